@@ -1,0 +1,41 @@
+# make demo: the main job against a small portal on this machine.  make test: all the tests.  Nothing else is needed first.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint bench clean
+
+help:
+	@sed -n 's/^\([a-z]*\):.*## /make \1 — /p' Makefile
+
+demo: $(VENV)/.runtime  ## crawl a small portal that starts and stops by itself, and show the files
+	@$(BIN)/python tests/portal/demo.py
+
+test: $(VENV)/.dev  ## run the tests
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev  ## ruff and mypy
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy crawlers pipelines spiders tests/portal benchmarks
+
+bench: $(VENV)/.dev  ## measure speed and memory, as ratios in one run
+	@$(BIN)/python benchmarks/run.py
+
+clean:  ## remove what these made
+	rm -rf $(VENV) output .pytest_cache .mypy_cache .ruff_cache
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "Python's venv is missing. On Debian: apt-get install python3-venv"; exit 1; }
+
+$(VENV)/.runtime: requirements.txt | $(VENV)/bin/python
+	@echo "installing requirements.txt into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime
+	@echo "installing requirements-dev.txt into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@

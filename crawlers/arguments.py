@@ -1,0 +1,108 @@
+"""Spider arguments: declared by a spider class, checked and parsed before any request.
+
+A spider class says ``arguments = CatalogueSpider.arguments | {"organization": Argument("Only this organisation's datasets.")}``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from crawlers.exceptions import ArgumentError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """One ``-a name=value``.
+
+    Args:
+        help: one sentence for `scrapy catalogues` and the docs.
+        parse: text -> value; raises ValueError that names what it takes: "a whole number, 1 or more".
+        default: the value when the argument isn't given, as shown to people.
+    """
+
+    help: str
+    parse: Callable[[str], Any] = str
+    default: str | None = None
+
+
+def positive(text: str) -> int:
+    """
+    >>> positive("50")
+    50
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError("a whole number, 1 or more")
+    return int(text)
+
+
+def choice(*values: str) -> Callable[[str], str]:
+    """
+    >>> choice("dataset", "both")("both")
+    'both'
+    """
+
+    def parse(text: str) -> str:
+        if text not in values:
+            raise ValueError("one of " + ", ".join(values))
+        return text
+
+    return parse
+
+
+def text(value: str) -> str:
+    """A text that isn't empty."""
+    if not value.strip():
+        raise ValueError("a text that is not empty")
+    return value.strip()
+
+
+def portal(value: str) -> str:
+    """The root of a portal: scheme, host and path, without the API's own path.
+
+    >>> portal("https://example.org/data/api/3/action/")
+    'https://example.org/data'
+    """
+    expected = "an http(s) address such as https://demo.ckan.org, without user, password or query"
+    try:
+        parts = urlsplit(value.strip())
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError(expected) from None
+    if parts.scheme not in ("http", "https") or not host or parts.username or parts.password or parts.query:
+        raise ValueError(expected)
+    path = re.sub(r"/(api(/[123])?(/action)?|dataset)?/*$", "", parts.path)
+    return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def parse(spider: str, declared: Mapping[str, Argument], given: Mapping[str, str]) -> dict[str, Any]:
+    """The value of every declared argument, ``None`` where neither given nor defaulted.
+
+    Names that start with ``_`` are Scrapyd's own and pass.
+
+    Raises:
+        ArgumentError: a name is unknown or a value malformed; the message names the valid ones.
+    """
+    for name in given:
+        if name not in declared and not name.startswith("_"):
+            raise ArgumentError(_unknown(spider, name, declared))
+    return {name: _value(spider, name, one, given.get(name, one.default)) for name, one in declared.items()}
+
+
+def _unknown(spider: str, name: str, declared: Mapping[str, Argument]) -> str:
+    close = difflib.get_close_matches(name, declared, n=1)
+    hint = f" Did you mean {close[0]}?" if close else ""
+    return f"spider {spider} has no argument {name!r}.{hint} It takes: {', '.join(sorted(declared))}."
+
+
+def _value(spider: str, name: str, argument: Argument, given: str | None) -> Any:
+    if given is None:
+        return None
+    try:
+        return argument.parse(given)
+    except ValueError as error:
+        raise ArgumentError(f"spider {spider}: {name}={given!r} is not {error}.") from None

@@ -1,0 +1,93 @@
+"""What every spider of this project shares: declared arguments, a source's name, and failures that are reported."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import scrapy
+
+from crawlers import arguments, failures, signals
+from crawlers.arguments import Argument
+from crawlers.exceptions import AnswerError
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from twisted.python.failure import Failure
+
+
+def source_name(text: str) -> str:
+    """The name of a folder in OUTPUT_DIR."""
+    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", text):
+        raise ValueError("a folder name of letters, digits, dots, dashes and underscores, at most 100")
+    return text
+
+
+class CatalogueSpider(scrapy.Spider):
+    """The base of the protocol spiders (`CKANSpider` ...); a catalogue inherits from one of those.
+
+    #. A protocol declares its ``arguments`` on top of these.
+    #. It sends its requests with an errback, and calls `failed` for whatever is missing because of a failure.
+    #. It says in the stats what it knows of the listing: `expected`, `listed`, `limited`, and what it `planned`.
+
+    Attributes:
+        arguments: the ``-a`` arguments of this spider, by name.
+        given: those the user gave, as text; without Scrapyd's own, which start with ``_``.
+        args: the value of every declared argument.
+        source: the name of the source's folder.
+    """
+
+    arguments: ClassVar[dict[str, Argument]] = {
+        "source": Argument(
+            help="The name of the folder in OUTPUT_DIR; by default the spider's name, or the portal's host.",
+            parse=source_name,
+        ),
+        "max_datasets": Argument(help="Stop after this many datasets.", parse=arguments.positive),
+        "max_resources": Argument(help="Stop after this many resources.", parse=arguments.positive),
+    }
+
+    def __init__(self, **given: str) -> None:
+        super().__init__()
+        self.args: dict[str, Any] = arguments.parse(self.name, self.arguments, given)
+        self.given = {name: value for name, value in given.items() if not name.startswith("_")}
+
+    @property
+    def source(self) -> str:
+        return self.args["source"] or self.name
+
+    def failed(self, stage: signals.Stage, error: AnswerError, request: Request | None = None, **subject: Any) -> None:
+        """Reports that something is missing; becomes one line of errors.jsonl.
+
+        Args:
+            subject: fields of `crawlers.signals.Failed`: http_status, dataset_id, dataset_name, resource_id.
+        """
+        failed = signals.Failed(
+            stage=stage,
+            kind=error.kind,
+            error=str(error),
+            url=request.url if request else None,
+            attempts=request.meta.get("retry_times", 0) + 1 if request else None,
+            **subject,
+        )
+        self.crawler.signals.send_catch_log(signals.record_failed, failed=failed)
+
+    def request_failed(self, failure: Failure) -> None:
+        """The errback of every request that has none of its own."""
+        request: Request = failure.request  # type: ignore[attr-defined]
+        self.failed("fetch", failures.of(failure), request, http_status=failures.status(failure))
+
+    def expected(self, count: int | None) -> None:
+        """How many datasets the portal says there are, as far as is known now."""
+        self.crawler.stats.set_value("catalogue/expected", count)
+
+    def listed(self, count: int) -> None:
+        """How many datasets have been listed, failed ones included."""
+        self.crawler.stats.set_value("catalogue/listed", count)
+
+    def limited(self) -> None:
+        """A limit that the user set leaves datasets out."""
+        self.crawler.stats.set_value("catalogue/limited", True)
+
+    def planned(self, documents: int = 1) -> None:
+        """How many more documents are to be written, found unchanged, or reported as failed."""
+        self.crawler.stats.inc_value("catalogue/planned", documents)

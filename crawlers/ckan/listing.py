@@ -1,0 +1,218 @@
+"""Listing a portal's datasets with package_search so that none is missed.
+
+Sorted by id and paged by the last id seen (keyset paging), datasets that are added, changed or removed meanwhile shift
+nothing, and a deep page costs the portal no more than the first. Sorted by date, as is often seen, a page that shifts
+loses records (ckan/ckanapi#44); by offset, only removals can.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import sys
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
+
+from crawlers.ckan import api
+from crawlers.exceptions import AnswerError
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is asked for: package_search's q and fq, and the filters that have a name of their own."""
+
+    q: str | None = None
+    fq: str | None = None
+    organization: str | None = None
+    group: str | None = None
+    tag: str | None = None
+
+    def clauses(self) -> list[str]:
+        named = (("organization", self.organization), ("groups", self.group), ("tags", self.tag))
+        clauses = [f"{field}:{_term(value)}" for field, value in named if value]
+        return clauses + ([self.fq] if self.fq else [])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """Where a listing stands: plain data, so that the request that carries it can be stored.
+
+    Args:
+        rows: how many datasets to ask for now.
+        way: which of `api.ways` the portal answers to.
+        last: the last id received; the next page begins after it.
+        start: the offset of the next page, at a portal that can't page by id; else ``None``.
+        received: how many records have come.
+        listed: how many of them were new.
+        resources: how many resources they have.
+        expected: how many datasets there are, as far as is known.
+        shifted: whether that number changed while the portal was paged by offset, so that records may be missed.
+        skipping: why the next record alone can't be had: nothing but its id is asked for, to go on after it.
+        skipped: how many records in a row were passed over so.
+    """
+
+    rows: int
+    way: int = 0
+    last: str | None = None
+    start: int | None = None
+    received: int = 0
+    listed: int = 0
+    resources: int = 0
+    expected: int | None = None
+    shifted: bool = False
+    skipping: str | None = None
+    skipped: int = 0
+
+    @property
+    def first(self) -> bool:
+        return not self.received
+
+    def parameters(self, query: Query) -> dict[str, Any]:
+        """package_search's parameters."""
+        clauses = query.clauses()
+        if self.start is None and self.last is not None:
+            clauses.insert(0, f"id:{{{_escaped(self.last)} TO *]")
+        parameters: dict[str, Any] = {"q": query.q or "*:*", "sort": "id asc", "rows": self.rows}
+        if clauses:
+            parameters["fq"] = _joined(clauses)
+        if self.start:
+            parameters["start"] = self.start
+        if self.skipping:
+            parameters["fl"] = "id"
+        return parameters
+
+    def by_offset(self) -> Self:
+        return replace(self, start=self.received, skipping=None)
+
+    def after(self, page: Page, *, listed: int, resources: int) -> Self:
+        """The cursor behind a page.
+
+        Args:
+            listed: how many of its records were new, and within the user's limits.
+            resources: how many resources those have.
+        """
+        received = self.received + len(page.records)
+        by_id = self.start is None and (not self.first or page.follows(None))
+        total = page.total(self)
+        return replace(
+            self,
+            last=next(reversed(page.ids()), self.last),
+            start=None if by_id else received,
+            received=received,
+            listed=self.listed + listed,
+            resources=self.resources + resources,
+            expected=self.expected if total is None else total,
+            shifted=self.shifted or (self.start is not None and self.expected not in (None, total)),
+            skipped=0,
+        )
+
+    def behind(self, identifier: str) -> Self:
+        """The cursor behind a record that the portal can't give."""
+        counted = replace(self, received=self.received + 1, listed=self.listed + 1, skipped=self.skipped + 1)
+        return replace(counted, last=identifier, skipping=None)
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One answer of package_search."""
+
+    records: list[Any]
+    count: int | None
+
+    @classmethod
+    def read(cls, response: Response) -> Self:
+        """
+        Raises:
+            AnswerError: it is no page of a listing.
+        """
+        result = api.result(response)
+        records, count = result.get("results"), result.get("count")
+        if not isinstance(records, list):
+            raise AnswerError("refused", "the portal answered without the results of a package_search")
+        return cls(records, count if isinstance(count, int) else None)
+
+    def ids(self) -> list[str]:
+        return [identifier for identifier in map(identity, self.records) if identifier]
+
+    def follows(self, last: str | None) -> bool:
+        """Whether the page's ids ascend, from the last one of the page before."""
+        ids = self.ids()
+        before = [last, *ids] if last is not None else ids
+        return bool(ids or not self.records) and all(one < other for one, other in pairwise(before))
+
+    def total(self, cursor: Cursor) -> int | None:
+        """How many datasets there are: paged by id, the portal counts what is left."""
+        if self.count is None or cursor.start is not None:
+            return self.count
+        return cursor.listed + max(self.count, len(self.records))
+
+    def is_last(self, cursor: Cursor) -> bool:
+        """Counts lie: a full page is always followed by another request, and a count alone ends nothing."""
+        if not self.records or self.count is None:
+            return not self.records
+        left = self.count if cursor.start is None else self.count - cursor.received
+        return left <= len(self.records) < cursor.rows
+
+
+class Seen:
+    """The ids listed so far, in a temporary file of SQLite's: memory stays flat."""
+
+    def __init__(self) -> None:
+        self.db = sqlite3.connect("", isolation_level=None)
+        self.db.execute("CREATE TABLE seen (id TEXT PRIMARY KEY) WITHOUT ROWID")
+
+    def add(self, identifier: str) -> bool:
+        """Whether it is new."""
+        inserted = self.db.execute("INSERT OR IGNORE INTO seen VALUES (?)", (identifier.encode("utf-8", "surrogatepass"),))
+        return inserted.rowcount == 1
+
+
+def identity(record: Any) -> str | None:
+    """A record's id; ``None`` for what has none."""
+    identifier = record.get("id") if isinstance(record, dict) else None
+    return identifier if isinstance(identifier, str) and identifier else None
+
+
+def within(records: list[Any], datasets: int | None, resources: int | None) -> list[tuple[Any, int]]:
+    """The records that a user's limits leave, each with how many of its resources they leave.
+
+    >>> within([{"resources": [1, 2]}, {"resources": [3, 4]}, {}], None, 3)
+    [({'resources': [1, 2]}, 2), ({'resources': [3, 4]}, 1)]
+    """
+    taken: list[tuple[Any, int]] = []
+    left = sys.maxsize if resources is None else resources
+    for record in records[:datasets]:
+        if left <= 0:
+            break
+        found = record.get("resources") if isinstance(record, dict) else None
+        allowed = min(left, len(found)) if isinstance(found, list) else 0
+        taken.append((record, allowed))
+        left -= allowed
+    return taken
+
+
+def _joined(clauses: list[str]) -> str:
+    """CKAN reads a blank as AND; an OR of the user's is kept together, and stands where it is when it is alone."""
+    if len(clauses) == 1:
+        return clauses[0]
+    return " ".join(f"+({one})" if re.search(r"\bOR\b|\|\|", one) else one if one[0] in "+-" else f"+{one}" for one in clauses)
+
+
+def _term(value: str) -> str:
+    """A value as Solr's query language takes it: bare when harmless, else quoted.
+
+    >>> _term("food security")
+    '"food security"'
+    """
+    return value if re.fullmatch(r"[\w-]+", value) else '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
+
+
+def _escaped(identifier: str) -> str:
+    return re.sub(r"([^\w.-])", r"\\\1", identifier)

@@ -1,0 +1,75 @@
+"""``scrapy catalogues``: which catalogues there are, and what their spiders take."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from typing import TYPE_CHECKING, Any
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+from scrapy.spiderloader import get_spider_loader
+
+from crawlers.catalogue import CatalogueSpider
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Command(ScrapyCommand):
+    requires_project = True
+    requires_crawler_process = False
+    default_settings = {"LOG_ENABLED": False}  # noqa: RUF012
+
+    def syntax(self) -> str:
+        return "[--json] [spider]"
+
+    def short_desc(self) -> str:
+        return "List the catalogues, or one spider's arguments"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--json", action="store_true", help="for programs")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        found = {name: spider for name, spider in self._spiders().items() if not args or name in args}
+        if not found:
+            raise UsageError(f"there is no spider {args[0]!r}; `scrapy list` names them", print_help=False)
+        if opts.json:
+            print(json.dumps([_described(spider) for spider in found.values()], indent=2))
+            return
+        for spider in found.values():
+            print(_line(_described(spider)))
+        if args:
+            print("\n" + _arguments(_described(found[args[0]])))
+
+    def _spiders(self) -> dict[str, type[CatalogueSpider]]:
+        loader = get_spider_loader(self.settings)  # type: ignore[arg-type]
+        spiders = {name: loader.load(name) for name in sorted(loader.list())}
+        return {name: one for name, one in spiders.items() if issubclass(one, CatalogueSpider)}
+
+
+def _described(spider: type[CatalogueSpider]) -> dict[str, Any]:
+    own = {name: getattr(spider, name, None) for name in ("portal", "level")}
+    return {
+        "name": spider.name,
+        "description": inspect.getdoc(spider),
+        **own,
+        "arguments": {
+            name: {"help": argument.help, "default": own.get(name) or argument.default}
+            for name, argument in spider.arguments.items()
+        },
+    }
+
+
+def _line(spider: dict[str, Any]) -> str:
+    summary = (spider["description"] or "").splitlines()[0]
+    return f"{spider['name']:<20} {spider['portal'] or '-a portal=URL':<32} {summary}"
+
+
+def _arguments(spider: dict[str, Any]) -> str:
+    lines = [f"scrapy crawl {spider['name']} takes:"]
+    for name, argument in spider["arguments"].items():
+        default = f" Default: {argument['default']}." if argument["default"] else ""
+        lines.append(f"  -a {name + '=':<15} {argument['help']}{default}")
+    return "\n".join(lines)

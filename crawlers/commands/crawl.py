@@ -1,0 +1,91 @@
+"""``scrapy crawl``: Scrapy's own, with an exit code that says how the crawl went, and last lines that say it too."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING
+
+from scrapy.commands import crawl
+from scrapy.exceptions import UsageError
+
+from crawlers.exceptions import CrawlersError
+from crawlers.items import Dataset
+from pipelines.report import Report
+
+if TYPE_CHECKING:
+    import argparse
+    import asyncio
+
+    from scrapy.crawler import Crawler
+
+NOT_STARTED = 1
+_COLOURS = {"complete": 32, "partial": 32, "incomplete": 33, "interrupted": 33, "blocked": 31, "failed": 31}
+
+
+class Command(crawl.Command):
+    """Exit code: 0 complete or partial, 1 could not start, 3 incomplete, 4 blocked or failed, 130 interrupted."""
+
+    def long_desc(self) -> str:
+        return (
+            "Run a spider, by name: its catalogue's metadata goes to OUTPUT_DIR. `scrapy catalogues` lists the spiders "
+            "and their arguments. Exit code: 0 complete or stopped by a limit of yours, 1 could not start, "
+            "3 incomplete, 4 blocked or failed, 130 interrupted."
+        )
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        for feed in (self.settings or {}).get("FEEDS", {}).values():
+            feed.setdefault("item_classes", [Dataset])  # exports are documents only
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if len(args) != 1:
+            raise UsageError("name one spider; `scrapy catalogues` lists them", print_help=False)
+        self.exitcode = NOT_STARTED
+        spiders = self.crawler_process.spider_loader.list()  # type: ignore[union-attr]
+        if args[0] not in spiders:
+            print(_unknown(args[0], spiders), file=sys.stderr)
+            return
+        try:
+            crawler = self._create_crawler(args[0])
+            crawl = self.crawler_process.crawl(crawler, **opts.spargs)  # type: ignore[union-attr]
+            self.crawler_process.start()  # type: ignore[union-attr]
+        except CrawlersError as error:
+            print(error, file=sys.stderr)
+            return
+        if not self._started(crawl):
+            return
+        self.exitcode = _end(crawler)
+
+    def _started(self, crawl: asyncio.Task[None]) -> bool:
+        """A user's mistake is a sentence; anything else that stops the start is a bug, and keeps its traceback."""
+        error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
+        if isinstance(error, CrawlersError):
+            print(error, file=sys.stderr)
+        elif error is not None:
+            traceback.print_exception(error)
+        return error is None
+
+
+def _unknown(name: str, spiders: list[str]) -> str:
+    close = difflib.get_close_matches(name, spiders, n=1)
+    hint = f" Did you mean {close[0]}?" if close else ""
+    return f"There is no spider {name!r}.{hint} There are: {', '.join(sorted(spiders))}."
+
+
+def _end(crawler: Crawler) -> int:
+    report = crawler.get_extension(Report)
+    if report is None:  # the user has taken it out of EXTENSIONS
+        return 0
+    if report.verdict is None:  # a second signal: the engine did not get to its end
+        report.finish("shutdown")
+    print(_coloured(report.summary(), str(report.verdict)), file=sys.stderr)
+    return report.exit_code
+
+
+def _coloured(summary: str, verdict: str) -> str:
+    if not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
+        return summary
+    return summary.replace(verdict, f"\x1b[1;{_COLOURS[verdict]}m{verdict}\x1b[0m", 1)

@@ -1,0 +1,28 @@
+"""Exceptions of this project, one root: each says when it is raised, and from where."""
+
+from __future__ import annotations
+
+
+class CrawlersError(Exception):
+    """The root of this project's exceptions: its text is for the user."""
+
+
+class ArgumentError(CrawlersError):
+    """A spider argument is unknown, missing or malformed; raised by a spider's constructor, before any request."""
+
+
+class OutputError(CrawlersError):
+    """The output folder can't be used; raised when the pipelines' components are built, before any request."""
+
+
+class AnswerError(CrawlersError):
+    """A portal's answer is not what was asked for; raised by the protocol modules' readers.
+
+    Args:
+        kind: one of `crawlers.signals.KINDS`.
+        message: one sentence that says what came instead.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind

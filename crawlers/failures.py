@@ -1,0 +1,65 @@
+"""What a failed request failed of, in one of `crawlers.signals.KINDS` and one sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+)
+from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.utils.response import response_status_message
+
+from crawlers.exceptions import AnswerError
+from crawlers.politeness.blocked import challenge
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+_KINDS: tuple[tuple[type[Exception], str, str], ...] = (
+    (DownloadTimeoutError, "timeout", "no answer in time"),
+    (CannotResolveHostError, "dns", "the host name can't be resolved"),
+    (DownloadConnectionRefusedError, "connection", "the connection was refused"),
+    (ResponseDataLossError, "truncated", "the connection ended before the whole answer had come"),
+    (DownloadCancelledError, "too_large", "the answer is larger than DOWNLOAD_MAXSIZE"),
+    (DownloadFailedError, "connection", "the connection failed"),
+    (IgnoreRequest, "ignored", "the request was dropped"),
+)
+
+
+def of(failure: Failure) -> AnswerError:
+    """The failure as an exception that has a ``kind`` and a sentence for people.
+
+    Anything that is no known failure of a download is a bug, and keeps its own text.
+    """
+    error = failure.value
+    if isinstance(error, AnswerError):
+        return error
+    if isinstance(error, HttpError):
+        return of_status(error.response)
+    for known, kind, sentence in _KINDS:
+        if isinstance(error, known):
+            detail = str(error)
+            return AnswerError(kind, f"{sentence} ({detail})" if detail else sentence)
+    return AnswerError("bug", f"{type(error).__name__}: {error}")
+
+
+def of_status(response: Response) -> AnswerError:
+    """An HTTP error: blocked when it is a firewall's, http otherwise."""
+    check = challenge(response)
+    if check:
+        return AnswerError("blocked", check)
+    return AnswerError("http", f"HTTP {response_status_message(response.status)}")
+
+
+def status(failure: Failure) -> int | None:
+    """The HTTP status of a failure that has one."""
+    response = getattr(failure.value, "response", None)
+    return getattr(response, "status", None)

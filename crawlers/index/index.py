@@ -1,0 +1,151 @@
+"""index.sqlite: each source's documents as they stand now, caught up from the manifest whenever it is behind."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import signals
+
+from crawlers.exceptions import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.crawler import Crawler
+
+_BATCH = 500  # documents a transaction: short ones, so that crawls of other sources wait for nobody
+_SCHEMA = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+CREATE TABLE IF NOT EXISTS sources (source TEXT PRIMARY KEY, manifest_bytes INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS documents (
+    source TEXT, kind TEXT, dataset_id TEXT, resource_id TEXT,
+    file TEXT NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, metadata_modified TEXT,
+    PRIMARY KEY (source, kind, dataset_id, resource_id)
+) WITHOUT ROWID;
+"""
+_PUT = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_GET = """
+SELECT file, sha256, bytes, metadata_modified FROM documents
+WHERE source = ? AND kind = ? AND dataset_id = ? AND resource_id = ?
+"""
+
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A document on disk, as the manifest's last line about it says."""
+
+    file: str
+    """Relative to the source's folder."""
+    sha256: str
+    bytes: int
+    metadata_modified: str | None
+
+
+class Index:
+    """The extension that holds one source's part of index.sqlite open while it is crawled.
+
+    Args:
+        output: OUTPUT_DIR, where index.sqlite is.
+        source: the name of the source's folder in it.
+    """
+
+    def __init__(self, output: Path, source: str) -> None:
+        self.source = source
+        self.folder = output / source
+        self.manifest = self.folder / "manifest.jsonl"
+        self.pending: dict[Key, Known] = {}
+        try:
+            self.db = sqlite3.connect(output / "index.sqlite", isolation_level=None, timeout=60)
+            self.db.executescript(_SCHEMA)
+            self.catch_up()
+        except sqlite3.DatabaseError as error:
+            raise OutputError(
+                f"{output / 'index.sqlite'} can't be used ({error}). It is a cache: delete it and it is made anew."
+            ) from None
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        index = cls(Path(crawler.settings["OUTPUT_DIR"]), crawler.spider.source)  # type: ignore[union-attr]
+        crawler.signals.connect(index.close, signal=signals.engine_stopped)
+        return index
+
+    def get(self, kind: str, dataset_id: str, resource_id: str | None) -> Known | None:
+        key = (kind, dataset_id, resource_id or "")
+        if key in self.pending:
+            return self.pending[key]
+        row = self.db.execute(_GET, (self.source, *key)).fetchone()
+        return Known(*row) if row else None
+
+    def put(self, kind: str, dataset_id: str, resource_id: str | None, known: Known) -> None:
+        """Takes note of a document, after its line is in the manifest."""
+        self.pending[kind, dataset_id, resource_id or ""] = known
+        if len(self.pending) >= _BATCH:
+            self.flush()
+
+    def current(
+        self, kind: str, dataset_id: str, resource_id: str | None, modified: str | None, file: str
+    ) -> Known | None:
+        """The document that is on disk under that name with that stamp of its source; ``None`` when it must be written.
+
+        Args:
+            modified: the source's own stamp; without one nothing is known to be current.
+            file: what the document would be called now: a renamed dataset is not current.
+        """
+        known = self.get(kind, dataset_id, resource_id) if modified else None
+        if known and known.metadata_modified == modified and known.file == file and (self.folder / file).exists():
+            return known
+        return None
+
+    def flush(self) -> None:
+        if self.pending:
+            self._store(self.pending.items(), self.manifest.stat().st_size if self.manifest.exists() else 0)
+            self.pending = {}
+
+    def catch_up(self) -> None:
+        """Reads what the manifest has and the index has not; all of it when the manifest is another one."""
+        size = self.manifest.stat().st_size if self.manifest.exists() else 0
+        row = self.db.execute("SELECT manifest_bytes FROM sources WHERE source = ?", (self.source,)).fetchone()
+        covered = row[0] if row else 0
+        if covered > size:
+            self.db.execute("DELETE FROM documents WHERE source = ?", (self.source,))
+            covered = 0
+        if covered < size:
+            self._store(self._lines(covered), size)
+
+    def close(self) -> None:
+        self.flush()
+        self.db.close()
+
+    def _store(self, entries: Any, manifest_bytes: int) -> None:
+        rows = ((self.source, *key, *_columns(known)) for key, known in entries)
+        self.db.execute("BEGIN IMMEDIATE")
+        try:
+            self.db.executemany(_PUT, rows)
+            self.db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?)", (self.source, manifest_bytes))
+        except BaseException:
+            self.db.execute("ROLLBACK")
+            raise
+        self.db.execute("COMMIT")
+
+    def _lines(self, offset: int) -> Iterator[tuple[Key, Known]]:
+        with self.manifest.open("rb") as lines:
+            lines.seek(offset)
+            for line in lines:
+                try:
+                    entry = json.loads(line)
+                    key = (entry["kind"], entry["dataset_id"], entry["resource_id"] or "")
+                    known = Known(entry["metadata_file"], entry["sha256"], entry["bytes"], entry["metadata_modified"])
+                except (ValueError, KeyError, TypeError):
+                    continue  # a damaged line: its document is written again
+                yield key, known
+
+
+def _columns(known: Known) -> tuple[str, str, int, str | None]:
+    return known.file, known.sha256, known.bytes, known.metadata_modified

@@ -1,0 +1,178 @@
+"""What a crawl collects, whatever the source: DCAT 3's words, ISO 8601 dates, ``None`` for absent.
+
+`Dataset` is the normalised record and goes to feeds (``-O datasets.jsonl``). Its ``document``, the record as the publisher
+gave it, goes to disk. `Export` is a document that is asked for besides the listing and has no normalised form of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Literal
+
+Kind = Literal["dataset", "dataset_metadata", "resource_metadata"]
+Status = Literal["new", "updated", "unchanged", "withdrawn", "restored"]
+Document = dict[str, Any]
+
+
+@dataclass(slots=True, kw_only=True)
+class Agent:
+    """A person or organisation: foaf:Agent or vcard:Kind."""
+
+    name: str | None = None
+    uri: str | None = None
+    email: str | None = None
+    url: str | None = None
+    role: str | None = None
+    """publisher, creator, contact, maintainer ..."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Period:
+    """dct:PeriodOfTime; an open end is ``None``."""
+
+    start: str | None = None
+    end: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Place:
+    """dct:Location."""
+
+    name: str | None = None
+    code: str | None = None
+    """ISO 3166-1 alpha-3, upper case, where the source gives one."""
+    uri: str | None = None
+    geometry: dict[str, Any] | None = None
+    """A GeoJSON geometry."""
+
+
+@dataclass(slots=True, kw_only=True)
+class License:
+    """dct:LicenseDocument."""
+
+    id: str | None = None
+    """The SPDX identifier where there is one, else the source's own."""
+    uri: str | None = None
+    title: str | None = None
+    text: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Checksum:
+    """spdx:Checksum."""
+
+    algorithm: str
+    """md5, sha1, sha256, sha512 ..."""
+    value: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Stored:
+    """What became of a document on disk; set by the pipelines."""
+
+    file: str
+    """Relative to the source's folder."""
+    status: Status
+    sha256: str
+    bytes: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Resource:
+    """dcat:Distribution, a CKAN resource."""
+
+    id: str
+    dataset_id: str
+    title: str | None = None
+    description: str | None = None
+    url: str | None = None
+    access_url: str | None = None
+    download_url: str | None = None
+    format: str | None = None
+    media_type: str | None = None
+    size: int | None = None
+    """Bytes."""
+    checksum: Checksum | None = None
+    issued: str | None = None
+    modified: str | None = None
+    license: License | None = None
+    languages: list[str] = field(default_factory=list)
+    rights: str | None = None
+    conforms_to: list[str] = field(default_factory=list)
+    document: Document | None = None
+
+
+def _without_documents(resources: list[Resource]) -> list[dict[str, Any]]:
+    """Feeds carry the normalised fields only; the documents are on disk."""
+    names = [one.name for one in fields(Resource) if one.name != "document"]
+    return [{name: getattr(resource, name) for name in names} for resource in resources]
+
+
+@dataclass(slots=True, kw_only=True)
+class Dataset:
+    """dcat:Dataset. Identity is ``(source, id)``; a title or a slug never is."""
+
+    kind: ClassVar[Kind] = "dataset"
+
+    source: str
+    id: str
+    identifier: str | None = None
+    uri: str | None = None
+    name: str | None = None
+    """The slug in the portal's own addresses."""
+    title: str | None = None
+    description: str | None = None
+    landing_page: str | None = None
+    issued: str | None = None
+    modified: str | None = None
+    version: str | None = None
+    publisher: Agent | None = None
+    contacts: list[Agent] = field(default_factory=list)
+    keywords: list[str] = field(default_factory=list)
+    themes: list[str] = field(default_factory=list)
+    languages: list[str] = field(default_factory=list)
+    """BCP 47 tags."""
+    license: License | None = None
+    access_rights: str | None = None
+    rights: str | None = None
+    frequency: str | None = None
+    """A code of the EU's frequency vocabulary: DAILY, IRREG ..."""
+    temporal: Period | None = None
+    spatial: list[Place] = field(default_factory=list)
+    conforms_to: list[str] = field(default_factory=list)
+    provenance: str | None = None
+    resources: list[Resource] = field(default_factory=list, metadata={"serializer": _without_documents})
+    metadata_source: str | None = None
+    metadata_url: str | None = None
+    retrieved: str | None = None
+    caveats: str | None = None
+    """What the publisher warns of: HDX's ``caveats``."""
+    data_modified: str | None = None
+    """When the data, not its description, last changed: HDX's ``last_modified``."""
+    metadata_modified: str | None = None
+    """The source's own stamp, letter for letter: a re-run takes the same stamp for the same record."""
+    flaws: list[str] = field(default_factory=list)
+    """What of the record could not be read, a sentence each; the fields concerned are empty."""
+    document: Document | None = None
+    stored: Stored | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Export:
+    """A document asked for besides the listing: HDX's ``download_metadata``, CKAN's ``package_show``, ``resource_show``."""
+
+    kind: Kind
+    source: str
+    dataset_id: str
+    dataset_name: str | None = None
+    dataset_title: str | None = None
+    resource_id: str | None = None
+    resource_name: str | None = None
+    resource_format: str | None = None
+    metadata_modified: str | None = None
+    """The dataset's stamp when this was asked for."""
+    metadata_source: str | None = None
+    metadata_url: str | None = None
+    fallback: bool = False
+    document: Document | None = None
+    stored: Stored | None = None

@@ -1,0 +1,88 @@
+"""How far a crawl is: a bar on a terminal, a log line a minute elsewhere."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
+from tqdm import tqdm
+from tqdm.contrib.logging import logging_redirect_tqdm
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+ENDED = ("new", "updated", "unchanged")
+_BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}, {rate_fmt}{postfix}]"
+
+
+class Progress:
+    """Shows documents done of those foreseen, how fast, how many errors, and the time left.
+
+    Settings: LOGSTATS_INTERVAL, seconds between log lines; 0 = neither lines nor bar. ``--nolog`` silences it too.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.interval = crawler.settings.getfloat("LOGSTATS_INTERVAL")
+        if not self.interval or not crawler.settings.getbool("LOG_ENABLED"):
+            raise NotConfigured
+        self.on_terminal = sys.stderr.isatty()
+        self.bar: tqdm[Any] | None = None
+        self.above: AbstractContextManager[None] | None = None
+        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
+        crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def spider_opened(self) -> None:
+        if self.on_terminal:
+            tqdm.monitor_interval = 0  # no thread of its own
+            self.bar = tqdm(desc=self.crawler.spider.name, unit=" docs", dynamic_ncols=True, bar_format=_BAR, leave=False)  # type: ignore[union-attr]
+            self.above = logging_redirect_tqdm()
+            self.above.__enter__()
+        self.task = create_looping_call(self.show)
+        self.task.start(0.5 if self.bar is not None else self.interval, now=False)
+
+    def spider_closed(self) -> None:
+        if self.task.running:
+            self.task.stop()
+        if self.bar is not None:
+            self.bar.close()
+        if self.above is not None:
+            self.above.__exit__(None, None, None)
+
+    def show(self) -> None:
+        done, total, errors = self.done(), self.total(), self.errors()
+        if self.bar is not None:
+            self.bar.total = total
+            self.bar.n = done
+            self.bar.set_postfix_str(f"{errors} errors" if errors != 1 else "1 error")
+            return
+        requests = self.crawler.stats.get_value("downloader/request_count", 0)
+        expected = f" of about {total}" if total else ""
+        logger.info("%d%s documents done, %d errors, %d requests so far", done, expected, errors, requests)
+
+    def done(self) -> int:
+        stats = self.crawler.stats
+        return sum(stats.get_value(f"catalogue/{name}", 0) for name in ENDED)
+
+    def total(self) -> int | None:
+        """The documents foreseen: those planned so far, scaled from the datasets listed to the datasets expected."""
+        stats = self.crawler.stats
+        planned, listed = stats.get_value("catalogue/planned", 0), stats.get_value("catalogue/listed", 0)
+        expected = stats.get_value("catalogue/expected")
+        return round(planned * max(expected, listed) / listed) if expected and listed else None
+
+    def errors(self) -> int:
+        count: int = self.crawler.stats.get_value("catalogue/failed", 0)
+        return count

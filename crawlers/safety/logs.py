@@ -1,0 +1,51 @@
+"""What may stand in a log: no credentials, and no control characters that a portal sent."""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+_CREDENTIALS = re.compile(
+    r"(?i)(?P<before>://[^/\s:@]+:|[?&](?:api_?key|access_?token|token|key|signature|password|awsaccesskeyid)=|"
+    r"\bauthorization['\"]?\s*[:=]\s*)(?P<secret>[^&\s@'\"]+)"
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def redact(text: str) -> str:
+    r"""
+    >>> redact("GET https://me:secret@example.org/?token=abc&q=1 \x1b[31m")
+    'GET https://me:***@example.org/?token=***&q=1 \\x1b[31m'
+    """
+    text = _CREDENTIALS.sub(lambda match: match["before"] + "***", text)
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+class Redact(logging.Filter):
+    """A logging filter that redacts a record's message."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.msg, record.args = redact(record.getMessage()), None
+        return True
+
+
+class RedactedLogs:
+    """The extension that puts `Redact` on every handler of the root logger."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def spider_opened(self) -> None:
+        for handler in logging.root.handlers:
+            if not any(isinstance(one, Redact) for one in handler.filters):
+                handler.addFilter(Redact())

@@ -1,0 +1,59 @@
+"""What a file may be called. Nothing that a portal sends can name a path outside its source's folder."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from slugify import slugify
+
+if TYPE_CHECKING:
+    from scrapy.settings import BaseSettings
+
+_HASHED = "sha256-"
+_SAFE = re.compile(r"(?![._])(?!.*__)[A-Za-z0-9._-]{1,100}(?<!_)")
+_FOLDERS = {"dataset": "datasets"}
+
+
+def safe(identifier: str) -> str:
+    """An id as it may stand in a file name: itself when harmless, else a stable hash of it.
+
+    A double underscore separates the parts of a name, a leading dot hides it, and the hash's prefix is its own: ids
+    that would be mistaken for these are hashed too.
+
+    >>> safe("01ad0bc4-0693-420c-b976-24a68d684754")
+    '01ad0bc4-0693-420c-b976-24a68d684754'
+    >>> safe("../../etc/passwd")[:15]
+    'sha256-3754d6cb'
+    """
+    if _SAFE.fullmatch(identifier) and not identifier.startswith(_HASHED):
+        return identifier
+    return _HASHED + hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names of documents, relative to their source's folder.
+
+    Args:
+        maxlen: the longest slug, in characters; 0 for names without a slug.
+    """
+
+    maxlen: int = 80
+
+    @classmethod
+    def from_settings(cls, settings: BaseSettings) -> Self:
+        return cls(settings.getint("FILENAME_SLUG_MAXLEN") if settings.getbool("FILENAME_SLUG") else 0)
+
+    def file(self, kind: str, dataset_id: str, resource_id: str | None = None, name: str | None = None) -> str:
+        """
+        >>> Names().file("dataset", "1f2e", name="Côte d’Ivoire: limits")
+        'datasets/1f2e__cote-divoire-limits.json'
+        >>> Names(maxlen=0).file("resource_metadata", "1f2e", "77aa", "limits.csv")
+        'resource_metadata/1f2e__77aa.json'
+        """
+        slug = slugify(name[:1000], max_length=self.maxlen) if name and self.maxlen else ""
+        parts = [safe(dataset_id), *([safe(resource_id)] if resource_id is not None else []), *([slug] if slug else [])]
+        return f"{_FOLDERS.get(kind, kind)}/{'__'.join(parts)}.json"

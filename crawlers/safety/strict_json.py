@@ -1,0 +1,50 @@
+"""JSON as a portal sends it, and as it is written: nothing is lost, nothing invalid is passed on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+
+def loads(body: bytes) -> Any:
+    """The value of a JSON text; NaN and infinities, which are no JSON, become ``None``.
+
+    Raises:
+        ValueError: it is no JSON, or nested too deep to be read.
+    """
+    try:
+        return json.loads(body, parse_constant=lambda _: None)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def dumps(document: Any) -> bytes:
+    """UTF-8, indented by 2, keys in their order, a newline at the end.
+
+    Raises:
+        ValueError: it is nested too deep to be written.
+    """
+    try:
+        return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:  # integers over 64 bits, lone surrogates, over 254 levels: rare, so slowly
+        return _slow_dumps(document)
+
+
+def line(entry: dict[str, Any]) -> bytes:
+    """One line of a JSON Lines file: UTF-8, and a newline at the end only."""
+    try:
+        return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
+    except orjson.JSONEncodeError:
+        return (json.dumps(entry) + "\n").encode("ascii")
+
+
+def _slow_dumps(document: Any) -> bytes:
+    try:
+        text = json.dumps(document, indent=2, ensure_ascii=False)
+        return (text + "\n").encode("utf-8")
+    except UnicodeEncodeError:
+        return (json.dumps(document, indent=2) + "\n").encode("ascii")
+    except RecursionError:
+        raise ValueError("nested too deep") from None

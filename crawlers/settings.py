@@ -1,0 +1,81 @@
+"""The composition root: every setting of the project by section, "# default N; reason" beside it.
+
+``-s NAME=VALUE`` goes before any of them; docs/settings.md says what they do for people.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from scrapy.downloadermiddlewares.retry import RetryMiddleware
+from scrapy.extensions.logstats import LogStats
+
+from crawlers.errback import DefaultErrback
+from crawlers.index import Index, SkipUnchanged
+from crawlers.items import Dataset
+from crawlers.politeness.addon import Politeness
+from crawlers.politeness.retry import BackoffRetry
+from crawlers.progress import Progress
+from crawlers.safety.logs import RedactedLogs
+from pipelines import Documents, Manifest, Report, Unchanged, Validate
+
+# Identity
+BOT_NAME = "catalogue-crawlers"
+VERSION = "0.1.0"
+CONTACT = ""  # a mail address or a page; goes into the user agent, so that a portal's operator can reach you
+SPIDER_MODULES = ["spiders"]
+NEWSPIDER_MODULE = "spiders"
+COMMANDS_MODULE = "crawlers.commands"
+TEMPLATES_DIR = str(Path(__file__).parent / "templates")
+
+# Output
+OUTPUT_DIR = "output"
+FILENAME_SLUG = True  # False: ids only
+FILENAME_SLUG_MAXLEN = 80
+FEED_EXPORT_ENCODING = "utf-8"  # default None, which escapes JSON to ASCII
+FEED_EXPORT_FIELDS = [one.name for one in dataclasses.fields(Dataset) if one.name not in ("document", "stored", "flaws")]
+
+# Politeness
+REQUESTS_PER_SECOND = 2.0  # a host; 0 = no limit. AutoThrottle goes slower when the portal does, never faster
+AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0  # default 1.0; at 1.0 a portal that takes a second gets one request a second
+DOWNLOAD_DELAY_JITTER = 0  # default 0.5; the rate above is a promise
+ROBOTSTXT_OBEY = False  # default False; CKAN's stock robots.txt disallows the very API it documents
+RETRY_TIMES = 5  # default 2; catalogues fail for minutes at a time
+RETRY_BACKOFF = 1.0  # seconds before the first retry, doubled each time
+RETRY_BACKOFF_MAX = 60.0  # seconds
+DOWNLOAD_TIMEOUT = 60  # default 180; a page of 1,000 datasets takes a healthy portal a few seconds
+
+# Safety
+DOWNLOAD_VERIFY_CERTIFICATES = True  # default False
+DOWNLOAD_TLS_MIN_VERSION = "TLSv1.2"  # default None
+DOWNLOAD_MAXSIZE = 64 * 1024 * 1024  # default 1 GiB; in memory, times the requests in flight
+DOWNLOAD_WARNSIZE = 32 * 1024 * 1024
+DOWNLOAD_HANDLERS = {"file": None, "data": None, "ftp": None, "s3": None}  # a portal may not name local files
+TELNETCONSOLE_ENABLED = False  # default True; runs code for whoever connects
+REMOTE_CONTROL_ENABLED = False  # default True; the same
+COOKIES_ENABLED = False  # default True; metadata needs no session
+REFERRER_POLICY = "no-referrer"  # default scrapy-default; a portal need not know what was asked before
+METAREFRESH_ENABLED = False  # default True; an API does not redirect so
+REDIRECT_MAX_TIMES = 10  # default 20
+HTTPPROXY_ENABLED = True  # default True; portals are often behind a proxy
+URLLENGTH_LIMIT = 0  # default 2083, beyond which requests are dropped without a word
+MEMUSAGE_LIMIT_MB = 2048  # default 0, no limit
+
+# Logging
+LOG_LEVEL = "INFO"  # default DEBUG, which prints every item
+LOG_VERSIONS: list[str] = []  # default: ten libraries' versions; the run report has what matters
+LOGSTATS_INTERVAL = 60.0  # seconds between progress lines where there is no terminal
+
+# Components
+ADDONS = {Politeness: 100}
+EXTENSIONS = {
+    Report: 10,  # first: it locks the source's folder
+    Index: 20,
+    RedactedLogs: 30,
+    Progress: 40,
+    LogStats: None,  # Progress says it better
+}
+SPIDER_MIDDLEWARES = {SkipUnchanged: 100, DefaultErrback: 200}
+DOWNLOADER_MIDDLEWARES = {RetryMiddleware: None, BackoffRetry: 550}
+ITEM_PIPELINES = {Validate: 100, Unchanged: 200, Documents: 300, Manifest: 400}

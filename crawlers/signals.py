@@ -1,0 +1,51 @@
+"""Signals of this project, sent through Scrapy's ``crawler.signals``, and what they carry.
+
+Datasets travel as items, failures as signals: a failure is no dataset, and a feed holds nothing but datasets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+record_failed = object()
+"""Something is missing because of a failure. Sent with ``failed``, a `Failed`; becomes a line of errors.jsonl."""
+
+Stage = Literal["start", "list", "fetch", "parse", "write"]
+
+KINDS = {
+    "http": "The portal answered with an HTTP error that retries did not cure.",
+    "timeout": "The portal did not answer in time (DOWNLOAD_TIMEOUT).",
+    "dns": "The portal's host name could not be resolved.",
+    "connection": "The connection was refused, reset or not trusted (TLS).",
+    "truncated": "The answer broke off: the connection ended too early, or the JSON does.",
+    "too_large": "The answer is larger than DOWNLOAD_MAXSIZE.",
+    "not_json": "Something else came instead of JSON: an HTML page, a login.",
+    "refused": "The portal answered that it will not do this: `success` is false, or what was asked for is not in it.",
+    "blocked": "A robot check or a firewall's challenge came instead of an answer.",
+    "missing_id": "A record has no id, so it has no identity and is not kept.",
+    "invalid_record": "A part of a record can't be read, or the record can't be written as JSON; the rest is kept.",
+    "duplicate_id": "The same thing was listed twice under one id, and only one was kept.",
+    "count_mismatch": "The portal said how many datasets it has, and listed another number.",
+    "paging": "The portal's pages repeat or shifted while they were read.",
+    "ignored": "Scrapy or a middleware dropped the request: a redirect loop, robots.txt, an offsite filter.",
+    "disk": "A file could not be written.",
+    "bug": "This project's own code failed; please report it.",
+}
+"""What can be in an error line's ``kind``, and what it means."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """One line of errors.jsonl, without what the report adds (time, run)."""
+
+    stage: Stage
+    kind: str
+    error: str
+    """One sentence."""
+    url: str | None = None
+    http_status: int | None = None
+    attempts: int | None = None
+    dataset_id: str | None = None
+    dataset_name: str | None = None
+    resource_id: str | None = None

@@ -1,0 +1,80 @@
+"""A source's folder: what the pipelines write into, locked while a crawl does."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crawlers.exceptions import OutputError
+from crawlers.safety import strict_json
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+
+def folder(crawler: Crawler) -> Path:
+    """OUTPUT_DIR/<source>."""
+    return Path(crawler.settings["OUTPUT_DIR"]) / crawler.spider.source  # type: ignore[union-attr, no-any-return]
+
+
+def lock(path: Path) -> int:
+    """Makes the folder and locks it until the returned file descriptor is closed or the process ends, however it ends.
+
+    Raises:
+        OutputError: it can't be made or written into, or another crawl has it.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        (path / ".writing").touch()
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise OutputError(f"{path} can't be written into: {error.strerror}. Choose another with -s OUTPUT_DIR=.") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise OutputError(f"another crawl is writing into {path}: wait for it, or choose another -a source=.") from None
+    return descriptor
+
+
+def write(path: Path, body: bytes, scratch: Path) -> None:
+    """Writes a file so that a reader sees the old one or the new one, never a part."""
+    with scratch.open("wb") as file:
+        file.write(body)
+    try:
+        scratch.replace(path)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.replace(path)
+
+
+class JSONLines:
+    """A file that only grows, a JSON object a line; a line torn by a killed run is cut off before the first append."""
+
+    def __init__(self, path: Path) -> None:
+        self.file = path.open("ab+", buffering=0)
+        self._repair()
+
+    def append(self, line: dict[str, Any]) -> None:
+        body = strict_json.line(line)
+        if self.file.write(body) != len(body):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def close(self) -> None:
+        self.file.close()
+
+    def _repair(self) -> None:
+        end = position = self.file.seek(0, os.SEEK_END)
+        while position:
+            step = min(position, 64 * 1024)
+            position -= step
+            self.file.seek(position)
+            newline = self.file.read(step).rfind(b"\n")
+            if newline >= 0:
+                position += newline + 1
+                break
+        if position < end:
+            self.file.truncate(position)

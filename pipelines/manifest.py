@@ -1,0 +1,82 @@
+"""manifest.jsonl: a line for each document written, in the order of writing. It is the truth; the index follows it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from crawlers.index import Known
+from crawlers.items import Dataset, Export, Stored
+from pipelines.base import Item, Pipeline, reference
+from pipelines.folder import JSONLines
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+
+class Manifest(Pipeline):
+    """Appends the line of a document that was written, tells the index, and counts what became of every item."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.path = self.folder / "manifest.jsonl"
+
+    def open_spider(self) -> None:
+        with self.report.writing(self.path):
+            self.lines = JSONLines(self.path)
+
+    def process_item(self, item: Item) -> Item:
+        stored = item.stored
+        assert stored is not None  # noqa: S101  # Documents comes before
+        if stored.status != "unchanged":
+            with self.report.writing(self.path):
+                self.lines.append(self._line(item, stored))
+            self.index.put(*reference(item), Known(stored.file, stored.sha256, stored.bytes, item.metadata_modified))
+        self._count(item, stored)
+        return item
+
+    def close_spider(self) -> None:
+        self.lines.close()
+
+    def _line(self, item: Item, stored: Stored) -> dict[str, Any]:
+        subject = _dataset(item) if isinstance(item, Dataset) else _export(item)
+        return subject | {
+            "metadata_source": item.metadata_source,
+            "metadata_file": stored.file,
+            "metadata_url": item.metadata_url,
+            "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "run": self.report.run,
+            "status": stored.status,
+            "sha256": stored.sha256,
+            "bytes": stored.bytes,
+            "metadata_modified": item.metadata_modified,
+        }
+
+    def _count(self, item: Item, stored: Stored) -> None:
+        self.crawler.stats.inc_value(f"catalogue/{stored.status}")
+        if isinstance(item, Export) and item.fallback:
+            self.crawler.stats.inc_value("catalogue/fallback")
+
+
+def _dataset(item: Dataset) -> dict[str, Any]:
+    return {
+        "kind": item.kind,
+        "dataset_id": item.id,
+        "dataset_name": item.name,
+        "dataset_title": item.title,
+        "resource_id": None,
+        "resource_name": None,
+        "resource_format": None,
+    }
+
+
+def _export(item: Export) -> dict[str, Any]:
+    return {
+        "kind": item.kind,
+        "dataset_id": item.dataset_id,
+        "dataset_name": item.dataset_name,
+        "dataset_title": item.dataset_title,
+        "resource_id": item.resource_id,
+        "resource_name": item.resource_name,
+        "resource_format": item.resource_format,
+    }

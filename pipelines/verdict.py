@@ -1,0 +1,50 @@
+"""Whether a crawl is complete: the one word a run is judged by, and the exit code that goes with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+Verdict = Literal["complete", "partial", "incomplete", "blocked", "failed", "interrupted"]
+
+EXIT_CODES: dict[Verdict, int] = {
+    "complete": 0,
+    "partial": 0,
+    "incomplete": 3,
+    "blocked": 4,
+    "failed": 4,
+    "interrupted": 130,
+}
+
+_LIMITS = ("closespider_timeout", "closespider_itemcount", "closespider_pagecount")
+
+
+def verdict(
+    finish_reason: str, *, expected: int | None, listed: int, limited: bool, errors: Mapping[str, int]
+) -> Verdict:
+    """
+    Args:
+        finish_reason: Scrapy's: finished, shutdown, closespider_itemcount ...
+        expected: how many datasets the portal said it has; None when it never said.
+        listed: how many it listed.
+        limited: whether a limit that the user set ended the listing.
+        errors: how many error lines of each kind.
+
+    >>> verdict("finished", expected=305, listed=305, limited=False, errors={})
+    'complete'
+    >>> verdict("finished", expected=305, listed=304, limited=False, errors={})
+    'incomplete'
+    >>> verdict("finished", expected=None, listed=0, limited=False, errors={"blocked": 1})
+    'blocked'
+    """
+    if finish_reason == "shutdown":
+        return "interrupted"
+    if finish_reason in _LIMITS:
+        return "incomplete" if errors else "partial"
+    if finish_reason != "finished":
+        return "failed"
+    if expected is None and not listed:
+        return "blocked" if errors.get("blocked") else "failed"
+    if errors or expected is None or (listed < expected and not limited):
+        return "incomplete"
+    return "partial" if limited else "complete"

@@ -1,0 +1,121 @@
+"""The portal as a test sees it: started in a process of its own, asked what was asked of it, ended."""
+
+import json
+import select
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+from urllib.parse import urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
+
+SERVER = Path(__file__).with_name("server.py")
+START_SECONDS = 120
+STOP_SECONDS = 5
+
+
+class Portal:
+    """A CKAN portal on the loopback.
+
+        with Portal(faults=("cut_json_over=10",)) as portal:
+            crawl(portal.url)
+            assert portal.requests("download_metadata") == 915
+
+    Every address answers 503 the first time, unless other faults are named.
+    """
+
+    def __init__(
+        self,
+        datasets: int = 305,
+        *,
+        resources: int = 3,
+        rows_max: int = 100,
+        prefix: str = "",
+        faults: Sequence[str] = ("unavailable=1",),
+        latency: float = 0.0,
+        log: bool = True,
+    ) -> None:
+        self.command = [
+            *(sys.executable, str(SERVER), "--until-eof", "--quiet"),
+            *("--datasets", str(datasets), "--resources", str(resources), "--rows-max", str(rows_max)),
+            *("--prefix", prefix, "--latency", str(latency)),
+            *(f"--fault={fault}" for fault in faults),
+            *([] if log else ["--no-log"]),
+        ]
+        self.url = ""
+        self.process: subprocess.Popen[str] | None = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> Self:
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.url = _first_line(self.process.stdout)
+        if not self.url:
+            self.stop()
+            raise RuntimeError(f"The portal did not start: {' '.join(self.command)}")
+        return self
+
+    def stop(self) -> None:
+        process, self.process = self.process, None
+        if not process:
+            return
+        process.terminate()
+        try:
+            process.communicate(timeout=STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
+    def log(self) -> list[dict[str, Any]]:
+        """Every request so far: method, path with its query, body of a POST, user_agent, time."""
+        entries: list[dict[str, Any]] = self._ask("log")
+        return entries
+
+    def counts(self) -> dict[str, int]:
+        """How often each path was asked for, whatever its query."""
+        counts: dict[str, int] = self._ask("counts")
+        return counts
+
+    def requests(self, substring: str = "") -> int:
+        return sum(substring in entry["path"] for entry in self.log())
+
+    def ids(self) -> list[str]:
+        """Of all datasets there are now, in order."""
+        ids: list[str] = self._ask("ids")
+        return ids
+
+    def reset(self) -> None:
+        """Forgets the log."""
+        self._ask("reset", {})
+
+    def change(self, **changes: Any) -> dict[str, Any]:
+        """touch=[...], remove=[...], add=n, rename={id: name}, edit={id: {field: value}}.
+
+        Gives the ids added and how many datasets there are now.
+        """
+        answer: dict[str, Any] = self._ask("change", changes)
+        return answer
+
+    def fault(self, **faults: Any) -> None:
+        """Switches faults: a value, True when there is none to give, None for off."""
+        self._ask("fault", faults)
+
+    def _ask(self, name: str, content: dict[str, Any] | None = None) -> Any:
+        parts = urlsplit(self.url)
+        body = None if content is None else json.dumps(content).encode()
+        request = Request(f"{parts.scheme}://{parts.netloc}/_portal/{name}", body)
+        with build_opener(ProxyHandler({})).open(request, timeout=60) as answer:
+            return json.load(answer)
+
+
+def _first_line(output: IO[str] | None) -> str:
+    ready = output and select.select([output], [], [], START_SECONDS)[0]
+    return output.readline().strip() if output and ready else ""
