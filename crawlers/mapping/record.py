@@ -100,7 +100,9 @@ class Record:
         return list(dict.fromkeys(filter(None, found)))
 
     def flaw(self, sentence: str) -> None:
-        if len(self.flaws) < FLAWS and sentence not in self.flaws:
+        if sentence in self.flaws:
+            return
+        if len(self.flaws) < FLAWS:
             self.flaws.append(sentence)
         elif len(self.flaws) == FLAWS:
             self.flaws.append("the record has more flaws than these")

@@ -23,7 +23,7 @@ class Portal:
             crawl(portal.url)
             assert portal.requests("download_metadata") == 915
 
-    Every address answers 503 the first time, unless other faults are named.
+    Without faults it behaves as a healthy portal does.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Portal:
         resources: int = 3,
         rows_max: int = 100,
         prefix: str = "",
-        faults: Sequence[str] = ("unavailable=1",),
+        faults: Sequence[str] = (),
         latency: float = 0.0,
         log: bool = True,
     ) -> None:

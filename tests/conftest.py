@@ -1,0 +1,115 @@
+"""A crawl as a user runs it: a whole `scrapy crawl` in a process of its own, judged by the folder it leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.portal.portal import Portal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parent.parent
+FAST = {"REQUESTS_PER_SECOND": "0", "RETRY_BACKOFF": "0.01"}
+
+
+@dataclass
+class Crawl:
+    """What a crawl left.
+
+    Attributes:
+        code: its exit code.
+        lines: what it said last, on the terminal.
+        folder: its source's folder.
+    """
+
+    code: int
+    log: str
+    folder: Path
+    lines: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lines = self.log.splitlines()
+
+    def documents(self, kind: str = "datasets") -> dict[str, Any]:
+        return {path.name: json.loads(path.read_bytes()) for path in sorted((self.folder / kind).glob("*.json"))}
+
+    def ids(self) -> list[str]:
+        return sorted(document["id"] for document in self.documents().values())
+
+    @property
+    def manifest(self) -> list[dict[str, Any]]:
+        return json_lines(self.folder / "manifest.jsonl")
+
+    @property
+    def errors(self) -> list[dict[str, Any]]:
+        return json_lines(self.folder / "errors.jsonl")
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The last run's."""
+        return json.loads(max((self.folder / "runs").glob("*.json"), key=lambda path: path.stat().st_mtime_ns).read_bytes())
+
+    def kinds(self) -> list[tuple[str, str]]:
+        return [(error["stage"], error["kind"]) for error in self.errors]
+
+
+def json_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def scrapy(*arguments: str, cwd: Path = ROOT, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    """Runs a command of this project, every warning an error."""
+    command = [sys.executable, "-W", "error", "-m", "scrapy", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=cwd, env=environment, timeout=timeout, capture_output=True, text=True, check=False)
+
+
+def options(output: Path, settings: dict[str, str], **arguments: str) -> list[str]:
+    chosen = {"OUTPUT_DIR": str(output), **FAST, **settings}
+    return [
+        *(f"-s{name}={value}" for name, value in chosen.items()),
+        *(word for name, value in arguments.items() for word in ("-a", f"{name}={value}")),
+    ]
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "output"
+
+
+@pytest.fixture
+def crawl(output: Path) -> Callable[..., Crawl]:
+    """crawl("hdx", portal, level="both", settings={...}, more=["-O", "x.jsonl"])."""
+
+    def run(
+        spider: str, portal: Portal, *, settings: dict[str, str] | None = None, more: tuple[str, ...] = (), **arguments: str
+    ) -> Crawl:
+        source = arguments.get("source") or ("hdx" if spider == "hdx" else "127.0.0.1")
+        words = options(output, settings or {}, portal=portal.url, **arguments)
+        ran = scrapy("crawl", spider, *words, *more)
+        return Crawl(ran.returncode, ran.stderr, output / source)
+
+    return run
+
+
+@pytest.fixture
+def portal() -> Iterator[Callable[..., Portal]]:
+    """portal(datasets=305, faults=("gone=download_metadata",)): ended when the test is."""
+    started: list[Portal] = []
+
+    def start(**keywords: Any) -> Portal:
+        started.append(Portal(**keywords).start())
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
