@@ -1,6 +1,6 @@
 """Spider arguments: declared by a spider class, checked and parsed before any request.
 
-A spider class says ``arguments = CatalogueSpider.arguments | {"organization": Argument("Only this organisation's datasets.")}``.
+arguments = CatalogueSpider.arguments | {"organization": Argument(help="Only this organisation's.")}
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a crawl collects, whatever the source: DCAT 3's words, ISO 8601 dates, ``None`` for absent.
 
-`Dataset` is the normalised record and goes to feeds (``-O datasets.jsonl``). Its ``document``, the record as the publisher
-gave it, goes to disk. `Export` is a document that is asked for besides the listing and has no normalised form of its own.
+`Dataset` is the normalised record and goes to feeds (``-O datasets.jsonl``). Its ``document``, the record as the
+publisher gave it, goes to disk. `Export` is a document that is asked for besides the listing, and no more than that.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Dataset:
 
 @dataclass(slots=True, kw_only=True)
 class Export:
-    """A document asked for besides the listing: HDX's ``download_metadata``, CKAN's ``package_show``, ``resource_show``."""
+    """A document asked for besides the listing: HDX's ``download_metadata``, CKAN's ``package_show`` ..."""
 
     kind: Kind
     source: str

@@ -15,6 +15,7 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
@@ -44,10 +45,10 @@ class Progress:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
 
-    def spider_opened(self) -> None:
+    def spider_opened(self, spider: Spider) -> None:
         if self.on_terminal:
             tqdm.monitor_interval = 0  # no thread of its own
-            self.bar = tqdm(desc=self.crawler.spider.name, unit=" docs", dynamic_ncols=True, bar_format=_BAR, leave=False)  # type: ignore[union-attr]
+            self.bar = tqdm(desc=spider.name, unit=" docs", dynamic_ncols=True, bar_format=_BAR, leave=False)
             self.above = logging_redirect_tqdm()
             self.above.__enter__()
         self.task = create_looping_call(self.show)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import fields
 from pathlib import Path
 
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
@@ -34,7 +34,7 @@ OUTPUT_DIR = "output"
 FILENAME_SLUG = True  # False: ids only
 FILENAME_SLUG_MAXLEN = 80
 FEED_EXPORT_ENCODING = "utf-8"  # default None, which escapes JSON to ASCII
-FEED_EXPORT_FIELDS = [one.name for one in dataclasses.fields(Dataset) if one.name not in ("document", "stored", "flaws")]
+FEED_EXPORT_FIELDS = [one.name for one in fields(Dataset) if one.name not in ("document", "stored", "flaws")]
 
 # Politeness
 REQUESTS_PER_SECOND = 2.0  # a host; 0 = no limit. AutoThrottle goes slower when the portal does, never faster

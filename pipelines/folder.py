@@ -31,7 +31,8 @@ def lock(path: Path) -> int:
         (path / ".writing").touch()
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise OutputError(f"{path} can't be written into: {error.strerror}. Choose another with -s OUTPUT_DIR=.") from None
+        message = f"{path} can't be written into ({error.strerror}): choose another with -s OUTPUT_DIR="
+        raise OutputError(message) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

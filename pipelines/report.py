@@ -167,12 +167,12 @@ class Report:
         became = ", ".join(f"{counts[name]} {name}" for name in ("new", "updated", "unchanged"))
         fallback = f" ({counts['fallback']} by fallback)" if counts["fallback"] else ""
         lines = [
-            f"{self.crawler.spider.source}: {self.verdict}. {datasets} datasets listed; documents: {became}{fallback}.",  # type: ignore[union-attr]
+            f"{self.folder.name}: {self.verdict}. {datasets} datasets listed; documents: {became}{fallback}.",
             f"{self.folder} has the documents and manifest.jsonl; this run's report is {self.path}.",
         ]
         if self.errors:
             kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(self.errors.items()))
-            lines.insert(1, f"{self.errors.total()} errors ({kinds}): {self.folder / 'errors.jsonl'} has a line for each.")
+            lines.insert(1, f"{self.errors.total()} errors ({kinds}): see {self.folder / 'errors.jsonl'}.")
         return "\n".join(lines)
 
     def counts(self) -> dict[str, int]:
@@ -243,7 +243,7 @@ def _bug(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _subject(item: Any) -> dict[str, str | None]:
+def _subject(item: Any) -> dict[str, Any]:
     if isinstance(item, Dataset):
         return {"url": item.metadata_url, "dataset_id": item.id, "dataset_name": item.name}
     if isinstance(item, Export):

@@ -54,9 +54,10 @@ class Crawl:
         return json_lines(self.folder / "errors.jsonl")
 
     @property
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Any:
         """The last run's."""
-        return json.loads(max((self.folder / "runs").glob("*.json"), key=lambda path: path.stat().st_mtime_ns).read_bytes())
+        last = max((self.folder / "runs").glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+        return json.loads(last.read_bytes())
 
     def kinds(self) -> list[tuple[str, str]]:
         return [(error["stage"], error["kind"]) for error in self.errors]
@@ -70,7 +71,9 @@ def scrapy(*arguments: str, cwd: Path = ROOT, timeout: float = 120) -> subproces
     """Runs a command of this project, every warning an error."""
     command = [sys.executable, "-W", "error", "-m", "scrapy", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=cwd, env=environment, timeout=timeout, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=cwd, env=environment, timeout=timeout, capture_output=True, text=True, check=False
+    )
 
 
 def options(output: Path, settings: dict[str, str], **arguments: str) -> list[str]:
@@ -88,10 +91,15 @@ def output(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def crawl(output: Path) -> Callable[..., Crawl]:
-    """crawl("hdx", portal, level="both", settings={...}, more=["-O", "x.jsonl"])."""
+    """Crawls a portal: ``crawl("hdx", portal, level="both", settings={...}, more=("-O", "x.jsonl"))``."""
 
     def run(
-        spider: str, portal: Portal, *, settings: dict[str, str] | None = None, more: tuple[str, ...] = (), **arguments: str
+        spider: str,
+        portal: Portal,
+        *,
+        settings: dict[str, str] | None = None,
+        more: tuple[str, ...] = (),
+        **arguments: str,
     ) -> Crawl:
         source = arguments.get("source") or ("hdx" if spider == "hdx" else "127.0.0.1")
         words = options(output, settings or {}, portal=portal.url, **arguments)
@@ -103,7 +111,7 @@ def crawl(output: Path) -> Callable[..., Crawl]:
 
 @pytest.fixture
 def portal() -> Iterator[Callable[..., Portal]]:
-    """portal(datasets=305, faults=("gone=download_metadata",)): ended when the test is."""
+    """Starts portals: ``portal(datasets=305, faults=("gone=download_metadata",))``. They end when the test does."""
     started: list[Portal] = []
 
     def start(**keywords: Any) -> Portal:

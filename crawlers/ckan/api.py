@@ -46,10 +46,13 @@ class Way:
 
 
 def ways(portal: str) -> list[Way]:
-    """Every way that is worth a try, the usual one first: old CKAN wants POST or /api/action, and a locale in the
-    portal's address ("/de") may not reach the API."""
+    """Every way that is worth a try, the usual one first.
+
+    Old CKAN wants POST or /api/action, and a locale in the portal's address ("/de") may not reach the API.
+    """
     roots = [portal, *([_LOCALE.sub("", portal)] if _LOCALE.search(portal) else [])]
-    return [Way(f"{root}{path}", post) for root in roots for path in ("/api/3/action", "/api/action") for post in (False, True)]
+    urls = [root + path for root in roots for path in ("/api/3/action", "/api/action")]
+    return [Way(url, post) for url in urls for post in (False, True)]
 
 
 def document(response: Response) -> Any:
@@ -65,7 +68,8 @@ def document(response: Response) -> Any:
         return strict_json.loads(response.body)
     except ValueError as error:
         if response.body.lstrip()[:1] in (b"{", b"["):
-            raise AnswerError("truncated", f"the JSON of {len(response.body)} bytes breaks off or is broken: {error}") from None
+            message = f"the JSON of {len(response.body)} bytes breaks off or is broken: {error}"
+            raise AnswerError("truncated", message) from None
         kind = (response.headers.get("Content-Type") or b"nothing").decode("latin-1").split(";")[0]
         raise AnswerError("not_json", f"{len(response.body)} bytes of {kind} came instead of JSON") from None
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from crawlers.ckan import api
 from crawlers.exceptions import AnswerError
+from crawlers.items import Export
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,52 +21,48 @@ LEVELS = {"snapshot": (), "dataset": ("dataset",), "resource": ("resource",), "b
 
 DOWNLOAD_METADATA = "download_metadata"
 
-Export = dict[str, str | None]
-"""The fields of an `crawlers.items.Export` that are known before it is asked for."""
-
 
 def wanted(dataset: Dataset, level: str, resources: list[Resource]) -> Iterator[Export]:
-    """
+    """The exports to ask for, without their documents yet.
+
     Args:
         resources: those of the dataset's resources that are within the user's limit.
     """
-    about: Export = {
+    about: dict[str, Any] = {
         "source": dataset.source,
         "dataset_id": dataset.id,
         "dataset_name": dataset.name,
         "dataset_title": dataset.title,
-        "resource_id": None,
-        "resource_name": None,
-        "resource_format": None,
         "metadata_modified": dataset.metadata_modified,
     }
     if "dataset" in LEVELS[level]:
-        yield about | {"kind": "dataset_metadata"}
+        yield Export(kind="dataset_metadata", **about)
     if "resource" in LEVELS[level]:
         for resource in filter(_has_id, resources):
-            yield about | {
-                "kind": "resource_metadata",
-                "resource_id": resource.id,
-                "resource_name": resource.title or resource.description,
-                "resource_format": resource.format,
-            }
+            yield Export(
+                kind="resource_metadata",
+                resource_id=resource.id,
+                resource_name=resource.title or resource.description,
+                resource_format=resource.format,
+                **about,
+            )
 
 
 def _has_id(resource: Resource) -> bool:
     return bool(resource.document and resource.document.get("id") == resource.id)
 
 
-def show(export: Export) -> tuple[str, dict[str, str | None]]:
+def show(export: Export) -> tuple[str, dict[str, str]]:
     """CKAN's action for it, and the action's parameters."""
-    if export["resource_id"] is None:
-        return "package_show", {"id": export["dataset_id"]}
-    return "resource_show", {"id": export["resource_id"]}
+    if export.resource_id is None:
+        return "package_show", {"id": export.dataset_id}
+    return "resource_show", {"id": export.resource_id}
 
 
 def download_metadata(portal: str, export: Export) -> str:
     """HDX's address for it (ocha-dap/hdx-ckan: ``/dataset/<id>/[resource/<id>/]download_metadata``)."""
-    resource = f"/resource/{quote(export['resource_id'], safe='')}" if export["resource_id"] is not None else ""
-    return f"{portal}/dataset/{quote(str(export['dataset_id']), safe='')}{resource}/download_metadata?format=json"
+    resource = f"/resource/{quote(export.resource_id, safe='')}" if export.resource_id is not None else ""
+    return f"{portal}/dataset/{quote(export.dataset_id, safe='')}{resource}/download_metadata?format=json"
 
 
 def read(response: Response, export: Export, *, action: bool) -> dict[str, Any]:
@@ -80,7 +77,7 @@ def read(response: Response, export: Export, *, action: bool) -> dict[str, Any]:
     document = api.result(response) if action else api.document(response)
     if not isinstance(document, dict) or document.get("success") is False:
         raise AnswerError("refused", f"the portal answered {str(document)[:200]!r}, which is no metadata")
-    asked = export["dataset_id"] if export["resource_id"] is None else export["resource_id"]
+    asked = export.dataset_id if export.resource_id is None else export.resource_id
     if document.get("id", asked) != asked:
         raise AnswerError("refused", f"the portal answered with the metadata of {str(document['id'])[:100]!r}")
     return document
@@ -92,6 +89,6 @@ def in_its_place(record: dict[str, Any], export: Export, reason: str) -> dict[st
         "_fallback_reason": reason,
         "_note": "The portal's own export could not be had; this is its record in the CKAN API.",
     }
-    if export["resource_id"] is None:
+    if export.resource_id is None:
         return about | {"dataset": record}
-    return about | {"dataset_id": export["dataset_id"], "resource": record}
+    return about | {"dataset_id": export.dataset_id, "resource": record}

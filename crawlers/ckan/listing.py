@@ -166,12 +166,12 @@ class Seen:
 
     def __init__(self) -> None:
         self.db = sqlite3.connect("", isolation_level=None)
-        self.db.execute("CREATE TABLE seen (id TEXT PRIMARY KEY) WITHOUT ROWID")
+        self.db.execute("CREATE TABLE seen (id BLOB PRIMARY KEY) WITHOUT ROWID")
 
     def add(self, identifier: str) -> bool:
         """Whether it is new."""
-        inserted = self.db.execute("INSERT OR IGNORE INTO seen VALUES (?)", (identifier.encode("utf-8", "surrogatepass"),))
-        return inserted.rowcount == 1
+        key = identifier.encode("utf-8", "surrogatepass")
+        return self.db.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,)).rowcount == 1
 
 
 def identity(record: Any) -> str | None:
@@ -199,10 +199,18 @@ def within(records: list[Any], datasets: int | None, resources: int | None) -> l
 
 
 def _joined(clauses: list[str]) -> str:
-    """CKAN reads a blank as AND; an OR of the user's is kept together, and stands where it is when it is alone."""
-    if len(clauses) == 1:
-        return clauses[0]
-    return " ".join(f"+({one})" if re.search(r"\bOR\b|\|\|", one) else one if one[0] in "+-" else f"+{one}" for one in clauses)
+    """All of them must hold: CKAN reads a blank as AND, and an OR of the user's is kept together.
+
+    >>> _joined(["id:{a TO *]", "res_format:CSV OR res_format:XLSX", "-archived:true"])
+    '+id:{a TO *] +(res_format:CSV OR res_format:XLSX) -archived:true'
+    """
+    return clauses[0] if len(clauses) == 1 else " ".join(map(_required, clauses))
+
+
+def _required(clause: str) -> str:
+    if re.search(r"\bOR\b|\|\|", clause):
+        return f"+({clause})"
+    return clause if clause[0] in "+-" else f"+{clause}"
 
 
 def _term(value: str) -> str:

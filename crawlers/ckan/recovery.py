@@ -1,4 +1,4 @@
-"""What to try when a page of a listing can't be had: another way to ask, offsets, fewer rows, or the record after it."""
+"""What to try when a page of a listing can't be had: another way to ask, offsets, fewer rows, the record behind it."""
 
 from __future__ import annotations
 

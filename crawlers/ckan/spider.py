@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
@@ -46,8 +46,8 @@ class CKANSpider(CatalogueSpider):
 
     arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
         "portal": Argument(help="The portal's address.", parse=arguments.portal),
-        "q": Argument(help="Only what this search finds, in Solr's words: cod-ab-global, title:flood.", parse=arguments.text),
-        "fq": Argument(help="A filter, in Solr's words: has_geodata:true -archived:true.", parse=arguments.text),
+        "q": Argument(help="Only what this search finds: cod-ab-global, title:flood.", parse=arguments.text),
+        "fq": Argument(help="A Solr filter: has_geodata:true -archived:true.", parse=arguments.text),
         "organization": Argument(help="Only this organisation's, by its name in addresses.", parse=arguments.text),
         "group": Argument(help="Only this group's, by its name in addresses; a country at HDX.", parse=arguments.text),
         "tag": Argument(help="Only datasets with this tag.", parse=arguments.text),
@@ -215,12 +215,12 @@ class CKANSpider(CatalogueSpider):
         for export in wanted:
             yield self.export_request(export, way)
 
-    def export_request(self, export: exports.Export, way: int) -> Request:
+    def export_request(self, export: Export, way: int) -> Request:
         """Before the next page of the listing: what waits in memory is never more than two pages' exports."""
         keywords: dict[str, Any] = {
             "callback": self.parse_export,
             "errback": self.export_failed,
-            "cb_kwargs": {"export": export, "way": way},
+            "cb_kwargs": {"export": asdict(export), "way": way},
             "priority": 1,
         }
         if self.export == exports.DOWNLOAD_METADATA:
@@ -228,56 +228,63 @@ class CKANSpider(CatalogueSpider):
             return Request(url, headers={"Accept": "application/json"}, **keywords)
         return self.ways[way].request(*exports.show(export), **keywords)
 
-    def parse_export(self, response: Response, export: exports.Export, way: int) -> Output:
+    def parse_export(self, response: Response, export: dict[str, Any], way: int) -> Output:
+        asked = Export(**export)
         try:
-            document = exports.read(response, export, action=self.export != exports.DOWNLOAD_METADATA)
+            document = exports.read(response, asked, action=self.export != exports.DOWNLOAD_METADATA)
         except AnswerError as error:
-            yield from self.no_export(response.request, error, response.status)
+            yield from self.no_export(asked, way, Refusal(error, response.status), response.request)
             return
-        source = self.export if self.export == exports.DOWNLOAD_METADATA else exports.show(export)[0]
-        yield Export(**export, document=document, metadata_source=source, metadata_url=response.url)
+        source = self.export if self.export == exports.DOWNLOAD_METADATA else exports.show(asked)[0]
+        yield replace(asked, document=document, metadata_source=source, metadata_url=response.url)
 
     def export_failed(self, failure: Failure) -> Output:
-        refusal = Refusal.of_failure(failure)
-        yield from self.no_export(failure.request, refusal.error, refusal.status)  # type: ignore[attr-defined]
+        request: Request = failure.request  # type: ignore[attr-defined]
+        asked, way = Export(**request.cb_kwargs["export"]), request.cb_kwargs["way"]
+        yield from self.no_export(asked, way, Refusal.of_failure(failure), request)
 
-    def no_export(self, request: Request, error: AnswerError, status: int | None) -> Output:
+    def no_export(self, asked: Export, way: int, refusal: Refusal, request: Request | None) -> Output:
         """HDX's export has CKAN's own record to fall back to; CKAN's has not."""
-        export, way = request.cb_kwargs["export"], request.cb_kwargs["way"]
         if self.export != exports.DOWNLOAD_METADATA:
-            self.failed("fetch", error, request, http_status=status, **_subject(export))
+            self.failed("fetch", refusal.error, request, http_status=refusal.status, **_subject(asked))
             return
         yield self.ways[way].request(
-            *exports.show(export),
+            *exports.show(asked),
             callback=self.parse_fallback,
             errback=self.fallback_failed,
-            cb_kwargs={"instead_of": export, "reason": str(error)},
+            cb_kwargs={"instead_of": asdict(asked), "reason": str(refusal.error)},
             priority=1,
         )
 
-    def parse_fallback(self, response: Response, instead_of: exports.Export, reason: str) -> Output:
+    def parse_fallback(self, response: Response, instead_of: dict[str, Any], reason: str) -> Output:
+        asked = Export(**instead_of)
         try:
-            record = exports.read(response, instead_of, action=True)
+            record = exports.read(response, asked, action=True)
         except AnswerError as error:
-            self.nothing_left(response.request, error, response.status)
+            self.nothing_left(asked, reason, Refusal(error, response.status), response.request)
             return
-        yield Export(
-            **instead_of,
+        yield replace(
+            asked,
             fallback=True,
-            document=exports.in_its_place(record, instead_of, reason),
-            metadata_source=f"ckan_{exports.show(instead_of)[0]}_fallback",
+            document=exports.in_its_place(record, asked, reason),
+            metadata_source=f"ckan_{exports.show(asked)[0]}_fallback",
             metadata_url=response.url,
         )
 
     def fallback_failed(self, failure: Failure) -> None:
-        refusal = Refusal.of_failure(failure)
-        self.nothing_left(failure.request, refusal.error, refusal.status)  # type: ignore[attr-defined]
+        request: Request = failure.request  # type: ignore[attr-defined]
+        asked, reason = Export(**request.cb_kwargs["instead_of"]), request.cb_kwargs["reason"]
+        self.nothing_left(asked, reason, Refusal.of_failure(failure), request)
 
-    def nothing_left(self, request: Request, error: AnswerError, status: int | None) -> None:
-        export, reason = request.cb_kwargs["instead_of"], request.cb_kwargs["reason"]
-        both = AnswerError(error.kind, f"{self.export}: {reason}; {exports.show(export)[0]}: {error}")
-        self.failed("fetch", both, request, http_status=status, **_subject(export))
+    def nothing_left(self, asked: Export, reason: str, refusal: Refusal, request: Request | None) -> None:
+        sentence = f"{self.export}: {reason}; {exports.show(asked)[0]}: {refusal.error}"
+        error = AnswerError(refusal.error.kind, sentence)
+        self.failed("fetch", error, request, http_status=refusal.status, **_subject(asked))
 
 
-def _subject(export: exports.Export) -> dict[str, str | None]:
-    return {name: export[name] for name in ("dataset_id", "dataset_name", "resource_id")}
+def _subject(export: Export) -> dict[str, str | None]:
+    return {
+        "dataset_id": export.dataset_id,
+        "dataset_name": export.dataset_name,
+        "resource_id": export.resource_id,
+    }

@@ -6,7 +6,7 @@ import difflib
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import crawl
 from scrapy.exceptions import UsageError
@@ -37,7 +37,7 @@ class Command(crawl.Command):
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         super().process_options(args, opts)
-        for feed in (self.settings or {}).get("FEEDS", {}).values():
+        for feed in self.settings.getdict("FEEDS").values():  # type: ignore[union-attr]
             feed.setdefault("item_classes", [Dataset])  # exports are documents only
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -48,25 +48,21 @@ class Command(crawl.Command):
         if args[0] not in spiders:
             print(_unknown(args[0], spiders), file=sys.stderr)
             return
-        try:
-            crawler = self._create_crawler(args[0])
-            crawl = self.crawler_process.crawl(crawler, **opts.spargs)  # type: ignore[union-attr]
-            self.crawler_process.start()  # type: ignore[union-attr]
-        except CrawlersError as error:
-            print(error, file=sys.stderr)
-            return
-        if not self._started(crawl):
-            return
-        self.exitcode = _end(crawler)
+        crawler = self._create_crawler(args[0])
+        crawl: Any = self.crawler_process.crawl(crawler, **opts.spargs)  # type: ignore[union-attr]
+        self.crawler_process.start()  # type: ignore[union-attr]
+        if _started(crawl):
+            self.exitcode = _end(crawler)
 
-    def _started(self, crawl: asyncio.Task[None]) -> bool:
-        """A user's mistake is a sentence; anything else that stops the start is a bug, and keeps its traceback."""
-        error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
-        if isinstance(error, CrawlersError):
-            print(error, file=sys.stderr)
-        elif error is not None:
-            traceback.print_exception(error)
-        return error is None
+
+def _started(crawl: asyncio.Task[None]) -> bool:
+    """A user's mistake is a sentence; anything else that stops the start is a bug, and keeps its traceback."""
+    error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
+    if isinstance(error, CrawlersError):
+        print(error, file=sys.stderr)
+    elif error is not None:
+        traceback.print_exception(error)
+    return error is None
 
 
 def _unknown(name: str, spiders: list[str]) -> str:

@@ -145,7 +145,7 @@ def _license(fields: Record, *ids: str) -> License | None:
 
 def _frequency(fields: Record) -> str | None:
     names = ("frequency", "accrual_periodicity", "accrualPeriodicity", "update_frequency")
-    return fields.read(frequency, "a known frequency", *names)
+    return fields.read(frequency, *names)
 
 
 def _temporal(fields: Record) -> Period | None:
@@ -154,7 +154,7 @@ def _temporal(fields: Record) -> Period | None:
     if start or end:
         return Period(start=start, end=end)
     if not isinstance(fields.value("temporal_coverage"), list):
-        return fields.read(period, "a period", "temporal_coverage")
+        return fields.read(period, "temporal_coverage")
     periods = (Period(start=one.date("start"), end=one.date("end")) for one in fields.objects("temporal_coverage"))
     return next((one for one in periods if one.start or one.end), None)
 
@@ -171,8 +171,6 @@ def _spatial(fields: Record) -> list[Place]:
 def _place(fields: Record, geometry: str, prefix: str = "") -> Place | None:
     given = fields.value(geometry)
     found = None if given is None else place(given)
-    if given is not None and not found:
-        fields.flaw(f"{fields.path}{geometry} is not GeoJSON with finite coordinates, a box or a name")
     name, uri = fields.text(f"{prefix}text"), fields.text(f"{prefix}uri")
     if not found and not name and not uri:
         return None
@@ -203,7 +201,7 @@ def _resource(fields: Record, dataset_id: str) -> Resource:
         download_url=download_url,
         format=values.file_format(fields.text("format") or ""),
         media_type=values.media_type(fields.text("mimetype", "content_type") or ""),
-        size=fields.read(values.size, "a number of bytes", "size") or None,
+        size=fields.read(values.size, "size") or None,
         checksum=checksum(fields.text("hash"), fields.text("hash_algorithm")),
         issued=fields.date("issued", "created"),
         modified=fields.date("modified", "last_modified", "metadata_modified"),

@@ -39,8 +39,8 @@ def complete(dataset: Dataset, fields: Record) -> None:
     """Fill in what only HDX has: groups are places there, not themes."""
     dataset.themes = []
     dataset.spatial = list(_places(fields))
-    dataset.temporal = fields.read(period, "a range of dates", "dataset_date") or dataset.temporal
-    dataset.frequency = fields.read(_FREQUENCIES.get, "a number of days", "data_update_frequency") or dataset.frequency
+    dataset.temporal = fields.read(period, "dataset_date") or dataset.temporal
+    dataset.frequency = fields.read(_FREQUENCIES.get, "data_update_frequency") or dataset.frequency
     dataset.provenance = _methodology(fields) or dataset.provenance
     dataset.caveats = fields.text("caveats")
     dataset.data_modified = fields.date("last_modified")

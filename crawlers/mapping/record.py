@@ -26,9 +26,10 @@ _TYPES = {str: "a text", bool: "a boolean", int: "a number", float: "a number", 
 class Record:
     """Typed reading of one JSON object.
 
-    ``data`` is the object; CKAN's ``extras``, in whatever form, are read as if they were fields of it. What cannot be
-    read adds a sentence to ``flaws``, which the records inside this one share. ``path`` says where in the whole record
-    this one stands: ``resources[3].``. Every getter takes names in order of preference and gives the first one's value.
+    ``data`` is the object; CKAN's ``extras``, in whatever form, are read as if they were fields of it. What is of
+    another type than it should be adds a sentence to ``flaws``, which the records inside this one share. ``path`` says
+    where in the whole record this one stands: ``resources[3].``. Every getter takes names in order of preference and
+    gives the first one's value.
     """
 
     __slots__ = ("data", "fields", "flaws", "path")
@@ -62,24 +63,21 @@ class Record:
                 return found
         return []
 
-    def read(self, reader: Callable[[str], T | None], kind: str, *names: str) -> T | None:
-        """The text as ``reader`` understands it; ``kind`` names what was wanted where it does not."""
+    def read(self, reader: Callable[[str], T | None], *names: str) -> T | None:
+        """The text as ``reader`` understands it; what it does not is no flaw, catalogues are full of "n/a"."""
         for name in names:
-            if text := self.text(name):
-                found = reader(text)
-                if found is not None:
-                    return found
-                self.flaw(f'{self.path}{name} is "{text[:60]}", not {kind}')
+            if (text := self.text(name)) and (found := reader(text)) is not None:
+                return found
         return None
 
     def date(self, *names: str) -> str | None:
-        return self.read(values.date, "a date", *names)
+        return self.read(values.date, *names)
 
     def url(self, *names: str) -> str | None:
-        return self.read(values.url, "a web address", *names)
+        return self.read(values.url, *names)
 
     def email(self, *names: str) -> str | None:
-        return self.read(values.email, "an e-mail address", *names)
+        return self.read(values.email, *names)
 
     def object(self, name: str) -> Record | None:
         value = self.value(name)

@@ -26,5 +26,5 @@ def challenge(response: Response) -> str | None:
 
 
 def _is_html(response: Response) -> bool:
-    start = response.body[:256].lstrip().lower()
-    return b"html" in (response.headers.get("Content-Type") or b"").lower() or start.startswith((b"<!doctype", b"<html"))
+    content_type = (response.headers.get("Content-Type") or b"").lower()
+    return b"html" in content_type or response.body[:256].lstrip().lower().startswith((b"<!doctype", b"<html"))
