@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.log import get_scrapy_root_handler
 from tqdm import tqdm
-from tqdm.contrib.logging import logging_redirect_tqdm
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
@@ -22,6 +20,16 @@ logger = logging.getLogger(__name__)
 
 ENDED = ("new", "updated", "unchanged")
 _BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}, {rate_fmt}{postfix}]"
+
+
+class AboveTheBar:
+    """A stream for a logging handler; tqdm's own replaces handlers, and with them their level and filters."""
+
+    def write(self, text: str) -> None:
+        tqdm.write(text, file=sys.stderr, end="")
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 class Progress:
@@ -37,7 +45,6 @@ class Progress:
             raise NotConfigured
         self.on_terminal = sys.stderr.isatty()
         self.bar: tqdm[Any] | None = None
-        self.above: AbstractContextManager[None] | None = None
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
@@ -49,18 +56,22 @@ class Progress:
         if self.on_terminal:
             tqdm.monitor_interval = 0  # no thread of its own
             self.bar = tqdm(desc=spider.name, unit=" docs", dynamic_ncols=True, bar_format=_BAR, leave=False)
-            self.above = logging_redirect_tqdm()
-            self.above.__enter__()
+            self.divert(AboveTheBar())
         self.task = create_looping_call(self.show)
-        self.task.start(0.5 if self.bar is not None else self.interval, now=False)
+        self.task.start(0.2 if self.bar is not None else self.interval, now=False)
 
     def spider_closed(self) -> None:
         if self.task.running:
             self.task.stop()
         if self.bar is not None:
             self.bar.close()
-        if self.above is not None:
-            self.above.__exit__(None, None, None)
+            self.divert(sys.stderr)
+
+    def divert(self, stream: Any) -> None:
+        """Where the log goes while there is a bar to write above of."""
+        handler = get_scrapy_root_handler()
+        if isinstance(handler, logging.StreamHandler) and not isinstance(handler, logging.FileHandler):
+            handler.setStream(stream)
 
     def show(self) -> None:
         done, total, errors = self.done(), self.total(), self.errors()

@@ -54,7 +54,6 @@ class Report:
         self.started = datetime.now(UTC)
         self.run = self._run()
         self.errors: Counter[str] = Counter()
-        self.error_lines = JSONLines(self.folder / "errors.jsonl")
         self.finish_reason = "shutdown"
         self.verdict: Verdict | None = None
         self.closing: asyncio.Task[None] | None = None
@@ -68,6 +67,7 @@ class Report:
         connect(report.item_error, signal=scrapy_signals.item_error)
         connect(report.item_dropped, signal=scrapy_signals.item_dropped)
         connect(report.request_dropped, signal=scrapy_signals.request_dropped)
+        connect(report.spider_opened, signal=scrapy_signals.spider_opened)
         connect(report.spider_closed, signal=scrapy_signals.spider_closed)
         connect(report.engine_stopped, signal=scrapy_signals.engine_stopped)
         return report
@@ -79,6 +79,9 @@ class Report:
     @property
     def exit_code(self) -> int:
         return EXIT_CODES[self.verdict or "interrupted"]
+
+    def spider_opened(self) -> None:
+        self.error_lines = JSONLines(self.folder / "errors.jsonl")
 
     # What can fail
 

@@ -271,9 +271,9 @@ def test_a_lost_index_is_made_from_the_manifest(crawl, portal, output):
 
 
 def test_an_export_that_failed_is_asked_for_again(crawl, portal):
-    site = portal(datasets=10, faults=("error=download_metadata", "error=resource_show"))
+    site = portal(datasets=10, faults=("error=download_metadata", "forbidden=resource_show"))
     assert crawl("hdx", site, settings={"RETRY_TIMES": "0"}).code == 3
-    site.fault(error=None)
+    site.fault(error=None, forbidden=None)
     done = crawl("hdx", site)
     assert (done.code, len(done.documents("resource_metadata"))) == (0, 30)
 

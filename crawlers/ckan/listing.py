@@ -50,6 +50,8 @@ class Cursor:
         listed: how many of them were new.
         resources: how many resources they have.
         expected: how many datasets there are, as far as is known.
+        largest: how many records the largest page had: a portal gives no more at once.
+        stale: how many pages in a row had nothing new.
         shifted: whether that number changed while the portal was paged by offset, so that records may be missed.
         skipping: why the next record alone can't be had: nothing but its id is asked for, to go on after it.
         skipped: how many records in a row were passed over so.
@@ -63,6 +65,8 @@ class Cursor:
     listed: int = 0
     resources: int = 0
     expected: int | None = None
+    largest: int = 0
+    stale: int = 0
     shifted: bool = False
     skipping: str | None = None
     skipped: int = 0
@@ -106,6 +110,8 @@ class Cursor:
             listed=self.listed + listed,
             resources=self.resources + resources,
             expected=self.expected if total is None else total,
+            largest=max(self.largest, len(page.records)),
+            stale=0 if listed else self.stale + 1,
             shifted=self.shifted or (self.start is not None and self.expected not in (None, total)),
             skipped=0,
         )
@@ -154,11 +160,12 @@ class Page:
         return cursor.listed + max(self.count, len(self.records))
 
     def is_last(self, cursor: Cursor) -> bool:
-        """Counts lie: a full page is always followed by another request, and a count alone ends nothing."""
+        """Counts lie: a listing ends with an empty page, or one that is not full and has just what the count left."""
         if not self.records or self.count is None:
             return not self.records
         left = self.count if cursor.start is None else self.count - cursor.received
-        return left <= len(self.records) < cursor.rows
+        full = cursor.rows if cursor.first else min(cursor.rows, cursor.largest)
+        return len(self.records) == left and left < full
 
 
 class Seen:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     Output = Iterator[Dataset | Export | Request]
 
+PATIENCE = 2  # pages in a row without a new dataset, before a listing is taken for a loop
 FILTERS = ("q", "fq", "organization", "group", "tag")
 
 
@@ -130,8 +131,8 @@ class CKANSpider(CatalogueSpider):
         self.listed(after.listed)
         if 0 in self.left(after):
             self.stopped_by_limit(after, left=fresh[len(taken) :], last=taken[-1:])
-        elif page.is_last(here) or not fresh:
-            self.end_of_list(response.request, after, repeats=bool(page.records) and not fresh)
+        elif page.is_last(here) or after.stale >= PATIENCE:
+            self.end_of_list(response.request, after)
         else:
             yield self.list_request(replace(after, rows=min(self.rows(after.listed), here.rows * 10)))
         for record, allowed in taken:
@@ -151,13 +152,15 @@ class CKANSpider(CatalogueSpider):
         if left or cut or after.expected is None or after.listed < after.expected:
             self.limited()
 
-    def end_of_list(self, request: Request | None, after: Cursor, *, repeats: bool) -> None:
+    def end_of_list(self, request: Request | None, after: Cursor) -> None:
         """The portal's count against what it listed; a difference is an error line, whatever its cause."""
         expected, listed = after.expected, after.listed
         if expected is not None and listed >= expected and not after.shifted:
             return
-        if repeats:
-            error = AnswerError("paging", f"the portal gives the same page again after {listed} of {expected} datasets")
+        if after.stale >= PATIENCE:
+            error = AnswerError(
+                "paging", f"the portal gives the same pages again after {listed} of {expected} datasets"
+            )
         elif expected is not None and listed >= expected:
             error = AnswerError("paging", "the catalogue changed while it was paged by offset: some may be missing")
         else:
@@ -169,7 +172,7 @@ class CKANSpider(CatalogueSpider):
         """Reports the record that the portal can't give, and goes on behind it."""
         ids = page.ids()
         if not ids:
-            self.end_of_list(response.request, here, repeats=False)
+            self.end_of_list(response.request, here)
             return
         after = here.behind(ids[0])
         self.listed(after.listed)

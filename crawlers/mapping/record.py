@@ -135,19 +135,11 @@ class Record:
         if isinstance(value, str):
             return values.text(value)
         if isinstance(value, int | float):
-            return self._number(name, value)
+            return _number(value)
         found = _translation(value, str) if isinstance(value, dict) else None
         if not found:
             self._mistyped(name, value, "a text")
         return found and values.text(found)
-
-    def _number(self, name: str, value: float) -> str | None:
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        if isfinite(value) if isinstance(value, float) else abs(value) < _LONGEST_NUMBER:
-            return str(value)
-        self.flaw(f"{self.path}{name} is a number that cannot be written")
-        return None
 
     def _texts(self, name: str, value: Any) -> list[str]:
         if isinstance(value, str):
@@ -181,6 +173,13 @@ def parse(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def _number(value: float) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    written = isfinite(value) if isinstance(value, float) else abs(value) < _LONGEST_NUMBER
+    return str(value) if written else None
 
 
 def _unquoted(value: Any) -> Any:

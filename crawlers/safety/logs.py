@@ -11,19 +11,20 @@ from scrapy import signals
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-_CREDENTIALS = re.compile(
-    r"(?i)(?P<before>://[^/\s:@]+:|[?&](?:api_?key|access_?token|token|key|signature|password|awsaccesskeyid)=|"
-    r"\bauthorization['\"]?\s*[:=]\s*)(?P<secret>[^&\s@'\"]+)"
+_USER = re.compile(r"(?<=://)[^/\s@]+@")
+_SECRET = re.compile(
+    r"(?i)((?:[?&](?:api_?key|access_?token|token|key|signature|password|awsaccesskeyid)|\bauthorization['\"]?)"
+    r"\s*[:=]\s*)[^&\s'\"]+"
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def redact(text: str) -> str:
     r"""
-    >>> redact("GET https://me:secret@example.org/?token=abc&q=1 \x1b[31m")
-    'GET https://me:***@example.org/?token=***&q=1 \\x1b[31m'
+    >>> redact("GET https://me:secret@example.org:8000/?token=abc&q=1 \x1b[31m")
+    'GET https://***@example.org:8000/?token=***&q=1 \\x1b[31m'
     """
-    text = _CREDENTIALS.sub(lambda match: match["before"] + "***", text)
+    text = _SECRET.sub(r"\1***", _USER.sub("***@", text))
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 

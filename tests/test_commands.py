@@ -1,0 +1,153 @@
+"""The command line: what a user types, mistypes, and is told."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+
+import pytest
+
+from tests.conftest import ROOT, options, scrapy
+
+
+def test_list():
+    assert scrapy("list").stdout.split() == ["ckan", "hdx"]
+
+
+def test_check():
+    ran = scrapy("check")
+    assert (ran.returncode, ran.stderr.strip().splitlines()[-1]) == (0, "OK")
+
+
+def test_catalogues():
+    lines = scrapy("catalogues").stdout.splitlines()
+    assert [line.split()[:2] for line in lines] == [["ckan", "-a"], ["hdx", "https://data.humdata.org"]]
+    assert lines[1].endswith("The Humanitarian Data Exchange, run by OCHA.")
+
+
+def test_catalogues_of_one_spider_names_every_argument():
+    shown = scrapy("catalogues", "hdx").stdout
+    described = json.loads(scrapy("catalogues", "--json", "hdx").stdout)
+    assert len(described) == 1
+    for name, argument in described[0]["arguments"].items():
+        assert f"-a {name}=" in shown
+        assert argument["help"] in shown
+    assert described[0]["arguments"]["level"]["default"] == "resource"
+
+
+def test_catalogues_of_a_spider_that_is_not_there():
+    ran = scrapy("catalogues", "hxd")
+    assert (ran.returncode, "there is no spider 'hxd'" in ran.stderr) == (2, True)
+
+
+def test_help_says_what_the_exit_codes_are():
+    shown = " ".join(scrapy("crawl", "--help").stdout.split())
+    assert "0 complete or stopped by a limit of yours, 1 could not start, 3 incomplete, 4 blocked or failed" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["hxd"], "There is no spider 'hxd'. Did you mean hdx? There are: ckan, hdx."),
+        (["hdx", "-a", "qq=1"], "spider hdx has no argument 'qq'. Did you mean q? It takes: fq, group, level,"),
+        (["hdx", "-a", "name=1"], "spider hdx has no argument 'name'."),
+        (["hdx", "-a", "level=all"], "level='all' is not one of snapshot, dataset, resource, both."),
+        (["hdx", "-a", "max_datasets=0"], "max_datasets='0' is not a whole number, 1 or more."),
+        (["hdx", "-a", "max_datasets=ten"], "max_datasets='ten' is not a whole number, 1 or more."),
+        (["hdx", "-a", "q= "], "q=' ' is not a text that is not empty."),
+        (["hdx", "-a", "source=../x"], "source='../x' is not a folder name"),
+        (["hdx", "-a", "portal=ftp://example.org"], "portal='ftp://example.org' is not an http(s) address"),
+        (["hdx", "-a", "portal=https://me:secret@example.org"], "without user, password or query"),
+        (["hdx", "-a", "portal=http://[::1"], "is not an http(s) address"),
+        (["ckan"], "spider ckan needs to know the portal: -a portal=https://demo.ckan.org"),
+    ],
+)
+def test_a_mistake_is_told_before_any_request(words, told, tmp_path):
+    ran = scrapy("crawl", *words, "-s", f"OUTPUT_DIR={tmp_path / 'output'}")
+    assert ran.returncode == 1
+    assert told in ran.stderr.splitlines()[-1]
+    assert "Traceback" not in ran.stderr
+    assert not (tmp_path / "output").exists()
+
+
+def test_no_spider_is_named():
+    ran = scrapy("crawl")
+    assert (ran.returncode, ran.stderr.strip().splitlines()[-1]) == (
+        2,
+        "__main__.py: error: name one spider; `scrapy catalogues` lists them",
+    )
+
+
+def test_genspider_writes_a_catalogue_that_runs(portal, tmp_path):
+    project = tmp_path / "project"
+    shutil.copytree(ROOT, project, ignore=shutil.ignore_patterns(".git", ".venv", "output", "tests", ".*_cache"))
+    site = portal(datasets=20)
+    genspider = [sys.executable, "-m", "scrapy", "genspider", "-t", "ckan", "my-town", site.url]
+    subprocess.run(genspider, cwd=project, capture_output=True, check=True)
+    written = (project / "spiders" / "my_town.py").read_text()
+    assert len(written.splitlines()) <= 10
+    crawl = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "my-town", *options(tmp_path / "output", {})]
+    ran = subprocess.run(crawl, cwd=project, capture_output=True, text=True, check=False)
+    assert (ran.returncode, len(list((tmp_path / "output/my-town/datasets").iterdir()))) == (0, 20), ran.stderr
+
+
+# What is seen
+
+
+def on_terminal(*command: str, columns: int = 120) -> tuple[int, str]:
+    """Runs a command on a pseudo-terminal: its exit code and all it showed."""
+    environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": str(ROOT)}
+    environment.pop("NO_COLOR", None)
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=theirs, stderr=theirs, close_fds=True) as process:
+        os.close(theirs)
+        shown = b""
+        while chunk := _read(ours):
+            shown += chunk
+    os.close(ours)
+    return process.returncode, shown.decode()
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:  # how Linux says that the other end is closed
+        return b""
+
+
+def test_a_terminal_gets_a_bar_and_colours(portal, output):
+    site = portal(datasets=30, resources=2)
+    words = options(output, {"REQUESTS_PER_SECOND": "30"}, portal=site.url)
+    code, shown = on_terminal(sys.executable, "-W", "error", "-m", "scrapy", "crawl", "hdx", *words)
+    assert code == 0
+    assert "/90 [" in shown
+    assert " docs/s, 0 errors]" in shown
+    assert "hdx: \x1b[1;32mcomplete\x1b[0m. 30 of 30 datasets listed" in shown
+
+
+def test_a_file_gets_plain_lines(crawl, portal):
+    site = portal(datasets=30, resources=2)
+    log = crawl("hdx", site, settings={"REQUESTS_PER_SECOND": "40", "LOGSTATS_INTERVAL": "0.5"}).log
+    assert "of about 90 documents done, 0 errors, " in log
+    assert "\x1b" not in log
+    assert "\r" not in log
+
+
+def test_nolog_shows_the_end_only(crawl, portal):
+    log = crawl("hdx", portal(datasets=5), more=("--nolog",)).log
+    assert [line.split()[0] for line in log.splitlines()] == ["hdx:", log.splitlines()[1].split()[0]]
+    assert log.startswith("hdx: complete. 5 of 5 datasets listed; documents: 20 new, 0 updated, 0 unchanged.\n")
+
+
+def test_credentials_and_control_characters_stay_out_of_the_log(crawl, portal):
+    site = portal(datasets=5, faults=("evil_ids",))
+    log = crawl("ckan", site, fq="title:[x&api_key=abc", more=("-L", "DEBUG")).log
+    assert "\x1b" not in log

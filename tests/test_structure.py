@@ -1,0 +1,103 @@
+"""The house rules that a program can keep: who may import whom, and what a spider looks like."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+from scrapy.settings import Settings
+from scrapy.spiderloader import SpiderLoader
+
+from crawlers import settings
+from crawlers.catalogue import CatalogueSpider
+
+ROOT = Path(__file__).parent.parent
+FILES = sorted(path for folder in ("crawlers", "pipelines", "spiders") for path in (ROOT / folder).rglob("*.py"))
+SPIDERS = SpiderLoader.from_settings(Settings({"SPIDER_MODULES": settings.SPIDER_MODULES}))
+
+ANY = ("crawlers", "pipelines", "spiders")
+STAND_ALONE = ("crawlers.exceptions", "crawlers.signals")
+MAY_IMPORT = {
+    "crawlers.items": (),
+    "crawlers.exceptions": (),
+    "crawlers.signals": (),
+    "crawlers.arguments": ("crawlers.exceptions",),
+    "crawlers.mapping": ("crawlers.items", "crawlers.exceptions", "crawlers.safety", "crawlers.mapping"),
+    "crawlers.politeness": (*STAND_ALONE, "crawlers.politeness"),
+    "crawlers.safety": (*STAND_ALONE, "crawlers.safety"),
+    "crawlers.index": (*STAND_ALONE, "crawlers.safety", "crawlers.index"),
+    "crawlers.failures": ("crawlers.exceptions", "crawlers.politeness"),
+    "crawlers.catalogue": (*STAND_ALONE, "crawlers.arguments", "crawlers.failures", "crawlers.items"),
+    "crawlers.errback": ("crawlers.catalogue",),
+    "crawlers.ckan": (
+        *("crawlers.catalogue", "crawlers.mapping", "crawlers.items", "crawlers.exceptions", "crawlers.arguments"),
+        *("crawlers.failures", "crawlers.politeness", "crawlers.safety", "crawlers.ckan"),
+    ),
+    "crawlers.progress": (),
+    "crawlers.settings": ("crawlers", "pipelines"),
+    "crawlers.commands": ("crawlers", "pipelines"),
+    "crawlers": (),
+    "pipelines": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "pipelines"),
+    "spiders": ("crawlers.ckan",),
+}
+
+
+def module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported(path: Path) -> set[str]:
+    """The modules of this project that a file imports, ``TYPE_CHECKING`` ones too."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"{path}: relative import"
+            found |= {f"{node.module}.{name.name}" for name in node.names} if node.module in ANY else {str(node.module)}
+    return {name for name in found if name.split(".")[0] in ANY}
+
+
+def room(name: str) -> str:
+    return max((room for room in MAY_IMPORT if name == room or name.startswith(room + ".")), key=len)
+
+
+@pytest.mark.parametrize("path", FILES, ids=module)
+def test_who_may_import_whom(path):
+    allowed = MAY_IMPORT[room(module(path))]
+    wrong = {name for name in imported(path) if not name.startswith(tuple(allowed))}
+    assert not wrong, f"{module(path)} may not import {wrong}"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if "mapping" in path.parts], ids=module)
+def test_a_mapping_is_pure(path):
+    assert "scrapy" not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SPIDERS.list())
+def test_a_spider_is_a_declaration(name):
+    spider = SPIDERS.load(name)
+    path = Path(inspect.getfile(spider))
+    assert issubclass(spider, CatalogueSpider)
+    assert path.stem == name.replace("-", "_")
+    assert spider.__doc__
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 15
+    assert not [value for value in vars(spider).values() if isinstance(value, list | dict | set)], "state on a class"
+    assert all(argument.help.endswith(".") for argument in spider.arguments.values())
+
+
+def test_functions_are_short():
+    long = [
+        f"{module(path)}.{node.name}"
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _length(node) > 30
+    ]
+    allowed = ["crawlers.mapping.ckan.dataset", "pipelines.report._report"]
+    assert sorted(long) in ([], sorted(set(long) & set(allowed)))
+
+
+def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or 0) - node.lineno + 1
