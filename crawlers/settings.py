@@ -14,6 +14,7 @@ from scrapy.extensions.logstats import LogStats
 from crawlers.errback import DefaultErrback
 from crawlers.index import Index, SkipUnchanged
 from crawlers.items import Dataset
+from crawlers.lean_log import LeanLogFormatter
 from crawlers.politeness.addon import Politeness
 from crawlers.politeness.retry import BackoffRetry
 from crawlers.progress import Progress
@@ -62,7 +63,11 @@ HTTPPROXY_ENABLED = True  # default True; portals are often behind a proxy
 URLLENGTH_LIMIT = 0  # default 2083, beyond which requests are dropped without a word
 MEMUSAGE_LIMIT_MB = 2048  # default 0, no limit
 
+# Speed
+CONCURRENT_ITEMS = 8  # default 100, a task each for every answer; these pipelines never wait
+
 # Logging
+LOG_FORMATTER = LeanLogFormatter  # default LogFormatter, which builds a line for each item that nobody sees
 LOG_LEVEL = "INFO"  # default DEBUG, which prints every item
 LOG_VERSIONS: list[str] = []  # default: ten libraries' versions; the run report has what matters
 LOGSTATS_INTERVAL = 60.0  # seconds between progress lines where there is no terminal

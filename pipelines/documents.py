@@ -22,7 +22,7 @@ class Documents(Pipeline):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self.scratch = self.folder / ".writing"
+        self.scratch = f"{self.folder}/.writing"
 
     def process_item(self, item: Item) -> Item:
         if item.stored is None:
@@ -35,8 +35,9 @@ class Documents(Pipeline):
         if known and (known.file, known.sha256) == (file, sha256) and (self.folder / file).exists():
             self.index.put(*reference(item), replace(known, metadata_modified=item.metadata_modified))
             return Stored(file=file, status="unchanged", sha256=sha256, bytes=len(body))
-        with self.report.writing(self.folder / file):
-            write(self.folder / file, body, self.scratch)
+        path = f"{self.folder}/{file}"
+        with self.report.writing(path):
+            write(path, body, self.scratch)
             if known and known.file != file:  # before the manifest's line: a run killed here writes both again
                 (self.folder / known.file).unlink(missing_ok=True)
         return Stored(file=file, status="updated" if known else "new", sha256=sha256, bytes=len(body))

@@ -123,7 +123,7 @@ class Report:
         self.record_failed(failed)
 
     @contextmanager
-    def writing(self, path: Path) -> Iterator[None]:
+    def writing(self, path: Path | str) -> Iterator[None]:
         """What can't be written stops the crawl: one error line, and nothing more is asked of the portal.
 
         Raises:
@@ -155,7 +155,7 @@ class Report:
         )
         try:
             self.path.parent.mkdir(exist_ok=True)
-            write(self.path, strict_json.dumps(self._report(reason)), self.folder / ".writing")
+            write(str(self.path), strict_json.dumps(self._report(reason)), str(self.folder / ".writing"))
         except OSError as error:
             logger.error("The run report %s can't be written: %s", self.path, error.strerror)  # noqa: TRY400
         self.error_lines.close()
@@ -229,7 +229,7 @@ class Report:
         later = len(list((self.folder / "runs").glob(f"{name}*.json")))
         return f"{name}-{later + 1}" if later else name
 
-    def _stop(self, path: Path, error: OSError) -> None:
+    def _stop(self, path: Path | str, error: OSError) -> None:
         if self.closing:
             return
         self.closing = asyncio.get_running_loop().create_task(self.crawler.engine.close_spider_async(reason="disk"))

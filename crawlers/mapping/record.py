@@ -51,7 +51,11 @@ class Record:
     def text(self, *names: str) -> str | None:
         for name in names:
             value = self.fields.get(name)
-            if value is not None and value not in _EMPTY and (text := self._text(name, value)):
+            if isinstance(value, str):
+                text = values.text(value)
+            else:
+                text = None if value is None or value in _EMPTY else self._text(name, value)
+            if text:
                 return text
         return None
 
@@ -66,7 +70,7 @@ class Record:
     def read(self, reader: Callable[[str], T | None], *names: str) -> T | None:
         """The text as ``reader`` understands it; what it does not is no flaw, catalogues are full of "n/a"."""
         for name in names:
-            if (text := self.text(name)) and (found := reader(text)) is not None:
+            if name in self.fields and (text := self.text(name)) and (found := reader(text)) is not None:
                 return found
         return None
 

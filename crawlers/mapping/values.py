@@ -12,6 +12,8 @@ _DATE = re.compile(
     r"(Z|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)?)?",
     re.IGNORECASE,
 )
+_CKAN_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _URL = re.compile(r"(?:https?|ftp)://([^\s/?#]++)\S*+", re.IGNORECASE)
 _UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f]+")
 _EMAIL = re.compile(r"[^\s@<>]+@[^\s@<>]+")
@@ -29,7 +31,7 @@ def text(value: str) -> str | None:
     ('a b', None, '\ufffd')
     """
     value = value.strip()
-    if not value.isascii():
+    if not value.isascii() and _SURROGATE.search(value):
         value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value or None
 
@@ -44,6 +46,8 @@ def date(text: str) -> str | None:
     >>> date("03/04/2020"), date("2021-02-29"), date("2020-13"), date("2020-03-01T25:00"), date("2020T10:00")
     (None, None, None, None, None)
     """
+    if _CKAN_TIME.fullmatch(text):  # nearly always, so without a detour
+        return f"{text}Z" if _in_calendar(text) else None
     found = _DATE.fullmatch(text.strip())
     if not found:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Self
 
 from slugify import slugify
@@ -33,6 +34,11 @@ def safe(identifier: str) -> str:
     return _HASHED + hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+@lru_cache(maxsize=1024)  # a document's name is asked for by each pipeline
+def _slug(name: str, maxlen: int) -> str:
+    return slugify(name, max_length=maxlen)
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """The names of documents, relative to their source's folder.
@@ -54,6 +60,6 @@ class Names:
         >>> Names(maxlen=0).file("resource_metadata", "1f2e", "77aa", "limits.csv")
         'resource_metadata/1f2e__77aa.json'
         """
-        slug = slugify(name[:1000], max_length=self.maxlen) if name and self.maxlen else ""
+        slug = _slug(name[:1000], self.maxlen) if name and self.maxlen else ""
         parts = [safe(dataset_id), *([safe(resource_id)] if resource_id is not None else []), *([slug] if slug else [])]
         return f"{_FOLDERS.get(kind, kind)}/{'__'.join(parts)}.json"

@@ -1,0 +1,234 @@
+"""The documentation names what the code has: whoever adds a setting, an argument or a field is told where to say it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import get_args
+
+import pytest
+from scrapy.settings import Settings
+from scrapy.spiderloader import SpiderLoader
+
+from crawlers import items, settings, signals
+from crawlers.ckan.exports import LEVELS
+from crawlers.items import Dataset, Export, Stored
+from pipelines.manifest import Manifest
+from pipelines.report import COUNTS, Report
+from pipelines.verdict import EXIT_CODES
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
+SPIDERS = SpiderLoader.from_settings(Settings({"SPIDER_MODULES": settings.SPIDER_MODULES}))
+
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+# Reading the pages
+
+
+def text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks of code."""
+    return _FENCED.sub("", text(page))
+
+
+def code(page: Path) -> str:
+    """What stands in backticks within a page's prose."""
+    return "\n".join(re.findall(r"`([^`\n]+)`", prose(page)))
+
+
+def title(heading: str) -> str:
+    return heading.replace("`", "").strip()
+
+
+def section(page: Path, heading: str) -> str:
+    """What is below a heading of the second level."""
+    parts = re.split(r"^## (.+)$", prose(page), flags=re.MULTILINE)
+    return dict(zip(map(title, parts[1::2]), parts[2::2], strict=True))[heading]
+
+
+def rows(markdown: str) -> dict[str, str]:
+    """The rows of its tables, by what is in backticks in their first column."""
+    return {found[1]: found[0] for found in re.finditer(r"^\| `([^`]+)` \|.*$", markdown, re.MULTILINE)}
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them: lower case, no punctuation, hyphens for blanks."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+# Asking the code
+
+
+def manifest_fields(item: Dataset | Export) -> list[str]:
+    stored = Stored(file="f", status="new", sha256="", bytes=0)
+    return list(Manifest._line(SimpleNamespace(report=SimpleNamespace(run="r")), item, stored))
+
+
+def error_fields() -> list[str]:
+    return list(Report._line(SimpleNamespace(run="r"), signals.Failed(stage="list", kind="http", error="e")))
+
+
+def report_fields() -> list[str]:
+    crawler = SimpleNamespace(
+        spider=SimpleNamespace(source="s", name="s", given={}),
+        stats=SimpleNamespace(get_value=lambda _name, default=None: default),
+        settings={"BOT_NAME": "b", "VERSION": "v"},
+    )
+    report = SimpleNamespace(
+        crawler=crawler, run="r", started=datetime.now(UTC), verdict="complete", errors=Counter(), counts=dict
+    )
+    return list(Report._report(report, "finished"))
+
+
+def setting_names() -> list[str]:
+    return [name for name in vars(settings) if name.isupper()]
+
+
+def commands() -> list[str]:
+    return sorted(path.stem for path in (ROOT / "crawlers" / "commands").glob("[!_]*.py"))
+
+
+def item_fields() -> list[tuple[str, str]]:
+    kinds = (items.Dataset, items.Resource, items.Agent, items.Place, items.Period, items.License, items.Checksum)
+    return [(kind.__name__, field.name) for kind in kinds for field in fields(kind)]
+
+
+def stats() -> set[str]:
+    """Every stat of ours that the code sets, counted by what became of a document too."""
+    sources = "".join(text(path) for room in ("crawlers", "pipelines") for path in (ROOT / room).rglob("*.py"))
+    set_ones = set(re.findall(r'(?:set|inc)_value\("(catalogue/\w+)"', sources))
+    return set_ones | {f"catalogue/{name}" for name in COUNTS if name not in ("withdrawn", "restored")}
+
+
+def requirements(name: str) -> list[str]:
+    """The packages of a file's first block."""
+    block = text(ROOT / name).split("\n\n")[0]
+    return re.findall(r"^([\w.-]+)==", block, re.MULTILINE)
+
+
+# Every name is on the page that is responsible for it
+
+
+@pytest.mark.parametrize(
+    ("spider", "argument"), [(name, one) for name in SPIDERS.list() for one in SPIDERS.load(name).arguments]
+)
+def test_an_argument_is_in_the_readme(spider, argument):
+    assert argument in rows(section(ROOT / "README.md", "Arguments")), f"-a {argument}= of {spider}"
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_level_is_in_the_readme(level):
+    assert f"`{level}`" in rows(section(ROOT / "README.md", "Arguments"))["level"]
+
+
+@pytest.mark.parametrize("name", setting_names())
+def test_a_setting_is_described_with_its_default(name):
+    described = rows(prose(DOCS / "settings.md"))
+    assert name in described
+    default = getattr(settings, name)
+    if isinstance(default, str | int | float) and default != "" and str(ROOT) not in str(default):
+        assert f"| `{default}` |" in described[name]
+
+
+def test_no_setting_is_described_that_is_not_there():
+    assert set(rows(prose(DOCS / "settings.md"))) == set(setting_names())
+
+
+@pytest.mark.parametrize("name", rows(section(ROOT / "README.md", "Settings that matter")))
+def test_the_readme_gives_the_same_defaults(name):
+    default = getattr(settings, name)
+    assert (f"`{default}`" if default != "" else "empty") in rows(text(ROOT / "README.md"))[name]
+
+
+@pytest.mark.parametrize("name", commands())
+def test_a_command_has_its_section(name):
+    assert section(DOCS / "commands.md", f"scrapy {name}")
+
+
+@pytest.mark.parametrize("kind", signals.KINDS)
+def test_a_kind_of_error_is_described(kind):
+    assert kind in rows(section(DOCS / "reading-a-crawl.md", "Kinds of errors"))
+
+
+def test_no_kind_is_described_that_is_not_there():
+    assert set(rows(section(DOCS / "reading-a-crawl.md", "Kinds of errors"))) == set(signals.KINDS)
+
+
+@pytest.mark.parametrize(("verdict", "exit_code"), EXIT_CODES.items())
+def test_a_verdict_is_described_with_its_exit_code(verdict, exit_code):
+    row = rows(section(DOCS / "reading-a-crawl.md", "Verdicts and exit codes"))[verdict]
+    assert row.startswith(f"| `{verdict}` | {exit_code} |")
+
+
+@pytest.mark.parametrize("name", sorted(stats()))
+def test_a_stat_is_described(name):
+    assert name in rows(section(DOCS / "reading-a-crawl.md", "Numbers while it runs"))
+
+
+@pytest.mark.parametrize(("kind", "field"), item_fields())
+def test_a_field_of_an_item_is_described(kind, field):
+    assert field in rows(section(DOCS / "items.md", kind))
+
+
+@pytest.mark.parametrize(
+    ("heading", "names"),
+    [
+        ("manifest.jsonl", manifest_fields(Dataset(source="s", id="i"))),
+        ("manifest.jsonl", manifest_fields(Export(kind="resource_metadata", source="s", dataset_id="i"))),
+        ("errors.jsonl", error_fields()),
+        ("Run reports", report_fields()),
+    ],
+    ids=["dataset line", "export line", "error line", "report"],
+)
+def test_the_fields_of_a_line_are_described_in_order(heading, names):
+    assert list(rows(section(DOCS / "output.md", heading))) == names
+
+
+@pytest.mark.parametrize("name", [*COUNTS, "failed", *get_args(signals.Stage), *get_args(items.Kind)])
+def test_a_value_of_a_field_is_named(name):
+    assert name in code(DOCS / "output.md").split()
+
+
+@pytest.mark.parametrize(
+    "name", [*requirements("requirements.txt"), *requirements("requirements-dev.txt")], ids=str.lower
+)
+def test_a_dependency_has_its_reason(name):
+    assert name in rows(prose(DOCS / "dependencies.md"))
+
+
+# The pages themselves
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in _LINK.findall(prose(page)):
+        if link.startswith(("https://", "http://")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert target.is_relative_to(ROOT), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_the_readme_links_every_page(page):
+    assert f"(docs/{page.name})" in text(ROOT / "README.md")
+
+
+def test_the_readme_begins_with_the_demo_and_the_tests():
+    runnable = re.findall(r"^```sh\n(.*?)^```$", text(ROOT / "README.md"), re.MULTILINE | re.DOTALL)
+    assert runnable[:2] == ["make demo\n", "make test\n"]
+    assert re.search(r"^scrapy crawl hdx -a q=cod-ab-global$", runnable[2], re.MULTILINE)
