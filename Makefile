@@ -22,7 +22,7 @@ bench: $(VENV)/.dev  ## measure speed and memory, as ratios in one run
 	@$(BIN)/python benchmarks/run.py
 
 clean:  ## remove what these made
-	rm -rf $(VENV) output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) output/demo .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -10,6 +10,7 @@ import scrapy
 from crawlers import arguments, failures, signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
+from crawlers.resume import Records
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -28,7 +29,7 @@ class CatalogueSpider(scrapy.Spider):
 
     #. A protocol declares its ``arguments`` on top of these.
     #. It sends its requests with an errback, and calls `failed` for whatever is missing because of a failure.
-    #. It says in the stats what it knows of the listing: `expected`, `listed`, `limited`, and what it `planned`.
+    #. It says what it knows of the listing: `expected`, `listed`, `limited`, `list_ended`, and what it has `planned`.
 
     Attributes:
         arguments: the ``-a`` arguments of this spider, by name.
@@ -88,6 +89,18 @@ class CatalogueSpider(scrapy.Spider):
         """A limit that the user set leaves datasets out."""
         self.crawler.stats.set_value("catalogue/limited", True)
 
-    def planned(self, documents: int = 1) -> None:
-        """How many more documents are to be written, found unchanged, or reported as failed."""
-        self.crawler.stats.inc_value("catalogue/planned", documents)
+    def list_ended(self) -> None:
+        """Nothing more is to be listed, for whatever reason."""
+        self.crawler.stats.set_value("catalogue/list_ended", True)
+
+    def planned(self, kind: str, dataset_id: str, resource_id: str | None = None, *, by: Request | None) -> bool:
+        """Promises that a document will be written, found unchanged, or reported as failed.
+
+        Args:
+            by: the request whose answer lists it.
+
+        Returns:
+            Whether it was not listed before, by another request.
+        """
+        fingerprint = self.crawler.request_fingerprinter.fingerprint(by).hex() if by else ""
+        return Records(self.crawler).plan((kind, dataset_id, resource_id), fingerprint)

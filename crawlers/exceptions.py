@@ -15,6 +15,14 @@ class OutputError(CrawlersError):
     """The output folder can't be used; raised when the pipelines' components are built, before any request."""
 
 
+class JobError(CrawlersError):
+    """JOBDIR can't be used: it is another job's, or no job's; raised before any request."""
+
+
+class JobFinished(CrawlersError):  # noqa: N818  # it is no error
+    """The job in JOBDIR has nothing left to do; raised before any request. No mistake: the exit code is 0."""
+
+
 class AnswerError(CrawlersError):
     """A portal's answer is not what was asked for; raised by the protocol modules' readers.
 

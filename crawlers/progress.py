@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ENDED = ("new", "updated", "unchanged")
 _BAR = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}, {rate_fmt}{postfix}]"
 
 
@@ -85,8 +84,8 @@ class Progress:
         logger.info("%d%s documents done, %d errors, %d requests so far", done, expected, errors, requests)
 
     def done(self) -> int:
-        stats = self.crawler.stats
-        return sum(stats.get_value(f"catalogue/{name}", 0) for name in ENDED)
+        count: int = self.crawler.stats.get_value("catalogue/ended", 0)
+        return count
 
     def total(self) -> int | None:
         """The documents foreseen: those planned so far, scaled from the datasets listed to the datasets expected."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.extensions.logstats import LogStats
+from scrapy.extensions.spiderstate import SpiderState
 
 from crawlers.errback import DefaultErrback
 from crawlers.index import Index, SkipUnchanged
@@ -18,6 +19,7 @@ from crawlers.lean_log import LeanLogFormatter
 from crawlers.politeness.addon import Politeness
 from crawlers.politeness.retry import BackoffRetry
 from crawlers.progress import Progress
+from crawlers.resume import LedgerScheduler
 from crawlers.safety.logs import RedactedLogs
 from pipelines import Documents, Manifest, Report, Unchanged, Validate
 
@@ -74,8 +76,10 @@ LOGSTATS_INTERVAL = 60.0  # seconds between progress lines where there is no ter
 
 # Components
 ADDONS = {Politeness: 100}
+SCHEDULER = LedgerScheduler  # default Scrapy's own, whose JOBDIR does not survive kill -9
 EXTENSIONS = {
-    Report: 10,  # first: it locks the source's folder
+    Report: 10,  # first: it opens the job and locks the source's folder, and may refuse to start
+    SpiderState: None,  # the ledger keeps the state
     Index: 20,
     RedactedLogs: 30,
     Progress: 40,

@@ -25,10 +25,10 @@ KINDS = {
     "blocked": "A robot check or a firewall's challenge came instead of an answer.",
     "missing_id": "A record has no id, so it has no identity and is not kept.",
     "invalid_record": "A part of a record can't be read, or the record can't be written as JSON; the rest is kept.",
-    "duplicate_id": "The same thing was listed twice under one id, and only one was kept.",
     "count_mismatch": "The portal said how many datasets it has, and listed another number.",
     "paging": "The portal's pages repeat or shifted while they were read.",
-    "ignored": "Scrapy or a middleware dropped the request: a redirect loop, robots.txt, an offsite filter.",
+    "ignored": "Scrapy or a middleware dropped the request: a redirect loop, an offsite filter.",
+    "unaccounted": "Nothing was ever heard of something that was listed: its request was dropped on the way.",
     "disk": "A file could not be written.",
     "bug": "This project's own code failed; please report it.",
 }
@@ -49,3 +49,5 @@ class Failed:
     dataset_id: str | None = None
     dataset_name: str | None = None
     resource_id: str | None = None
+    missing: str | None = None
+    """The kind of the document that is missing for it; none is when the record was kept all the same."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from crawlers.index import Index
 from crawlers.items import Dataset, Export
+from crawlers.resume import Records
 from crawlers.safety.names import Names
 from pipelines.folder import folder
 from pipelines.report import Report
@@ -27,6 +28,7 @@ class Pipeline:
         self.names = Names.from_settings(crawler.settings)
         self.index: Index = crawler.get_extension(Index)  # type: ignore[assignment]
         self.report: Report = crawler.get_extension(Report)  # type: ignore[assignment]
+        self.records = Records(crawler)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

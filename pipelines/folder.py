@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from crawlers.exceptions import OutputError
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy.crawler import Crawler
 
 
@@ -63,6 +66,12 @@ class JSONLines:
         body = strict_json.line(line)
         if self.file.write(body) != len(body):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def since(self, offset: int) -> Iterator[dict[str, Any]]:
+        """The lines behind an offset."""
+        self.file.seek(offset)
+        for line in self.file:
+            yield json.loads(line)
 
     def close(self) -> None:
         self.file.close()

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from crawlers.index import Known
-from crawlers.items import Dataset, Export, Stored
+from crawlers.items import Dataset, Export, Status, Stored
 from pipelines.base import Item, Pipeline, reference
 from pipelines.folder import JSONLines
 
@@ -31,8 +31,9 @@ class Manifest(Pipeline):
         if stored.status != "unchanged":
             with self.report.writing(self.path):
                 self.lines.append(self._line(item, stored))
-            self.index.put(*reference(item), Known(stored.file, stored.sha256, stored.bytes, item.metadata_modified))
-        self._count(item, stored)
+            self.index.put(*reference(item), self._known(item, stored))
+        fallback = isinstance(item, Export) and item.fallback
+        self.records.end(reference(item), self._outcome(item, stored), fallback=fallback)
         return item
 
     def close_spider(self) -> None:
@@ -52,10 +53,17 @@ class Manifest(Pipeline):
             "metadata_modified": item.metadata_modified,
         }
 
-    def _count(self, item: Item, stored: Stored) -> None:
-        self.crawler.stats.inc_value(f"catalogue/{stored.status}")
-        if isinstance(item, Export) and item.fallback:
-            self.crawler.stats.inc_value("catalogue/fallback")
+    def _known(self, item: Item, stored: Stored) -> Known:
+        stamp, run = item.metadata_modified, self.report.run
+        return Known(stored.file, stored.sha256, stored.bytes, stamp, stored.status, run)
+
+    def _outcome(self, item: Item, stored: Stored) -> Status:
+        """What this run wrote before it was killed is no less new, or updated, for being found unchanged now."""
+        if stored.status == "unchanged" and self.report.job.resumed:
+            known = self.index.get(*reference(item))
+            if known and known.run == self.report.run:
+                return known.status
+        return stored.status
 
 
 def _dataset(item: Dataset) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import platform
-from collections import Counter
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
@@ -17,15 +17,16 @@ from scrapy.exceptions import DropItem
 
 from crawlers import signals
 from crawlers.items import Dataset, Export
+from crawlers.resume import Job, Records
 from crawlers.safety import strict_json
 from pipelines.folder import JSONLines, folder, lock, write
+from pipelines.summary import summary
 from pipelines.verdict import EXIT_CODES, Verdict, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.python.failure import Failure
@@ -49,12 +50,12 @@ class Report:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
+        self.job = Job.of(crawler)
+        self.records = Records(crawler)
         self.folder = folder(crawler)
         self.lock = lock(self.folder)
-        self.started = datetime.now(UTC)
-        self.run = self._run()
-        self.errors: Counter[str] = Counter()
-        self.finish_reason = "shutdown"
+        self.started: str = self.job.state.setdefault("started", _stamp(datetime.now(UTC)))
+        self.run: str = self.job.state.setdefault("run", self._run())
         self.verdict: Verdict | None = None
         self.closing: asyncio.Task[None] | None = None
 
@@ -66,10 +67,8 @@ class Report:
         connect(report.spider_error, signal=scrapy_signals.spider_error)
         connect(report.item_error, signal=scrapy_signals.item_error)
         connect(report.item_dropped, signal=scrapy_signals.item_dropped)
-        connect(report.request_dropped, signal=scrapy_signals.request_dropped)
         connect(report.spider_opened, signal=scrapy_signals.spider_opened)
         connect(report.spider_closed, signal=scrapy_signals.spider_closed)
-        connect(report.engine_stopped, signal=scrapy_signals.engine_stopped)
         return report
 
     @property
@@ -80,16 +79,28 @@ class Report:
     def exit_code(self) -> int:
         return EXIT_CODES[self.verdict or "interrupted"]
 
+    @property
+    def summary(self) -> str:
+        return summary(self.outcome, self.folder)
+
     def spider_opened(self) -> None:
-        self.error_lines = JSONLines(self.folder / "errors.jsonl")
+        path = self.folder / "errors.jsonl"
+        self.error_lines = JSONLines(path)
+        begun: int = self.job.state.setdefault("errors_bytes", path.stat().st_size)
+        for line in self.error_lines.since(begun):  # written by this run before it was killed
+            self.records.first_failure(_key(line), line["kind"])
 
     # What can fail
 
     def record_failed(self, failed: signals.Failed) -> None:
-        self.errors[failed.kind] += 1
+        line = self._line(failed)
+        if failed.missing and failed.dataset_id:
+            self.records.end((failed.missing, failed.dataset_id, failed.resource_id), "failed")
+        if not self.records.first_failure(_key(line), failed.kind):
+            return
         self.crawler.stats.inc_value("catalogue/failed")
         try:
-            self.error_lines.append(self._line(failed))
+            self.error_lines.append(line)
         except OSError as error:
             self._stop(self.folder / "errors.jsonl", error)
 
@@ -98,29 +109,14 @@ class Report:
         self.record_failed(signals.Failed(stage="parse", kind="bug", error=_bug(failure.value), url=url))
 
     def item_error(self, item: Any, failure: Failure) -> None:
-        self.record_failed(signals.Failed(stage="write", kind="bug", error=_bug(failure.value), **_subject(item)))
+        self.record_failed(signals.Failed(stage="write", kind="bug", error=_bug(failure.value), **_missing(item)))
 
     def item_dropped(self, item: Any, exception: DropItem) -> None:
         if isinstance(exception, NotWritten):
             return
-        subject = _subject(item)
-        kind = "invalid_record" if subject.get("dataset_id") else "missing_id"
-        self.record_failed(signals.Failed(stage="parse", kind=kind, error=str(exception), **subject))
-
-    def request_dropped(self, request: Request) -> None:
-        if request.meta.get("is_start_request"):  # a resumed job has asked for it before
-            return
-        export = request.cb_kwargs.get("export", {})
-        failed = signals.Failed(
-            stage="fetch",
-            kind="duplicate_id" if export and "redirect_urls" not in request.meta else "ignored",
-            error="the same address was asked for already, so this request was dropped",
-            url=request.url,
-            dataset_id=export.get("dataset_id"),
-            dataset_name=export.get("dataset_name"),
-            resource_id=export.get("resource_id"),
-        )
-        self.record_failed(failed)
+        missing = _missing(item)
+        kind = "invalid_record" if missing.get("dataset_id") else "missing_id"
+        self.record_failed(signals.Failed(stage="parse", kind=kind, error=str(exception), **missing))
 
     @contextmanager
     def writing(self, path: Path | str) -> Iterator[None]:
@@ -138,14 +134,30 @@ class Report:
     # The end
 
     def spider_closed(self, reason: str) -> None:
-        self.finish_reason = reason
+        if reason == "finished":
+            self.reconcile()
+        self.finish(reason)
 
-    def engine_stopped(self) -> None:
-        self.finish(self.finish_reason)
+    def reconcile(self) -> None:
+        """What was planned and never heard of is missing, whoever dropped it."""
+        if not self.crawler.stats.get_value("catalogue/list_ended"):
+            error = "the listing did not come to its end: the request for its next page was dropped"
+            self.record_failed(signals.Failed(stage="list", kind="unaccounted", error=error))
+        for kind, dataset_id, resource_id in list(self.records.unaccounted()):
+            failed = signals.Failed(
+                stage="fetch",
+                kind="unaccounted",
+                error=f"{kind} was listed, and nothing was heard of it: its request was dropped on the way",
+                dataset_id=dataset_id,
+                resource_id=resource_id,
+                missing=kind,
+            )
+            self.record_failed(failed)
 
     def finish(self, reason: str) -> None:
         """Judges the run and writes its report; also called when a second signal stops the crawl at once."""
         stats = self.crawler.stats
+        self.errors = self.records.failures()
         self.verdict = verdict(
             reason,
             expected=stats.get_value("catalogue/expected"),
@@ -153,35 +165,22 @@ class Report:
             limited=stats.get_value("catalogue/limited", False),
             errors=self.errors,
         )
+        self.outcome = self._report(reason)
+        if self.crawler.settings["LOG_FILE"]:  # a terminal gets these lines last, Scrapyd's log would not have them
+            logger.info("%s", self.summary)
         try:
             self.path.parent.mkdir(exist_ok=True)
-            write(str(self.path), strict_json.dumps(self._report(reason)), str(self.folder / ".writing"))
+            write(str(self.path), strict_json.dumps(self.outcome), str(self.folder / ".writing"))
         except OSError as error:
             logger.error("The run report %s can't be written: %s", self.path, error.strerror)  # noqa: TRY400
         self.error_lines.close()
         (self.folder / ".writing").unlink(missing_ok=True)
         os.close(self.lock)
 
-    def summary(self) -> str:
-        """The last lines on the terminal: the verdict, the counts, and where the files are."""
-        stats, counts = self.crawler.stats, self.counts()
-        expected, listed = stats.get_value("catalogue/expected"), stats.get_value("catalogue/listed", 0)
-        datasets = f"{listed} of {expected}" if expected is not None else str(listed)
-        became = ", ".join(f"{counts[name]} {name}" for name in ("new", "updated", "unchanged"))
-        fallback = f" ({counts['fallback']} by fallback)" if counts["fallback"] else ""
-        lines = [
-            f"{self.folder.name}: {self.verdict}. {datasets} datasets listed; documents: {became}{fallback}.",
-            f"{self.folder} has the documents and manifest.jsonl; this run's report is {self.path}.",
-        ]
-        if self.errors:
-            kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(self.errors.items()))
-            lines.insert(1, f"{self.errors.total()} errors ({kinds}): see {self.folder / 'errors.jsonl'}.")
-        return "\n".join(lines)
-
     def counts(self) -> dict[str, int]:
         """What became of every document of this run."""
-        stats = self.crawler.stats
-        return {name: stats.get_value(f"catalogue/{name}", 0) for name in COUNTS} | {"failed": self.errors.total()}
+        found = self.records.counts()
+        return {name: found.get(name, 0) for name in COUNTS} | {"failed": sum(self.errors.values())}
 
     def _report(self, reason: str) -> dict[str, Any]:
         spider, stats = self.crawler.spider, self.crawler.stats
@@ -190,18 +189,18 @@ class Report:
             "spider": spider.name,  # type: ignore[union-attr]
             "run": self.run,
             "arguments": spider.given,  # type: ignore[union-attr]
-            "started": _stamp(self.started),
+            "started": self.started,
             "finished": _stamp(datetime.now(UTC)),
             "finish_reason": reason,
             "verdict": self.verdict,
             "expected": stats.get_value("catalogue/expected"),
             "listed": stats.get_value("catalogue/listed", 0),
             "counts": self.counts(),
-            "errors": dict(sorted(self.errors.items())),
+            "errors": self.errors,
             "requests": stats.get_value("downloader/request_count", 0),
             "retries": stats.get_value("retry/count", 0),
             "bytes": stats.get_value("downloader/response_bytes", 0),
-            "resumed": False,
+            "resumed": self.job.resumed,
             "versions": {
                 self.crawler.settings["BOT_NAME"]: self.crawler.settings["VERSION"],
                 "scrapy": scrapy.__version__,
@@ -225,7 +224,7 @@ class Report:
         }
 
     def _run(self) -> str:
-        name = self.started.strftime("%Y%m%dT%H%M%SZ")
+        name = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         later = len(list((self.folder / "runs").glob(f"{name}*.json")))
         return f"{name}-{later + 1}" if later else name
 
@@ -238,6 +237,11 @@ class Report:
         self.record_failed(signals.Failed(stage="write", kind="disk", error=message))
 
 
+def _key(line: dict[str, Any]) -> str:
+    """What makes an error line the same one, when a request is made again after a kill."""
+    return json.dumps([line[name] for name in ("stage", "kind", "url", "dataset_id", "resource_id", "error")])
+
+
 def _stamp(time: datetime) -> str:
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -246,14 +250,15 @@ def _bug(error: BaseException | None) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _subject(item: Any) -> dict[str, Any]:
+def _missing(item: Any) -> dict[str, Any]:
     if isinstance(item, Dataset):
-        return {"url": item.metadata_url, "dataset_id": item.id, "dataset_name": item.name}
+        return {"url": item.metadata_url, "dataset_id": item.id, "dataset_name": item.name, "missing": item.kind}
     if isinstance(item, Export):
         return {
             "url": item.metadata_url,
             "dataset_id": item.dataset_id,
             "dataset_name": item.dataset_name,
             "resource_id": item.resource_id,
+            "missing": item.kind,
         }
     return {}

@@ -27,9 +27,16 @@ MAY_IMPORT = {
     "crawlers.mapping": ("crawlers.items", "crawlers.exceptions", "crawlers.safety", "crawlers.mapping"),
     "crawlers.politeness": (*STAND_ALONE, "crawlers.politeness"),
     "crawlers.safety": (*STAND_ALONE, "crawlers.safety"),
-    "crawlers.index": (*STAND_ALONE, "crawlers.safety", "crawlers.index"),
+    "crawlers.resume": (*STAND_ALONE, "crawlers.resume"),
+    "crawlers.index": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.resume", "crawlers.index"),
     "crawlers.failures": ("crawlers.exceptions", "crawlers.politeness"),
-    "crawlers.catalogue": (*STAND_ALONE, "crawlers.arguments", "crawlers.failures", "crawlers.items"),
+    "crawlers.catalogue": (
+        *STAND_ALONE,
+        "crawlers.arguments",
+        "crawlers.failures",
+        "crawlers.items",
+        "crawlers.resume",
+    ),
     "crawlers.errback": ("crawlers.catalogue",),
     "crawlers.ckan": (
         *("crawlers.catalogue", "crawlers.mapping", "crawlers.items", "crawlers.exceptions", "crawlers.arguments"),
@@ -39,7 +46,7 @@ MAY_IMPORT = {
     "crawlers.settings": ("crawlers", "pipelines"),
     "crawlers.commands": ("crawlers", "pipelines"),
     "crawlers": (),
-    "pipelines": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "pipelines"),
+    "pipelines": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "crawlers.resume", "pipelines"),
     "spiders": ("crawlers.ckan",),
 }
 

@@ -8,8 +8,6 @@ loses records (ckan/ckanapi#44); by offset, only removals can.
 from __future__ import annotations
 
 import re
-import sqlite3
-import sys
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
@@ -168,41 +166,16 @@ class Page:
         return len(self.records) == left and left < full
 
 
-class Seen:
-    """The ids listed so far, in a temporary file of SQLite's: memory stays flat."""
-
-    def __init__(self) -> None:
-        self.db = sqlite3.connect("", isolation_level=None)
-        self.db.execute("CREATE TABLE seen (id BLOB PRIMARY KEY) WITHOUT ROWID")
-
-    def add(self, identifier: str) -> bool:
-        """Whether it is new."""
-        key = identifier.encode("utf-8", "surrogatepass")
-        return self.db.execute("INSERT OR IGNORE INTO seen VALUES (?)", (key,)).rowcount == 1
-
-
 def identity(record: Any) -> str | None:
     """A record's id; ``None`` for what has none."""
     identifier = record.get("id") if isinstance(record, dict) else None
     return identifier if isinstance(identifier, str) and identifier else None
 
 
-def within(records: list[Any], datasets: int | None, resources: int | None) -> list[tuple[Any, int]]:
-    """The records that a user's limits leave, each with how many of its resources they leave.
-
-    >>> within([{"resources": [1, 2]}, {"resources": [3, 4]}, {}], None, 3)
-    [({'resources': [1, 2]}, 2), ({'resources': [3, 4]}, 1)]
-    """
-    taken: list[tuple[Any, int]] = []
-    left = sys.maxsize if resources is None else resources
-    for record in records[:datasets]:
-        if left <= 0:
-            break
-        found = record.get("resources") if isinstance(record, dict) else None
-        allowed = min(left, len(found)) if isinstance(found, list) else 0
-        taken.append((record, allowed))
-        left -= allowed
-    return taken
+def resources(record: Any) -> int:
+    """How many resources a record lists."""
+    found = record.get("resources") if isinstance(record, dict) else None
+    return len(found) if isinstance(found, list) else 0
 
 
 def _joined(clauses: list[str]) -> str:

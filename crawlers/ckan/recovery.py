@@ -51,6 +51,11 @@ class Refusal:
         return self.status is not None and 400 <= self.status < 500 and self.status not in (408, 429)
 
     @property
+    def lasting(self) -> bool:
+        """Whether what was asked for is not there at all."""
+        return self.status in (404, 410)
+
+    @property
     def elsewhere(self) -> bool:
         """Whether this is no CKAN API, so that another way to ask may reach it."""
         return not self.spoken and (self.final or self.error.kind in ("not_json", "refused"))

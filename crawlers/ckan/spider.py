@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,7 +14,7 @@ from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.catalogue import CatalogueSpider
 from crawlers.ckan import api, exports
-from crawlers.ckan.listing import Cursor, Page, Query, Seen, identity, within
+from crawlers.ckan.listing import Cursor, Page, Query, identity, resources
 from crawlers.ckan.recovery import Refusal, another
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.items import Dataset, Export
@@ -74,7 +75,6 @@ class CKANSpider(CatalogueSpider):
         self.level = self.args["level"] or self.level
         self.query = Query(**{name: self.args[name] for name in FILTERS})
         self.ways = api.ways(self.portal)
-        self.seen = Seen()
         self.first_refusal: Refusal | None = None
 
     @property
@@ -124,36 +124,49 @@ class CKANSpider(CatalogueSpider):
 
     def list_page(self, response: Response, here: Cursor, page: Page) -> Output:
         """The next page is asked for before this one's records are handled: none of those can end the listing."""
-        fresh = [record for record in page.records if self.is_new(record)]
-        taken = within(fresh, *self.left(here))
+        taken = self.take(page.records, here, response.request)
         after = here.after(page, listed=len(taken), resources=sum(allowed for _, allowed in taken))
         self.expected(after.expected)
         self.listed(after.listed)
-        if 0 in self.left(after):
-            self.stopped_by_limit(after, left=fresh[len(taken) :], last=taken[-1:])
+        if self.within_limits(after) <= 0:
+            self.stopped_by_limit(after, taken)
         elif page.is_last(here) or after.stale >= PATIENCE:
             self.end_of_list(response.request, after)
         else:
             yield self.list_request(replace(after, rows=min(self.rows(after.listed), here.rows * 10)))
-        for record, allowed in taken:
-            yield from self.parse_record(response, record, allowed, here.way)
+        for position, (record, allowed) in enumerate(taken):
+            yield from self.parse_record(response, record, allowed, here.way, position)
 
-    def is_new(self, record: Any) -> bool:
-        identifier = identity(record)
-        return identifier is None or self.seen.add(identifier)
+    def take(self, records: list[Any], here: Cursor, request: Request | None) -> list[tuple[Any, int]]:
+        """The records that were not listed before and are within the user's limits, and how many of their resources."""
+        taken: list[tuple[Any, int]] = []
+        for record in records:
+            left = self.within_limits(here)
+            if left <= 0:
+                break
+            identifier = identity(record)
+            if identifier is None or self.planned("dataset", identifier, by=request):
+                allowed = min(left, resources(record))
+                taken.append((record, allowed))
+                here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
+        return taken
 
-    def left(self, here: Cursor) -> tuple[int | None, int | None]:
-        """How many datasets and how many resources the user's limits leave; ``None`` without a limit."""
-        datasets, resources = self.args["max_datasets"], self.args["max_resources"]
-        return datasets and max(0, datasets - here.listed), resources and max(0, resources - here.resources)
+    def within_limits(self, here: Cursor) -> int:
+        """How many more resources the user's limits leave; 0 when no dataset may be taken either."""
+        datasets, most = self.args["max_datasets"], self.args["max_resources"]
+        if datasets and here.listed >= datasets:
+            return 0
+        return most - here.resources if most else sys.maxsize
 
-    def stopped_by_limit(self, after: Cursor, left: list[Any], last: list[tuple[Any, int]]) -> None:
-        cut = any(allowed < len(record["resources"]) for record, allowed in last if allowed)
-        if left or cut or after.expected is None or after.listed < after.expected:
+    def stopped_by_limit(self, after: Cursor, taken: list[tuple[Any, int]]) -> None:
+        self.list_ended()
+        cut = any(allowed < resources(record) for record, allowed in taken[-1:])
+        if cut or after.expected is None or after.listed < after.expected:
             self.limited()
 
     def end_of_list(self, request: Request | None, after: Cursor) -> None:
         """The portal's count against what it listed; a difference is an error line, whatever its cause."""
+        self.list_ended()
         expected, listed = after.expected, after.listed
         if expected is not None and listed >= expected and not after.shifted:
             return
@@ -177,7 +190,7 @@ class CKANSpider(CatalogueSpider):
         after = here.behind(ids[0])
         self.listed(after.listed)
         error = AnswerError("refused", f"the portal can't give this dataset's record: {here.skipping}")
-        self.failed("list", error, response.request, dataset_id=ids[0])
+        self.failed("list", error, response.request, dataset_id=ids[0], missing="dataset")
         yield self.list_request(replace(after, rows=min(self.rows(after.listed), 10)), again=True)
 
     def list_failed(self, failure: Failure) -> Output:
@@ -193,19 +206,22 @@ class CKANSpider(CatalogueSpider):
             self.logger.info("%s: %s; trying another way to list it", self.portal, refusal.error)
             yield self.list_request(there, again=there.rows < here.rows or bool(there.skipping))
             return
+        self.list_ended()
         cause = self.first_refusal if here.first and self.first_refusal else refusal
         self.failed("list", cause.error, request, http_status=cause.status)
 
     # A record and its exports
 
-    def parse_record(self, response: Response, record: Any, allowed: int, way: int) -> Output:
+    def parse_record(self, response: Response, record: Any, allowed: int, way: int, position: int) -> Output:
         """
         Args:
             allowed: how many of its resources the user's limit leaves.
+            position: its place among those taken from its page.
         """
         if identity(record) is None:
             name = record.get("name") if isinstance(record, dict) else None
-            error = AnswerError("missing_id", f"a record without an id was listed, {str(name)[:100]!r}: it is not kept")
+            message = f"record {position + 1} of the page, {str(name)[:100]!r}, has no id: it is not kept"
+            error = AnswerError("missing_id", message)
             self.failed("list", error, response.request, dataset_name=name if isinstance(name, str) else None)
             return
         dataset = mapping.dataset(record, source=self.source, portal=str(self.portal))
@@ -213,7 +229,8 @@ class CKANSpider(CatalogueSpider):
         dataset.metadata_url = response.url
         dataset.retrieved = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         wanted = list(exports.wanted(dataset, self.level, dataset.resources[:allowed]))
-        self.planned(1 + len(wanted))
+        for export in wanted:
+            self.planned(export.kind, export.dataset_id, export.resource_id, by=response.request)
         yield dataset
         for export in wanted:
             yield self.export_request(export, way)
@@ -255,7 +272,7 @@ class CKANSpider(CatalogueSpider):
             *exports.show(asked),
             callback=self.parse_fallback,
             errback=self.fallback_failed,
-            cb_kwargs={"instead_of": asdict(asked), "reason": str(refusal.error)},
+            cb_kwargs={"instead_of": asdict(asked if refusal.lasting else _again(asked)), "reason": str(refusal.error)},
             priority=1,
         )
 
@@ -285,9 +302,15 @@ class CKANSpider(CatalogueSpider):
         self.failed("fetch", error, request, http_status=refusal.status, **_subject(asked))
 
 
+def _again(asked: Export) -> Export:
+    """Without the stamp, so that the next run finds what stands in an export's place out of date, and asks again."""
+    return replace(asked, metadata_modified=None)
+
+
 def _subject(export: Export) -> dict[str, str | None]:
     return {
         "dataset_id": export.dataset_id,
         "dataset_name": export.dataset_name,
         "resource_id": export.resource_id,
+        "missing": export.kind,
     }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy.commands import crawl
 from scrapy.exceptions import UsageError
 
-from crawlers.exceptions import CrawlersError
+from crawlers.exceptions import CrawlersError, JobFinished
 from crawlers.items import Dataset
 from pipelines.report import Report
 
@@ -53,6 +53,8 @@ class Command(crawl.Command):
         self.crawler_process.start()  # type: ignore[union-attr]
         if _started(crawl):
             self.exitcode = _end(crawler)
+        elif isinstance(crawl.exception(), JobFinished):
+            self.exitcode = 0
 
 
 def _started(crawl: asyncio.Task[None]) -> bool:
@@ -77,7 +79,7 @@ def _end(crawler: Crawler) -> int:
         return 0
     if report.verdict is None:  # a second signal: the engine did not get to its end
         report.finish("shutdown")
-    print(_coloured(report.summary(), str(report.verdict)), file=sys.stderr)
+    print(_coloured(report.summary, str(report.verdict)), file=sys.stderr)
     return report.exit_code
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import signals
 
 from crawlers.exceptions import OutputError
+from crawlers.items import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,14 +26,17 @@ CREATE TABLE IF NOT EXISTS sources (source TEXT PRIMARY KEY, manifest_bytes INTE
 CREATE TABLE IF NOT EXISTS documents (
     source TEXT, kind TEXT, dataset_id TEXT, resource_id TEXT,
     file TEXT NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, metadata_modified TEXT,
+    status TEXT NOT NULL, run TEXT NOT NULL,
     PRIMARY KEY (source, kind, dataset_id, resource_id)
 ) WITHOUT ROWID;
 """
-_PUT = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_PUT = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _GET = """
-SELECT file, sha256, bytes, metadata_modified FROM documents
+SELECT file, sha256, bytes, metadata_modified, status, run FROM documents
 WHERE source = ? AND kind = ? AND dataset_id = ? AND resource_id = ?
 """
+
+_FIELDS = ("metadata_file", "sha256", "bytes", "metadata_modified", "status", "run")
 
 Key = tuple[str, str, str]
 
@@ -46,6 +50,9 @@ class Known:
     sha256: str
     bytes: int
     metadata_modified: str | None
+    status: Status
+    run: str
+    """The run that wrote it, or marked it."""
 
 
 class Index:
@@ -141,11 +148,11 @@ class Index:
                 try:
                     entry = json.loads(line)
                     key = (entry["kind"], entry["dataset_id"], entry["resource_id"] or "")
-                    known = Known(entry["metadata_file"], entry["sha256"], entry["bytes"], entry["metadata_modified"])
+                    known = Known(*(entry[name] for name in _FIELDS))
                 except (ValueError, KeyError, TypeError):
                     continue  # a damaged line: its document is written again
                 yield key, known
 
 
-def _columns(known: Known) -> tuple[str, str, int, str | None]:
-    return known.file, known.sha256, known.bytes, known.metadata_modified
+def _columns(known: Known) -> tuple[Any, ...]:
+    return known.file, known.sha256, known.bytes, known.metadata_modified, known.status, known.run

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
-from crawlers.index.index import Index
+from crawlers.index.index import Index, Known
+from crawlers.resume import Job, Records
 from crawlers.safety.names import Names
 
 if TYPE_CHECKING:
@@ -24,16 +25,23 @@ class SkipUnchanged(BaseSpiderMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.names = Names.from_settings(crawler.settings)
+        self.index: Index = crawler.get_extension(Index)  # type: ignore[assignment]
+        self.job = Job.of(crawler)
+        self.records = Records(crawler)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:  # noqa: ARG002
-        export = request.cb_kwargs.get("export")
-        if export is None or not self._current(export):
+        export: dict[str, Any] | None = request.cb_kwargs.get("export")
+        known = self._current(export) if export else None
+        if known is None:
             return request
-        self.crawler.stats.inc_value("catalogue/unchanged")
+        run = self.job.state.get("run")  # written by this run, before it was killed: it is no less new for that
+        self.records.end(_reference(export), known.status if known.run == run else "unchanged")
         return None
 
-    def _current(self, export: dict[str, str | None]) -> bool:
-        index = self.crawler.get_extension(Index)
-        kind, dataset_id, resource_id = str(export["kind"]), str(export["dataset_id"]), export["resource_id"]
-        file = self.names.file(kind, dataset_id, resource_id, export["resource_name"] or export["dataset_name"])
-        return bool(index and index.current(kind, dataset_id, resource_id, export["metadata_modified"], file))
+    def _current(self, export: dict[str, Any]) -> Known | None:
+        file = self.names.file(*_reference(export), export["resource_name"] or export["dataset_name"])
+        return self.index.current(*_reference(export), export["metadata_modified"], file)
+
+
+def _reference(export: dict[str, Any]) -> tuple[str, str, str | None]:
+    return export["kind"], export["dataset_id"], export["resource_id"]

@@ -1,0 +1,149 @@
+"""A job: what a crawl must remember to go on after it was stopped, in one SQLite file in JOBDIR, the ledger."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakKeyDictionary
+
+from scrapy import signals
+
+from crawlers.exceptions import JobError, JobFinished
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+FORMAT = 1
+_SCHEMA = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS requests (
+    id INTEGER PRIMARY KEY, fingerprint BLOB UNIQUE, priority INTEGER, state INTEGER NOT NULL, request TEXT
+);
+CREATE INDEX IF NOT EXISTS waiting ON requests (priority DESC, id) WHERE state = 0;
+CREATE TABLE IF NOT EXISTS records (
+    kind TEXT, dataset_id TEXT, resource_id TEXT, planned_by TEXT, outcome TEXT, fallback INTEGER,
+    PRIMARY KEY (kind, dataset_id, resource_id)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS failures (key TEXT PRIMARY KEY, kind TEXT NOT NULL) WITHOUT ROWID;
+"""
+_JOBS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+_STATS = ("catalogue/", "downloader/request_count", "downloader/response_bytes", "retry/count")
+_COMMIT_SECONDS = 0.1
+_COMMIT_CHANGES = 2000
+
+
+class Job:
+    """The ledger, held open while a spider crawls. Without JOBDIR it is a temporary file, gone when the crawl ends.
+
+    All changes go through one transaction after another, in order: after a kill the ledger is as it was at some moment,
+    never more than a moment ago, and what it does not know of is done again.
+
+    Attributes:
+        state: facts about the run, JSON values by name; stored with every commit.
+        resumed: whether the job had been begun before.
+    """
+
+    def __init__(self, folder: Path | None, identity: dict[str, Any]) -> None:
+        self.path = folder and folder / "ledger.sqlite"
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.db = sqlite3.connect(self.path or "", isolation_level=None, timeout=0.5)
+        try:
+            self.db.executescript(_SCHEMA)
+            self.db.execute("BEGIN IMMEDIATE")
+            self._check(identity)
+        except sqlite3.OperationalError as error:
+            self.db.close()
+            raise JobError(f"{self.path} can't be used ({error}): is another crawl running with this JOBDIR?") from None
+        except sqlite3.DatabaseError as error:
+            self.db.close()
+            raise JobError(f"{self.path} is no ledger ({error}): choose another JOBDIR") from None
+        self.state: dict[str, Any] = json.loads(self.fact("state") or "{}")
+        self.committed = time.monotonic()
+        self.changes = 0
+        self.finished = False
+        self.stats: StatsCollector | None = None
+
+    @classmethod
+    def of(cls, crawler: Crawler) -> Self:
+        """The crawler's job, opened when it is first asked for.
+
+        Raises:
+            JobError: JOBDIR belongs to another spider, other arguments or another version.
+            JobFinished: there is nothing left to do in it.
+        """
+        jobdir, spider = crawler.settings["JOBDIR"], crawler.spider
+        identity = {"spider": spider.name, "arguments": getattr(spider, "given", {})}  # type: ignore[union-attr]
+        if crawler in _JOBS:
+            return _JOBS[crawler]  # type: ignore[no-any-return]
+        job = _JOBS[crawler] = cls(Path(jobdir) if jobdir else None, identity)
+        job.stats = crawler.stats
+        for name, value in job.state.get("stats", {}).items():
+            crawler.stats.set_value(name, value)
+        crawler.signals.connect(job.spider_closed, signal=signals.spider_closed)
+        crawler.signals.connect(job.engine_stopped, signal=signals.engine_stopped)
+        return job
+
+    def spider_closed(self, reason: str) -> None:
+        self.finished = reason == "finished"
+
+    def engine_stopped(self) -> None:
+        """The last of all: what others learn when the spider closes is in the ledger then."""
+        if self.finished:
+            self.set_fact("finished", "1")
+        self.commit()
+        self.db.execute("ROLLBACK")
+        self.db.close()
+
+    def fact(self, name: str) -> str | None:
+        row = self.db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return str(row[0]) if row else None
+
+    def set_fact(self, name: str, value: str) -> None:
+        self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def execute(self, statement: str, parameters: Iterable[Any] = ()) -> sqlite3.Cursor:
+        """A change that is stored with the next commit, soon."""
+        self.changes += 1
+        return self.db.execute(statement, tuple(parameters))
+
+    def commit_soon(self) -> None:
+        """Commits when there is something to lose: so many changes, or so much time, since the last."""
+        if self.changes and (self.changes >= _COMMIT_CHANGES or time.monotonic() - self.committed >= _COMMIT_SECONDS):
+            self.commit()
+
+    def commit(self) -> None:
+        if self.stats is not None:
+            known = self.stats.get_stats().items()
+            self.state["stats"] = {name: value for name, value in known if name.startswith(_STATS)}
+        self.set_fact("state", json.dumps(self.state))
+        self.db.execute("COMMIT")
+        self.db.execute("BEGIN IMMEDIATE")
+        self.committed = time.monotonic()
+        self.changes = 0
+
+    def _check(self, identity: dict[str, Any]) -> None:
+        known = self.fact("identity")
+        self.resumed = known is not None
+        wanted = {"format": FORMAT} | identity
+        if known is None:
+            self.set_fact("identity", json.dumps(wanted))
+        elif json.loads(known) != wanted:
+            self.db.close()
+            raise JobError(_difference(self.path, json.loads(known), wanted))
+        elif self.fact("finished"):
+            self.db.close()
+            raise JobFinished(f"the job in {self.path} is finished, so nothing was asked for. Delete it to crawl anew.")
+
+
+def _difference(path: Path | None, known: dict[str, Any], wanted: dict[str, Any]) -> str:
+    name = next(name for name in ("format", "spider", "arguments") if known.get(name) != wanted.get(name))
+    return f"the job in {path} is of {name} {known.get(name)!r}, not {wanted.get(name)!r}: choose another JOBDIR"

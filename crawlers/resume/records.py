@@ -1,0 +1,78 @@
+"""What was planned, and what became of it: nothing that a portal said it has may be silently missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from crawlers.resume.job import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.crawler import Crawler
+
+Reference = tuple[str, str, str | None]
+"""Kind, dataset id, resource id."""
+
+_PLAN = "INSERT OR IGNORE INTO records (kind, dataset_id, resource_id, planned_by) VALUES (?, ?, ?, ?)"
+_END = """
+INSERT INTO records VALUES (?, ?, ?, '', ?, ?)
+ON CONFLICT DO UPDATE SET outcome = excluded.outcome, fallback = excluded.fallback
+"""
+
+
+class Records:
+    """The documents of a run, in the job's ledger: planned, then ended.
+
+    Planning and ending are idempotent: a request that is asked for again after a kill plans and ends the same again.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.job = Job.of(crawler)
+        self.stats = crawler.stats
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def plan(self, reference: Reference, by: str) -> bool:
+        """Whether it is the first plan for this document, or that of the same request again.
+
+        Args:
+            by: what identifies the request that lists it.
+        """
+        key = _key(reference)
+        if self.job.execute(_PLAN, (*key, by)).rowcount:
+            self.stats.inc_value("catalogue/planned")
+            return True
+        query = "SELECT planned_by FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ?"
+        return bool(self.job.db.execute(query, key).fetchone()[0] == by)
+
+    def end(self, reference: Reference, outcome: str, *, fallback: bool = False) -> None:
+        self.job.execute(_END, (*_key(reference), outcome, fallback))
+        self.stats.inc_value("catalogue/ended")
+
+    def counts(self) -> dict[str, int]:
+        """How many documents ended how, and how many ``fallback`` ones are among them."""
+        found = dict(self.job.db.execute("SELECT outcome, count(*) FROM records WHERE outcome IS NOT NULL GROUP BY 1"))
+        fallback = self.job.db.execute("SELECT count(*) FROM records WHERE fallback").fetchone()[0]
+        return {**found, "fallback": fallback}
+
+    def unaccounted(self) -> Iterator[Reference]:
+        """What was planned and never ended."""
+        query = "SELECT kind, dataset_id, resource_id FROM records WHERE outcome IS NULL"
+        for kind, dataset_id, resource_id in self.job.db.execute(query):
+            yield kind, dataset_id, resource_id or None
+
+    def first_failure(self, key: str, kind: str) -> bool:
+        """Whether this failure was not known yet."""
+        return self.job.execute("INSERT OR IGNORE INTO failures VALUES (?, ?)", (key, kind)).rowcount == 1
+
+    def failures(self) -> dict[str, int]:
+        """How many failures there are of each kind."""
+        return dict(self.job.db.execute("SELECT kind, count(*) FROM failures GROUP BY kind ORDER BY kind"))
+
+
+def _key(reference: Reference) -> tuple[str, str, str]:
+    kind, dataset_id, resource_id = reference
+    return kind, dataset_id, resource_id or ""

@@ -1,0 +1,121 @@
+"""The scheduler that keeps its queue in the ledger."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy.core.scheduler import BaseScheduler
+from scrapy.utils.request import request_from_dict
+
+from crawlers import signals
+from crawlers.resume.job import Job
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+
+WAITING, LEASED, DONE = range(3)
+_ENQUEUE = "INSERT OR IGNORE INTO requests (fingerprint, priority, state, request) VALUES (?, ?, 0, ?)"
+_LEASE = """
+UPDATE requests SET state = 1
+WHERE id = (SELECT id FROM requests WHERE state = 0 ORDER BY priority DESC, id LIMIT 1)
+RETURNING id, request
+"""
+_DONE = "UPDATE requests SET state = 2, request = NULL WHERE id = ?"
+
+
+class LedgerScheduler(BaseScheduler):
+    """Scrapy's scheduler for crawls that survive a kill.
+
+    A request is leased when the engine takes it, and done when the engine has let go of it: its callback has run, and
+    the requests it made are queued here, the items it gave have been through the pipelines. What was leased by a run
+    that died is asked for again. Requests are JSON, never pickles: what JSON can't hold is refused at once.
+    """
+
+    def __init__(self, crawler: Crawler, job: Job) -> None:
+        self.crawler = crawler
+        self.job = job
+        self.leased: dict[Request, int] = {}
+        self.waiting = 0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler, Job.of(crawler))
+
+    def open(self, spider: Spider) -> None:
+        self.spider = spider
+        self.job.execute("UPDATE requests SET state = ? WHERE state = ?", (WAITING, LEASED))
+        query = "SELECT count(*) FROM requests WHERE state = ?"
+        self.waiting = self.job.db.execute(query, (WAITING,)).fetchone()[0]
+        self.job.commit()
+
+    def close(self, reason: str) -> None:  # noqa: ARG002
+        self._settle()
+        self.job.commit()
+
+    def has_pending_requests(self) -> bool:
+        return self.waiting > 0
+
+    def enqueue_request(self, request: Request) -> bool:
+        try:
+            stored = stored_request(request, self.spider)
+        except (TypeError, ValueError) as error:
+            self._refuse(request, error)
+            return False
+        fingerprint = None if request.dont_filter else self.crawler.request_fingerprinter.fingerprint(request)
+        added = self.job.execute(_ENQUEUE, (fingerprint, request.priority, stored)).rowcount
+        self.waiting += added
+        self.crawler.stats.inc_value("scheduler/enqueued" if added else "dupefilter/filtered")
+        return bool(added)
+
+    def next_request(self) -> Request | None:
+        self._settle()
+        self.job.commit_soon()
+        row = self.job.execute(_LEASE).fetchone() if self.waiting else None
+        if row is None:
+            return None
+        self.waiting -= 1
+        request = restored_request(row[1], self.spider)
+        self.leased[request] = row[0]
+        self.crawler.stats.inc_value("scheduler/dequeued")
+        return request
+
+    def _settle(self) -> None:
+        """The engine says what it still works on; there is no signal for the end of a request."""
+        working = self.crawler.engine._slot.inprogress  # type: ignore[union-attr]  # noqa: SLF001
+        for request in [request for request in self.leased if request not in working]:
+            self.job.execute(_DONE, (self.leased.pop(request),))
+
+    def _refuse(self, request: Request, error: Exception) -> None:
+        failed = signals.Failed(
+            stage="fetch",
+            kind="bug",
+            error=f"the request can't be stored, so it was not made: {error}",
+            url=request.url,
+        )
+        self.spider.logger.error("%s: %s", request, failed.error)
+        self.crawler.signals.send_catch_log(signals.record_failed, failed=failed)
+
+
+def stored_request(request: Request, spider: Spider) -> str:
+    """The request as JSON.
+
+    Raises:
+        ValueError: its callback is no method of the spider, or JSON would change what it carries (a tuple, bytes).
+        TypeError: it carries what JSON can't hold.
+    """
+    fields: dict[str, Any] = request.to_dict(spider=spider)
+    fields["body"] = request.body.decode("latin-1")
+    headers = request.headers.items()
+    fields["headers"] = {name.decode("latin-1"): [one.decode("latin-1") for one in values] for name, values in headers}
+    text = json.dumps(fields)
+    if json.loads(text) != fields:
+        raise ValueError("JSON would change its meta or cb_kwargs: use text, numbers, lists and dicts with text keys")
+    return text
+
+
+def restored_request(text: str, spider: Spider) -> Request:
+    fields = json.loads(text)
+    fields["body"] = fields["body"].encode("latin-1")
+    return request_from_dict(fields, spider=spider)

@@ -1,0 +1,27 @@
+"""The last lines on the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+def summary(report: dict[str, Any], folder: Path) -> str:
+    """The verdict, the counts, and where the files are.
+
+    Args:
+        report: what is in runs/<run>.json.
+        folder: the source's.
+    """
+    counts, errors, expected = report["counts"], report["errors"], report["expected"]
+    datasets = f"{report['listed']} of {expected}" if expected is not None else str(report["listed"])
+    became = ", ".join(f"{counts[name]} {name}" for name in ("new", "updated", "unchanged"))
+    fallback = f" ({counts['fallback']} by fallback)" if counts["fallback"] else ""
+    lines = [f"{report['source']}: {report['verdict']}. {datasets} datasets listed; documents: {became}{fallback}."]
+    if errors:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items())
+        lines.append(f"{counts['failed']} errors ({kinds}): see {folder / 'errors.jsonl'}.")
+    lines.append(
+        f"{folder} has the documents and manifest.jsonl; this run's report is runs/{report['run']}.json there."
+    )
+    return "\n".join(lines)
