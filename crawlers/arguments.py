@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from crawlers.exceptions import ArgumentError
+from crawlers.safety.logs import redact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,7 @@ def positive(text: str) -> int:
     >>> positive("50")
     50
     """
-    if not text.isdecimal() or int(text) < 1:
+    if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) < 1:
         raise ValueError("a whole number, 1 or more")
     return int(text)
 
@@ -75,7 +76,7 @@ def portal(value: str) -> str:
         raise ValueError(expected) from None
     if parts.scheme not in ("http", "https") or not host or parts.username or parts.password or parts.query:
         raise ValueError(expected)
-    path = re.sub(r"/(api(/[123])?(/action)?|dataset)?/*$", "", parts.path)
+    path = re.sub(r"/(api(/[123])?(/action(/\w+)?)?|dataset(/.*)?)?/*$", "", parts.path)
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 
@@ -105,4 +106,4 @@ def _value(spider: str, name: str, argument: Argument, given: str | None) -> Any
     try:
         return argument.parse(given)
     except ValueError as error:
-        raise ArgumentError(f"spider {spider}: {name}={given!r} is not {error}.") from None
+        raise ArgumentError(f"spider {spider}: {name}={redact(given[:200])!r} is not {error}.") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import scrapy
 
@@ -13,13 +13,19 @@ from crawlers.exceptions import AnswerError
 from crawlers.resume import Records
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy import Request
+    from scrapy.http import Response
     from twisted.python.failure import Failure
+
+
+T = TypeVar("T")
 
 
 def source_name(text: str) -> str:
     """The name of a folder in OUTPUT_DIR."""
-    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", text):
+    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", text) or text.startswith("index.sqlite"):
         raise ValueError("a folder name of letters, digits, dots, dashes and underscores, at most 100")
     return text
 
@@ -72,9 +78,19 @@ class CatalogueSpider(scrapy.Spider):
         )
         self.crawler.signals.send_catch_log(signals.record_failed, failed=failed)
 
+    def guarded(self, output: Iterator[T], response: Response, record: Any) -> Iterator[T]:
+        """The output of one record; should it break this project's own code, that record is lost and no other."""
+        try:
+            yield from output
+        except Exception as error:
+            self.logger.exception("A record of %s could not be handled", response.url)
+            found = record.get("id") if isinstance(record, dict) else None
+            bug = AnswerError("bug", f"the record could not be handled: {type(error).__name__}: {error}")
+            self.failed("parse", bug, response.request, dataset_id=found if isinstance(found, str) else None)
+
     def request_failed(self, failure: Failure) -> None:
         """The errback of every request that has none of its own."""
-        request: Request = failure.request  # type: ignore[attr-defined]
+        request = failures.request(failure)
         self.failed("fetch", failures.of(failure), request, http_status=failures.status(failure))
 
     def expected(self, count: int | None) -> None:

@@ -20,6 +20,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.politeness.blocked import challenge
 
 if TYPE_CHECKING:
+    from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -57,6 +58,12 @@ def of_status(response: Response) -> AnswerError:
     if check:
         return AnswerError("blocked", check)
     return AnswerError("http", f"HTTP {response_status_message(response.status)}")
+
+
+def request(failure: Failure) -> Request:
+    """The request that failed: Scrapy sets it on the failure before it calls an errback."""
+    failed: Request = failure.request  # type: ignore[attr-defined]
+    return failed
 
 
 def status(failure: Failure) -> int | None:

@@ -32,7 +32,7 @@ class Documents(Pipeline):
     def _stored(self, item: Item, body: bytes) -> Stored:
         file, sha256 = self.file(item), hashlib.sha256(body).hexdigest()
         known = self.index.get(*reference(item))
-        if known and (known.file, known.sha256) == (file, sha256) and (self.folder / file).exists():
+        if known and (known.file, known.sha256) == (file, sha256) and self.index.whole(known):
             self.index.put(*reference(item), replace(known, metadata_modified=item.metadata_modified))
             return Stored(file=file, status="unchanged", sha256=sha256, bytes=len(body))
         path = f"{self.folder}/{file}"

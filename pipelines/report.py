@@ -54,6 +54,7 @@ class Report:
         self.records = Records(crawler)
         self.folder = folder(crawler)
         self.lock = lock(self.folder)
+        JSONLines(self.folder / "manifest.jsonl").close()  # mends it, before the index reads it
         self.started: str = self.job.state.setdefault("started", _stamp(datetime.now(UTC)))
         self.run: str = self.job.state.setdefault("run", self._run())
         self.verdict: Verdict | None = None

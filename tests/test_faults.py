@@ -149,7 +149,7 @@ def test_a_count_that_lies(crawl, portal, off):
     assert done.code == (3 if off > 0 else 0)
     if off > 0:
         assert done.kinds() == [("list", "count_mismatch")]
-        assert "say that it has 310 datasets, and listed 305" in done.errors[0]["error"]
+        assert "says it has 310 datasets, and listed 305" in done.errors[0]["error"]
 
 
 def test_no_count_at_all(crawl, portal):

@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "crawlers.items": (),
     "crawlers.exceptions": (),
     "crawlers.signals": (),
-    "crawlers.arguments": ("crawlers.exceptions",),
+    "crawlers.arguments": ("crawlers.exceptions", "crawlers.safety"),
     "crawlers.mapping": ("crawlers.items", "crawlers.exceptions", "crawlers.safety", "crawlers.mapping"),
     "crawlers.politeness": (*STAND_ALONE, "crawlers.politeness"),
     "crawlers.safety": (*STAND_ALONE, "crawlers.safety"),

@@ -65,13 +65,19 @@ def document(response: Response) -> Any:
     if check:
         raise AnswerError("blocked", check)
     try:
-        return strict_json.loads(response.body)
+        return strict_json.loads(_utf8(response))
     except ValueError as error:
         if response.body.lstrip()[:1] in (b"{", b"["):
             message = f"the JSON of {len(response.body)} bytes breaks off or is broken: {error}"
             raise AnswerError("truncated", message) from None
         kind = (response.headers.get("Content-Type") or b"nothing").decode("latin-1").split(";")[0]
         raise AnswerError("not_json", f"{len(response.body)} bytes of {kind} came instead of JSON") from None
+
+
+def _utf8(response: Response) -> bytes:
+    """JSON is UTF-8; some portals send another charset, and say so."""
+    charset = getattr(response, "encoding", "utf-8")
+    return response.body if charset in ("utf-8", "ascii") else response.text.encode("utf-8", "surrogatepass")
 
 
 def result(response: Response) -> dict[str, Any]:

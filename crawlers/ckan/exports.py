@@ -20,6 +20,7 @@ LEVELS = {"snapshot": (), "dataset": ("dataset",), "resource": ("resource",), "b
 """Which exports each ``level`` asks for; the listing's record of the dataset is written at every level."""
 
 DOWNLOAD_METADATA = "download_metadata"
+_EXPECTED = {"id", "name", "title", "format", "url", "download_url"}  # an error's object has none of these
 
 
 def wanted(dataset: Dataset, level: str, resources: list[Resource]) -> Iterator[Export]:
@@ -49,7 +50,7 @@ def wanted(dataset: Dataset, level: str, resources: list[Resource]) -> Iterator[
 
 
 def _has_id(resource: Resource) -> bool:
-    return bool(resource.document and resource.document.get("id") == resource.id)
+    return bool(resource.document and resource.document.get("id"))
 
 
 def show(export: Export) -> tuple[str, dict[str, str]]:
@@ -75,7 +76,7 @@ def read(response: Response, export: Export, *, action: bool) -> dict[str, Any]:
         AnswerError: it is no document, or that of something else.
     """
     document = api.result(response) if action else api.document(response)
-    if not isinstance(document, dict) or document.get("success") is False:
+    if not isinstance(document, dict) or _EXPECTED.isdisjoint(document) or "success" in document:
         raise AnswerError("refused", f"the portal answered {str(document)[:200]!r}, which is no metadata")
     asked = export.dataset_id if export.resource_id is None else export.resource_id
     if document.get("id", asked) != asked:

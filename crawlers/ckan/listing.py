@@ -48,6 +48,9 @@ class Cursor:
         listed: how many of them were new.
         resources: how many resources they have.
         expected: how many datasets there are, as far as is known.
+        promised: how many there were when the listing began.
+        counting: whether only the count is asked for, at the end, because fewer were listed than promised.
+        second: whether this is the walk by offset after one by id that came short.
         largest: how many records the largest page had: a portal gives no more at once.
         stale: how many pages in a row had nothing new.
         shifted: whether that number changed while the portal was paged by offset, so that records may be missed.
@@ -63,6 +66,9 @@ class Cursor:
     listed: int = 0
     resources: int = 0
     expected: int | None = None
+    promised: int | None = None
+    counting: bool = False
+    second: bool = False
     largest: int = 0
     stale: int = 0
     shifted: bool = False
@@ -76,12 +82,14 @@ class Cursor:
     def parameters(self, query: Query) -> dict[str, Any]:
         """package_search's parameters."""
         clauses = query.clauses()
-        if self.start is None and self.last is not None:
+        if self.start is None and self.last is not None and not self.counting:
             clauses.insert(0, f"id:{{{_escaped(self.last)} TO *]")
         parameters: dict[str, Any] = {"q": query.q or "*:*", "sort": "id asc", "rows": self.rows}
         if clauses:
             parameters["fq"] = _joined(clauses)
-        if self.start:
+        if self.counting:
+            return parameters | {"rows": 0}
+        if self.start is not None:
             parameters["start"] = self.start
         if self.skipping:
             parameters["fl"] = "id"
@@ -108,6 +116,7 @@ class Cursor:
             listed=self.listed + listed,
             resources=self.resources + resources,
             expected=self.expected if total is None else total,
+            promised=total if self.promised is None else self.promised,
             largest=max(self.largest, len(page.records)),
             stale=0 if listed else self.stale + 1,
             shifted=self.shifted or (self.start is not None and self.expected not in (None, total)),
@@ -118,6 +127,15 @@ class Cursor:
         """The cursor behind a record that the portal can't give."""
         counted = replace(self, received=self.received + 1, listed=self.listed + 1, skipped=self.skipped + 1)
         return replace(counted, last=identifier, skipping=None)
+
+    def short(self) -> bool:
+        """Whether fewer were listed than there were at the beginning."""
+        return self.promised is not None and self.listed < self.promised
+
+    def again(self, count: int) -> Self:
+        """From the start, by offset: paging by id can miss what the portal sorts in another way than it compares."""
+        anew = replace(self, start=0, received=0, last=None, counting=False, second=True)
+        return replace(anew, promised=count, expected=count)
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -161,15 +179,23 @@ class Page:
         """Counts lie: a listing ends with an empty page, or one that is not full and has just what the count left."""
         if not self.records or self.count is None:
             return not self.records
+        if cursor.second and cursor.received + len(self.records) >= (cursor.promised or 0):
+            return True
         left = self.count if cursor.start is None else self.count - cursor.received
         full = cursor.rows if cursor.first else min(cursor.rows, cursor.largest)
         return len(self.records) == left and left < full
 
 
 def identity(record: Any) -> str | None:
-    """A record's id; ``None`` for what has none."""
+    """A record's id; ``None`` for what has none that can be asked for."""
     identifier = record.get("id") if isinstance(record, dict) else None
-    return identifier if isinstance(identifier, str) and identifier else None
+    if not isinstance(identifier, str) or not identifier:
+        return None
+    try:
+        identifier.encode()
+    except UnicodeEncodeError:  # half a character: no address and no file can be made of it
+        return None
+    return identifier
 
 
 def resources(record: Any) -> int:

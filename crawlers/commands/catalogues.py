@@ -32,9 +32,11 @@ class Command(ScrapyCommand):
         parser.add_argument("--json", action="store_true", help="for programs")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        found = {name: spider for name, spider in self._spiders().items() if not args or name in args}
-        if not found:
-            raise UsageError(f"there is no spider {args[0]!r}; `scrapy list` names them", print_help=False)
+        spiders = self._spiders()
+        for name in args:
+            if name not in spiders:
+                raise UsageError(f"there is no spider {name!r}; `scrapy list` names them", print_help=False)
+        found = {name: spider for name, spider in spiders.items() if not args or name in args}
         if opts.json:
             print(json.dumps([_described(spider) for spider in found.values()], indent=2))
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,9 @@ _BATCH = 500  # documents a transaction: short ones, so that crawls of other sou
 _SCHEMA = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
-CREATE TABLE IF NOT EXISTS sources (source TEXT PRIMARY KEY, manifest_bytes INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sources (
+    source TEXT PRIMARY KEY, manifest_bytes INTEGER NOT NULL, manifest_tail BLOB NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS documents (
     source TEXT, kind TEXT, dataset_id TEXT, resource_id TEXT,
     file TEXT NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, metadata_modified TEXT,
@@ -106,21 +109,36 @@ class Index:
             file: what the document would be called now: a renamed dataset is not current.
         """
         known = self.get(kind, dataset_id, resource_id) if modified else None
-        if known and known.metadata_modified == modified and known.file == file and (self.folder / file).exists():
+        if known and known.metadata_modified == modified and known.file == file and self.whole(known):
             return known
         return None
+
+    def whole(self, known: Known) -> bool:
+        """Whether the document is on disk with all its bytes: a power cut may leave an empty file."""
+        try:
+            return os.stat(f"{self.folder}/{known.file}").st_size == known.bytes  # noqa: PTH116  # asked for every item
+        except OSError:
+            return False
 
     def flush(self) -> None:
         if self.pending:
             self._store(self.pending.items(), self.manifest.stat().st_size if self.manifest.exists() else 0)
             self.pending = {}
 
+    def _tail(self, end: int) -> bytes:
+        """What stands before an offset of the manifest: another manifest has something else there."""
+        if not end:
+            return b""
+        with self.manifest.open("rb") as file:
+            file.seek(max(0, end - 256))
+            return file.read(min(end, 256))
+
     def catch_up(self) -> None:
         """Reads what the manifest has and the index has not; all of it when the manifest is another one."""
         size = self.manifest.stat().st_size if self.manifest.exists() else 0
-        row = self.db.execute("SELECT manifest_bytes FROM sources WHERE source = ?", (self.source,)).fetchone()
-        covered = row[0] if row else 0
-        if covered > size:
+        query = "SELECT manifest_bytes, manifest_tail FROM sources WHERE source = ?"
+        covered, tail = self.db.execute(query, (self.source,)).fetchone() or (0, b"")
+        if covered > size or tail != self._tail(covered):
             self.db.execute("DELETE FROM documents WHERE source = ?", (self.source,))
             covered = 0
         if covered < size:
@@ -131,11 +149,12 @@ class Index:
         self.db.close()
 
     def _store(self, entries: Any, manifest_bytes: int) -> None:
+        covered = (self.source, manifest_bytes, self._tail(manifest_bytes))
         rows = ((self.source, *key, *_columns(known)) for key, known in entries)
         self.db.execute("BEGIN IMMEDIATE")
         try:
             self.db.executemany(_PUT, rows)
-            self.db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?)", (self.source, manifest_bytes))
+            self.db.execute("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", covered)
         except BaseException:
             self.db.execute("ROLLBACK")
             raise

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
-from crawlers.index.index import Index, Known
+from crawlers.index.index import Index
 from crawlers.resume import Job, Records
 from crawlers.safety.names import Names
 
@@ -30,17 +30,16 @@ class SkipUnchanged(BaseSpiderMiddleware):
         self.records = Records(crawler)
 
     def get_processed_request(self, request: Request, response: Response | None) -> Request | None:  # noqa: ARG002
-        export: dict[str, Any] | None = request.cb_kwargs.get("export")
-        known = self._current(export) if export else None
-        if known is None:
-            return request
-        run = self.job.state.get("run")  # written by this run, before it was killed: it is no less new for that
-        self.records.end(_reference(export), known.status if known.run == run else "unchanged")
-        return None
+        export = request.cb_kwargs.get("export")
+        return None if export and self._is_current(export) else request
 
-    def _current(self, export: dict[str, Any]) -> Known | None:
+    def _is_current(self, export: dict[str, Any]) -> bool:
         file = self.names.file(*_reference(export), export["resource_name"] or export["dataset_name"])
-        return self.index.current(*_reference(export), export["metadata_modified"], file)
+        known = self.index.current(*_reference(export), export["metadata_modified"], file)
+        if known:
+            run = self.job.state.get("run")  # written by this run, before it was killed: it is no less new for that
+            self.records.end(_reference(export), known.status if known.run == run else "unchanged")
+        return known is not None
 
 
 def _reference(export: dict[str, Any]) -> tuple[str, str, str | None]:

@@ -140,6 +140,8 @@ class Record:
             return values.text(value)
         if isinstance(value, int | float):
             return _number(value)
+        if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+            return values.text("; ".join(value))
         found = _translation(value, str) if isinstance(value, dict) else None
         if not found:
             self._mistyped(name, value, "a text")

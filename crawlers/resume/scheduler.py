@@ -63,7 +63,8 @@ class LedgerScheduler(BaseScheduler):
         except (TypeError, ValueError) as error:
             self._refuse(request, error)
             return False
-        fingerprint = None if request.dont_filter else self.crawler.request_fingerprinter.fingerprint(request)
+        again = request.dont_filter or "redirect_urls" in request.meta  # many may be sent to one place, a login
+        fingerprint = None if again else self.crawler.request_fingerprinter.fingerprint(request)
         added = self.job.execute(_ENQUEUE, (fingerprint, request.priority, stored)).rowcount
         self.waiting += added
         self.crawler.stats.inc_value("scheduler/enqueued" if added else "dupefilter/filtered")

@@ -11,10 +11,10 @@ from scrapy import signals
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
-_USER = re.compile(r"(?<=://)[^/\s@]+@")
+_USER = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET = re.compile(
-    r"(?i)((?:[?&](?:api_?key|access_?token|token|key|signature|password|awsaccesskeyid)|\bauthorization['\"]?)"
-    r"\s*[:=]\s*)[^&\s'\"]+"
+    r"(?i)((?:[\w-]*(?:api[_-]?key|token|secret|signature|credential|password|accesskeyid)|\bauth(?:orization)?)"
+    r"['\"]?\s*[:=]\s*[\['\"b]*(?:(?:Bearer|Basic|Token)\s+)?)[^&\s'\",]+"
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 

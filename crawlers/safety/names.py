@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _HASHED = "sha256-"
 _SAFE = re.compile(r"(?![._])(?!.*__)[A-Za-z0-9._-]{1,100}(?<!_)")
+_LONGEST = 255  # bytes in a file name, on nearly every file system
 _FOLDERS = {"dataset": "datasets"}
 
 
@@ -61,5 +62,6 @@ class Names:
         'resource_metadata/1f2e__77aa.json'
         """
         slug = _slug(name[:1000], self.maxlen) if name and self.maxlen else ""
-        parts = [safe(dataset_id), *([safe(resource_id)] if resource_id is not None else []), *([slug] if slug else [])]
-        return f"{_FOLDERS.get(kind, kind)}/{'__'.join(parts)}.json"
+        ids = safe(dataset_id) if resource_id is None else f"{safe(dataset_id)}__{safe(resource_id)}"
+        slug = slug[: _LONGEST - len(f"{ids}__.json")].rstrip("-")
+        return f"{_FOLDERS.get(kind, kind)}/{ids}{'__' if slug else ''}{slug}.json"

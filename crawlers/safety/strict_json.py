@@ -42,7 +42,7 @@ def line(entry: dict[str, Any]) -> bytes:
 
 def _slow_dumps(document: Any) -> bytes:
     try:
-        text = json.dumps(document, indent=2, ensure_ascii=False)
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
         return (text + "\n").encode("utf-8")
     except UnicodeEncodeError:
         return (json.dumps(document, indent=2) + "\n").encode("ascii")

@@ -1,0 +1,249 @@
+"""Lists a CKAN portal's datasets, each once and none missed."""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+from crawlers import arguments, failures
+from crawlers.arguments import Argument
+from crawlers.catalogue import CatalogueSpider
+from crawlers.ckan import api
+from crawlers.ckan.listing import Cursor, Page, Query, identity, resources
+from crawlers.ckan.recovery import Refusal, another
+from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.items import Dataset, Export
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    Output = Iterator[Dataset | Export | Request]
+
+FILTERS = ("q", "fq", "organization", "group", "tag")
+PATIENCE = 2  # pages in a row without a new dataset, before a listing is taken for a loop
+
+
+class CKANLister(CatalogueSpider):
+    """The listing half of `CKANSpider`: asks for the pages and hands on their records.
+
+    Attributes:
+        portal: the portal's root; ``-a portal=`` goes before it.
+        query: what is asked for.
+        ways: the ways to ask, of which the cursor says the one that works.
+    """
+
+    arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
+        "portal": Argument(help="The portal's address.", parse=arguments.portal),
+        "q": Argument(help="Only what this search finds: cod-ab-global, title:flood.", parse=arguments.text),
+        "fq": Argument(help="A Solr filter: has_geodata:true -archived:true.", parse=arguments.text),
+        "organization": Argument(help="Only this organisation's, by its name in addresses.", parse=arguments.text),
+        "group": Argument(help="Only this group's, by its name in addresses; a country at HDX.", parse=arguments.text),
+        "tag": Argument(help="Only datasets with this tag.", parse=arguments.text),
+        "rows": Argument(
+            help="Datasets a listing request; a portal may give fewer.", parse=arguments.positive, default="1000"
+        ),
+    }
+
+    portal: str | None = None
+
+    def __init__(self, **given: str) -> None:
+        super().__init__(**given)
+        self.portal = self.args["portal"] or self.root()
+        self.query = Query(**{name: self.args[name] for name in FILTERS})
+        self.ways = api.ways(self.portal)
+        self.first_refusal: Refusal | None = None
+
+    @classmethod
+    def root(cls) -> str:
+        """The portal that the class declares."""
+        if cls.portal is None:
+            raise ArgumentError(f"spider {cls.name} needs to know the portal: -a portal=https://demo.ckan.org")
+        try:
+            return arguments.portal(cls.portal)
+        except ValueError as error:
+            raise ArgumentError(f"spider {cls.name}: its portal, {cls.portal!r}, is not {error}.") from None
+
+    @property
+    def source(self) -> str:
+        own = self.name if type(self).portal else urlsplit(self.portal).hostname
+        return str(self.args["source"] or own)
+
+    async def start(self) -> AsyncIterator[Request]:
+        yield self.list_request(Cursor(rows=self.rows()))
+
+    # The listing
+
+    def rows(self, listed: int = 0) -> int:
+        """How many datasets to ask for when that many are listed: no more than the user wants."""
+        most = self.args["max_datasets"]
+        rows: int = self.args["rows"]
+        return min(rows, most - listed) if most else rows
+
+    def list_request(self, cursor: Cursor, *, again: bool = False) -> Request:
+        """
+        Args:
+            again: it stands for one that failed, with all its retries: fewer are spent on it.
+        """
+        return self.ways[cursor.way].request(
+            "package_search",
+            cursor.parameters(self.query),
+            callback=self.parse_page,
+            errback=self.list_failed,
+            cb_kwargs={"cursor": cursor.plain()},
+            meta={"max_retry_times": 1} if again else {},
+        )
+
+    def parse_page(self, response: Response, cursor: dict[str, Any]) -> Output:
+        here = Cursor(**cursor)
+        try:
+            page = Page.read(response)
+        except AnswerError as error:
+            yield from self.not_listed(response.request, here, Refusal.of_answer(error, response))
+            return
+        if self.led_astray(response, here):
+            astray = AnswerError("refused", f"the portal redirected to another question, {response.url[:300]}")
+            yield from self.not_listed(response.request, here, Refusal(astray, response.status))
+        elif here.counting:
+            yield from self.counted(response, here, page)
+        elif here.skipping:
+            yield from self.skip(response, here, page)
+        elif here.last is not None and here.start is None and not page.follows(here.last):
+            self.logger.info("%s does not page by id: going on by offset", self.portal)
+            yield self.list_request(here.by_offset())
+        else:
+            yield from self.list_page(response, here, page)
+
+    def list_page(self, response: Response, here: Cursor, page: Page) -> Output:
+        """The next page is asked for before this one's records are handled: none of those can end the listing."""
+        taken = self.take(page.records, here, response.request)
+        after = here.after(page, listed=len(taken), resources=sum(allowed for _, allowed in taken))
+        self.expected(after.expected)
+        self.listed(after.listed)
+        if self.within_limits(after) <= 0:
+            self.stopped_by_limit(after, taken)
+        elif page.is_last(here) or self.loops(after):
+            yield from self.end_of_list(response.request, after)
+        else:
+            yield self.list_request(replace(after, rows=min(self.rows(after.listed), here.rows * 10)))
+        for position, (record, allowed) in enumerate(taken):
+            yield from self.guarded(self.parse_record(response, record, allowed, here.way, position), response, record)
+
+    @abstractmethod
+    def parse_record(self, response: Response, record: Any, allowed: int, way: int, position: int) -> Output:
+        """A record's item, and the requests for what else is wanted of it.
+
+        Args:
+            allowed: how many of its resources the user's limit leaves.
+            way: which of `ways` the portal answers to.
+            position: its place among those taken from its page.
+        """
+
+    def led_astray(self, response: Response, here: Cursor) -> bool:
+        """Whether a redirect lost the question: another query, or a POST that became a GET."""
+        request = response.request
+        if request is None or "redirect_urls" not in request.meta:
+            return False
+        asked = self.list_request(here)
+        question = parse_qs(urlsplit(asked.url).query), asked.method
+        return (parse_qs(urlsplit(response.url).query), request.method) != question
+
+    def loops(self, after: Cursor) -> bool:
+        return after.stale >= PATIENCE and not after.second
+
+    def take(self, records: list[Any], here: Cursor, request: Request | None) -> list[tuple[Any, int]]:
+        """The records that were not listed before and are within the user's limits, and how many of their resources."""
+        taken: list[tuple[Any, int]] = []
+        for record in records:
+            left = self.within_limits(here)
+            if left <= 0:
+                break
+            identifier = identity(record)
+            if identifier is None or self.planned("dataset", identifier, by=request):
+                allowed = min(left, resources(record))
+                taken.append((record, allowed))
+                here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
+        return taken
+
+    def within_limits(self, here: Cursor) -> int:
+        """How many more resources the user's limits leave; 0 when no dataset may be taken either."""
+        datasets, most = self.args["max_datasets"], self.args["max_resources"]
+        if datasets and here.listed >= datasets:
+            return 0
+        return most - here.resources if most else sys.maxsize
+
+    def stopped_by_limit(self, after: Cursor, taken: list[tuple[Any, int]]) -> None:
+        self.list_ended()
+        cut = any(allowed < resources(record) for record, allowed in taken[-1:])
+        if cut or after.expected is None or after.listed < after.expected:
+            self.limited()
+
+    def end_of_list(self, request: Request | None, after: Cursor) -> Output:
+        """Asks once more how many there are, when fewer were listed than were promised, or none at all."""
+        nothing = after.promised == 0 and not self.query.clauses() and not self.query.q
+        if (after.short() or nothing) and not after.second and not self.loops(after):
+            yield self.list_request(replace(after, counting=True, skipping=None))
+        else:
+            self.judge(request, after)
+
+    def counted(self, response: Response, here: Cursor, page: Page) -> Output:
+        count = page.count if page.count is not None else here.listed
+        if count > here.listed and here.start is None:
+            self.logger.info("%s has %d datasets and listed %d: once more, by offset", self.portal, count, here.listed)
+            yield self.list_request(here.again(count))
+        else:
+            self.expected(count)
+            self.judge(response.request, replace(here, expected=count))
+
+    def judge(self, request: Request | None, after: Cursor) -> None:
+        """The portal's count against what it listed; a difference is an error line, whatever its cause."""
+        self.list_ended()
+        expected, listed = after.expected, after.listed
+        if expected is not None and listed >= expected and not after.shifted:
+            return
+        kind = "paging"
+        if self.loops(after):
+            message = f"the portal gives the same pages again after {listed} of {expected} datasets"
+        elif expected is not None and listed >= expected:
+            message = "the catalogue changed while it was paged by offset: some may be missing"
+        else:
+            kind = "count_mismatch"
+            said = "does not say how many datasets it has" if expected is None else f"says it has {expected} datasets"
+            message = f"the portal {said}, and listed {listed}"
+        self.failed("list", AnswerError(kind, message), request)
+
+    def skip(self, response: Response, here: Cursor, page: Page) -> Output:
+        """Reports the record that the portal can't give, and goes on behind it."""
+        ids = page.ids()
+        if not ids:
+            yield from self.end_of_list(response.request, here)
+            return
+        after = here.behind(ids[0])
+        self.listed(after.listed)
+        error = AnswerError("refused", f"the portal can't give this dataset's record: {here.skipping}")
+        self.failed("list", error, response.request, dataset_id=ids[0], missing="dataset")
+        yield self.list_request(replace(after, rows=min(self.rows(after.listed), 10)), again=True)
+
+    def list_failed(self, failure: Failure) -> Output:
+        request = failures.request(failure)
+        yield from self.not_listed(request, Cursor(**request.cb_kwargs["cursor"]), Refusal.of_failure(failure))
+
+    def not_listed(self, request: Request | None, here: Cursor, refusal: Refusal) -> Output:
+        """Tries what may still help; else the listing ends here, and says why in the words of the first way asked."""
+        if here.first and self.first_refusal is None:
+            self.first_refusal = refusal
+        there = another(here, refusal, len(self.ways))
+        if there:
+            self.logger.info("%s: %s; trying another way to list it", self.portal, refusal.error)
+            yield self.list_request(there, again=there.rows < here.rows or bool(there.skipping))
+            return
+        self.list_ended()
+        cause = self.first_refusal if here.first and self.first_refusal else refusal
+        self.failed("list", cause.error, request, http_status=cause.status)
