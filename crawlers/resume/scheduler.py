@@ -119,4 +119,6 @@ def stored_request(request: Request, spider: Spider) -> str:
 def restored_request(text: str, spider: Spider) -> Request:
     fields = json.loads(text)
     fields["body"] = fields["body"].encode("latin-1")
+    headers = fields["headers"].items()
+    fields["headers"] = {name.encode("latin-1"): [one.encode("latin-1") for one in values] for name, values in headers}
     return request_from_dict(fields, spider=spider)

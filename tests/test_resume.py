@@ -1,0 +1,250 @@
+"""A crawl that is killed goes on where it was, and ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from scrapy import Request
+from scrapy.utils.test import get_crawler
+
+from crawlers.resume.scheduler import restored_request, stored_request
+from spiders.ckan import CKAN
+from tests.conftest import ROOT, Crawl, options, scrapy
+
+EXPORT = "download_metadata"
+KILLS = 20
+
+
+def begun(output, jobdir, portal, **settings):
+    """A crawl that has asked for something since it was started."""
+    words = options(output, {"JOBDIR": str(jobdir), **settings}, portal=portal.url)
+    asked = portal.requests()
+    crawl = subprocess.Popen(
+        [sys.executable, "-m", "scrapy", "crawl", "hdx", *words], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 30
+    while portal.requests() == asked and crawl.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return crawl
+
+
+def resumed(output, jobdir, portal, **settings) -> Crawl:
+    words = options(output, {"JOBDIR": str(jobdir), **settings}, portal=portal.url)
+    ran = scrapy("crawl", "hdx", *words)
+    return Crawl(ran.returncode, ran.stderr, output / "hdx")
+
+
+def left(crawl: Crawl):
+    """All that a crawl leaves, without what tells one run from another."""
+    documents = {
+        str(path.relative_to(crawl.folder)): path.read_bytes()
+        for path in crawl.folder.rglob("*.json")
+        if path.parent.name != "runs"
+    }
+    passing = ("time", "run", "attempts")
+    lines = [
+        sorted(str({name: value for name, value in line.items() if name not in passing}) for line in part)
+        for part in (crawl.manifest, crawl.errors)
+    ]
+    counted = {name: crawl.report[name] for name in ("verdict", "expected", "listed", "counts", "errors")}
+    return documents, *lines, counted
+
+
+def test_killed_twenty_times(crawl, portal, tmp_path):
+    """At random moments, while the portal answers 503 and cuts connections."""
+    random.seed(2026)
+    site = portal(datasets=70, rows_max=20, faults=("unavailable=1", "truncated_once=resource"))
+    whole = crawl("hdx", site)
+    output, jobdir = tmp_path / "killed", tmp_path / "job"
+    site.fault(unavailable=None, truncated_once=None)
+    site.fault(unavailable=1, truncated_once="resource")
+    for _ in range(KILLS):
+        killed = begun(output, jobdir, site, REQUESTS_PER_SECOND="40")
+        time.sleep(random.uniform(0, 0.3))
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+    done = resumed(output, jobdir, site)
+    assert (done.code, done.report["resumed"]) == (0, True)
+    assert left(done) == left(whole)
+    assert len(list((done.folder / "runs").iterdir())) == 1, "it is one run, however often it was killed"
+
+
+def test_failures_are_told_once(crawl, portal, tmp_path):
+    site = portal(datasets=40, faults=(f"gone={EXPORT}", "forbidden=resource_show"))
+    whole = crawl("hdx", site)
+    output, jobdir = tmp_path / "killed", tmp_path / "job"
+    for _ in range(4):
+        killed = begun(output, jobdir, site, REQUESTS_PER_SECOND="60")
+        time.sleep(0.3)
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+    done = resumed(output, jobdir, site)
+    assert done.code == whole.code == 3
+    assert left(done) == left(whole)
+
+
+@pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])
+def test_stopped_and_resumed_asks_for_nothing_twice(portal, tmp_path, signals):
+    site = portal(datasets=60)
+    output, jobdir = tmp_path / "output", tmp_path / "job"
+    stopped = begun(output, jobdir, site, REQUESTS_PER_SECOND="40")
+    time.sleep(0.5)
+    for number in signals:
+        stopped.send_signal(number)
+        time.sleep(0.2)
+    stopped.communicate(timeout=30)
+    assert stopped.returncode == 130
+    done = resumed(output, jobdir, site)
+    assert (done.code, done.report["verdict"], done.report["counts"]["new"]) == (0, "complete", 240)
+    asked = site.requests()
+    assert asked <= 181 + 16 * (len(signals) - 1), "only what was under way at a forced stop is asked for again"
+
+
+def test_a_finished_job_says_so(portal, tmp_path):
+    site = portal(datasets=5)
+    output, jobdir = tmp_path / "output", tmp_path / "job"
+    resumed(output, jobdir, site)
+    asked = site.requests()
+    again = resumed(output, jobdir, site)
+    assert (again.code, site.requests()) == (0, asked)
+    assert (
+        again.lines[-1]
+        == f"the job in {jobdir}/ledger.sqlite is finished, so nothing was asked for. Delete it to crawl anew."
+    )
+    assert "Traceback" not in again.log
+
+
+@pytest.mark.parametrize(
+    ("spider", "arguments", "told"),
+    [
+        ("ckan", {}, "is of spider 'hdx', not 'ckan'"),
+        ("hdx", {"q": "flood"}, "is of arguments {"),
+    ],
+)
+def test_another_ones_job_is_refused(portal, tmp_path, spider, arguments, told):
+    site = portal(datasets=5)
+    output, jobdir = tmp_path / "output", tmp_path / "job"
+    resumed(output, jobdir, site)
+    asked = site.requests()
+    words = options(output, {"JOBDIR": str(jobdir)}, portal=site.url, **arguments)
+    ran = scrapy("crawl", spider, *words)
+    assert (ran.returncode, site.requests()) == (1, asked)
+    assert told in ran.stderr.splitlines()[-1]
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_job_of_another_format_is_refused(portal, tmp_path):
+    site = portal(datasets=5)
+    output, jobdir = tmp_path / "output", tmp_path / "job"
+    resumed(output, jobdir, site)
+    with sqlite3.connect(jobdir / "ledger.sqlite") as ledger:
+        ledger.execute(
+            """UPDATE facts SET value = replace(value, '"format": 1', '"format": 0') WHERE name = 'identity'"""
+        )
+    ledger.close()
+    again = resumed(output, jobdir, site)
+    assert (again.code, "is of format 0, not 1" in again.lines[-1]) == (1, True)
+
+
+def test_a_job_that_is_no_job(portal, tmp_path):
+    jobdir = tmp_path / "job"
+    jobdir.mkdir()
+    (jobdir / "ledger.sqlite").write_bytes(b"something else" * 500)
+    again = resumed(tmp_path / "output", jobdir, portal(datasets=1))
+    assert (again.code, "is no ledger" in again.lines[-1], "Traceback" in again.log) == (1, True, False)
+
+
+def test_scrapyd_s_own_arguments_do_not_make_another_job(portal, tmp_path):
+    site = portal(datasets=40)
+    output, jobdir = tmp_path / "output", tmp_path / "job"
+    killed = begun(output, jobdir, site, REQUESTS_PER_SECOND="40")
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    words = options(output, {"JOBDIR": str(jobdir)}, portal=site.url, _job="another")
+    assert scrapy("crawl", "hdx", *words).returncode == 0
+
+
+@pytest.fixture
+def spider():
+    return CKAN.from_crawler(get_crawler(CKAN), portal="https://example.org")
+
+
+def test_a_request_comes_back_as_it_was(spider):
+    request = Request(
+        "https://example.org/?q=%C3%A9",
+        method="POST",
+        body=bytes(range(256)),
+        headers={"Accept": ["a", "b"], "X-Odd": "é"},
+        callback=spider.parse_page,
+        errback=spider.list_failed,
+        cb_kwargs={"cursor": {"rows": 5, "last": None}},
+        meta={"max_retry_times": 1},
+        priority=3,
+    )
+    back = restored_request(stored_request(request, spider), spider)
+    assert back.to_dict(spider=spider) == request.to_dict(spider=spider)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"callback": lambda response: response},
+        {"meta": {"page": object()}},
+        {"cb_kwargs": {"pair": (1, 2)}},
+        {"cb_kwargs": {"numbers": {1: 2}}},
+        {"meta": {"raw": b"bytes"}},
+    ],
+    ids=["closure", "object", "tuple", "number as key", "bytes"],
+)
+def test_a_request_that_can_not_be_stored_is_refused_at_once(spider, odd):
+    with pytest.raises((TypeError, ValueError)):
+        stored_request(Request("https://example.org", **odd), spider)
+
+
+OTHER_PROJECT = """
+import scrapy
+
+
+class Other(scrapy.Spider):
+    name = "other"
+    start_urls = ["{url}/api/3/action/package_list?limit=200"]
+
+    def parse(self, response):
+        for name in response.json()["result"]:
+            yield response.follow("/api/3/action/package_show?id=" + name, self.parse_one)
+        yield scrapy.Request("{url}/robots.txt", lambda response: None)
+
+    def parse_one(self, response):
+        yield {{"id": response.json()["result"]["id"]}}
+"""
+
+
+def test_any_project_can_use_it_with_one_setting(portal, tmp_path):
+    site = portal(datasets=150)
+    (tmp_path / "other.py").write_text(OTHER_PROJECT.format(url=site.url))
+    (tmp_path / "crawlers").symlink_to(ROOT / "crawlers")
+    words = [
+        "runspider",
+        "other.py",
+        "-sSCHEDULER=crawlers.resume.LedgerScheduler",
+        "-sJOBDIR=job",
+        "-sDOWNLOAD_DELAY=0.03",
+    ]
+    command = [sys.executable, "-m", "scrapy", *words, "-sDOWNLOAD_DELAY_JITTER=0"]
+    killed = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while site.requests("package_show") < 40 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    killed.kill()
+    _, log = killed.communicate()
+    asked = site.requests("package_show")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert 150 <= site.requests("package_show") <= 150 + 16
+    assert asked < 150
+    assert "can't be stored" in log + done.stderr
