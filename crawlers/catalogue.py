@@ -35,7 +35,8 @@ class CatalogueSpider(scrapy.Spider):
 
     #. A protocol declares its ``arguments`` on top of these.
     #. It sends its requests with an errback, and calls `failed` for whatever is missing because of a failure.
-    #. It says what it knows of the listing: `expected`, `listed`, `limited`, `list_ended`, and what it has `planned`.
+    #. It says what it knows of the listing: `list_begun`, `expected`, `listed`, `limited`, `list_ended`.
+    #. It says what it has `planned`: whatever is planned and never ends is reported as missing.
 
     Attributes:
         arguments: the ``-a`` arguments of this spider, by name.
@@ -105,9 +106,15 @@ class CatalogueSpider(scrapy.Spider):
         """A limit that the user set leaves datasets out."""
         self.crawler.stats.set_value("catalogue/limited", True)
 
-    def list_ended(self) -> None:
-        """Nothing more is to be listed, for whatever reason."""
-        self.crawler.stats.set_value("catalogue/list_ended", True)
+    def list_begun(self, name: str) -> None:
+        """A list is asked for, unless a job that goes on has asked for it before."""
+        lists = self.crawler.stats.get_value("catalogue/lists", {})
+        self.crawler.stats.set_value("catalogue/lists", {name: "begun", **lists})
+
+    def list_ended(self, name: str) -> None:
+        """Nothing more of it is to come, for whatever reason."""
+        lists = self.crawler.stats.get_value("catalogue/lists", {})
+        self.crawler.stats.set_value("catalogue/lists", {**lists, name: "ended"})
 
     def planned(self, kind: str, dataset_id: str, resource_id: str | None = None, *, by: Request | None) -> bool:
         """Promises that a document will be written, found unchanged, or reported as failed.
@@ -118,5 +125,11 @@ class CatalogueSpider(scrapy.Spider):
         Returns:
             Whether it was not listed before, by another request.
         """
-        fingerprint = self.crawler.request_fingerprinter.fingerprint(by).hex() if by else ""
-        return Records(self.crawler).plan((kind, dataset_id, resource_id), fingerprint)
+        return Records(self.crawler).plan((kind, dataset_id, resource_id), self._name(by))
+
+    def noticed(self, dataset_id: str, *, list_name: str, by: Request | None) -> bool:
+        """Takes note that a list has a dataset; whether it had not before, in the answer to another request."""
+        return Records(self.crawler).notice(dataset_id, list_name, self._name(by))
+
+    def _name(self, request: Request | None) -> str:
+        return self.crawler.request_fingerprinter.fingerprint(request).hex() if request else ""

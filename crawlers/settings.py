@@ -39,6 +39,9 @@ FILENAME_SLUG_MAXLEN = 80
 FEED_EXPORT_ENCODING = "utf-8"  # default None, which escapes JSON to ASCII
 FEED_EXPORT_FIELDS = [one.name for one in fields(Dataset) if one.name not in ("document", "stored", "flaws")]
 
+# Withdrawals
+SHRINK_LIMIT = 0.02  # the part of a catalogue that may be gone at once; beyond it nothing is withdrawn
+
 # Politeness
 REQUESTS_PER_SECOND = 2.0  # a host; 0 = no limit. AutoThrottle goes slower when the portal does, never faster
 AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0  # default 1.0; at 1.0 a portal that takes a second gets one request a second

@@ -11,6 +11,9 @@ from typing import Literal
 record_failed = object()
 """Something is missing because of a failure. Sent with ``failed``, a `Failed`; becomes a line of errors.jsonl."""
 
+dataset_withdrawn = object()
+"""A dataset that was listed once is no longer at the portal. Sent with ``dataset_id`` and ``url``, where it was not."""
+
 Stage = Literal["start", "list", "fetch", "parse", "write"]
 
 KINDS = {
@@ -26,6 +29,7 @@ KINDS = {
     "missing_id": "A record has no id, so it has no identity and is not kept.",
     "invalid_record": "A part of a record can't be read, or the record can't be written as JSON; the rest is kept.",
     "count_mismatch": "The portal said how many datasets it has, and listed another number.",
+    "shrink": "More of the catalogue is gone than is believed at once: nothing was withdrawn.",
     "paging": "The portal's pages repeat or shifted while they were read.",
     "ignored": "Scrapy or a middleware dropped the request: a redirect loop, an offsite filter.",
     "unaccounted": "Nothing was ever heard of something that was listed: its request was dropped on the way.",

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.exceptions import DropItem
 
-from crawlers.items import Stored
+from crawlers.items import Status, Stored
 from crawlers.safety import strict_json
 from pipelines.base import Item, Pipeline, reference
 from pipelines.folder import write
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+
+    from crawlers.index import Known
 
 
 class Documents(Pipeline):
@@ -32,15 +34,39 @@ class Documents(Pipeline):
     def _stored(self, item: Item, body: bytes) -> Stored:
         file, sha256 = self.file(item), hashlib.sha256(body).hexdigest()
         known = self.index.get(*reference(item))
-        if known and (known.file, known.sha256) == (file, sha256) and self.index.whole(known):
-            self.index.put(*reference(item), replace(known, metadata_modified=item.metadata_modified))
-            return Stored(file=file, status="unchanged", sha256=sha256, bytes=len(body))
+        if known and self._same(item, known, file, sha256):
+            self.index.put(
+                *reference(item), replace(known, metadata_modified=item.metadata_modified, seen=self.report.started)
+            )
+            return Stored(file=file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
         path = f"{self.folder}/{file}"
         with self.report.writing(path):
             write(path, body, self.scratch)
             if known and known.file != file:  # before the manifest's line: a run killed here writes both again
                 (self.folder / known.file).unlink(missing_ok=True)
-        return Stored(file=file, status="updated" if known else "new", sha256=sha256, bytes=len(body))
+        return Stored(file=file, status=_status(known), sha256=sha256, bytes=len(body))
+
+    def _same(self, item: Item, known: Known, file: str, sha256: str) -> bool:
+        """Whether the document on disk says the same; a new stamp alone is no news."""
+        if known.file != file or known.status == "withdrawn" or not self.index.whole(known):
+            return False
+        return known.sha256 == sha256 or self._unstamped(item, known)
+
+    def _unstamped(self, item: Item, known: Known) -> bool:
+        if not known.metadata_modified or item.metadata_modified == known.metadata_modified:
+            return False
+        before = strict_json.loads((self.folder / known.file).read_bytes())
+        return _without(before, known.metadata_modified) == _without(item.document, item.metadata_modified)
+
+
+def _without(document: Any, stamp: str | None) -> dict[str, Any]:
+    return {name: value for name, value in document.items() if value != stamp}
+
+
+def _status(known: Known | None) -> Status:
+    if known is None:
+        return "new"
+    return "restored" if known.status == "withdrawn" else "updated"
 
 
 def _serialised(item: Item) -> bytes:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from crawlers import signals
 from crawlers.index import Known
 from crawlers.items import Dataset, Export, Status, Stored
+from crawlers.safety import strict_json
 from pipelines.base import Item, Pipeline, reference
 from pipelines.folder import JSONLines
 
@@ -20,6 +23,7 @@ class Manifest(Pipeline):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.path = self.folder / "manifest.jsonl"
+        crawler.signals.connect(self.withdraw, signal=signals.dataset_withdrawn)
 
     def open_spider(self) -> None:
         with self.report.writing(self.path):
@@ -35,6 +39,32 @@ class Manifest(Pipeline):
         fallback = isinstance(item, Export) and item.fallback
         self.records.end(reference(item), self._outcome(item, stored), fallback=fallback)
         return item
+
+    def withdraw(self, dataset_id: str, url: str) -> None:
+        """Marks a dataset that the portal no longer has; its document stays."""
+        known = self.index.get("dataset", dataset_id, None)
+        if known is None:
+            return
+        stored = Stored(file=known.file, status="withdrawn", sha256=known.sha256, bytes=known.bytes)
+        item = self._last_known(dataset_id, known)
+        item.metadata_url = url
+        self.lines.append(self._line(item, stored))
+        self.index.put("dataset", dataset_id, None, replace(known, status="withdrawn", run=self.report.run))
+        self.records.end(("dataset", dataset_id, None), "withdrawn")
+
+    def _last_known(self, dataset_id: str, known: Known) -> Dataset:
+        try:
+            document = strict_json.loads((self.folder / known.file).read_bytes())
+        except (OSError, ValueError):
+            document = {}
+        name, title = document.get("name"), document.get("title")
+        return Dataset(
+            source=self.index.source,
+            id=dataset_id,
+            name=name if isinstance(name, str) else None,
+            title=title if isinstance(title, str) else None,
+            metadata_modified=known.metadata_modified,
+        )
 
     def close_spider(self) -> None:
         self.lines.close()
@@ -54,8 +84,8 @@ class Manifest(Pipeline):
         }
 
     def _known(self, item: Item, stored: Stored) -> Known:
-        stamp, run = item.metadata_modified, self.report.run
-        return Known(stored.file, stored.sha256, stored.bytes, stamp, stored.status, run)
+        stamp, run, seen = item.metadata_modified, self.report.run, self.report.started
+        return Known(stored.file, stored.sha256, stored.bytes, stamp, stored.status, run, seen)
 
     def _outcome(self, item: Item, stored: Stored) -> Status:
         """What this run wrote before it was killed is no less new, or updated, for being found unchanged now."""

@@ -16,6 +16,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem
 
 from crawlers import signals
+from crawlers.index import Index, scope
 from crawlers.items import Dataset, Export
 from crawlers.resume import Job, Records
 from crawlers.safety import strict_json
@@ -141,9 +142,10 @@ class Report:
 
     def reconcile(self) -> None:
         """What was planned and never heard of is missing, whoever dropped it."""
-        if not self.crawler.stats.get_value("catalogue/list_ended"):
-            error = "the listing did not come to its end: the request for its next page was dropped"
-            self.record_failed(signals.Failed(stage="list", kind="unaccounted", error=error))
+        for name, state in self.crawler.stats.get_value("catalogue/lists", {}).items():
+            if state != "ended":
+                error = f"the list of {name} did not come to its end: the request for its next page was dropped"
+                self.record_failed(signals.Failed(stage="list", kind="unaccounted", error=error))
         for kind, dataset_id, resource_id in list(self.records.unaccounted()):
             failed = signals.Failed(
                 stage="fetch",
@@ -167,6 +169,9 @@ class Report:
             errors=self.errors,
         )
         self.outcome = self._report(reason)
+        index = self.crawler.get_extension(Index)
+        if index and self.verdict == "complete":
+            index.completed(scope(self.outcome["spider"], self.outcome["arguments"]), self.started)
         if self.crawler.settings["LOG_FILE"]:  # a terminal gets these lines last, Scrapyd's log would not have them
             logger.info("%s", self.summary)
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from crawlers.items import Stored
 from pipelines.base import Item, Pipeline, reference
 
@@ -12,5 +14,6 @@ class Unchanged(Pipeline):
     def process_item(self, item: Item) -> Item:
         known = self.index.current(*reference(item), item.metadata_modified, self.file(item))
         if known:
+            self.index.put(*reference(item), replace(known, seen=self.report.started))
             item.stored = Stored(file=known.file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
         return item

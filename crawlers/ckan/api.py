@@ -108,6 +108,13 @@ def refusal(response: Response) -> str | None:
     return None
 
 
+def not_found(response: Response) -> bool:
+    """Whether the portal says that what was asked for is not there; an HTML page, as any proxy gives, does not."""
+    if response.body.lstrip()[:1] == b"<":
+        return False
+    return response.status in (404, 410) or (refusal(response) or "").startswith("Not Found Error")
+
+
 def _message(error: Any) -> str:
     if not isinstance(error, dict):
         return str(error)[:200]

@@ -77,6 +77,7 @@ class CKANLister(CatalogueSpider):
         return str(self.args["source"] or own)
 
     async def start(self) -> AsyncIterator[Request]:
+        self.list_begun("datasets")
         yield self.list_request(Cursor(rows=self.rows()))
 
     # The listing
@@ -125,15 +126,16 @@ class CKANLister(CatalogueSpider):
         """The next page is asked for before this one's records are handled: none of those can end the listing."""
         taken = self.take(page.records, here, response.request)
         after = here.after(page, listed=len(taken), resources=sum(allowed for _, allowed in taken))
-        self.expected(after.expected)
-        self.listed(after.listed)
+        if not here.ids:
+            self.expected(after.expected)
+            self.listed(after.listed)
         if self.within_limits(after) <= 0:
             self.stopped_by_limit(after, taken)
         elif page.is_last(here) or self.loops(after):
             yield from self.end_of_list(response.request, after)
         else:
             yield self.list_request(replace(after, rows=min(self.rows(after.listed), here.rows * 10)))
-        for position, (record, allowed) in enumerate(taken):
+        for position, (record, allowed) in enumerate(taken if not here.ids else []):
             yield from self.guarded(self.parse_record(response, record, allowed, here.way, position), response, record)
 
     @abstractmethod
@@ -166,11 +168,15 @@ class CKANLister(CatalogueSpider):
             if left <= 0:
                 break
             identifier = identity(record)
-            if identifier is None or self.planned("dataset", identifier, by=request):
+            if identifier is None or self.is_new(identifier, here, request):
                 allowed = min(left, resources(record))
                 taken.append((record, allowed))
                 here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
         return taken
+
+    def is_new(self, identifier: str, here: Cursor, request: Request | None) -> bool:
+        new = self.noticed(identifier, list_name=here.name, by=request)
+        return new if here.ids else self.planned("dataset", identifier, by=request)
 
     def within_limits(self, here: Cursor) -> int:
         """How many more resources the user's limits leave; 0 when no dataset may be taken either."""
@@ -180,18 +186,18 @@ class CKANLister(CatalogueSpider):
         return most - here.resources if most else sys.maxsize
 
     def stopped_by_limit(self, after: Cursor, taken: list[tuple[Any, int]]) -> None:
-        self.list_ended()
+        self.list_ended(after.name)
         cut = any(allowed < resources(record) for record, allowed in taken[-1:])
         if cut or after.expected is None or after.listed < after.expected:
             self.limited()
 
     def end_of_list(self, request: Request | None, after: Cursor) -> Output:
         """Asks once more how many there are, when fewer were listed than were promised, or none at all."""
-        nothing = after.promised == 0 and not self.query.clauses() and not self.query.q
+        nothing = after.promised == 0 and not self.query.filtered and not self.query.since
         if (after.short() or nothing) and not after.second and not self.loops(after):
             yield self.list_request(replace(after, counting=True, skipping=None))
         else:
-            self.judge(request, after)
+            yield from self.judge(request, after)
 
     def counted(self, response: Response, here: Cursor, page: Page) -> Output:
         count = page.count if page.count is not None else here.listed
@@ -199,14 +205,16 @@ class CKANLister(CatalogueSpider):
             self.logger.info("%s has %d datasets and listed %d: once more, by offset", self.portal, count, here.listed)
             yield self.list_request(here.again(count))
         else:
-            self.expected(count)
-            self.judge(response.request, replace(here, expected=count))
+            yield from self.judge(response.request, replace(here, expected=count))
 
-    def judge(self, request: Request | None, after: Cursor) -> None:
+    def judge(self, request: Request | None, after: Cursor) -> Output:
         """The portal's count against what it listed; a difference is an error line, whatever its cause."""
-        self.list_ended()
+        self.list_ended(after.name)
         expected, listed = after.expected, after.listed
+        if not after.ids:
+            self.expected(expected)
         if expected is not None and listed >= expected and not after.shifted:
+            yield from self.list_complete(after)
             return
         kind = "paging"
         if self.loops(after):
@@ -219,6 +227,10 @@ class CKANLister(CatalogueSpider):
             message = f"the portal {said}, and listed {listed}"
         self.failed("list", AnswerError(kind, message), request)
 
+    def list_complete(self, after: Cursor) -> Output:  # noqa: ARG002
+        """What there is to do when everything the portal has was listed."""
+        yield from ()
+
     def skip(self, response: Response, here: Cursor, page: Page) -> Output:
         """Reports the record that the portal can't give, and goes on behind it."""
         ids = page.ids()
@@ -226,7 +238,8 @@ class CKANLister(CatalogueSpider):
             yield from self.end_of_list(response.request, here)
             return
         after = here.behind(ids[0])
-        self.listed(after.listed)
+        if not here.ids:
+            self.listed(after.listed)
         error = AnswerError("refused", f"the portal can't give this dataset's record: {here.skipping}")
         self.failed("list", error, response.request, dataset_id=ids[0], missing="dataset")
         yield self.list_request(replace(after, rows=min(self.rows(after.listed), 10)), again=True)
@@ -244,6 +257,6 @@ class CKANLister(CatalogueSpider):
             self.logger.info("%s: %s; trying another way to list it", self.portal, refusal.error)
             yield self.list_request(there, again=there.rows < here.rows or bool(there.skipping))
             return
-        self.list_ended()
+        self.list_ended(here.name)
         cause = self.first_refusal if here.first and self.first_refusal else refusal
         self.failed("list", cause.error, request, http_status=cause.status)

@@ -28,10 +28,20 @@ class Query:
     organization: str | None = None
     group: str | None = None
     tag: str | None = None
+    since: str | None = None
+
+    @property
+    def filtered(self) -> bool:
+        """Whether it leaves datasets out for another reason than their age."""
+        return any((self.q, self.fq, self.organization, self.group, self.tag))
+
+    def changed(self, since: str | None) -> Self:
+        return replace(self, since=since)
 
     def clauses(self) -> list[str]:
         named = (("organization", self.organization), ("groups", self.group), ("tags", self.tag))
         clauses = [f"{field}:{_term(value)}" for field, value in named if value]
+        clauses += [f"metadata_modified:[{self.since} TO *]"] if self.since else []
         return clauses + ([self.fq] if self.fq else [])
 
 
@@ -54,6 +64,7 @@ class Cursor:
         largest: how many records the largest page had: a portal gives no more at once.
         stale: how many pages in a row had nothing new.
         shifted: whether that number changed while the portal was paged by offset, so that records may be missed.
+        ids: whether this list is of ids only, of all there is, to find what has vanished.
         skipping: why the next record alone can't be had: nothing but its id is asked for, to go on after it.
         skipped: how many records in a row were passed over so.
     """
@@ -72,8 +83,13 @@ class Cursor:
     largest: int = 0
     stale: int = 0
     shifted: bool = False
+    ids: bool = False
     skipping: str | None = None
     skipped: int = 0
+
+    @property
+    def name(self) -> str:
+        return "ids" if self.ids else "datasets"
 
     @property
     def first(self) -> bool:
@@ -81,7 +97,7 @@ class Cursor:
 
     def parameters(self, query: Query) -> dict[str, Any]:
         """package_search's parameters."""
-        clauses = query.clauses()
+        clauses = [] if self.ids else query.clauses()
         if self.start is None and self.last is not None and not self.counting:
             clauses.insert(0, f"id:{{{_escaped(self.last)} TO *]")
         parameters: dict[str, Any] = {"q": query.q or "*:*", "sort": "id asc", "rows": self.rows}
@@ -91,7 +107,7 @@ class Cursor:
             return parameters | {"rows": 0}
         if self.start is not None:
             parameters["start"] = self.start
-        if self.skipping:
+        if self.skipping or self.ids:
             parameters["fl"] = "id"
         return parameters
 

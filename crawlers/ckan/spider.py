@@ -11,7 +11,7 @@ from scrapy import Request
 from crawlers import arguments, failures
 from crawlers.arguments import Argument
 from crawlers.ckan import exports
-from crawlers.ckan.lister import CKANLister
+from crawlers.ckan.incremental import CKANIncremental
 from crawlers.ckan.listing import identity
 from crawlers.ckan.recovery import Refusal
 from crawlers.exceptions import AnswerError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from crawlers.ckan.lister import Output
 
 
-class CKANSpider(CKANLister):
+class CKANSpider(CKANIncremental):
     """A CKAN portal, all of it or what a query finds.
 
     #. Inherit from this class in a module of its own in ``spiders/``, and say in the docstring who runs the portal.
@@ -39,7 +39,7 @@ class CKANSpider(CKANLister):
         level: the default of ``-a level=``.
     """
 
-    arguments: ClassVar[dict[str, Argument]] = CKANLister.arguments | {
+    arguments: ClassVar[dict[str, Argument]] = CKANIncremental.arguments | {
         "level": Argument(
             help="Besides the listing: nothing (snapshot), an export per dataset, per resource, or both.",
             parse=arguments.choice(*exports.LEVELS),

@@ -1,6 +1,6 @@
 """What is known of each document: a cache of the manifests, so a re-run asks for what changed and nothing else."""
 
-from crawlers.index.index import Index, Known
+from crawlers.index.index import Index, Known, scope
 from crawlers.index.unchanged import SkipUnchanged
 
-__all__ = ["Index", "Known", "SkipUnchanged"]
+__all__ = ["Index", "Known", "SkipUnchanged", "scope"]

@@ -15,7 +15,7 @@ from crawlers.exceptions import OutputError
 from crawlers.items import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -26,20 +26,30 @@ PRAGMA synchronous = NORMAL;
 CREATE TABLE IF NOT EXISTS sources (
     source TEXT PRIMARY KEY, manifest_bytes INTEGER NOT NULL, manifest_tail BLOB NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS complete (source TEXT, scope TEXT, started TEXT, PRIMARY KEY (source, scope)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS documents (
     source TEXT, kind TEXT, dataset_id TEXT, resource_id TEXT,
     file TEXT NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, metadata_modified TEXT,
-    status TEXT NOT NULL, run TEXT NOT NULL,
+    status TEXT NOT NULL, run TEXT NOT NULL, first_seen TEXT NOT NULL, last_seen TEXT NOT NULL,
     PRIMARY KEY (source, kind, dataset_id, resource_id)
 ) WITHOUT ROWID;
 """
-_PUT = "INSERT OR REPLACE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_VERSION = 2  # of the tables below; an index of another is made anew from the manifests
+_ANEW = f"""
+DROP TABLE IF EXISTS sources; DROP TABLE IF EXISTS documents; DROP TABLE IF EXISTS complete;
+PRAGMA user_version = {_VERSION};
+"""
+_PUT = """
+INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11)
+ON CONFLICT DO UPDATE SET file = ?5, sha256 = ?6, bytes = ?7, metadata_modified = ?8, status = ?9, run = ?10,
+    last_seen = max(last_seen, ?11)
+"""
 _GET = """
-SELECT file, sha256, bytes, metadata_modified, status, run FROM documents
+SELECT file, sha256, bytes, metadata_modified, status, run, last_seen FROM documents
 WHERE source = ? AND kind = ? AND dataset_id = ? AND resource_id = ?
 """
 
-_FIELDS = ("metadata_file", "sha256", "bytes", "metadata_modified", "status", "run")
+_FIELDS = ("metadata_file", "sha256", "bytes", "metadata_modified", "status", "run", "time")
 
 Key = tuple[str, str, str]
 
@@ -56,6 +66,8 @@ class Known:
     status: Status
     run: str
     """The run that wrote it, or marked it."""
+    seen: str
+    """When the portal last had it."""
 
 
 class Index:
@@ -73,6 +85,8 @@ class Index:
         self.pending: dict[Key, Known] = {}
         try:
             self.db = sqlite3.connect(output / "index.sqlite", isolation_level=None, timeout=60)
+            if self.db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+                self.db.executescript(_ANEW)
             self.db.executescript(_SCHEMA)
             self.catch_up()
         except sqlite3.DatabaseError as error:
@@ -109,9 +123,8 @@ class Index:
             file: what the document would be called now: a renamed dataset is not current.
         """
         known = self.get(kind, dataset_id, resource_id) if modified else None
-        if known and known.metadata_modified == modified and known.file == file and self.whole(known):
-            return known
-        return None
+        same = known and known.status != "withdrawn" and (known.metadata_modified, known.file) == (modified, file)
+        return known if known and same and self.whole(known) else None
 
     def whole(self, known: Known) -> bool:
         """Whether the document is on disk with all its bytes: a power cut may leave an empty file."""
@@ -119,6 +132,28 @@ class Index:
             return os.stat(f"{self.folder}/{known.file}").st_size == known.bytes  # noqa: PTH116  # asked for every item
         except OSError:
             return False
+
+    def datasets(self) -> Iterator[str]:
+        """The ids of the source's datasets that are not withdrawn."""
+        self.flush()
+        query = "SELECT dataset_id FROM documents WHERE source = ? AND kind = 'dataset' AND status != 'withdrawn'"
+        return (row[0] for row in self.db.execute(query, (self.source,)))
+
+    def last_complete(self, scope: str) -> str | None:
+        """When the last complete run of this scope began."""
+        query = "SELECT started FROM complete WHERE source = ? AND scope = ?"
+        row = self.db.execute(query, (self.source, scope)).fetchone()
+        return str(row[0]) if row else None
+
+    def completed(self, scope: str, started: str) -> None:
+        self.db.execute("INSERT OR REPLACE INTO complete VALUES (?, ?, ?)", (self.source, scope, started))
+
+    def read_reports(self) -> None:
+        """Takes the complete runs from the run reports: the manifest does not know of them."""
+        for path in sorted((self.folder / "runs").glob("*.json")):
+            report = json.loads(path.read_bytes())
+            if report["verdict"] == "complete":
+                self.completed(scope(report["spider"], report["arguments"]), report["started"])
 
     def flush(self) -> None:
         if self.pending:
@@ -173,5 +208,11 @@ class Index:
                 yield key, known
 
 
+def scope(spider: str, given: Mapping[str, str]) -> str:
+    """What a run covers: two runs of one scope would list the same datasets, and ask for the same of them."""
+    kept = {name: value for name, value in given.items() if name not in ("since", "rows", "source")}
+    return json.dumps({"spider": spider, **kept}, sort_keys=True)
+
+
 def _columns(known: Known) -> tuple[Any, ...]:
-    return known.file, known.sha256, known.bytes, known.metadata_modified, known.status, known.run
+    return known.file, known.sha256, known.bytes, known.metadata_modified, known.status, known.run, known.seen

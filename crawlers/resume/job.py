@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS records (
     kind TEXT, dataset_id TEXT, resource_id TEXT, planned_by TEXT, outcome TEXT, fallback INTEGER,
     PRIMARY KEY (kind, dataset_id, resource_id)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS listed (dataset_id TEXT, list TEXT, by TEXT, PRIMARY KEY (dataset_id, list)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS failures (key TEXT PRIMARY KEY, kind TEXT NOT NULL) WITHOUT ROWID;
 """
 _JOBS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()

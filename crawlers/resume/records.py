@@ -48,6 +48,17 @@ class Records:
         query = "SELECT planned_by FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ?"
         return bool(self.job.db.execute(query, key).fetchone()[0] == by)
 
+    def notice(self, dataset_id: str, name: str, by: str) -> bool:
+        """Takes note that a list has a dataset; whether it had not before, in the answer to another request."""
+        if self.job.execute("INSERT OR IGNORE INTO listed VALUES (?, ?, ?)", (dataset_id, name, by)).rowcount:
+            return True
+        query = "SELECT by FROM listed WHERE dataset_id = ? AND list = ?"
+        return bool(self.job.db.execute(query, (dataset_id, name)).fetchone()[0] == by)
+
+    def is_listed(self, dataset_id: str) -> bool:
+        query = "SELECT 1 FROM listed WHERE dataset_id = ?"
+        return self.job.db.execute(query, (dataset_id,)).fetchone() is not None
+
     def end(self, reference: Reference, outcome: str, *, fallback: bool = False) -> None:
         self.job.execute(_END, (*_key(reference), outcome, fallback))
         self.stats.inc_value("catalogue/ended")

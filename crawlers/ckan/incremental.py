@@ -1,0 +1,153 @@
+"""What has changed since the last crawl, and what is gone."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, ClassVar
+
+from scrapy.spidermiddlewares.httperror import HttpError
+
+from crawlers import failures, signals
+from crawlers.arguments import Argument
+from crawlers.ckan import api
+from crawlers.ckan.lister import CKANLister
+from crawlers.ckan.listing import Cursor
+from crawlers.ckan.recovery import Refusal
+from crawlers.exceptions import AnswerError
+from crawlers.index import Index, scope
+from crawlers.resume import Records
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.ckan.lister import Output
+
+LAST = "last"
+OVERLAP = timedelta(hours=1)  # a portal's index lags behind its database, and clocks differ
+
+
+def since(text: str) -> str:
+    """``last``, or a date, or a time in UTC.
+
+    >>> since("2026-11-01")
+    '2026-11-01T00:00:00Z'
+    """
+    if text == LAST:
+        return text
+    if re.fullmatch(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z?)?", text):
+        try:
+            return f"{datetime.fromisoformat(text.removesuffix('Z')).isoformat(timespec='seconds')}Z"
+        except ValueError:
+            pass
+    raise ValueError("last, a date such as 2026-11-01, or a time in UTC such as 2026-11-01T06:00:00Z")
+
+
+class CKANIncremental(CKANLister):
+    """The part of `CKANSpider` that knows of earlier crawls.
+
+    With ``-a since=`` only what changed is listed, and the ids of everything besides, to find what is gone. Without it
+    the listing itself tells. Only a complete list of everything does: a filter or a limit withdraws nothing.
+    """
+
+    arguments: ClassVar[dict[str, Argument]] = CKANLister.arguments | {
+        "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
+    }
+
+    async def start(self) -> AsyncIterator[Request]:
+        self.query = self.query.changed(self.moment())
+        async for request in super().start():
+            yield request
+        if self.query.since and self.sees_everything():
+            self.list_begun("ids")
+            yield self.list_request(Cursor(rows=self.args["rows"], ids=True))
+
+    def moment(self) -> str | None:
+        """When the changes begin; fixed for a job, however often it is resumed."""
+        if self.args["since"] != LAST:
+            return str(self.args["since"]) if self.args["since"] else None
+        known = self.crawler.stats.get_value("catalogue/since")
+        if known is None:
+            last = self.index.last_complete(scope(self.name, self.given))
+            known = _before(last) if last else ""
+            self.logger.info("Only what changed since %s", known) if known else self.logger.info(
+                "There was no complete crawl of this before: everything is listed"
+            )
+            self.crawler.stats.set_value("catalogue/since", known)
+        return str(known) or None
+
+    @property
+    def index(self) -> Index:
+        index = self.crawler.get_extension(Index)
+        assert index is not None  # noqa: S101  # settings.py has it
+        return index
+
+    def sees_everything(self) -> bool:
+        return not self.query.filtered and not self.args["max_datasets"] and not self.args["max_resources"]
+
+    def list_complete(self, after: Cursor) -> Output:
+        if not self.sees_everything() or (self.query.since and not after.ids):
+            return
+        gone = list(self.gone())
+        known = sum(1 for _ in self.index.datasets())
+        limit = self.crawler.settings.getfloat("SHRINK_LIMIT")
+        if len(gone) > limit * known:
+            self.failed("list", _shrunk(len(gone), known, limit))
+            return
+        for dataset_id in gone:
+            yield self.ways[after.way].request(
+                "package_show",
+                {"id": dataset_id},
+                callback=self.parse_gone,
+                errback=self.gone_failed,
+                cb_kwargs={"dataset_id": dataset_id},
+            )
+
+    def gone(self) -> Iterator[str]:
+        """The datasets that are on disk, and that the portal did not list."""
+        records = Records(self.crawler)
+        return (dataset_id for dataset_id in self.index.datasets() if not records.is_listed(dataset_id))
+
+    def parse_gone(self, response: Response, dataset_id: str) -> None:
+        """A dataset that answers is not gone, listed or not."""
+        if api.not_found(response):
+            self.withdraw(dataset_id, response.url)
+            return
+        try:
+            api.result(response)
+        except AnswerError as error:
+            self.not_confirmed(dataset_id, Refusal(error, response.status), response.request)
+
+    def gone_failed(self, failure: Failure) -> None:
+        request = failures.request(failure)
+        dataset_id = request.cb_kwargs["dataset_id"]
+        if isinstance(failure.value, HttpError) and api.not_found(failure.value.response):
+            self.withdraw(dataset_id, request.url)
+        else:
+            self.not_confirmed(dataset_id, Refusal.of_failure(failure), request)
+
+    def withdraw(self, dataset_id: str, url: str) -> None:
+        self.crawler.signals.send_catch_log(signals.dataset_withdrawn, dataset_id=dataset_id, url=url)
+
+    def not_confirmed(self, dataset_id: str, refusal: Refusal, request: Request | None) -> None:
+        message = f"the dataset is no longer listed, and the portal does not say that it is gone: {refusal.error}"
+        error = AnswerError(refusal.error.kind, message)
+        self.failed("fetch", error, request, http_status=refusal.status, dataset_id=dataset_id)
+
+
+def _before(moment: str) -> str:
+    begun = datetime.fromisoformat(moment) - OVERLAP
+    return begun.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _shrunk(gone: int, known: int, limit: float) -> AnswerError:
+    share = gone / known
+    message = (
+        f"{gone} of {known} datasets are no longer listed ({share:.1%}), more than SHRINK_LIMIT allows ({limit:.1%}): "
+        f"nothing is withdrawn. If they are gone indeed: -s SHRINK_LIMIT={share + 0.001:.3f}"
+    )
+    return AnswerError("shrink", message)
