@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import scrapy
+from scrapy.exceptions import CloseSpider
 
 from crawlers import arguments, failures, signals
 from crawlers.arguments import Argument
@@ -13,8 +16,6 @@ from crawlers.exceptions import AnswerError
 from crawlers.resume import Records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
@@ -83,6 +84,8 @@ class CatalogueSpider(scrapy.Spider):
         """The output of one record; should it break this project's own code, that record is lost and no other."""
         try:
             yield from output
+        except CloseSpider:
+            raise
         except Exception as error:
             self.logger.exception("A record of %s could not be handled", response.url)
             found = record.get("id") if isinstance(record, dict) else None
@@ -125,11 +128,26 @@ class CatalogueSpider(scrapy.Spider):
         Returns:
             Whether it was not listed before, by another request.
         """
-        return Records(self.crawler).plan((kind, dataset_id, resource_id), self._name(by))
+        with self.remembering():
+            return Records(self.crawler).plan((kind, dataset_id, resource_id), self._name(by))
 
     def noticed(self, dataset_id: str, *, list_name: str, by: Request | None) -> bool:
         """Takes note that a list has a dataset; whether it had not before, in the answer to another request."""
-        return Records(self.crawler).notice(dataset_id, list_name, self._name(by))
+        with self.remembering():
+            return Records(self.crawler).notice(dataset_id, list_name, self._name(by))
+
+    @contextmanager
+    def remembering(self) -> Iterator[None]:
+        """What can't be remembered is not begun.
+
+        Raises:
+            CloseSpider: the disk is full.
+        """
+        try:
+            yield
+        except OSError as error:
+            self.failed("write", AnswerError("disk", str(error.strerror)))
+            raise CloseSpider("disk") from None
 
     def _name(self, request: Request | None) -> str:
         return self.crawler.request_fingerprinter.fingerprint(request).hex() if request else ""

@@ -18,6 +18,7 @@ from scrapy.utils.response import response_status_message
 
 from crawlers.exceptions import AnswerError
 from crawlers.politeness.blocked import challenge
+from crawlers.politeness.not_asked import NotAsked
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -43,6 +44,8 @@ def of(failure: Failure) -> AnswerError:
     error = failure.value
     if isinstance(error, AnswerError):
         return error
+    if isinstance(error, NotAsked):
+        return AnswerError(error.kind, str(error))
     if isinstance(error, HttpError):
         return of_status(error.response)
     for known, kind, sentence in _KINDS:

@@ -32,12 +32,12 @@ class Manifest(Pipeline):
     def process_item(self, item: Item) -> Item:
         stored = item.stored
         assert stored is not None  # noqa: S101  # Documents comes before
-        if stored.status != "unchanged":
-            with self.report.writing(self.path):
-                self.lines.append(self._line(item, stored))
-            self.index.put(*reference(item), self._known(item, stored))
         fallback = isinstance(item, Export) and item.fallback
-        self.records.end(reference(item), self._outcome(item, stored), fallback=fallback)
+        with self.report.writing(self.path):
+            if stored.status != "unchanged":
+                self.lines.append(self._line(item, stored))
+                self.index.put(*reference(item), self._known(item, stored))
+            self.records.end(reference(item), self._outcome(item, stored), fallback=fallback)
         return item
 
     def withdraw(self, dataset_id: str, url: str) -> None:

@@ -96,15 +96,19 @@ class Report:
 
     def record_failed(self, failed: signals.Failed) -> None:
         line = self._line(failed)
-        if failed.missing and failed.dataset_id:
-            self.records.end((failed.missing, failed.dataset_id, failed.resource_id), "failed")
-        if not self.records.first_failure(_key(line), failed.kind):
-            return
-        self.crawler.stats.inc_value("catalogue/failed")
         try:
-            self.error_lines.append(line)
+            self._note(failed, line)
         except OSError as error:
             self._stop(self.folder / "errors.jsonl", error)
+
+    def _note(self, failed: signals.Failed, line: dict[str, Any]) -> None:
+        if (failed.stage, failed.kind) == ("list", "blocked"):
+            self.job.state["blocked"] = True
+        if failed.missing and failed.dataset_id:
+            self.records.end((failed.missing, failed.dataset_id, failed.resource_id), "failed")
+        if self.records.first_failure(_key(line), failed.kind):
+            self.crawler.stats.inc_value("catalogue/failed")
+            self.error_lines.append(line)
 
     def spider_error(self, failure: Failure, response: Response | Failure | None) -> None:
         url = getattr(response, "url", None)
@@ -167,6 +171,7 @@ class Report:
             listed=stats.get_value("catalogue/listed", 0),
             limited=stats.get_value("catalogue/limited", False),
             errors=self.errors,
+            blocked=self.job.state.get("blocked", False) or bool(stats.get_value("politeness/blocked_hosts")),
         )
         self.outcome = self._report(reason)
         index = self.crawler.get_extension(Index)
@@ -206,6 +211,7 @@ class Report:
             "requests": stats.get_value("downloader/request_count", 0),
             "retries": stats.get_value("retry/count", 0),
             "bytes": stats.get_value("downloader/response_bytes", 0),
+            "robots_exempt": stats.get_value("politeness/robots_exempt", 0),
             "resumed": self.job.resumed,
             "versions": {
                 self.crawler.settings["BOT_NAME"]: self.crawler.settings["VERSION"],

@@ -5,6 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+BLOCKED = (
+    "blocked: the portal refuses this crawler. Set CONTACT (a user agent with a contact), "
+    "an API token in the environment, or go slower: -s REQUESTS_PER_SECOND=0.5"
+)
+
 
 def summary(report: dict[str, Any], folder: Path) -> str:
     """The verdict, the counts, and where the files are.
@@ -18,6 +23,8 @@ def summary(report: dict[str, Any], folder: Path) -> str:
     became = ", ".join(f"{counts[name]} {name}" for name in ("new", "updated", "unchanged"))
     fallback = f" ({counts['fallback']} by fallback)" if counts["fallback"] else ""
     lines = [f"{report['source']}: {report['verdict']}. {datasets} datasets listed; documents: {became}{fallback}."]
+    if report["verdict"] == "blocked":
+        lines.append(BLOCKED)
     if errors:
         kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items())
         lines.append(f"{counts['failed']} errors ({kinds}): see {folder / 'errors.jsonl'}.")

@@ -20,7 +20,7 @@ _LIMITS = ("closespider_timeout", "closespider_itemcount", "closespider_pagecoun
 
 
 def verdict(
-    finish_reason: str, *, expected: int | None, listed: int, limited: bool, errors: Mapping[str, int]
+    finish_reason: str, *, expected: int | None, listed: int, limited: bool, blocked: bool, errors: Mapping[str, int]
 ) -> Verdict:
     """
     Args:
@@ -28,23 +28,24 @@ def verdict(
         expected: how many datasets the portal said it has; None when it never said.
         listed: how many it listed.
         limited: whether a limit that the user set ended the listing.
+        blocked: whether a block cut the listing short, or made the crawl leave the host alone.
         errors: how many error lines of each kind.
 
-    >>> verdict("finished", expected=305, listed=305, limited=False, errors={})
+    >>> verdict("finished", expected=305, listed=305, limited=False, blocked=False, errors={})
     'complete'
-    >>> verdict("finished", expected=305, listed=304, limited=False, errors={})
+    >>> verdict("finished", expected=305, listed=304, limited=False, blocked=False, errors={})
     'incomplete'
-    >>> verdict("finished", expected=None, listed=0, limited=False, errors={"blocked": 1})
+    >>> verdict("finished", expected=305, listed=304, limited=False, blocked=True, errors={"blocked": 1})
     'blocked'
     """
     if finish_reason == "shutdown":
         return "interrupted"
     if finish_reason in _LIMITS:
         return "incomplete" if errors else "partial"
-    if finish_reason != "finished":
+    if finish_reason != "finished" or (expected is None and not listed and not blocked):
         return "failed"
-    if expected is None and not listed:
-        return "blocked" if errors.get("blocked") else "failed"
+    if blocked:
+        return "blocked"
     if errors or expected is None or (listed < expected and not limited):
         return "incomplete"
     return "partial" if limited else "complete"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parent.parent
-FAST = {"REQUESTS_PER_SECOND": "0", "RETRY_BACKOFF": "0.01"}
+FAST = {"REQUESTS_PER_SECOND": "0", "CRAWL_DELAY_MAX": "0", "RETRY_BACKOFF": "0.01"}
 
 
 @dataclass

@@ -131,12 +131,12 @@ def test_the_run_report(crawl, portal):
         list(report)
         == (
             "source spider run arguments started finished finish_reason verdict expected listed "
-            "counts errors requests retries bytes resumed versions"
+            "counts errors requests retries bytes robots_exempt resumed versions"
         ).split()
     )
     nothing = dict.fromkeys(("updated", "unchanged", "withdrawn", "restored", "fallback", "failed"), 0)
     assert report["counts"] == {"new": 40, **nothing}
-    assert (report["expected"], report["listed"], report["requests"]) == (20, 20, 21)
+    assert (report["expected"], report["listed"], report["requests"]) == (20, 20, 22)
     assert set(report["arguments"]) == {"portal", "level"}
 
 
@@ -272,7 +272,7 @@ def test_a_lost_index_is_made_from_the_manifest(crawl, portal, output):
 
 def test_an_export_that_failed_is_asked_for_again(crawl, portal):
     site = portal(datasets=10, faults=("error=download_metadata", "forbidden=resource_show"))
-    assert crawl("hdx", site, settings={"RETRY_TIMES": "0"}).code == 3
+    assert crawl("hdx", site, settings={"RETRY_TIMES": "0", "BLOCKED_AFTER": "0"}).code == 3
     site.fault(error=None, forbidden=None)
     done = crawl("hdx", site)
     assert (done.code, len(done.documents("resource_metadata"))) == (0, 30)

@@ -77,14 +77,14 @@ def test_killed_twenty_times(crawl, portal, tmp_path):
 
 def test_failures_are_told_once(crawl, portal, tmp_path):
     site = portal(datasets=40, faults=(f"gone={EXPORT}", "forbidden=resource_show"))
-    whole = crawl("hdx", site)
+    whole = crawl("hdx", site, settings={"BLOCKED_AFTER": "0"})
     output, jobdir = tmp_path / "killed", tmp_path / "job"
     for _ in range(4):
-        killed = begun(output, jobdir, site, REQUESTS_PER_SECOND="60")
+        killed = begun(output, jobdir, site, REQUESTS_PER_SECOND="60", BLOCKED_AFTER="0")
         time.sleep(0.3)
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
-    done = resumed(output, jobdir, site)
+    done = resumed(output, jobdir, site, BLOCKED_AFTER="0")
     assert done.code == whole.code == 3
     assert left(done) == left(whole)
 

@@ -258,5 +258,6 @@ class CKANLister(CatalogueSpider):
             yield self.list_request(there, again=there.rows < here.rows or bool(there.skipping))
             return
         self.list_ended(here.name)
-        cause = self.first_refusal if here.first and self.first_refusal else refusal
+        blocked = refusal.error.kind == "blocked"
+        cause = self.first_refusal if here.first and self.first_refusal and not blocked else refusal
         self.failed("list", cause.error, request, http_status=cause.status)

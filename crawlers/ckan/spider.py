@@ -81,7 +81,7 @@ class CKANSpider(CKANIncremental):
         }
         if self.export == exports.DOWNLOAD_METADATA:
             url = exports.download_metadata(str(self.portal), export)
-            return Request(url, headers={"Accept": "application/json"}, **keywords)
+            return Request(url, headers={"Accept": "application/json"}, meta={"route": "export"}, **keywords)
         return self.ways[way].request(*exports.show(export), **keywords)
 
     def parse_export(self, response: Response, export: dict[str, Any], way: int) -> Output:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import os
 import sqlite3
 from dataclasses import dataclass
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
 
 _BATCH = 500  # documents a transaction: short ones, so that crawls of other sources wait for nobody
 _SCHEMA = """
@@ -90,9 +94,8 @@ class Index:
             self.db.executescript(_SCHEMA)
             self.catch_up()
         except sqlite3.DatabaseError as error:
-            raise OutputError(
-                f"{output / 'index.sqlite'} can't be used ({error}). It is a cache: delete it and it is made anew."
-            ) from None
+            what = "free some space" if "full" in str(error) else "it is a cache: delete it and it is made anew"
+            raise OutputError(f"{output / 'index.sqlite'} can't be used ({error}): {what}.") from None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -110,8 +113,12 @@ class Index:
     def put(self, kind: str, dataset_id: str, resource_id: str | None, known: Known) -> None:
         """Takes note of a document, after its line is in the manifest."""
         self.pending[kind, dataset_id, resource_id or ""] = known
-        if len(self.pending) >= _BATCH:
+        if len(self.pending) < _BATCH:
+            return
+        try:
             self.flush()
+        except sqlite3.OperationalError as error:
+            raise OSError(errno.ENOSPC, f"index.sqlite can't be written: {error}") from None
 
     def current(
         self, kind: str, dataset_id: str, resource_id: str | None, modified: str | None, file: str
@@ -180,7 +187,10 @@ class Index:
             self._store(self._lines(covered), size)
 
     def close(self) -> None:
-        self.flush()
+        try:
+            self.flush()
+        except sqlite3.OperationalError as error:
+            logger.warning("index.sqlite is behind (%s): the next crawl catches up from the manifest", error)
         self.db.close()
 
     def _store(self, entries: Any, manifest_bytes: int) -> None:

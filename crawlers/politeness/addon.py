@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
 
 
 class Politeness:
@@ -23,3 +26,5 @@ class Politeness:
         contact = settings.get("CONTACT")
         product = f"{settings['BOT_NAME']}/{settings['VERSION']}"
         settings.set("USER_AGENT", f"{product} (+{contact})" if contact else product, "addon")
+        if "harvester" in str(settings["USER_AGENT"]).lower():
+            logger.warning("HDX and others refuse a user agent with %r in it: %s", "harvester", settings["USER_AGENT"])

@@ -3,46 +3,104 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, ClassVar
 
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.http import Request, Response
-from scrapy.utils.asyncio import sleep
+from scrapy.http.request import NO_CALLBACK
+
+from crawlers.politeness.not_asked import NotAsked
+from crawlers.politeness.pace import Pace, Stopping
 
 if TYPE_CHECKING:
     from typing import Self
 
     from scrapy.crawler import Crawler
 
+RETRY_AFTER_MAX = 3600.0
+
+
+class WaitTooLong(NotAsked):
+    """A host wants to be left alone for longer than RETRY_AFTER_MAX."""
+
+    kind: ClassVar[str] = "blocked"
+
+    def __init__(self, response: Response, seconds: float) -> None:
+        sentence = f"HTTP {response.status}: the portal asks to wait {seconds:.0f} s, longer than RETRY_AFTER_MAX"
+        super().__init__(sentence)
+        self.response = response
+
 
 class BackoffRetry(RetryMiddleware):
-    """Scrapy's RetryMiddleware with an exponential pause and jitter before each further attempt.
+    """Scrapy's RetryMiddleware; before a retry, the whole host is left alone.
 
-    Settings: RETRY_BACKOFF, the first pause in seconds (0 = none), doubled each time; RETRY_BACKOFF_MAX, its cap.
+    For as long as ``Retry-After`` says, else for RETRY_BACKOFF seconds (0 = not at all), doubled while nothing but
+    failures come, less up to a half by chance, at most RETRY_BACKOFF_MAX. Where ``Retry-After`` is longer than
+    RETRY_AFTER_MAX, the request is given up.
     """
 
+    pace: Pace
     base: float
     cap: float
+    longest: float
+    failures: dict[str, int]
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         middleware = super().from_crawler(crawler)
-        middleware.base = crawler.settings.getfloat("RETRY_BACKOFF")
-        middleware.cap = crawler.settings.getfloat("RETRY_BACKOFF_MAX")
+        middleware.pace = Pace.of(crawler)
+        middleware.base = crawler.settings.getfloat("RETRY_BACKOFF", 1.0)
+        middleware.cap = crawler.settings.getfloat("RETRY_BACKOFF_MAX", 60.0)
+        middleware.longest = crawler.settings.getfloat("RETRY_AFTER_MAX", RETRY_AFTER_MAX)
+        middleware.failures = {}
         return middleware
 
-    async def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
-        return await self._paused(super().process_response(request, response), request) or response
-
-    async def process_exception(self, request: Request, exception: Exception) -> Request | Response | None:  # type: ignore[override]
-        return await self._paused(super().process_exception(request, exception), request)
-
-    async def _paused(self, outcome: Request | Response | None, request: Request) -> Request | Response | None:
-        if isinstance(outcome, Request) and self.base:
-            await sleep(self.pause(request.meta.get("retry_times", 0)))
+    def process_response(self, request: Request, response: Response) -> Request | Response:  # type: ignore[override]
+        key = self.pace.key(request)
+        if response.status not in self.retry_http_codes:
+            self.failures.pop(key, None)
+            return response
+        seconds = retry_after(response)
+        if seconds > self.longest:
+            raise WaitTooLong(response, seconds)
+        if seconds:
+            self.pace.hold(key, seconds, f"HTTP {response.status}, Retry-After")
+        outcome = super().process_response(request, response)
+        if isinstance(outcome, Request):
+            self._back_off(key, request, f"HTTP {response.status}")
         return outcome
+
+    def process_exception(self, request: Request, exception: Exception) -> Request | Response | None:  # type: ignore[override]
+        if isinstance(exception, Stopping):
+            return None if request.callback is NO_CALLBACK else request.replace(dont_filter=True)
+        outcome = super().process_exception(request, exception)
+        if isinstance(outcome, Request):
+            self._back_off(self.pace.key(request), request, type(exception).__name__)
+        return outcome
+
+    def _back_off(self, key: str, request: Request, reason: str) -> None:
+        """A burst of failures counts once; one address that fails among others that don't slows them for a moment."""
+        if self.pace.held(key):
+            return
+        before = self.failures.get(key, 0)
+        self.failures[key] = before + 1
+        self.pace.hold(key, self.pause(min(before, request.meta.get("retry_times", 0))), f"{reason}, back-off")
 
     def pause(self, attempt: int) -> float:
         """Seconds before the attempt after `attempt` retries: base * 2^n, capped, and at least half of it."""
         full = min(self.cap, self.base * 2.0 ** min(attempt, 32))
         return full * random.uniform(0.5, 1.0)  # noqa: S311
+
+
+def retry_after(response: Response) -> float:
+    """How many seconds ``Retry-After`` asks for; 0.0 when it says nothing, or nothing that makes sense."""
+    text = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
+    if text.isdecimal():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+        return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    except (ValueError, OverflowError):
+        return 0.0

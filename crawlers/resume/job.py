@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import sqlite3
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
@@ -14,10 +17,12 @@ from scrapy import signals
 from crawlers.exceptions import JobError, JobFinished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
+
+logger = logging.getLogger(__name__)
 
 FORMAT = 1
 _SCHEMA = """
@@ -98,10 +103,12 @@ class Job:
 
     def engine_stopped(self) -> None:
         """The last of all: what others learn when the spider closes is in the ledger then."""
-        if self.finished:
-            self.set_fact("finished", "1")
-        self.commit()
-        self.db.execute("ROLLBACK")
+        try:
+            if self.finished:
+                self.set_fact("finished", "1")
+            self.commit()
+        except (OSError, sqlite3.OperationalError) as error:
+            logger.error("%s: the same command goes on from what is stored", error)  # noqa: TRY400
         self.db.close()
 
     def fact(self, name: str) -> str | None:
@@ -112,9 +119,14 @@ class Job:
         self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def execute(self, statement: str, parameters: Iterable[Any] = ()) -> sqlite3.Cursor:
-        """A change that is stored with the next commit, soon."""
+        """A change that is stored with the next commit, soon.
+
+        Raises:
+            OSError: the disk is full.
+        """
         self.changes += 1
-        return self.db.execute(statement, tuple(parameters))
+        with self._full_disk():
+            return self.db.execute(statement, tuple(parameters))
 
     def commit_soon(self) -> None:
         """Commits when there is something to lose: so many changes, or so much time, since the last."""
@@ -125,11 +137,19 @@ class Job:
         if self.stats is not None:
             known = self.stats.get_stats().items()
             self.state["stats"] = {name: value for name, value in known if name.startswith(_STATS)}
-        self.set_fact("state", json.dumps(self.state))
-        self.db.execute("COMMIT")
-        self.db.execute("BEGIN IMMEDIATE")
+        with self._full_disk():
+            self.set_fact("state", json.dumps(self.state))
+            self.db.execute("COMMIT")
+            self.db.execute("BEGIN IMMEDIATE")
         self.committed = time.monotonic()
         self.changes = 0
+
+    @contextmanager
+    def _full_disk(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise OSError(errno.ENOSPC, f"the ledger can't be written: {error}") from None
 
     def _check(self, identity: dict[str, Any]) -> None:
         known = self.fact("identity")

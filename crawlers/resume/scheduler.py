@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any, Self
 
@@ -38,6 +40,7 @@ class LedgerScheduler(BaseScheduler):
         self.job = job
         self.leased: dict[Request, int] = {}
         self.waiting = 0
+        self.closing: asyncio.Task[None] | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -51,8 +54,9 @@ class LedgerScheduler(BaseScheduler):
         self.job.commit()
 
     def close(self, reason: str) -> None:  # noqa: ARG002
-        self._settle()
-        self.job.commit()
+        with contextlib.suppress(OSError):  # which has been reported
+            self._settle()
+            self.job.commit()
 
     def has_pending_requests(self) -> bool:
         return self.waiting > 0
@@ -65,15 +69,23 @@ class LedgerScheduler(BaseScheduler):
             return False
         again = request.dont_filter or "redirect_urls" in request.meta  # many may be sent to one place, a login
         fingerprint = None if again else self.crawler.request_fingerprinter.fingerprint(request)
-        added = self.job.execute(_ENQUEUE, (fingerprint, request.priority, stored)).rowcount
+        try:
+            added = self.job.execute(_ENQUEUE, (fingerprint, request.priority, stored)).rowcount
+        except OSError as error:
+            self._stop(error)
+            return False
         self.waiting += added
         self.crawler.stats.inc_value("scheduler/enqueued" if added else "dupefilter/filtered")
         return bool(added)
 
     def next_request(self) -> Request | None:
-        self._settle()
-        self.job.commit_soon()
-        row = self.job.execute(_LEASE).fetchone() if self.waiting else None
+        try:
+            self._settle()
+            self.job.commit_soon()
+            row = self.job.execute(_LEASE).fetchone() if self.waiting else None
+        except OSError as error:
+            self._stop(error)
+            row = None
         if row is None:
             return None
         self.waiting -= 1
@@ -88,14 +100,19 @@ class LedgerScheduler(BaseScheduler):
         for request in [request for request in self.leased if request not in working]:
             self.job.execute(_DONE, (self.leased.pop(request),))
 
+    def _stop(self, error: OSError) -> None:
+        """Nothing more is asked for that could not be remembered."""
+        if self.closing is None:
+            self._report("write", "disk", f"{error.strerror}: free some space, then run the same command again")
+            engine = self.crawler.engine
+            self.closing = asyncio.get_running_loop().create_task(engine.close_spider_async(reason="disk"))
+
     def _refuse(self, request: Request, error: Exception) -> None:
-        failed = signals.Failed(
-            stage="fetch",
-            kind="bug",
-            error=f"the request can't be stored, so it was not made: {error}",
-            url=request.url,
-        )
-        self.spider.logger.error("%s: %s", request, failed.error)
+        self._report("fetch", "bug", f"the request can't be stored, so it was not made: {error}", request.url)
+
+    def _report(self, stage: signals.Stage, kind: str, error: str, url: str | None = None) -> None:
+        self.spider.logger.error("%s: %s", url or kind, error)
+        failed = signals.Failed(stage=stage, kind=kind, error=error, url=url)
         self.crawler.signals.send_catch_log(signals.record_failed, failed=failed)
 
 

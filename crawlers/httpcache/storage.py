@@ -1,0 +1,128 @@
+"""The cache's file: HTTPCACHE_DIR/<spider>.sqlite. No pickles; a kill loses no more than the answer being written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import sqlite3
+import zlib
+from pathlib import Path
+from time import time
+from typing import TYPE_CHECKING
+
+from scrapy.utils.project import data_path
+from scrapy.utils.response import response_from_dict
+
+if TYPE_CHECKING:
+    from scrapy import Request, Spider
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
+
+_SCHEMA = """
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    CREATE TABLE IF NOT EXISTS responses
+        (key BLOB PRIMARY KEY, time REAL NOT NULL, selected TEXT NOT NULL, about TEXT NOT NULL, body BLOB NOT NULL);
+    CREATE INDEX IF NOT EXISTS responses_time ON responses (time);
+"""
+_ABOUT = ("url", "status", "encoding", "_class")
+_FASTEST = 1  # JSON shrinks tenfold at any level
+
+
+class SqliteStorage:
+    """Answers by their request's fingerprint, for as many crawls at once as like.
+
+    A file that can't be used costs one line in the log: the crawl goes on without a cache.
+    """
+
+    def __init__(self, settings: BaseSettings) -> None:
+        self.folder = data_path(settings["HTTPCACHE_DIR"], createdir=True)
+        self.lifetime = settings.getint("HTTPCACHE_EXPIRATION_SECS")
+        self.db: sqlite3.Connection | None = None
+
+    def open_spider(self, spider: Spider) -> None:
+        self.key = spider.crawler.request_fingerprinter.fingerprint
+        path = Path(self.folder, f"{spider.name}.sqlite")
+        try:
+            self.db = _connected(path)
+            if self.lifetime:
+                self.db.execute("DELETE FROM responses WHERE time < ?", (time() - self.lifetime,))
+        except (OSError, sqlite3.Error) as error:
+            self._give_up(f"The HTTP cache {path} can't be used ({error}); delete it if it is broken")
+
+    def close_spider(self, spider: Spider) -> None:  # noqa: ARG002
+        if self.db:
+            self.db.close()
+
+    def retrieve_response(self, spider: Spider, request: Request) -> Response | None:  # noqa: ARG002
+        """A row that can't be read raises, which Scrapy takes for a miss and counts (httpcache/retrieve_error)."""
+        if self.db is None:
+            return None
+        row = self.db.execute(
+            "SELECT time, selected, about, body FROM responses WHERE key = ? AND time > ?",
+            (self.key(request), time() - self.lifetime if self.lifetime else 0),
+        ).fetchone()
+        if row is None:
+            return None
+        when, selected, about, body = row
+        response = _response(about, body)
+        if selected != _selected(request, response):
+            return None
+        request.meta["cache_timestamp"] = when
+        return response
+
+    def store_response(self, spider: Spider, request: Request, response: Response) -> None:  # noqa: ARG002
+        if self.db is None:
+            return
+        row = self.key(request), time(), _selected(request, response), _about(response)
+        try:
+            self.db.execute(
+                "INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?)",
+                (*row, zlib.compress(response.body, _FASTEST)),
+            )
+        except sqlite3.Error as error:
+            self._give_up(f"The HTTP cache can't be written into ({error})")
+
+    def _give_up(self, reason: str) -> None:
+        logger.warning("%s: the crawl goes on without it", reason)
+        if self.db:
+            self.db.close()
+        self.db = None
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    path.touch(mode=0o600)  # private metadata may be in it
+    db = sqlite3.connect(path, timeout=30, isolation_level=None)
+    db.executescript(_SCHEMA)
+    return db
+
+
+def _about(response: Response) -> str:
+    """All but the body, as JSON; headers are bytes, and Latin-1 keeps each of them."""
+    values = response.to_dict()
+    headers = {
+        name.decode("latin-1"): [one.decode("latin-1") for one in some] for name, some in values["headers"].items()
+    }
+    return json.dumps({name: values[name] for name in _ABOUT if name in values} | {"headers": headers})
+
+
+def _response(about: str, body: bytes) -> Response:
+    values = json.loads(about)
+    headers = {
+        name.encode("latin-1"): [one.encode("latin-1") for one in some] for name, some in values["headers"].items()
+    }
+    return response_from_dict(values | {"headers": headers, "body": zlib.decompress(body)})
+
+
+def _selected(request: Request, response: Response) -> str:
+    """A hash of the headers by which the answer was selected: those that Vary names, and the credentials.
+
+    Bodies are stored decoded, so that Accept-Encoding selects nothing.
+    """
+    vary = b",".join(response.headers.getlist("Vary")).lower().split(b",")
+    names = {name.strip() for name in vary} - {b"accept-encoding", b""} | {b"authorization"}
+    values = [(name, request.headers.getlist(name)) for name in sorted(names)]
+    return hashlib.sha256(repr(values).encode()).hexdigest()

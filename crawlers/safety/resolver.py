@@ -1,0 +1,198 @@
+"""Where requests may go: to public addresses, and to the hosts that the user named.
+
+A portal chooses addresses too, by its redirects, its links and its DNS: they must not lead into the network that the
+crawl runs in. What is checked is the address that is connected to: no name and no spelling of an address gets round it.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+from scrapy import signals
+from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
+from scrapy.resolver import CachingThreadedResolver
+from scrapy.utils.datatypes import LocalCache
+from scrapy.utils.httpobj import urlparse_cached
+
+from crawlers.exceptions import AnswerError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from scrapy import Request, Spider
+    from scrapy.crawler import Crawler
+    from twisted.internet.interfaces import IAddress, IResolutionReceiver
+
+logger = logging.getLogger(__name__)
+
+Host = tuple[str, int | None]
+"""A name or an address, and a port; ``None`` for any port."""
+
+_PORTS = {"http": 80, "https": 443}
+_NEVER = (ip_network("2002::/16"), ip_network("fec0::/10"))  # 6to4 wraps any IPv4 address; site-local
+
+
+class ForbiddenAddressError(AnswerError, IgnoreRequest):
+    """A request leads to an address that is not public, and not the user's; raised by `PublicOnly`."""
+
+    def __init__(self, host: str, port: int, address: str) -> None:
+        super().__init__(
+            "forbidden_address",
+            f"{host}:{port} is {address}, no public address, and no host that you named "
+            f"(-s ALLOWED_PRIVATE_HOSTS={host}:{port} allows it)",
+        )
+
+
+def is_public(address: str) -> bool:
+    """
+    >>> [is_public(one) for one in ("8.8.8.8", "169.254.169.254", "100.64.0.1", "224.0.0.1", "::ffff:10.0.0.1")]
+    [True, False, False, False, False]
+    """
+    ip = ip_address(address)
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    return ip.is_global and not (ip.is_multicast or ip.is_reserved or any(ip in network for network in _NEVER))
+
+
+def spelled(host: str) -> str | None:
+    """The address that a host is when it is no name, in whatever spelling.
+
+    >>> [spelled(host) for host in ("2130706433", "0x7f.1", "::1", "example.org")]
+    ['127.0.0.1', '127.0.0.1', '::1', None]
+    """
+    try:
+        return str(ip_address(host.partition("%")[0]))
+    except ValueError:
+        pass
+    try:
+        return socket.inet_ntoa(socket.inet_aton(host))
+    except (OSError, UnicodeError):
+        return None
+
+
+def _host(url: str) -> Host:
+    """
+    >>> _host("https://example.org/x"), _host("//Intranet:8080"), _host("//10.0.0.1")
+    (('example.org', 443), ('intranet', 8080), ('10.0.0.1', None))
+    """
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
+
+
+class PublicOnlyResolver(CachingThreadedResolver):
+    """TWISTED_DNS_RESOLVER: Scrapy's own, which gives no address that is neither public nor a named host's.
+
+    Twisted's client takes no reason for that: `PublicOnly` finds it in ``refused``.
+
+    Attributes:
+        named: the hosts that may be private, filled by `PublicOnly`; one set for all the crawls of a process.
+    """
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.named: set[Host] = set()
+        self.refused: LocalCache[str, str] = LocalCache(limit=1000)
+
+    def install_on_reactor(self) -> None:
+        super().install_on_reactor()
+        self.names: Any = self.reactor.nameResolver  # Twisted's, which asks this resolver's getHostByName
+        self.reactor.installNameResolver(self)  # type: ignore[arg-type]  # an interface, not a base class
+
+    def resolveHostName(  # noqa: N802
+        self,
+        resolutionReceiver: IResolutionReceiver,  # noqa: N803
+        hostName: str,  # noqa: N803
+        portNumber: int = 0,  # noqa: N803
+        addressTypes: Sequence[type[IAddress]] | None = None,  # noqa: N803
+        transportSemantics: str = "TCP",  # noqa: N803
+    ) -> Any:
+        checked = _Checked(resolutionReceiver, self, portNumber)
+        return self.names.resolveHostName(checked, hostName, portNumber, addressTypes, transportSemantics)
+
+    def allows(self, host: str, port: int, address: str) -> bool:
+        allowed = is_public(address) or is_named(self.named, host, port)
+        if not allowed:
+            self.refused[host] = address
+        return allowed
+
+
+class _Checked:
+    """Passes on the addresses that the resolver allows."""
+
+    def __init__(self, receiver: Any, resolver: PublicOnlyResolver, port: int) -> None:
+        self.receiver = receiver
+        self.resolver = resolver
+        self.port = port
+
+    def resolutionBegan(self, resolution: Any) -> None:  # noqa: N802
+        self.host = resolution.name.lower()
+        self.receiver.resolutionBegan(resolution)
+
+    def addressResolved(self, address: Any) -> None:  # noqa: N802
+        if self.resolver.allows(self.host, self.port, address.host):
+            self.receiver.addressResolved(address)
+
+    def resolutionComplete(self) -> None:  # noqa: N802
+        self.receiver.resolutionComplete()
+
+
+def is_named(named: set[Host], host: str, port: int) -> bool:
+    return (host, port) in named or (host, None) in named
+
+
+class PublicOnly:
+    """The downloader middleware that tells the resolver which hosts the user named, and says what was refused.
+
+    Named are the host and port of the spider's ``portal`` and ``start_urls``, those of ALLOWED_PRIVATE_HOSTS
+    (``["intranet.example.org", "10.0.0.7:8080"]``), and the proxies of the environment. A proxy resolves names itself:
+    behind one, only addresses that stand in the URL are checked.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.named = {_host(f"//{one}") for one in crawler.settings.getlist("ALLOWED_PRIVATE_HOSTS")}
+        self.resolver: PublicOnlyResolver | None = None
+        self.proxies = set(_proxies()) if crawler.settings.getbool("HTTPPROXY_ENABLED") else set()
+        crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def spider_opened(self, spider: Spider) -> None:
+        from twisted.internet import reactor  # noqa: PLC0415 -- importing it installs it
+
+        urls = (getattr(spider, "portal", None), *getattr(spider, "start_urls", ()))
+        self.named |= {_host(url) for url in urls if url}
+        resolver = getattr(reactor, "nameResolver", None)
+        if isinstance(resolver, PublicOnlyResolver):
+            self.resolver = resolver
+            resolver.named |= self.named | self.proxies
+        else:
+            logger.warning("TWISTED_DNS_RESOLVER is not PublicOnlyResolver: names may lead to private addresses")
+
+    def process_request(self, request: Request) -> None:
+        host, port = _asked(request)
+        address = spelled(host)
+        if address and not is_public(address) and not is_named(self.named, host, port):
+            raise ForbiddenAddressError(host, port, address)
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        host, port = _asked(request)
+        if self.resolver and isinstance(exception, CannotResolveHostError) and host in self.resolver.refused:
+            raise ForbiddenAddressError(host, port, self.resolver.refused[host]) from exception
+
+
+def _asked(request: Request) -> tuple[str, int]:
+    parts = urlparse_cached(request)
+    return parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+
+
+def _proxies() -> Iterable[Host]:
+    """Port 0: for a tunnel, Twisted asks for the proxy's name without its port."""
+    for url in getproxies().values():
+        host, port = _host(url if "//" in url else f"//{url}")
+        yield from ((host, port or 80), (host, 0))
