@@ -91,6 +91,7 @@ class Report:
         begun: int = self.job.state.setdefault("errors_bytes", path.stat().st_size)
         for line in self.error_lines.since(begun):  # written by this run before it was killed
             self.records.first_failure(_key(line), line["kind"])
+        self.records.forgive("disk")
 
     # What can fail
 

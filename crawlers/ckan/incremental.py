@@ -72,7 +72,7 @@ class CKANIncremental(CKANLister):
             return str(self.args["since"]) if self.args["since"] else None
         known = self.crawler.stats.get_value("catalogue/since")
         if known is None:
-            last = self.index.last_complete(scope(self.name, self.given))
+            last = self.opened_index().last_complete(scope(self.name, self.given))
             known = _before(last) if last else ""
             self.logger.info("Only what changed since %s", known) if known else self.logger.info(
                 "There was no complete crawl of this before: everything is listed"
@@ -80,8 +80,7 @@ class CKANIncremental(CKANLister):
             self.crawler.stats.set_value("catalogue/since", known)
         return str(known) or None
 
-    @property
-    def index(self) -> Index:
+    def opened_index(self) -> Index:
         index = self.crawler.get_extension(Index)
         assert index is not None  # noqa: S101  # settings.py has it
         return index
@@ -93,7 +92,7 @@ class CKANIncremental(CKANLister):
         if not self.sees_everything() or (self.query.since and not after.ids):
             return
         gone = list(self.gone())
-        known = sum(1 for _ in self.index.datasets())
+        known = sum(1 for _ in self.opened_index().datasets())
         limit = self.crawler.settings.getfloat("SHRINK_LIMIT")
         if len(gone) > limit * known:
             self.failed("list", _shrunk(len(gone), known, limit))
@@ -110,7 +109,7 @@ class CKANIncremental(CKANLister):
     def gone(self) -> Iterator[str]:
         """The datasets that are on disk, and that the portal did not list."""
         records = Records(self.crawler)
-        return (dataset_id for dataset_id in self.index.datasets() if not records.is_listed(dataset_id))
+        return (dataset_id for dataset_id in self.opened_index().datasets() if not records.is_listed(dataset_id))
 
     def parse_gone(self, response: Response, dataset_id: str) -> None:
         """A dataset that answers is not gone, listed or not."""

@@ -7,6 +7,7 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any, Self
 
+from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.utils.request import request_from_dict
 
@@ -14,7 +15,7 @@ from crawlers import signals
 from crawlers.resume.job import Job
 
 if TYPE_CHECKING:
-    from scrapy import Request, Spider
+    from scrapy import Spider
     from scrapy.crawler import Crawler
 
 WAITING, LEASED, DONE = range(3)
@@ -123,14 +124,25 @@ def stored_request(request: Request, spider: Spider) -> str:
         ValueError: its callback is no method of the spider, or JSON would change what it carries (a tuple, bytes).
         TypeError: it carries what JSON can't hold.
     """
-    fields: dict[str, Any] = request.to_dict(spider=spider)
+    fields: dict[str, Any] = {name: getattr(request, name) for name in request.attributes}
+    fields["callback"], fields["errback"] = _name(request.callback, spider), _name(request.errback, spider)
     fields["body"] = request.body.decode("latin-1")
     headers = request.headers.items()
     fields["headers"] = {name.decode("latin-1"): [one.decode("latin-1") for one in values] for name, values in headers}
+    if type(request) is not Request:
+        fields["_class"] = f"{type(request).__module__}.{type(request).__qualname__}"
     text = json.dumps(fields)
     if json.loads(text) != fields:
         raise ValueError("JSON would change its meta or cb_kwargs: use text, numbers, lists and dicts with text keys")
     return text
+
+
+def _name(method: Any, spider: Spider) -> str | None:
+    """Scrapy's own look-up of a method's name reads every attribute of the spider, for every request."""
+    name = getattr(method, "__name__", None)
+    if method is not None and getattr(spider, name or "", None) != method:
+        raise ValueError(f"{method!r} is no method of {spider!r}")
+    return name
 
 
 def restored_request(text: str, spider: Spider) -> Request:

@@ -43,8 +43,8 @@ class ForbiddenAddressError(AnswerError, IgnoreRequest):
     def __init__(self, host: str, port: int, address: str) -> None:
         super().__init__(
             "forbidden_address",
-            f"{host}:{port} is {address}, no public address, and no host that you named "
-            f"(-s ALLOWED_PRIVATE_HOSTS={host}:{port} allows it)",
+            f"{host}:{port} leads to {address}, which is not public, and is no host that you named "
+            f"(-s ALLOWED_PRIVATE_HOSTS={host}:{port} would allow it)",
         )
 
 

@@ -1,4 +1,4 @@
-"""A small CKAN portal on the loopback that is odd in one way: each oddity is one function, in the table of what it turns.
+"""A small CKAN portal on the loopback that is odd in one way: each oddity is a function, in the table of what it turns.
 
 The portal of `server.py` fails as portals do; this one does what nobody would think of.
 """
@@ -71,7 +71,7 @@ SEARCHES: dict[str, Callable[..., Search]] = {}
 PAGES: dict[str, Callable[..., None]] = {}
 LISTINGS: dict[str, Callable[..., Answer]] = {}
 EXPORTS: dict[str, Callable[..., Answer]] = {}
-ROUTES: dict[str, Callable[[Request], Answer | None]] = {}
+ROUTES: dict[str, Callable[..., Answer | None]] = {}
 
 
 def odd(table: dict[str, Any]) -> Callable[[Function], Function]:
@@ -143,17 +143,17 @@ class OddPortal:
 
     def answer(self, request: Request) -> Answer:
         with self.turning:
-            elsewhere: Answer | None = self.turned(ROUTES, request) if self.oddity in ROUTES else None
-            return elsewhere or self.route(request)
+            route = ROUTES.get(self.oddity)
+            return (route and route(request, self)) or self.route(request)
 
     def route(self, request: Request) -> Answer:
         match [unquote(part) for part in request.path.strip("/").split("/")]:
             case [*_, "package_search"]:
                 return self.search(request.parameters)
             case [*_, "package_show"]:
-                return result(self.found(lambda one: one["id"], request.parameters["id"], self.datasets))
+                return result(named(request.parameters["id"], self.datasets))
             case [*_, "resource_show"]:
-                return result(self.found(lambda one: str(one.get("id")), request.parameters["id"], self.resources()))
+                return result(named(request.parameters["id"], self.resources()))
             case ["dataset", *_, identifier, "download_metadata"]:
                 answer: Answer = self.turned(EXPORTS, json_answer({"id": identifier, "name": "an export"}))
                 return answer
@@ -165,7 +165,7 @@ class OddPortal:
         self.searches += 1
         keyset = KEYSET.search(parameters.get("fq", ""))
         last = re.sub(r"\\(.)", r"\1", keyset[1], flags=re.DOTALL) if keyset else None
-        rows = min(int(parameters["rows"]), self.most)
+        rows = min(int(parameters.get("rows", 10)), self.most)
         search: Search = self.turned(SEARCHES, Search(self.searches, rows, int(parameters.get("start", 0)), last))
         page = self.page(search)
         self.turned(PAGES, page, search)
@@ -180,9 +180,6 @@ class OddPortal:
 
     def resources(self) -> Iterable[Dataset]:
         return (one for dataset in self.datasets for one in dataset["resources"] or () if isinstance(one, dict))
-
-    def found(self, key: Callable[[Dataset], str], identifier: str, among: Iterable[Dataset]) -> Dataset | None:
-        return next((one for one in among if key(one) == identifier), None)
 
 
 class Server(ThreadingHTTPServer):
@@ -231,6 +228,10 @@ def dataset(number: int, identifier: str | None = None) -> Dataset:
         "metadata_modified": "2026-01-01T00:00:00",
         "resources": [{"id": f"r{number:05d}", "name": f"Table {number}", "url": "https://example.org/a.csv"}],
     }
+
+
+def named(identifier: str, among: Iterable[Dataset]) -> Dataset | None:
+    return next((one for one in among if str(one.get("id")) == identifier), None)
 
 
 def by_id(dataset: Dataset) -> Any:
@@ -372,11 +373,18 @@ def exports_need_a_login(export: Answer) -> Answer:
     return Answer(status=302, headers={"Location": "/user/login"})
 
 
-# Where things are
+# Where things are, and when
 
 
 @odd(ROUTES)
-def loses_the_query(request: Request) -> Answer | None:
+def growing(request: Request, portal: OddPortal) -> None:
+    """A dataset is added with every search, behind all others."""
+    if "package_search" in request.path:
+        portal.datasets.append(dataset(len(portal.datasets)))
+
+
+@odd(ROUTES)
+def loses_the_query(request: Request, portal: OddPortal) -> Answer | None:
     """A slash is added, and what was asked for is forgotten."""
     if request.path.startswith("/api/") and not request.path.endswith("/"):
         return Answer(status=301, headers={"Location": f"{request.path}/"})
@@ -384,7 +392,7 @@ def loses_the_query(request: Request) -> Answer | None:
 
 
 @odd(ROUTES)
-def post_becomes_get(request: Request) -> Answer | None:
+def post_becomes_get(request: Request, portal: OddPortal) -> Answer | None:
     """It wants POST, and sends it on to where a GET finds everything."""
     if request.path.startswith("/moved"):
         return None

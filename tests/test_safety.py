@@ -1,0 +1,358 @@
+"""Hostile portals: where they may not lead a crawl, and what they may not make it spend or say."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.test import get_crawler
+
+from crawlers.safety.resolver import is_public, spelled
+from crawlers.safety.tokens import ApiToken
+from tests.conftest import ROOT, json_lines, options
+from tests.site import Answer, Site, listing, redirect, result
+
+SECRET = "s3cr3t-t0ken"
+
+
+def site_of(export, *, ids=("one",)):
+    """A portal that lists datasets, and answers as told when it is asked for one of them."""
+    records = [{"id": one, "resources": []} for one in ids]
+    return Site(lambda asked: listing(*records) if asked.action == "package_search" else export(asked))
+
+
+def measured(output, site, **settings):
+    """A crawl's exit code, log, seconds and megabytes."""
+    words = options(output, settings, portal=site.url, level="dataset")
+    begin = time.monotonic()
+    with (output.parent / "log").open("w+b") as log:
+        crawl = subprocess.Popen([sys.executable, "-m", "scrapy", "crawl", "ckan", *words], cwd=ROOT, stderr=log)
+        _, status, usage = os.wait4(crawl.pid, 0)
+        crawl.returncode = os.waitstatus_to_exitcode(status)
+        log.seek(0)
+        return crawl.returncode, log.read().decode(), time.monotonic() - begin, usage.ru_maxrss / 1024
+
+
+def errors(output):
+    return json_lines(output / "127.0.0.1" / "errors.jsonl")
+
+
+# Where requests may go
+
+SPELLINGS = (
+    *("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "localhost", "LocalHost", "0.0.0.0"),
+    *("[::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]"),
+)
+ELSEWHERE = (
+    "169.254.169.254/latest/meta-data",
+    "10.0.0.1",
+    "192.168.1.1",
+    "100.64.0.1",
+    "[fe80::1]",
+    "[2002:7f00:1::]",
+)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(
+            "127.0.0.1",
+            "0.0.0.0",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.0.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "224.0.0.1",
+        ),
+        *(
+            "255.255.255.255",
+            "240.0.0.1",
+            "198.18.0.1",
+            "192.0.2.1",
+            "::1",
+            "::",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+        ),
+        *(
+            "::7f00:1",
+            "64:ff9b::7f00:1",
+            "64:ff9b::808:808",
+            "2002:7f00:1::",
+            "fe80::1",
+            "fc00::1",
+            "fec0::1",
+            "ff02::1",
+        ),
+        *("2001:db8::1", "2001::1", "100::1"),
+    ],
+)
+def test_an_address_that_is_not_public(address):
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "151.101.1.1", "::ffff:8.8.8.8", "2606:4700::1111"])
+def test_an_address_that_is_public(address):
+    assert is_public(address)
+
+
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0x7f.0.0.1", "017700000001"])
+def test_an_address_is_known_in_any_spelling(host):
+    assert spelled(host) == "127.0.0.1"
+
+
+@pytest.mark.parametrize("host", ["example.org", "deadbeef.example", "a.1", "", "xn--mnchen-3ya.de"])
+def test_a_name_is_no_address(host):
+    assert spelled(host) is None
+
+
+def test_a_redirect_into_the_private_network_is_refused(crawl):
+    with Site(lambda _: result({})) as inside:
+        hosts = [f"{one}:{inside.port}/{number}" for number, one in enumerate(SPELLINGS)] + list(ELSEWHERE)
+        ids = [f"id{number:02}" for number in range(len(hosts))]
+        with site_of(lambda asked: redirect(f"http://{hosts[ids.index(asked.id)]}"), ids=ids) as site:
+            done = crawl("ckan", site, level="dataset")
+    assert inside.asked == []
+    assert {error["dataset_id"]: error["kind"] for error in done.errors} == dict.fromkeys(ids, "forbidden_address")
+    assert all(error["attempts"] == 1 for error in done.errors), "it is not tried again"
+    assert "is no host that you named" in done.errors[0]["error"]
+    assert (done.code, done.report["verdict"], "Traceback" in done.log) == (3, "incomplete", False)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"ALLOWED_PRIVATE_HOSTS": "localhost:{port}"},
+        {"ALLOWED_PRIVATE_HOSTS": "localhost"},
+        {"TWISTED_DNS_RESOLVER": "scrapy.resolver.CachingThreadedResolver"},
+    ],
+    ids=["named with its port", "named", "without the defence"],
+)
+def test_a_redirect_into_the_private_network_is_followed_when_that_is_wanted(crawl, settings):
+    with (
+        Site(lambda _: result({"id": "one"})) as inside,
+        site_of(lambda _: redirect(f"http://localhost:{inside.port}/")) as site,
+    ):
+        settings = {name: value.format(port=inside.port) for name, value in settings.items()}
+        done = crawl("ckan", site, level="dataset", settings=settings)
+    assert (done.code, [asked.path for asked in inside.asked if asked.path != "/robots.txt"]) == (0, ["/"])
+
+
+def test_a_named_port_opens_no_other(crawl):
+    with Site(lambda _: result({})) as inside, site_of(lambda _: redirect(f"http://localhost:{inside.port}/")) as site:
+        done = crawl("ckan", site, level="dataset", settings={"ALLOWED_PRIVATE_HOSTS": f"localhost:{site.port}"})
+    assert (inside.asked, done.kinds()) == ([], [("fetch", "forbidden_address")])
+
+
+@pytest.mark.parametrize("location", ["file:///etc/passwd", "data:,root:", "ftp://127.0.0.1/", "gopher://127.0.0.1/"])
+def test_a_redirect_to_something_that_is_no_web_page(crawl, location, output):
+    with site_of(lambda _: redirect(location)) as site:
+        done = crawl("ckan", site, level="dataset")
+    assert (done.code, done.kinds(), done.errors[0]["http_status"]) == (3, [("fetch", "http")], 302)
+    assert not any(b"root:" in path.read_bytes() for path in output.rglob("*") if path.is_file())
+
+
+def test_a_portal_must_be_a_web_address(crawl):
+    done = crawl("ckan", type("File", (), {"url": "file:///etc/passwd"}))
+    assert (done.code, done.lines[-1].startswith("spider ckan: portal='file:///etc/passwd' is not")) == (1, True)
+
+
+def test_redirects_without_end(crawl):
+    numbers = itertools.count()
+    with site_of(lambda _: redirect(f"/api/3/action/package_show?id=one&n={next(numbers)}")) as site:
+        done = crawl("ckan", site, level="dataset")
+    assert (done.code, done.kinds(), len(site.asked)) == (3, [("fetch", "ignored")], 1 + 11)
+
+
+def test_a_proxy_of_the_environment_is_used_and_is_a_host_the_user_named(crawl, monkeypatch):
+    with Site(lambda asked: result({"count": 0, "results": []})) as proxy:
+        monkeypatch.setenv("http_proxy", f"http://localhost:{proxy.port}")
+        done = crawl("ckan", type("Elsewhere", (), {"url": "http://portal.invalid"}), source="127.0.0.1")
+        assert (done.code, proxy.asked[0].path.split("?")[0]) == (
+            0,
+            "http://portal.invalid/api/3/action/package_search",
+        )
+
+
+# Credentials
+
+
+def everything(folder):
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_token_goes_to_the_portal_and_stays_there(crawl, monkeypatch, tmp_path):
+    monkeypatch.setenv("CKAN_API_TOKEN", SECRET)
+    failures = iter([True, True])
+    with Site(lambda _: result({"id": "one"})) as elsewhere:
+
+        def export(_):
+            return (
+                Answer(status=503)
+                if next(failures, False)
+                else redirect(f"{elsewhere.url}/api/3/action/package_show?id=one")
+            )
+
+        with site_of(export) as site:
+            settings = {
+                "ALLOWED_PRIVATE_HOSTS": f"127.0.0.1:{elsewhere.port}",
+                "JOBDIR": str(tmp_path / "job"),
+                "HTTPCACHE_ENABLED": "1",
+                "HTTPCACHE_ALWAYS_STORE": "1",
+                "HTTPCACHE_DIR": str(tmp_path / "cache"),
+                "LOG_LEVEL": "DEBUG",
+            }
+            done = crawl("ckan", site, level="dataset", settings=settings)
+    assert done.code == 0
+    assert [asked.headers["Authorization"] for asked in site.asked] == [SECRET] * 4
+    assert [asked.headers["Authorization"] for asked in elsewhere.asked] == [None]
+    assert SECRET.encode() not in everything(tmp_path) + done.log.encode()
+    assert "unencrypted" in done.log
+
+
+def middleware(monkeypatch, portal, token=SECRET):
+    monkeypatch.setenv("CKAN_API_TOKEN", token)
+    sender = ApiToken(get_crawler(settings_dict={"API_TOKEN_ENV": "CKAN_API_TOKEN"}))
+    sender.spider_opened(type("Portal", (Spider,), {"name": "portal", "portal": portal})())
+    return sender
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            "http://example.org/",
+            "https://example.org:444/",
+            "https://www.example.org/",
+            "https://example.org.evil.test/",
+        ),
+        *("https://example.org@evil.test/", "https://evil.test/?https://example.org", "http://example.org:443/"),
+    ],
+)
+def test_a_token_is_taken_from_a_request_to_another_origin(monkeypatch, url):
+    sender = middleware(monkeypatch, "https://example.org/data")
+    request = Request("https://example.org:443/x")
+    sender.process_request(request)
+    assert request.headers["Authorization"] == SECRET.encode()
+    moved = request.replace(url=url)
+    sender.process_request(moved)
+    assert "Authorization" not in moved.headers
+
+
+def test_a_token_is_on_no_request_that_is_not_under_way(monkeypatch):
+    sender = middleware(monkeypatch, "https://example.org")
+    request = Request("https://example.org/x")
+    sender.process_request(request)
+    sender.process_exception(request, OSError())
+    assert "Authorization" not in request.headers
+
+
+def test_no_token_no_middleware(monkeypatch):
+    with pytest.raises(NotConfigured):
+        middleware(monkeypatch, "https://example.org", token=" ")
+
+
+def test_a_token_is_no_way_to_write_headers(crawl, monkeypatch):
+    monkeypatch.setenv("CKAN_API_TOKEN", "abc\r\nX-Injected: 1")
+    with site_of(lambda _: result({})) as site:
+        done = crawl("ckan", site)
+    assert (done.code, site.asked) == (1, [])
+    assert done.lines[-1] == "CKAN_API_TOKEN has characters in it that no API token has"
+
+
+# What an answer may cost
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip"])
+def test_a_decompression_bomb(output, encoding):
+    bomb = gzip.compress(bytes(200_000_000), 9)
+    bomb = gzip.compress(bomb) if "," in encoding else bomb
+    with site_of(lambda _: Answer(bomb, headers={"Content-Encoding": encoding})) as site:
+        code, _, seconds, megabytes = measured(output, site)
+    assert (code, [error["dataset_id"] for error in errors(output)]) == (3, ["one"])
+    assert errors(output)[0]["kind"] == "too_large"
+    assert (seconds < 20, megabytes < 300) == (True, True), (seconds, megabytes)
+
+
+def test_a_body_without_end(output):
+    part = b" " * 100_000
+    with site_of(lambda _: Answer(itertools.repeat(part))) as site:
+        code, _, seconds, megabytes = measured(output, site, RETRY_TIMES="0")
+    assert (code, errors(output)[0]["kind"]) == (3, "too_large")
+    assert (seconds < 30, megabytes < 300) == (True, True), (seconds, megabytes)
+
+
+def test_a_body_that_drips(output):
+    def drops():
+        while True:
+            time.sleep(0.1)
+            yield b" "
+
+    with site_of(lambda _: Answer(drops())) as site:
+        code, _, seconds, _ = measured(output, site, RETRY_TIMES="0", DOWNLOAD_TIMEOUT="2")
+    assert (code, errors(output)[0]["kind"], seconds < 20) == (3, "timeout", True)
+
+
+def test_an_answer_nested_too_deep(output):
+    deep = b'{"success": true, "result": ' + b"[" * 10_000 + b"]" * 10_000 + b"}"
+    with site_of(lambda _: Answer(deep)) as site:
+        code, log, _, _ = measured(output, site)
+    assert (code, errors(output)[0]["kind"], "Traceback" in log) == (3, "truncated", False)
+    assert "nested too deep" in errors(output)[0]["error"]
+
+
+def test_a_record_nested_too_deep_costs_no_other(output):
+    deep = '{"id": "two", "extras": ' + "[" * 10_000 + "]" * 10_000 + "}"
+    body = (
+        f'{{"success": true, "result": {{"count": 3, "results": [{{"id": "one"}}, {deep}, {{"id": "zoo"}}]}}}}'.encode()
+    )
+    with Site(lambda _: Answer(body)) as site:
+        code, log, _, _ = measured(output, site)
+    assert (code, "Traceback" in log) in ((3, False), (4, False))
+    assert errors(output)
+
+
+def test_a_record_of_34866_tags_and_8327_resources(output):
+    record = {
+        "id": "one",
+        "tags": [{"name": f"tag {number}"} for number in range(34_866)],
+        "resources": [{"id": f"r{number}", "url": f"https://example.org/{number}.csv"} for number in range(8_327)],
+    }
+    with Site(lambda asked: listing(record) if asked.action == "package_search" else result(record)) as site:
+        code, _, seconds, megabytes = measured(output, site)
+    document = json.loads(next((output / "127.0.0.1" / "datasets").iterdir()).read_bytes())
+    assert (code, document) == (0, record)
+    assert (seconds < 20, megabytes < 300) == (True, True), (seconds, megabytes)
+
+
+# What a portal may say
+
+
+def test_what_a_portal_says_forges_no_log_line_and_drives_no_terminal(crawl):
+    forged = "gone\r\n2026-01-01 00:00:00 [root] CRITICAL: forged\x1b[31m\x9b\u2028"
+    body = json.dumps({"success": False, "error": {"__type": "x", "message": forged}}).encode()
+    with Site(lambda asked: Answer(body, status=200 if "/3/" in asked.path else 404)) as site:
+        done = crawl("ckan", site, settings={"LOG_LEVEL": "DEBUG"})
+    assert done.code == 4
+    assert "forged" in done.log
+    assert not re.search("[\x1b\x9b\u2028\r]", done.log)
+    assert not re.search("^2026-01-01", done.log, re.MULTILINE)
+
+
+def test_an_id_writes_no_header(crawl):
+    evil = "x\r\nX-Injected: 1\r\n\r\nGET /injected HTTP/1.1\r\n"
+    with site_of(lambda asked: result({"id": asked.id}), ids=(evil,)) as site:
+        done = crawl("ckan", site, level="dataset")
+    assert (done.code, len(site.asked), site.asked[1].id) == (0, 2, evil)
+    assert site.asked[1].headers["X-Injected"] is None
