@@ -15,6 +15,7 @@ from scrapy.extensions.spiderstate import SpiderState
 from scrapy.extensions.throttle import AutoThrottle
 
 from crawlers.errback import DefaultErrback
+from crawlers.feeds import DatasetFeeds
 from crawlers.index import Index, SkipUnchanged
 from crawlers.items import Dataset
 from crawlers.lean_log import LeanLogFormatter
@@ -88,7 +89,7 @@ LOG_VERSIONS: list[str] = []  # default: ten libraries' versions; the run report
 LOGSTATS_INTERVAL = 60.0  # seconds between progress lines where there is no terminal
 
 # Components
-ADDONS = {Politeness: 100}
+ADDONS = {Politeness: 100, DatasetFeeds: 200}
 SCHEDULER = LedgerScheduler  # default Scrapy's own, whose JOBDIR does not survive kill -9
 EXTENSIONS = {
     Report: 10,  # first: it opens the job and locks the source's folder, and may refuse to start

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
+from scrapy.exceptions import NotConfigured
+
 from crawlers.index import Index
 from crawlers.items import Dataset, Export
 from crawlers.resume import Records
@@ -23,11 +25,13 @@ class Pipeline:
     """The crawler, its source's folder, the index and the report."""
 
     def __init__(self, crawler: Crawler) -> None:
+        index, report = crawler.get_extension(Index), crawler.get_extension(Report)
+        if index is None or report is None:
+            raise NotConfigured("the spider crawls no catalogue, or EXTENSIONS lacks Index or Report")
         self.crawler = crawler
+        self.index, self.report = index, report
         self.folder = folder(crawler)
         self.names = Names.from_settings(crawler.settings)
-        self.index: Index = crawler.get_extension(Index)  # type: ignore[assignment]
-        self.report: Report = crawler.get_extension(Report)  # type: ignore[assignment]
         self.records = Records(crawler)
 
     @classmethod

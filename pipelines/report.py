@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import scrapy
 from scrapy import signals as scrapy_signals
-from scrapy.exceptions import DropItem
+from scrapy.exceptions import DropItem, NotConfigured
 
 from crawlers import signals
 from crawlers.index import Index, scope
@@ -63,6 +63,8 @@ class Report:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
+        if not hasattr(crawler.spider, "source"):
+            raise NotConfigured("the spider crawls no catalogue")  # scrapy shell, fetch
         report = cls(crawler)
         connect = crawler.signals.connect
         connect(report.record_failed, signal=signals.record_failed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import fcntl
 import json
 import os
@@ -96,6 +97,22 @@ def test_genspider_writes_a_catalogue_that_runs(portal, tmp_path):
     crawl = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "my-town", *options(tmp_path / "output", {})]
     ran = subprocess.run(crawl, cwd=project, capture_output=True, text=True, check=False)
     assert (ran.returncode, len(list((tmp_path / "output/my-town/datasets").iterdir()))) == (0, 20), ran.stderr
+
+
+def test_fetch_and_shell_still_fetch(portal):
+    site = portal(datasets=1)
+    address = f"{site.url}/api/3/action/package_list"
+    assert json.loads(scrapy("fetch", "--nolog", address).stdout)["success"] is True
+    assert scrapy("shell", "--nolog", "-c", "response.status", address).stdout.strip() == "200"
+
+
+def test_a_feed_of_settings_holds_datasets_only(portal, tmp_path):
+    site, feed = portal(datasets=5), tmp_path / "feed.csv"
+    words = options(tmp_path / "output", {"FEEDS": json.dumps({str(feed): {"format": "csv"}})}, portal=site.url)
+    assert scrapy("runspider", "spiders/hdx.py", *words).returncode == 0
+    assert len(feed.read_text().splitlines()[0].split(",")) > 20
+    with feed.open(newline="") as lines:
+        assert len(list(csv.reader(lines))) == 1 + 5
 
 
 # What is seen

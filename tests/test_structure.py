@@ -29,6 +29,7 @@ MAY_IMPORT = {
     "crawlers.safety": (*STAND_ALONE, "crawlers.safety"),
     "crawlers.resume": (*STAND_ALONE, "crawlers.resume"),
     "crawlers.index": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.resume", "crawlers.index"),
+    "crawlers.httpcache": (*STAND_ALONE, "crawlers.politeness", "crawlers.httpcache"),
     "crawlers.failures": ("crawlers.exceptions", "crawlers.politeness"),
     "crawlers.catalogue": (
         *STAND_ALONE,
@@ -41,7 +42,9 @@ MAY_IMPORT = {
     "crawlers.ckan": (
         *("crawlers.catalogue", "crawlers.mapping", "crawlers.items", "crawlers.exceptions", "crawlers.arguments"),
         *("crawlers.failures", "crawlers.politeness", "crawlers.safety", "crawlers.ckan"),
+        *("crawlers.index", "crawlers.resume", "crawlers.signals"),
     ),
+    "crawlers.feeds": ("crawlers.items",),
     "crawlers.progress": (),
     "crawlers.settings": ("crawlers", "pipelines"),
     "crawlers.commands": ("crawlers", "pipelines"),

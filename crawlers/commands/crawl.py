@@ -12,7 +12,6 @@ from scrapy.commands import crawl
 from scrapy.exceptions import UsageError
 
 from crawlers.exceptions import CrawlersError, JobFinished
-from crawlers.items import Dataset
 from pipelines.report import Report
 
 if TYPE_CHECKING:
@@ -34,11 +33,6 @@ class Command(crawl.Command):
             "and their arguments. Exit code: 0 complete or stopped by a limit of yours, 1 could not start, "
             "3 incomplete, 4 blocked or failed, 130 interrupted."
         )
-
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        super().process_options(args, opts)
-        for feed in self.settings.getdict("FEEDS").values():  # type: ignore[union-attr]
-            feed.setdefault("item_classes", [Dataset])  # exports are documents only
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:

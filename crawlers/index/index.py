@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
+from scrapy.exceptions import NotConfigured
 
 from crawlers.exceptions import OutputError
 from crawlers.items import Status
@@ -99,7 +100,10 @@ class Index:
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        index = cls(Path(crawler.settings["OUTPUT_DIR"]), crawler.spider.source)  # type: ignore[union-attr]
+        source = getattr(crawler.spider, "source", None)
+        if source is None:
+            raise NotConfigured("the spider crawls no catalogue")
+        index = cls(Path(crawler.settings["OUTPUT_DIR"]), source)
         crawler.signals.connect(index.close, signal=signals.engine_stopped)
         return index
 

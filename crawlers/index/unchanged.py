@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlers.index.index import Index
@@ -25,7 +26,10 @@ class SkipUnchanged(BaseSpiderMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.names = Names.from_settings(crawler.settings)
-        self.index: Index = crawler.get_extension(Index)  # type: ignore[assignment]
+        index = crawler.get_extension(Index)
+        if index is None:
+            raise NotConfigured("the spider crawls no catalogue, or EXTENSIONS lacks Index")
+        self.index = index
         self.job = Job.of(crawler)
         self.records = Records(crawler)
 

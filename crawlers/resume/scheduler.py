@@ -33,13 +33,14 @@ class LedgerScheduler(BaseScheduler):
 
     A request is leased when the engine takes it, and done when the engine has let go of it: its callback has run, and
     the requests it made are queued here, the items it gave have been through the pipelines. What was leased by a run
-    that died is asked for again. Requests are JSON, never pickles: what JSON can't hold is refused at once.
+    that died is asked for again. Requests are JSON, never pickles: in a JOBDIR, what JSON can't hold is refused at once.
     """
 
     def __init__(self, crawler: Crawler, job: Job) -> None:
         self.crawler = crawler
         self.job = job
         self.leased: dict[Request, int] = {}
+        self.unstored: dict[int | None, Request] = {}
         self.waiting = 0
         self.closing: asyncio.Task[None] | None = None
 
@@ -63,18 +64,23 @@ class LedgerScheduler(BaseScheduler):
         return self.waiting > 0
 
     def enqueue_request(self, request: Request) -> bool:
+        stored = None
         try:
             stored = stored_request(request, self.spider)
         except (TypeError, ValueError) as error:
-            self._refuse(request, error)
-            return False
+            if self.job.path:
+                self._refuse(request, error)
+                return False
         again = request.dont_filter or "redirect_urls" in request.meta  # many may be sent to one place, a login
         fingerprint = None if again else self.crawler.request_fingerprinter.fingerprint(request)
         try:
-            added = self.job.execute(_ENQUEUE, (fingerprint, request.priority, stored)).rowcount
+            row = self.job.execute(_ENQUEUE, (fingerprint, request.priority, stored))
         except OSError as error:
             self._stop(error)
             return False
+        added = row.rowcount
+        if added and stored is None:
+            self.unstored[row.lastrowid] = request
         self.waiting += added
         self.crawler.stats.inc_value("scheduler/enqueued" if added else "dupefilter/filtered")
         return bool(added)
@@ -90,7 +96,7 @@ class LedgerScheduler(BaseScheduler):
         if row is None:
             return None
         self.waiting -= 1
-        request = restored_request(row[1], self.spider)
+        request = self.unstored.pop(row[0], None) or restored_request(row[1], self.spider)
         self.leased[request] = row[0]
         self.crawler.stats.inc_value("scheduler/dequeued")
         return request

@@ -292,7 +292,7 @@ def empty_second(page: Page, search: Search) -> None:
 
 
 @odd(PAGES)
-def emptyN_second(page: Page, search: Search) -> None:
+def empty_second_with_a_count(page: Page, search: Search) -> None:
     """Nothing is on the page, and the count is right."""
     if search.nth == 2:
         page.records = []
@@ -319,11 +319,6 @@ def duplicates(page: Page, search: Search) -> None:
 @odd(PAGES)
 def count_is_text(page: Page, search: Search) -> None:
     page.count = str(page.count)
-
-
-@odd(PAGES)
-def count_is_the_page(page: Page, search: Search) -> None:
-    page.count = len(page.records)
 
 
 # How a listing is written

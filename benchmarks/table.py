@@ -1,0 +1,64 @@
+"""The table: its rows, the figures in them, and how they are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.processes import Cost, Spread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table; without a promise it is only told."""
+
+    what: str
+    measured: str
+    promised: str = ""
+    kept: bool | None = None
+
+    @property
+    def verdict(self) -> str:
+        return "" if self.kept is None else "kept" if self.kept else "NOT kept"
+
+
+def tell(name: str, rows: Iterator[Row]) -> None:
+    print(f"\n{name}", flush=True)
+    for row in rows:
+        print(f"  {row.what:<42}{row.promised:<21}{row.verdict:<10}{row.measured}".rstrip(), flush=True)
+
+
+def compared(ones: list[Cost], others: list[Cost], field: str) -> Spread:
+    return Spread.of(getattr(one, field) / getattr(other, field) for one, other in zip(ones, others, strict=True))
+
+
+def median(costs: list[Cost], field: str) -> float:
+    return Spread.of(getattr(cost, field) for cost in costs).median
+
+
+def times(ratio: Spread) -> str:
+    return f"{ratio.median:.2f}x ({ratio.low:.2f}..{ratio.high:.2f})"
+
+
+def percent(ratio: Spread) -> str:
+    return f"{ratio.median:.0%} ({ratio.low:.0%}..{ratio.high:.0%})"
+
+
+def seconds(costs: list[Cost], field: str) -> str:
+    return f"{median(costs, field):.1f} s"
+
+
+def milliseconds(costs: list[Cost]) -> str:
+    return f"{median(costs, 'cpu') * 1000:.2f} ms"
+
+
+def rate(costs: list[Cost]) -> str:
+    return f"{1 / median(costs, 'wall'):.0f}"
+
+
+def against(ones: list[Cost], others: list[Cost], field: str) -> str:
+    """How many times as much, and how much each of the two."""
+    return f"{times(compared(ones, others, field))}: {seconds(ones, field)} to {seconds(others, field)}"

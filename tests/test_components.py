@@ -1,0 +1,305 @@
+"""The parts on their own, and what becomes of a failure in any of them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from functools import partial
+
+import pytest
+from scrapy.exceptions import DropItem
+from scrapy.settings import Settings
+
+from crawlers import settings
+from crawlers.index import Index, Known
+from crawlers.resume import LedgerScheduler
+from crawlers.safety.names import Names
+from pipelines.folder import JSONLines
+from pipelines.verdict import EXIT_CODES, verdict
+from tests.portal.odd import OddPortal
+
+# Settings
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DOWNLOAD_VERIFY_CERTIFICATES", True),
+        ("DOWNLOAD_TLS_MIN_VERSION", "TLSv1.2"),
+        ("TELNETCONSOLE_ENABLED", False),
+        ("REMOTE_CONTROL_ENABLED", False),
+        ("DOWNLOAD_MAXSIZE", 64 * 1024 * 1024),
+        ("COOKIES_ENABLED", False),
+        ("REFERRER_POLICY", "no-referrer"),
+        ("METAREFRESH_ENABLED", False),
+        ("URLLENGTH_LIMIT", 0),
+        ("SCHEDULER", LedgerScheduler),
+    ],
+)
+def test_a_setting_that_stays(name, value):
+    assert getattr(settings, name) == value
+
+
+@pytest.mark.parametrize("scheme", ["file", "data", "ftp", "s3"])
+def test_a_portal_can_not_name_what_is_no_web_address(scheme):
+    known = Settings()
+    known.setmodule(settings)
+    assert known.getwithbase("DOWNLOAD_HANDLERS")[scheme] is None
+
+
+# Failures: each of these classes is put among the project's components by name
+
+
+class BreaksOneItem:
+    def process_item(self, item):
+        if item.document["id"] == "id00004":
+            raise RuntimeError("out of order")
+        return item
+
+
+class DropsOneItem:
+    def process_item(self, item):
+        if item.document["id"] == "id00004":
+            raise DropItem("not wanted")
+        return item
+
+
+class BreaksAfterAPage:
+    def process_spider_output(self, response, output):
+        yield from output
+        if "package_search" in response.url:
+            raise RuntimeError("out of order")
+
+    async def process_spider_output_async(self, response, output):
+        async for one in output:
+            yield one
+        if "package_search" in response.url:
+            raise RuntimeError("out of order")
+
+
+class DropsRequests:
+    """Without a word, as an offsite filter of a user's own may."""
+
+    part = ""
+
+    def process_spider_output(self, response, output):
+        return (one for one in output if self.part not in getattr(one, "url", ""))
+
+    async def process_spider_output_async(self, response, output):
+        async for one in output:
+            if self.part not in getattr(one, "url", ""):
+                yield one
+
+
+class DropsAnExport(DropsRequests):
+    part = "r00004"
+
+
+class DropsTheNextPage(DropsRequests):
+    part = "TO+%2A"
+
+
+def among(setting, component):
+    """The project's components of a kind, and one more."""
+    own = {f"{one.__module__}.{one.__qualname__}": place for one, place in getattr(settings, setting).items()}
+    return {setting: json.dumps(own | {f"{__name__}.{component.__qualname__}": 50})}
+
+
+@pytest.mark.parametrize(
+    ("setting", "component", "stage", "kind", "told"),
+    [
+        ("ITEM_PIPELINES", BreaksOneItem, "write", "bug", "RuntimeError: out of order"),
+        ("ITEM_PIPELINES", DropsOneItem, "parse", "invalid_record", "not wanted"),
+        ("SPIDER_MIDDLEWARES", DropsAnExport, "fetch", "unaccounted", "its request was dropped on the way"),
+    ],
+)
+def test_what_fails_on_the_way_is_told(crawl, setting, component, stage, kind, told):
+    with OddPortal() as site:
+        done = crawl("ckan", site, level="resource", settings=among(setting, component))
+    assert (done.code, done.report["verdict"], done.kinds()) == (3, "incomplete", [(stage, kind)])
+    assert told in done.errors[0]["error"]
+    assert done.errors[0]["dataset_id"] == "id00004"
+    assert len(done.documents()) + len(done.documents("resource_metadata")) == 79
+
+
+def test_a_bug_in_the_spider_is_told(crawl):
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=among("SPIDER_MIDDLEWARES", BreaksAfterAPage))
+    assert (done.code, done.report["verdict"], set(done.kinds())) == (3, "incomplete", {("parse", "bug")})
+    assert {error["error"] for error in done.errors} == {"RuntimeError: out of order"}
+    assert all("package_search" in error["url"] for error in done.errors)
+    assert done.ids() == site.ids(), "it costs nothing of what was handled"
+
+
+def test_a_next_page_that_is_dropped_is_told(crawl):
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=among("SPIDER_MIDDLEWARES", DropsTheNextPage))
+    assert (done.code, len(done.documents())) == (3, 10)
+    assert ("list", "unaccounted") in done.kinds()
+
+
+def test_the_next_page_is_asked_for_before_the_exports_of_this_one(crawl):
+    """They may take hours, and the listing should not have changed much meanwhile."""
+    with OddPortal(datasets=20) as site:
+        crawl("hdx", site, settings={"CONCURRENT_REQUESTS_PER_DOMAIN": "1"})
+    kinds = ["page" if "package_search" in line else "export" for line in site.log if "robots.txt" not in line]
+    assert "page" in kinds[1:11]
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("identifier", "name"),
+    [
+        ("1f2e", "1f2e"),
+        ("A.b-c_d", "A.b-c_d"),
+        ("a__b", "sha256-"),
+        ("a_", "sha256-"),
+        (".hidden", "sha256-"),
+        ("_a", "sha256-"),
+        ("..", "sha256-"),
+        ("a/b", "sha256-"),
+        ("a b", "sha256-"),
+        ("a\n", "sha256-"),
+        ("日本", "sha256-"),
+        ("a\ud800", "sha256-"),
+        ("sha256-" + "0" * 32, "sha256-"),
+        ("x" * 100, "x" * 100),
+        ("x" * 101, "sha256-"),
+        ("x" * 300, "sha256-"),
+    ],
+)
+def test_an_id_in_a_name(identifier, name):
+    file = Names(maxlen=0).file("dataset", identifier)
+    if name != "sha256-":
+        assert file == f"datasets/{name}.json"
+    else:
+        assert file.startswith("datasets/sha256-")
+        assert file != f"datasets/{identifier}.json"
+        assert len(file) == len("datasets/sha256-.json") + 32
+
+
+@pytest.mark.parametrize(
+    ("title", "slug"),
+    [
+        ("Côte d’Ivoire: limits", "__cote-divoire-limits"),
+        ("../../etc/passwd", "__etc-passwd"),
+        ("日本", "__ri-ben"),
+        ("***", ""),
+        ("", ""),
+        (None, ""),
+        ("z" * 300, "__" + "z" * 80),
+    ],
+)
+def test_a_title_in_a_name(title, slug):
+    assert Names().file("dataset", "1f2e", name=title) == f"datasets/1f2e{slug}.json"
+
+
+def test_a_name_is_never_too_long_for_a_disk():
+    file = Names(maxlen=1000).file("resource_metadata", "x" * 100, "y" * 100, "z" * 1000)
+    assert len(file.partition("/")[2]) == 255
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    ("left", "kept"),
+    [
+        (b"", b""),
+        (b'{"a":1}\n', b'{"a":1}\n'),
+        (b'{"a":1}\n{"b"', b'{"a":1}\n'),
+        (b'{"a":1}\n{"b":2}', b'{"a":1}\n'),
+        (b'{"a"', b""),
+        (b'{"a":1}\n' + b"x" * 200_000, b'{"a":1}\n'),
+        (b"x" * 200_000, b""),
+    ],
+    ids=["nothing", "whole", "torn", "no newline", "only torn", "torn and long", "only torn and long"],
+)
+def test_a_torn_line_is_cut_off(tmp_path, left, kept):
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(left)
+    lines = JSONLines(path)
+    assert path.read_bytes() == kept
+    lines.append({"c": 3})
+    assert list(lines.since(len(kept))) == [{"c": 3}]
+    lines.close()
+    assert path.read_bytes() == kept + b'{"c":3}\n'
+
+
+def test_the_index_is_written_in_batches(tmp_path):
+    index = Index(tmp_path, "here")
+    known = Known("datasets/a.json", "0" * 64, 1, None, "new", "run", "2026-01-01T00:00:00.000Z")
+    written = []
+    for number in range(1001):
+        index.put("dataset", str(number), None, known)
+        written.append(stored(tmp_path))
+    index.close()
+    assert (written[498], written[499], written[998], written[999], written[1000]) == (0, 500, 500, 1000, 1000)
+    assert stored(tmp_path) == 1001
+
+
+def stored(folder):
+    """How many documents another crawl would find."""
+    index = sqlite3.connect(folder / "index.sqlite")
+    count = index.execute("SELECT count(*) FROM documents").fetchone()[0]
+    index.close()
+    return count
+
+
+# Verdicts
+
+all_is_well = partial(verdict, expected=305, listed=305, limited=False, blocked=False, errors={})
+
+
+@pytest.mark.parametrize(
+    ("reason", "without_errors", "with_errors"),
+    [
+        ("finished", "complete", "incomplete"),
+        ("shutdown", "interrupted", "interrupted"),
+        ("closespider_timeout", "partial", "incomplete"),
+        ("closespider_itemcount", "partial", "incomplete"),
+        ("closespider_pagecount", "partial", "incomplete"),
+        ("closespider_errorcount", "failed", "failed"),
+        ("closespider_timeout_no_item", "failed", "failed"),
+        ("closespider_pagecount_no_item", "failed", "failed"),
+        ("memusage_exceeded", "failed", "failed"),
+        ("disk", "failed", "failed"),
+        ("cancelled", "failed", "failed"),
+    ],
+)
+def test_an_end_and_its_verdict(reason, without_errors, with_errors):
+    assert all_is_well(reason) == without_errors
+    assert all_is_well(reason, errors={"http": 1}) == with_errors
+    assert (EXIT_CODES[all_is_well(reason)] == 0) == (without_errors in ("complete", "partial"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "judged"),
+    [
+        ({"listed": 304}, "incomplete"),
+        ({"listed": 306}, "complete"),
+        ({"expected": None}, "incomplete"),
+        ({"expected": None, "listed": 0}, "failed"),
+        ({"expected": 0, "listed": 0}, "complete"),
+        ({"listed": 10, "limited": True}, "partial"),
+        ({"listed": 10, "limited": True, "errors": {"http": 1}}, "incomplete"),
+        ({"listed": 10, "blocked": True}, "blocked"),
+    ],
+)
+def test_a_finished_crawl_and_its_verdict(changed, judged):
+    assert all_is_well("finished", **changed) == judged
+
+
+@pytest.mark.parametrize(
+    ("limit", "reason", "verdict", "code"),
+    [
+        ({"CLOSESPIDER_ITEMCOUNT": "5"}, "closespider_itemcount", "partial", 0),
+        ({"MEMUSAGE_LIMIT_MB": "1"}, "memusage_exceeded", "failed", 4),
+    ],
+)
+def test_a_limit_of_scrapy_s(crawl, limit, reason, verdict, code):
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=limit)
+    assert (done.report["finish_reason"], done.report["verdict"], done.code) == (reason, verdict, code)

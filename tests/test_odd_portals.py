@@ -1,0 +1,295 @@
+"""Portals that are odd in one way: nothing is lost to the oddity, or what is lost is told."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.conftest import ROOT, json_lines, options
+from tests.portal.odd import HTML, Answer, OddPortal
+
+EXPORT = "download_metadata"
+ROBOT_CHECK = b"<!doctype html>Confirm that you are not a robot"
+HARD_IDS = [
+    *('a b|a"c|a{b|a]|a:b|a\\b|a*|a?b|a&&b|a!|a^2|a~|a(|a)|a/b|a+|a%20|a#|-a|+a|A|a|Z|TO|AND|OR|NOT|..|.'.split("|")),
+    *("a||b", "\t", "a\nb", "\0", "ä", "é", "e\u0301", "日本", "𝔘", "﹏", "ﬁ", "a" * 101, "a" * 2000),
+]
+
+
+# Listings
+
+
+@pytest.mark.parametrize(
+    ("oddity", "about"),
+    [
+        ("empty_first", ()),
+        ("empty_second", ()),
+        ("empty_second_with_a_count", ()),
+        ("dropsome", ()),
+        ("duplicates", ()),
+        ("uneven", ()),
+        ("growing", ()),
+        ("latin1", ()),
+        ("bom", ()),
+        ("utf16", ()),
+        ("zipped", ()),
+        ("second_is", (Answer(status=204),)),
+        ("second_is", (Answer(b""),)),
+    ],
+)
+def test_nothing_is_lost(crawl, oddity, about):
+    with OddPortal(oddity, *about) as site:
+        done = crawl("ckan", site)
+    assert (done.code, done.report["verdict"], done.errors) == (0, "complete", [])
+    assert done.ids() == site.ids()
+    assert done.report["listed"] == done.report["expected"] == len(site.ids())
+
+
+def test_a_portal_that_sorts_in_another_way_than_it_compares(crawl):
+    with OddPortal("ignores_case") as site:
+        for dataset in site.datasets[20:]:
+            dataset["id"] = dataset["id"].upper()
+        done = crawl("ckan", site)
+    assert (done.code, done.ids(), done.report["listed"]) == (0, site.ids(), 40)
+
+
+@pytest.mark.parametrize("most", [1, 7])
+def test_ids_that_a_query_may_not_hold_as_they_are(crawl, most):
+    with OddPortal("are_called", HARD_IDS, datasets=0, most=most) as site:
+        done = crawl("ckan", site)
+    assert (done.code, done.ids(), done.errors) == (0, sorted(HARD_IDS), [])
+    assert not site.asked("start="), "each page begins behind an id"
+
+
+@pytest.mark.parametrize(
+    ("oddity", "about", "listed", "kind"),
+    [
+        ("dropsome_everywhere", (), 39, "count_mismatch"),
+        ("count_is_text", (), 40, "count_mismatch"),
+        ("second_is", (Answer(status=304),), 10, "http"),
+    ],
+)
+def test_what_is_not_sure_is_not_complete(crawl, oddity, about, listed, kind):
+    with OddPortal(oddity, *about) as site:
+        done = crawl("ckan", site)
+    assert (done.code, done.report["verdict"], done.kinds()) == (3, "incomplete", [("list", kind)])
+    assert len(done.documents()) == done.report["listed"] == listed
+
+
+def test_a_listing_that_can_not_be_unpacked_is_no_bug_of_ours(crawl):
+    with OddPortal("says_it_is_zipped") as site:
+        done = crawl("ckan", site)
+    assert (done.code, done.kinds()) == (4, [("list", "truncated")])
+
+
+@pytest.mark.parametrize("oddity", ["loses_the_query", "post_becomes_get"])
+def test_a_redirect_never_widens_a_crawl(crawl, oddity):
+    """The portal would give everything, and one dataset was asked for."""
+    with OddPortal(oddity) as site:
+        done = crawl("ckan", site, fq="name:dataset-4")
+    assert site.searches, "it was led to where everything is"
+    assert (done.code, done.report["verdict"], done.documents()) == (4, "failed", {})
+
+
+# Records
+
+
+@pytest.mark.parametrize("number", [0, 4, 9, 39])
+def test_an_id_that_is_half_a_character(crawl, number):
+    """In the middle of a page, at its ends, and at the end of all."""
+    with OddPortal("have", {number: {"id": f"id{number:05d}\ud800"}}) as site:
+        done = crawl("ckan", site)
+    assert done.ids() == [identifier for identifier in site.ids() if "\ud800" not in identifier]
+    assert (done.code, done.kinds(), done.report["listed"]) == (3, [("list", "missing_id")], 40)
+
+
+@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("identifier", ["r\ud800", 7, " padded "])
+def test_a_resource_id_that_is_odd(crawl, identifier, there):
+    answer = () if there else (Answer(b"gone", 404),)
+    with OddPortal("have", {4: {"resources": [{"id": identifier, "name": "odd"}]}}) as site:
+        site.is_now("" if there else "exports_are", *answer)
+        done = crawl("hdx", site)
+    written = [name for name in done.documents("resource_metadata") if name.startswith("id00004__")]
+    told = [error for error in done.errors if error["dataset_id"] == "id00004"]
+    assert len(written) + len(told) == 1
+    assert (len(done.documents()), len(done.documents("resource_metadata"))) == (40, 39 + len(written))
+    assert done.code == (3 if told else 0)
+
+
+@pytest.mark.parametrize("resources", [None, {"a": 1}])
+def test_resources_that_are_no_list(crawl, resources):
+    with OddPortal("have", {4: {"resources": resources}}) as site:
+        done = crawl("hdx", site)
+    assert (done.code, done.ids(), done.kinds()) == (3, site.ids(), [("parse", "invalid_record")])
+    assert done.errors[0]["dataset_id"] == "id00004"
+    assert len(done.documents("resource_metadata")) == 39
+
+
+@pytest.mark.parametrize("oddity", ["", "exports_are"])
+def test_a_resource_of_two_datasets(crawl, oddity):
+    shared = {"resources": [{"id": "shared", "name": "shared"}]}
+    with OddPortal("have", {4: shared, 5: shared}) as site:
+        site.is_now(oddity, *([Answer(b"gone", 404)] if oddity else []))
+        done = crawl("hdx", site)
+    names = [name for name in done.documents("resource_metadata") if "shared" in name]
+    assert (done.code, names) == (0, ["id00004__shared__shared.json", "id00005__shared__shared.json"])
+
+
+def test_names_that_are_too_long(crawl):
+    long = {"id": "x" * 100, "name": "z" * 80, "resources": [{"id": "y" * 100, "name": "z" * 80}]}
+    with OddPortal("have", {4: long}) as site:
+        done = crawl("hdx", site, level="both")
+    names = [path.name for path in done.folder.rglob("xxx*.json")]
+    assert (done.code, len(names), len(done.documents())) == (0, 3, 40)
+    assert max(map(len, names)) == 255
+
+
+# Exports
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(Answer(body) for body in (b"", b"null", b"[1]", b"3", b'"text"', b"{}", b'{"error": "not found"}')),
+        Answer(b'{"success": true, "result": {"id": "r00000", "name": "in an envelope"}}'),
+        Answer(b'{"id": "another", "name": "another"}'),
+        Answer(status=204),
+        Answer(status=304),
+    ],
+    ids=lambda answer: f"{answer.status} {answer.body.decode()}",
+)
+def test_an_export_that_is_none_falls_back(crawl, answer):
+    with OddPortal("exports_are", answer, datasets=2) as site:
+        done = crawl("hdx", site)
+    assert (done.code, done.errors, done.report["counts"]["fallback"]) == (0, [], 2)
+    assert all(document["_fallback_reason"] for document in done.documents("resource_metadata").values())
+
+
+def test_every_export_is_redirected_to_one_login(crawl):
+    with OddPortal("exports_need_a_login") as site:
+        done = crawl("hdx", site)
+    assert (done.code, done.errors, done.report["counts"]["fallback"]) == (0, [], 40)
+    assert len(done.documents("resource_metadata")) == 40
+
+
+@pytest.mark.parametrize(
+    ("answer", "again"),
+    [
+        (Answer(ROBOT_CHECK, 200, HTML), True),
+        (Answer(ROBOT_CHECK, 404, HTML), True),
+        (Answer(b"gone", 404, HTML), False),
+        (Answer(b"gone", 410, HTML), False),
+    ],
+    ids=["robot check", "robot check 404", "404", "410"],
+)
+def test_a_fallback_for_what_will_come_is_asked_for_again(crawl, answer, again):
+    with OddPortal("exports_are", answer, datasets=5) as site:
+        first = crawl("hdx", site, settings={"BLOCKED_AFTER": "0"})
+        site.is_now("")
+        site.log.clear()
+        second = crawl("hdx", site)
+    assert first.report["counts"]["fallback"] == 5
+    assert len(site.asked(EXPORT)) == (5 if again else 0)
+    assert second.report["counts"]["updated"] == (5 if again else 0)
+
+
+# What is on disk
+
+
+def test_a_document_of_no_bytes_is_written_again(crawl):
+    with OddPortal() as site:
+        first = crawl("hdx", site)
+        emptied = [next((first.folder / kind).glob("id00004*")) for kind in ("datasets", "resource_metadata")]
+        before = [path.read_bytes() for path in emptied]
+        for path in emptied:
+            path.write_bytes(b"")
+        second = crawl("hdx", site)
+    assert (second.code, [path.read_bytes() for path in emptied]) == (0, before)
+    assert second.report["counts"]["unchanged"] == 78
+
+
+def test_another_manifest_is_noticed(crawl):
+    """It is as long as the one before, so that its size tells nothing."""
+    with OddPortal() as site:
+        manifest = crawl("ckan", site).folder / "manifest.jsonl"
+        manifest.write_bytes(manifest.read_bytes().replace(b'"metadata_modified":"2026', b'"metadata_modified":"2025'))
+        second = crawl("ckan", site, settings={"FILENAME_SLUG": "False"})
+    assert second.report["counts"]["updated"] == 40
+    assert len(second.documents()) == 40
+
+
+def test_a_manifest_without_its_last_newline(crawl):
+    with OddPortal(datasets=5) as site:
+        manifest = crawl("ckan", site).folder / "manifest.jsonl"
+        whole = manifest.read_bytes()
+        manifest.write_bytes(whole[:-1])
+        done = crawl("ckan", site)
+    assert [line["dataset_id"] for line in done.manifest] == [
+        json.loads(line)["dataset_id"] for line in whole.splitlines()
+    ]
+
+
+def test_names_change_with_the_settings(crawl):
+    with OddPortal(datasets=5) as site:
+        crawl("hdx", site)
+        site.log.clear()
+        done = crawl("hdx", site, settings={"FILENAME_SLUG": "False"})
+    assert list(done.documents()) == [f"{identifier}.json" for identifier in site.ids()]
+    assert list(done.documents("resource_metadata")) == [f"id0000{one}__r0000{one}.json" for one in range(5)]
+    assert (done.code, done.report["counts"]["updated"]) == (0, 10)
+
+
+# Feeds
+
+
+def test_a_feed_of_tables(crawl, tmp_path):
+    feed = tmp_path / "datasets.csv"
+    with OddPortal() as site:
+        assert crawl("hdx", site, more=("-O", str(feed))).code == 0
+    with feed.open(encoding="utf-8", newline="") as lines:
+        assert sorted(row["id"] for row in csv.DictReader(lines)) == site.ids()
+
+
+def test_a_feed_of_runspider_holds_datasets_only(output, tmp_path):
+    feed = tmp_path / "datasets.jsonl"
+    with OddPortal() as site:
+        words = options(output, {}, portal=site.url)
+        command = [
+            sys.executable,
+            "-m",
+            "scrapy",
+            "runspider",
+            str(ROOT / "spiders" / "hdx.py"),
+            *words,
+            "-O",
+            str(feed),
+        ]
+        subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=60)
+    assert sorted(item["id"] for item in json_lines(feed)) == site.ids()
+
+
+# Stopping
+
+
+@pytest.mark.parametrize("oddity", ["second_is", "exports_are"])
+def test_a_crawl_that_waits_to_ask_again_is_stopped_at_once(output, oddity):
+    with OddPortal(oddity, Answer(status=503)) as site:
+        words = options(output, {"RETRY_BACKOFF": "60"}, portal=site.url)
+        command = [sys.executable, "-m", "scrapy", "crawl", "hdx", *words]
+        crawl = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 20
+        while len(site.log) < 3 and crawl.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.3)
+        crawl.send_signal(signal.SIGINT)
+        begin = time.monotonic()
+        crawl.communicate(timeout=70)
+    assert time.monotonic() - begin < 3
+    assert crawl.returncode == 130
