@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from typing import TYPE_CHECKING
 
 from scrapy.exceptions import (
@@ -32,6 +34,8 @@ _KINDS: tuple[tuple[type[Exception], str, str], ...] = (
     (ResponseDataLossError, "truncated", "the connection ended before the whole answer had come"),
     (DownloadCancelledError, "too_large", "the answer is larger than DOWNLOAD_MAXSIZE"),
     (DownloadFailedError, "connection", "the connection failed"),
+    (gzip.BadGzipFile, "truncated", "the answer can't be unpacked"),
+    (zlib.error, "truncated", "the answer can't be unpacked"),
     (IgnoreRequest, "ignored", "the request was dropped"),
 )
 
@@ -48,6 +52,8 @@ def of(failure: Failure) -> AnswerError:
         return AnswerError(error.kind, str(error))
     if isinstance(error, HttpError):
         return of_status(error.response)
+    if isinstance(error, IgnoreRequest) and "DOWNLOAD_MAXSIZE" in str(error):  # so Scrapy refuses to decompress
+        return AnswerError("too_large", "the answer is larger than DOWNLOAD_MAXSIZE when it is decompressed")
     for known, kind, sentence in _KINDS:
         if isinstance(error, known):
             detail = str(error)

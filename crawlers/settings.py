@@ -8,14 +8,18 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
+from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
+from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.extensions.logstats import LogStats
 from scrapy.extensions.spiderstate import SpiderState
 from scrapy.extensions.throttle import AutoThrottle
 
 from crawlers.errback import DefaultErrback
 from crawlers.feeds import DatasetFeeds
+from crawlers.httpcache import AcceptFingerprinter, HttpCache, Policy, SqliteStorage
 from crawlers.index import Index, SkipUnchanged
 from crawlers.items import Dataset
 from crawlers.lean_log import LeanLogFormatter
@@ -27,6 +31,8 @@ from crawlers.politeness.robots import Robots
 from crawlers.progress import Progress
 from crawlers.resume import LedgerScheduler
 from crawlers.safety.logs import RedactedLogs
+from crawlers.safety.resolver import PublicOnly, PublicOnlyResolver
+from crawlers.safety.tokens import ApiToken
 from pipelines import Documents, Manifest, Report, Unchanged, Validate
 
 # Identity
@@ -76,8 +82,16 @@ REFERRER_POLICY = "no-referrer"  # default scrapy-default; a portal need not kno
 METAREFRESH_ENABLED = False  # default True; an API does not redirect so
 REDIRECT_MAX_TIMES = 10  # default 20
 HTTPPROXY_ENABLED = True  # default True; portals are often behind a proxy
+TWISTED_DNS_RESOLVER = PublicOnlyResolver  # default CachingThreadedResolver, which lets a portal name any address
+ALLOWED_PRIVATE_HOSTS: list[str] = []  # besides the portal: "intranet.example.org", "10.0.0.7:8080"
+API_TOKEN_ENV = "CKAN_API_TOKEN"  # noqa: S105 -- the environment variable that has the token, for the portal only
 URLLENGTH_LIMIT = 0  # default 2083, beyond which requests are dropped without a word
 MEMUSAGE_LIMIT_MB = 2048  # default 0, no limit
+
+# HTTP cache: off by default (HTTPCACHE_ENABLED)
+HTTPCACHE_POLICY = Policy  # default DummyPolicy, which keeps everything for ever, errors and robot checks too
+HTTPCACHE_STORAGE = SqliteStorage  # default FilesystemCacheStorage, seven files an answer, pickles among them
+REQUEST_FINGERPRINTER_CLASS = AcceptFingerprinter  # default RequestFingerprinter, to which Turtle and HTML are one
 
 # Speed
 CONCURRENT_ITEMS = 8  # default 100, a task each for every answer; these pipelines never wait
@@ -108,5 +122,11 @@ DOWNLOADER_MIDDLEWARES = {
     RetryMiddleware: None,
     BackoffRetry: 550,
     Blocked: 570,  # sees an answer before BackoffRetry does, and unpacked
+    PublicOnly: 800,  # behind HttpProxyMiddleware
+    ApiToken: 810,  # behind all that might copy, store or log a request's headers
+    HttpCacheMiddleware: None,
+    HttpCache: 900,
+    HttpCompressionMiddleware: 910,  # default 590; the cache reads bodies, to tell a robot check from an answer
+    DownloaderStats: 920,  # default 850; below the cache, whose answers are no requests
 }
 ITEM_PIPELINES = {Validate: 100, Unchanged: 200, Documents: 300, Manifest: 400}

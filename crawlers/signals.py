@@ -32,6 +32,7 @@ KINDS = {
     "count_mismatch": "The portal said how many datasets it has, and listed another number.",
     "shrink": "More of the catalogue is gone than is believed at once: nothing was withdrawn.",
     "paging": "The portal's pages repeat or shifted while they were read.",
+    "forbidden_address": "A redirect or a name led to an address that is not public, or not the portal's.",
     "ignored": "Scrapy or a middleware dropped the request: a redirect loop, an offsite filter.",
     "unaccounted": "Nothing was ever heard of something that was listed: its request was dropped on the way.",
     "disk": "A file could not be written.",

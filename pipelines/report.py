@@ -244,6 +244,7 @@ class Report:
         return f"{name}-{later + 1}" if later else name
 
     def _stop(self, path: Path | str, error: OSError) -> None:
+        self.job.broken = True
         if self.closing:
             return
         self.closing = asyncio.get_running_loop().create_task(self.crawler.engine.close_spider_async(reason="disk"))

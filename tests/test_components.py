@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
+from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlers import settings
 from crawlers.index import Index, Known
@@ -64,31 +65,20 @@ class DropsOneItem:
         return item
 
 
-class BreaksAfterAPage:
-    def process_spider_output(self, response, output):
-        yield from output
-        if "package_search" in response.url:
+class BreaksAtOneItem(BaseSpiderMiddleware):
+    def get_processed_item(self, item, response):
+        if item.id == "id00004":
             raise RuntimeError("out of order")
-
-    async def process_spider_output_async(self, response, output):
-        async for one in output:
-            yield one
-        if "package_search" in response.url:
-            raise RuntimeError("out of order")
+        return item
 
 
-class DropsRequests:
+class DropsRequests(BaseSpiderMiddleware):
     """Without a word, as an offsite filter of a user's own may."""
 
     part = ""
 
-    def process_spider_output(self, response, output):
-        return (one for one in output if self.part not in getattr(one, "url", ""))
-
-    async def process_spider_output_async(self, response, output):
-        async for one in output:
-            if self.part not in getattr(one, "url", ""):
-                yield one
+    def get_processed_request(self, request, response):
+        return None if self.part in request.url else request
 
 
 class DropsAnExport(DropsRequests):
@@ -106,29 +96,33 @@ def among(setting, component):
 
 
 @pytest.mark.parametrize(
-    ("setting", "component", "stage", "kind", "told"),
+    ("setting", "component", "kind", "told"),
     [
-        ("ITEM_PIPELINES", BreaksOneItem, "write", "bug", "RuntimeError: out of order"),
-        ("ITEM_PIPELINES", DropsOneItem, "parse", "invalid_record", "not wanted"),
-        ("SPIDER_MIDDLEWARES", DropsAnExport, "fetch", "unaccounted", "its request was dropped on the way"),
+        ("ITEM_PIPELINES", BreaksOneItem, ("write", "bug"), "RuntimeError: out of order"),
+        ("ITEM_PIPELINES", DropsOneItem, ("parse", "invalid_record"), "not wanted"),
+        ("SPIDER_MIDDLEWARES", DropsAnExport, ("fetch", "unaccounted"), "its request was dropped on the way"),
     ],
 )
-def test_what_fails_on_the_way_is_told(crawl, setting, component, stage, kind, told):
+def test_what_fails_on_the_way_is_told(crawl, setting, component, kind, told):
     with OddPortal() as site:
         done = crawl("ckan", site, level="resource", settings=among(setting, component))
-    assert (done.code, done.report["verdict"], done.kinds()) == (3, "incomplete", [(stage, kind)])
+    assert (done.code, done.report["verdict"], done.kinds()) == (3, "incomplete", [kind])
     assert told in done.errors[0]["error"]
     assert done.errors[0]["dataset_id"] == "id00004"
     assert len(done.documents()) + len(done.documents("resource_metadata")) == 79
 
 
-def test_a_bug_in_the_spider_is_told(crawl):
+def test_a_bug_in_the_spider_is_told_and_so_is_what_it_cost(crawl):
+    """The rest of the page, and no other page."""
     with OddPortal() as site:
-        done = crawl("ckan", site, settings=among("SPIDER_MIDDLEWARES", BreaksAfterAPage))
-    assert (done.code, done.report["verdict"], set(done.kinds())) == (3, "incomplete", {("parse", "bug")})
-    assert {error["error"] for error in done.errors} == {"RuntimeError: out of order"}
-    assert all("package_search" in error["url"] for error in done.errors)
-    assert done.ids() == site.ids(), "it costs nothing of what was handled"
+        done = crawl("ckan", site, settings=among("SPIDER_MIDDLEWARES", BreaksAtOneItem))
+    bug, *lost = done.errors
+    assert (done.code, done.report["verdict"]) == (3, "incomplete")
+    assert (bug["stage"], bug["kind"], bug["error"]) == ("parse", "bug", "RuntimeError: out of order")
+    assert "package_search" in bug["url"]
+    assert {error["kind"] for error in lost} == {"unaccounted"}
+    assert sorted(error["dataset_id"] for error in lost) == site.ids()[4:10]
+    assert done.ids() == site.ids()[:4] + site.ids()[10:]
 
 
 def test_a_next_page_that_is_dropped_is_told(crawl):

@@ -14,6 +14,7 @@ from scrapy.spiderloader import SpiderLoader
 
 from crawlers import items, settings, signals
 from crawlers.ckan.exports import LEVELS
+from crawlers.index.index import _SCHEMA as INDEX_SCHEMA
 from crawlers.items import Dataset, Export, Stored
 from pipelines.manifest import Manifest
 from pipelines.report import COUNTS, Report
@@ -171,6 +172,25 @@ def test_a_verdict_is_described_with_its_exit_code(verdict, exit_code):
 @pytest.mark.parametrize("name", sorted(stats()))
 def test_a_stat_is_described(name):
     assert name in rows(section(DOCS / "reading-a-crawl.md", "Numbers while it runs"))
+
+
+def test_no_stat_is_described_that_is_not_there():
+    assert set(rows(section(DOCS / "reading-a-crawl.md", "Numbers while it runs"))) == stats()
+
+
+@pytest.mark.parametrize("stage", get_args(signals.Stage))
+def test_a_stage_is_described(stage):
+    assert stage in rows(section(DOCS / "reading-a-crawl.md", "Stages"))
+
+
+@pytest.mark.parametrize("status", get_args(items.Status))
+def test_a_status_is_described(status):
+    assert status in rows(section(DOCS / "incremental.md", "What becomes of a dataset"))
+
+
+@pytest.mark.parametrize("table", re.findall(r"CREATE TABLE IF NOT EXISTS (\w+)", INDEX_SCHEMA))
+def test_a_table_of_the_index_is_described(table):
+    assert table in rows(section(DOCS / "incremental.md", "The index"))
 
 
 @pytest.mark.parametrize(("kind", "field"), item_fields())

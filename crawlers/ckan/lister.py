@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -168,11 +170,16 @@ class CKANLister(CatalogueSpider):
             if left <= 0:
                 break
             identifier = identity(record)
-            if identifier is None or self.is_new(identifier, here, request):
+            if self.is_new(identifier, here, request) if identifier else self.is_new_nameless(record, request):
                 allowed = min(left, resources(record))
                 taken.append((record, allowed))
                 here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
         return taken
+
+    def is_new_nameless(self, record: Any, request: Request | None) -> bool:
+        """At the end of a page it comes again at the head of the next, which begins behind the last id."""
+        digest = hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+        return self.noticed(f"sha256-{digest}", list_name="nameless", by=request)
 
     def is_new(self, identifier: str, here: Cursor, request: Request | None) -> bool:
         new = self.noticed(identifier, list_name=here.name, by=request)

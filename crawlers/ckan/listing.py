@@ -174,7 +174,7 @@ class Page:
         records, count = result.get("results"), result.get("count")
         if not isinstance(records, list):
             raise AnswerError("refused", "the portal answered without the results of a package_search")
-        return cls(records, count if isinstance(count, int) else None)
+        return cls(_once(records), count if isinstance(count, int) else None)
 
     def ids(self) -> list[str]:
         return [identifier for identifier in map(identity, self.records) if identifier]
@@ -200,6 +200,14 @@ class Page:
         left = self.count if cursor.start is None else self.count - cursor.received
         full = cursor.rows if cursor.first else min(cursor.rows, cursor.largest)
         return len(self.records) == left and left < full
+
+
+def _once(records: list[Any]) -> list[Any]:
+    """A page's records without repetitions: they are no sign that there is nothing else."""
+    once: dict[object, Any] = {}
+    for record in records:
+        once.setdefault(identity(record) or object(), record)
+    return list(once.values())
 
 
 def identity(record: Any) -> str | None:

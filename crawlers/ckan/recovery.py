@@ -53,7 +53,7 @@ class Refusal:
     @property
     def lasting(self) -> bool:
         """Whether what was asked for is not there at all."""
-        return self.status in (404, 410)
+        return self.status in (404, 410) and self.error.kind != "blocked"
 
     @property
     def elsewhere(self) -> bool:

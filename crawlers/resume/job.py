@@ -55,6 +55,7 @@ class Job:
     Attributes:
         state: facts about the run, JSON values by name; stored with every commit.
         resumed: whether the job had been begun before.
+        broken: whether something could not be written: no request is done from then on, all will be asked for again.
     """
 
     def __init__(self, folder: Path | None, identity: dict[str, Any]) -> None:
@@ -76,6 +77,7 @@ class Job:
         self.committed = time.monotonic()
         self.changes = 0
         self.finished = False
+        self.broken = False
         self.stats: StatsCollector | None = None
 
     @classmethod
@@ -149,6 +151,7 @@ class Job:
         try:
             yield
         except sqlite3.OperationalError as error:
+            self.broken = True
             raise OSError(errno.ENOSPC, f"the ledger can't be written: {error}") from None
 
     def _check(self, identity: dict[str, Any]) -> None:

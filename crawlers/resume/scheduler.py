@@ -33,7 +33,7 @@ class LedgerScheduler(BaseScheduler):
 
     A request is leased when the engine takes it, and done when the engine has let go of it: its callback has run, and
     the requests it made are queued here, the items it gave have been through the pipelines. What was leased by a run
-    that died is asked for again. Requests are JSON, never pickles: in a JOBDIR, what JSON can't hold is refused at once.
+    that died is asked for again. Requests are JSON, never pickles: what JSON can't hold is refused in a JOBDIR.
     """
 
     def __init__(self, crawler: Crawler, job: Job) -> None:
@@ -103,6 +103,8 @@ class LedgerScheduler(BaseScheduler):
 
     def _settle(self) -> None:
         """The engine says what it still works on; there is no signal for the end of a request."""
+        if self.job.broken:
+            return
         working = self.crawler.engine._slot.inprogress  # type: ignore[union-attr]  # noqa: SLF001
         for request in [request for request in self.leased if request not in working]:
             self.job.execute(_DONE, (self.leased.pop(request),))

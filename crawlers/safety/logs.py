@@ -18,6 +18,8 @@ _SECRET = re.compile(
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
+_FORMATTER = logging.Formatter()
+
 
 def redact(text: str) -> str:
     r"""
@@ -29,11 +31,17 @@ def redact(text: str) -> str:
 
 
 class Redact(logging.Filter):
-    """A logging filter that redacts a record's message."""
+    """A logging filter that redacts messages and tracebacks, and indents their further lines: none is forged."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = redact(record.getMessage()), None
+        record.msg, record.args = _indented(redact(record.getMessage())), None
+        if record.exc_info:
+            record.exc_text = _indented(redact(_FORMATTER.formatException(record.exc_info)))
         return True
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n    ")
 
 
 class RedactedLogs:

@@ -178,12 +178,18 @@ class PublicOnly:
         host, port = _asked(request)
         address = spelled(host)
         if address and not is_public(address) and not is_named(self.named, host, port):
-            raise ForbiddenAddressError(host, port, address)
+            raise self._refusal(host, port, address)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         host, port = _asked(request)
         if self.resolver and isinstance(exception, CannotResolveHostError) and host in self.resolver.refused:
-            raise ForbiddenAddressError(host, port, self.resolver.refused[host]) from exception
+            raise self._refusal(host, port, self.resolver.refused[host]) from exception
+
+    def _refusal(self, host: str, port: int, address: str) -> ForbiddenAddressError:
+        """Logged here: Scrapy says nothing of an IgnoreRequest that no errback takes."""
+        error = ForbiddenAddressError(host, port, address)
+        logger.warning("%s", error)
+        return error
 
 
 def _asked(request: Request) -> tuple[str, int]:
