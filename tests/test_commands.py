@@ -103,7 +103,7 @@ def test_fetch_and_shell_still_fetch(portal):
     site = portal(datasets=1)
     address = f"{site.url}/dataset/cod-ab-global"
     here = "-sALLOWED_PRIVATE_HOSTS=127.0.0.1"
-    assert "cod-ab-global" in scrapy("fetch", "--nolog", here, address).stdout
+    assert "<h1>Administrative boundaries" in scrapy("fetch", "--nolog", here, address).stdout
     assert scrapy("shell", "--nolog", here, "-c", "response.status", address).stdout.strip() == "200"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -215,10 +216,10 @@ def test_another_manifest_is_noticed(crawl):
     """It is as long as the one before, so that its size tells nothing."""
     with OddPortal() as site:
         manifest = crawl("ckan", site).folder / "manifest.jsonl"
-        manifest.write_bytes(manifest.read_bytes().replace(b'"metadata_modified":"2026', b'"metadata_modified":"2025'))
-        second = crawl("ckan", site, settings={"FILENAME_SLUG": "False"})
-    assert second.report["counts"]["updated"] == 40
-    assert len(second.documents()) == 40
+        other = re.sub(rb'(?<="sha256":")\w+', b"0" * 64, manifest.read_bytes())
+        manifest.write_bytes(other.replace(b'"metadata_modified":"2026', b'"metadata_modified":"2025'))
+        second = crawl("ckan", site)
+    assert (second.code, second.report["counts"]["updated"]) == (0, 40)
 
 
 def test_a_manifest_without_its_last_newline(crawl):
