@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import scrapy
@@ -60,9 +61,13 @@ class CatalogueSpider(scrapy.Spider):
         self.args: dict[str, Any] = arguments.parse(self.name, self.arguments, given)
         self.given = {name: value for name, value in given.items() if not name.startswith("_")}
 
-    @property
+    @cached_property
     def source(self) -> str:
         return self.args["source"] or self.name
+
+    @cached_property
+    def records(self) -> Records:
+        return Records(self.crawler)
 
     def failed(self, stage: signals.Stage, error: AnswerError, request: Request | None = None, **subject: Any) -> None:
         """Reports that something is missing; becomes one line of errors.jsonl.
@@ -103,7 +108,7 @@ class CatalogueSpider(scrapy.Spider):
 
     def listed(self, count: int) -> None:
         """How many datasets have been listed, failed ones included."""
-        self.crawler.stats.set_value("catalogue/listed", count)
+        self.crawler.stats.max_value("catalogue/listed", count)
 
     def limited(self) -> None:
         """A limit that the user set leaves datasets out."""
@@ -129,12 +134,12 @@ class CatalogueSpider(scrapy.Spider):
             Whether it was not listed before, by another request.
         """
         with self.remembering():
-            return Records(self.crawler).plan((kind, dataset_id, resource_id), self._name(by))
+            return self.records.plan((kind, dataset_id, resource_id), self._name(by))
 
     def noticed(self, dataset_id: str, *, list_name: str, by: Request | None) -> bool:
         """Takes note that a list has a dataset; whether it had not before, in the answer to another request."""
         with self.remembering():
-            return Records(self.crawler).notice(dataset_id, list_name, self._name(by))
+            return self.records.notice(dataset_id, list_name, self._name(by))
 
     @contextmanager
     def remembering(self) -> Iterator[None]:

@@ -30,3 +30,10 @@ class LeanLogFormatter(LogFormatter):
 
     def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult | None:  # type: ignore[override]
         return super().scraped(item, response, spider) if self.debug else None
+
+    def dropped(
+        self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
+    ) -> LogFormatterResult:
+        """Scrapy prints the whole item, which may be a megabyte."""
+        shown = super().dropped(item, exception, response, spider)
+        return shown if self.debug else {**shown, "msg": "Dropped: %(exception)s"}

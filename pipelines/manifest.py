@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from crawlers.items import Dataset, Export, Status, Stored
 from crawlers.safety import strict_json
 from pipelines.base import Item, Pipeline, reference
 from pipelines.folder import JSONLines
+from pipelines.report import NotWritten
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -48,9 +50,10 @@ class Manifest(Pipeline):
         stored = Stored(file=known.file, status="withdrawn", sha256=known.sha256, bytes=known.bytes)
         item = self._last_known(dataset_id, known)
         item.metadata_url = url
-        self.lines.append(self._line(item, stored))
-        self.index.put("dataset", dataset_id, None, replace(known, status="withdrawn", run=self.report.run))
-        self.records.end(("dataset", dataset_id, None), "withdrawn")
+        with suppress(NotWritten), self.report.writing(self.path):
+            self.lines.append(self._line(item, stored))
+            self.index.put("dataset", dataset_id, None, replace(known, status="withdrawn", run=self.report.run))
+            self.records.end(("dataset", dataset_id, None), "withdrawn")
 
     def _last_known(self, dataset_id: str, known: Known) -> Dataset:
         try:

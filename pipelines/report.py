@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import platform
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -59,6 +59,7 @@ class Report:
         self.started: str = self.job.state.setdefault("started", _stamp(datetime.now(UTC)))
         self.run: str = self.job.state.setdefault("run", self._run())
         self.verdict: Verdict | None = None
+        self.disk_failures = 0
         self.closing: asyncio.Task[None] | None = None
 
     @classmethod
@@ -92,13 +93,18 @@ class Report:
         self.error_lines = JSONLines(path)
         begun: int = self.job.state.setdefault("errors_bytes", path.stat().st_size)
         for line in self.error_lines.since(begun):  # written by this run before it was killed
-            self.records.first_failure(_key(line), line["kind"])
-        self.records.forgive("disk")
+            if line["kind"] != "disk":  # which is over, or the crawl would not go on
+                self.records.first_failure(_key(line), line["kind"])
 
     # What can fail
 
     def record_failed(self, failed: signals.Failed) -> None:
         line = self._line(failed)
+        if failed.kind == "disk":  # no news for a ledger that may be full too
+            self.disk_failures += 1
+            with suppress(OSError):
+                self.error_lines.append(line)
+            return
         try:
             self._note(failed, line)
         except OSError as error:
@@ -167,7 +173,8 @@ class Report:
     def finish(self, reason: str) -> None:
         """Judges the run and writes its report; also called when a second signal stops the crawl at once."""
         stats = self.crawler.stats
-        self.errors = self.records.failures()
+        disk = {"disk": self.disk_failures} if self.disk_failures else {}
+        self.errors = dict(sorted({**self.records.failures(), **disk}.items()))
         self.verdict = verdict(
             reason,
             expected=stats.get_value("catalogue/expected"),

@@ -340,7 +340,7 @@ def test_an_index_that_is_broken(crawl, portal, output):
     assert done.lines[-1].endswith("it is a cache: delete it and it is made anew.")
 
 
-@pytest.mark.parametrize(("kilobytes", "job"), [(400, False), (400, True), (60, True)])
+@pytest.mark.parametrize(("kilobytes", "job"), [(400, False), (400, True), (300, True), (60, True)])
 def test_a_disk_that_fills_up(portal, output, tmp_path, kilobytes, job):
     """No file may grow beyond a limit: whichever does so first, the crawl stops, and says what to do."""
     site = portal(datasets=300)

@@ -8,6 +8,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -62,6 +63,7 @@ class CKANLister(CatalogueSpider):
         self.query = Query(**{name: self.args[name] for name in FILTERS})
         self.ways = api.ways(self.portal)
         self.first_refusal: Refusal | None = None
+        self.limited_by_user = bool(self.args["max_datasets"] or self.args["max_resources"])
 
     @classmethod
     def root(cls) -> str:
@@ -73,7 +75,7 @@ class CKANLister(CatalogueSpider):
         except ValueError as error:
             raise ArgumentError(f"spider {cls.name}: its portal, {cls.portal!r}, is not {error}.") from None
 
-    @property
+    @cached_property
     def source(self) -> str:
         own = self.name if type(self).portal else urlsplit(self.portal).hostname
         return str(self.args["source"] or own)
@@ -165,15 +167,17 @@ class CKANLister(CatalogueSpider):
     def take(self, records: list[Any], here: Cursor, request: Request | None) -> list[tuple[Any, int]]:
         """The records that were not listed before and are within the user's limits, and how many of their resources."""
         taken: list[tuple[Any, int]] = []
+        left = self.within_limits(here)
         for record in records:
-            left = self.within_limits(here)
             if left <= 0:
                 break
             identifier = identity(record)
             if self.is_new(identifier, here, request) if identifier else self.is_new_nameless(record, request):
                 allowed = min(left, resources(record))
                 taken.append((record, allowed))
-                here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
+                if self.limited_by_user:
+                    here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
+                    left = self.within_limits(here)
         return taken
 
     def is_new_nameless(self, record: Any, request: Request | None) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import os
 import sys
 import traceback
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 NOT_STARTED = 1
+GARBAGE = (100_000, 50, 100)  # default (700, 10, 10): a page of records is many objects, none of them garbage yet
 _COLOURS = {"complete": 32, "partial": 32, "incomplete": 33, "interrupted": 33, "blocked": 31, "failed": 31}
 
 
@@ -42,6 +44,8 @@ class Command(crawl.Command):
         if args[0] not in spiders:
             print(_unknown(args[0], spiders), file=sys.stderr)
             return
+        gc.freeze()  # what was imported stays
+        gc.set_threshold(*GARBAGE)
         crawler = self._create_crawler(args[0])
         crawl: Any = self.crawler_process.crawl(crawler, **opts.spargs)  # type: ignore[union-attr]
         self.crawler_process.start()  # type: ignore[union-attr]

@@ -41,7 +41,7 @@ CREATE TABLE IF NOT EXISTS listed (dataset_id TEXT, list TEXT, by TEXT, PRIMARY 
 CREATE TABLE IF NOT EXISTS failures (key TEXT PRIMARY KEY, kind TEXT NOT NULL) WITHOUT ROWID;
 """
 _JOBS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-_STATS = ("catalogue/", "downloader/request_count", "downloader/response_bytes", "retry/count")
+_STATS = ("catalogue/", "politeness/", "downloader/request_count", "downloader/response_bytes", "retry/count")
 _COMMIT_SECONDS = 0.1
 _COMMIT_CHANGES = 2000
 
@@ -106,7 +106,7 @@ class Job:
     def engine_stopped(self) -> None:
         """The last of all: what others learn when the spider closes is in the ledger then."""
         try:
-            if self.finished:
+            if self.finished and not self.broken:
                 self.set_fact("finished", "1")
             self.commit()
         except (OSError, sqlite3.OperationalError) as error:
@@ -128,6 +128,8 @@ class Job:
         """
         self.changes += 1
         with self._full_disk():
+            if self.broken:  # SQLite has rolled back, and would store each change from here on by itself
+                raise sqlite3.OperationalError("it is left as it was")
             return self.db.execute(statement, tuple(parameters))
 
     def commit_soon(self) -> None:
@@ -139,6 +141,8 @@ class Job:
         if self.stats is not None:
             known = self.stats.get_stats().items()
             self.state["stats"] = {name: value for name, value in known if name.startswith(_STATS)}
+        if self.broken:
+            return
         with self._full_disk():
             self.set_fact("state", json.dumps(self.state))
             self.db.execute("COMMIT")

@@ -79,10 +79,6 @@ class Records:
         """Whether this failure was not known yet."""
         return self.job.execute("INSERT OR IGNORE INTO failures VALUES (?, ?)", (key, kind)).rowcount == 1
 
-    def forgive(self, kind: str) -> None:
-        """Forgets the failures of a kind that are over when a job goes on: what they stopped is done now."""
-        self.job.execute("DELETE FROM failures WHERE kind = ?", (kind,))
-
     def failures(self) -> dict[str, int]:
         """How many failures there are of each kind."""
         return dict(self.job.db.execute("SELECT kind, count(*) FROM failures GROUP BY kind ORDER BY kind"))
