@@ -100,15 +100,20 @@ class Report:
 
     def record_failed(self, failed: signals.Failed) -> None:
         line = self._line(failed)
-        if failed.kind == "disk":  # no news for a ledger that may be full too
-            self.disk_failures += 1
-            with suppress(OSError):
-                self.error_lines.append(line)
+        if failed.kind == "disk":
+            self._tell_once(line)
             return
         try:
             self._note(failed, line)
         except OSError as error:
             self._stop(self.folder / "errors.jsonl", error)
+
+    def _tell_once(self, line: dict[str, Any]) -> None:
+        """A full disk is noticed everywhere; it is one failure, and the ledger, which may be full too, is spared it."""
+        if not self.disk_failures:
+            self.disk_failures = 1
+            with suppress(OSError):
+                self.error_lines.append(line)
 
     def _note(self, failed: signals.Failed, line: dict[str, Any]) -> None:
         if (failed.stage, failed.kind) == ("list", "blocked"):

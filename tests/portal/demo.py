@@ -18,17 +18,9 @@ SHOWN = 3
 def main() -> int:
     shutil.rmtree(ROOT / OUTPUT, ignore_errors=True)
     with Portal(datasets=120, rows_max=50) as portal:
-        settings = [
-            "-s",
-            f"OUTPUT_DIR={OUTPUT}",
-            "-s",
-            "REQUESTS_PER_SECOND=20",
-            "-s",
-            "CRAWL_DELAY_MAX=0",
-            "--loglevel",
-            "WARNING",
-        ]
-        command = ["scrapy", "crawl", "hdx", "-a", f"portal={portal.url}", "-a", "q=flood", *settings]
+        settings = [f"OUTPUT_DIR={OUTPUT}", "REQUESTS_PER_SECOND=20", "CRAWL_DELAY_MAX=0"]
+        options = [*(word for one in settings for word in ("-s", one)), "--loglevel", "WARNING"]
+        command = ["scrapy", "crawl", "hdx", "-a", f"portal={portal.url}", "-a", "q=flood", *options]
         print(f"A portal of 120 datasets listens at {portal.url}\n\n$ {shlex.join(command)}\n", flush=True)
         code = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode
     print(f"\nexit code {code}; the portal has stopped.\n")
