@@ -35,6 +35,8 @@ class Manifest(Pipeline):
         stored = item.stored
         assert stored is not None  # noqa: S101  # Documents comes before
         fallback = isinstance(item, Export) and item.fallback
+        if fallback and item.metadata_modified is None:
+            self.crawler.stats.set_value("catalogue/provisional", True)
         with self.report.writing(self.path):
             if stored.status != "unchanged":
                 self.lines.append(self._line(item, stored))
@@ -46,6 +48,9 @@ class Manifest(Pipeline):
         """Marks a dataset that the portal no longer has; its document stays."""
         known = self.index.get("dataset", dataset_id, None)
         if known is None:
+            return
+        if known.status == "withdrawn":  # by this run, before it was killed: its line is there
+            self.records.end(("dataset", dataset_id, None), "withdrawn")
             return
         stored = Stored(file=known.file, status="withdrawn", sha256=known.sha256, bytes=known.bytes)
         item = self._last_known(dataset_id, known)

@@ -16,7 +16,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem, NotConfigured
 
 from crawlers import signals
-from crawlers.index import Index, scope
+from crawlers.index import Index, from_the_beginning, scope
 from crawlers.items import Dataset, Export
 from crawlers.resume import Job, Records
 from crawlers.safety import strict_json
@@ -190,7 +190,8 @@ class Report:
         )
         self.outcome = self._report(reason)
         index = self.crawler.get_extension(Index)
-        if index and self.verdict == "complete":
+        lasting = not stats.get_value("catalogue/provisional")  # or what is to be asked again would look settled
+        if index and self.verdict == "complete" and lasting and from_the_beginning(self.outcome["arguments"]):
             index.completed(scope(self.outcome["spider"], self.outcome["arguments"]), self.started)
         if self.crawler.settings["LOG_FILE"]:  # a terminal gets these lines last, Scrapyd's log would not have them
             logger.info("%s", self.summary)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 
 import pytest
@@ -108,6 +109,46 @@ def test_a_dataset_that_comes_back_is_restored(crawl, portal):
     assert crawl("ckan", site).report["counts"]["restored"] == 0
 
 
+def test_what_comes_back_with_its_old_stamp_is_found_among_the_ids(crawl, portal):
+    site = portal(datasets=200)
+    first = crawl("ckan", site)
+    gone = site.ids()[7]
+    record = next(one for one in first.documents().values() if one["id"] == gone)
+    site.change(remove=[gone])
+    assert crawl("ckan", site, since="last").report["counts"]["withdrawn"] == 1
+    added = site.change(add=1)["added"][0]
+    site.change(edit={added: record})
+    done = crawl("ckan", site, since="last")
+    assert (done.code, done.report["counts"]["restored"]) == (0, 1)
+
+
+def test_a_crawl_since_a_date_is_not_the_last_complete_one(crawl, portal):
+    site = portal(datasets=20)
+    assert crawl("ckan", site, since="2099-01-01").code == 0
+    assert len(crawl("ckan", site, since="last").documents()) == 20
+
+
+def test_a_folder_that_is_removed_was_never_crawled(crawl, portal):
+    site = portal(datasets=20)
+    shutil.rmtree(crawl("ckan", site).folder)
+    assert len(crawl("ckan", site, since="last").documents()) == 20
+
+
+@pytest.mark.parametrize("limit", ["abc", "nan", "-1", "2"])
+def test_a_shrink_limit_that_is_none(crawl, portal, limit):
+    done = crawl("ckan", portal(datasets=1), settings={"SHRINK_LIMIT": limit})
+    assert (done.code, done.lines[-1]) == (1, f"SHRINK_LIMIT={limit!r} is not a part of a catalogue, from 0 to 1.")
+
+
+def test_stamps_alone_are_no_news_however_often(crawl, portal):
+    site = portal(datasets=20)
+    first = crawl("ckan", site)
+    for year in ("2097", "2098", "2099"):
+        site.change(edit={name: {"metadata_modified": f"{year}-01-01T00:00:00"} for name in site.ids()[:5]})
+        assert crawl("ckan", site).report["counts"]["unchanged"] == 20
+    assert len(first.manifest) == 20
+
+
 def test_more_than_two_per_cent_is_not_believed(crawl, portal):
     site = portal(datasets=100)
     crawl("ckan", site)
@@ -125,7 +166,12 @@ def test_more_than_two_per_cent_is_not_believed(crawl, portal):
 
 @pytest.mark.parametrize(
     ("fault", "kind"),
-    [("error=package_show", "http"), ("forbidden=package_show", "http"), ("html=package_show", "not_json")],
+    [
+        ("error=package_show", "http"),
+        ("forbidden=package_show", "http"),
+        ("gone=package_show", "http"),
+        ("html=package_show", "not_json"),
+    ],
 )
 def test_only_a_not_found_confirms_that_it_is_gone(crawl, portal, fault, kind):
     site = portal(datasets=100)

@@ -139,6 +139,13 @@ def test_another_ones_job_is_refused(portal, tmp_path, spider, arguments, told):
     assert "Traceback" not in ran.stderr
 
 
+def test_a_job_that_wrote_elsewhere_is_refused(portal, tmp_path):
+    site, jobdir = portal(datasets=5), tmp_path / "job"
+    resumed(tmp_path / "output", jobdir, site)
+    other = resumed(tmp_path / "other", jobdir, site)
+    assert (other.code, "is of output" in other.lines[-1]) == (1, True)
+
+
 def test_a_job_of_another_format_is_refused(portal, tmp_path):
     site = portal(datasets=5)
     output, jobdir = tmp_path / "output", tmp_path / "job"

@@ -110,9 +110,10 @@ def refusal(response: Response) -> str | None:
 
 def not_found(response: Response) -> bool:
     """Whether the portal says that what was asked for is not there; an HTML page, as any proxy gives, does not."""
-    if response.body.lstrip()[:1] == b"<":
+    said = refusal(response)
+    if said is None or challenge(response) or (response.request and "redirect_urls" in response.request.meta):
         return False
-    return response.status in (404, 410) or (refusal(response) or "").startswith("Not Found Error")
+    return response.status in (404, 410) or said.startswith("Not Found Error")
 
 
 def _message(error: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from scrapy.spidermiddlewares.httperror import HttpError
 
@@ -12,16 +12,16 @@ from crawlers import failures, signals
 from crawlers.arguments import Argument
 from crawlers.ckan import api
 from crawlers.ckan.lister import CKANLister
-from crawlers.ckan.listing import Cursor
+from crawlers.ckan.listing import Cursor, resources
 from crawlers.ckan.recovery import Refusal
-from crawlers.exceptions import AnswerError
+from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.index import Index, scope
-from crawlers.resume import Records
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -58,13 +58,17 @@ class CKANIncremental(CKANLister):
         "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
     }
 
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
+        limit = str(crawler.settings.get("SHRINK_LIMIT", 0))
+        if not re.fullmatch(r"0?\.[0-9]+|[01](\.0*)?", limit):
+            raise ArgumentError(f"SHRINK_LIMIT={limit!r} is not a part of a catalogue, from 0 to 1.")
+        return super().from_crawler(crawler, **given)
+
     async def start(self) -> AsyncIterator[Request]:
         self.query = self.query.changed(self.moment())
         async for request in super().start():
             yield request
-        if self.query.since and self.sees_everything():
-            self.list_begun("ids")
-            yield self.list_request(Cursor(rows=self.args["rows"], ids=True))
 
     def moment(self) -> str | None:
         """When the changes begin; fixed for a job, however often it is resumed."""
@@ -89,8 +93,17 @@ class CKANIncremental(CKANLister):
         return not self.query.filtered and not self.args["max_datasets"] and not self.args["max_resources"]
 
     def list_complete(self, after: Cursor) -> Output:
-        if not self.sees_everything() or (self.query.since and not after.ids):
+        if not self.sees_everything():
             return
+        if self.query.since and not after.ids:
+            self.list_begun("ids")
+            yield self.list_request(Cursor(rows=self.args["rows"], way=after.way, ids=True))
+            return
+        for dataset_id in self.overlooked() if after.ids and self.args["since"] == LAST else ():
+            yield self.show(dataset_id, after.way, self.parse_overlooked, self.overlooked_failed)
+        yield from self.withdrawals(after)
+
+    def withdrawals(self, after: Cursor) -> Output:
         gone = list(self.gone())
         known = sum(1 for _ in self.opened_index().datasets())
         limit = self.crawler.settings.getfloat("SHRINK_LIMIT")
@@ -98,20 +111,51 @@ class CKANIncremental(CKANLister):
             self.failed("list", _shrunk(len(gone), known, limit))
             return
         for dataset_id in gone:
-            yield self.ways[after.way].request(
-                "package_show",
-                {"id": dataset_id},
-                callback=self.parse_gone,
-                errback=self.gone_failed,
-                cb_kwargs={"dataset_id": dataset_id},
-            )
+            yield self.show(dataset_id, after.way, self.parse_gone, self.gone_failed)
+
+    def show(self, dataset_id: str, way: int, callback: Any, errback: Any) -> Request:
+        """Asks the portal, and no cache, for one dataset."""
+        return self.ways[way].request(
+            "package_show",
+            {"id": dataset_id},
+            callback=callback,
+            errback=errback,
+            cb_kwargs={"dataset_id": dataset_id, "way": way},
+            meta={"dont_cache": True},
+        )
+
+    # What is there, and neither on disk nor among the changed: it came back, or was made public, with an old stamp
+
+    def overlooked(self) -> Iterator[str]:
+        for dataset_id in list(self.records.only_in("ids", "datasets")):
+            known = self.opened_index().get("dataset", dataset_id, None)
+            if known is None or known.status == "withdrawn":
+                yield dataset_id
+
+    def parse_overlooked(self, response: Response, dataset_id: str, way: int) -> Output:
+        try:
+            record = api.result(response)
+        except AnswerError as error:
+            self.not_had(dataset_id, Refusal(error, response.status), response.request)
+            return
+        if self.planned("dataset", dataset_id, by=response.request):
+            yield from self.guarded(self.parse_record(response, record, resources(record), way, 0), response, record)
+
+    def overlooked_failed(self, failure: Failure) -> None:
+        request = failures.request(failure)
+        self.not_had(request.cb_kwargs["dataset_id"], Refusal.of_failure(failure), request)
+
+    def not_had(self, dataset_id: str, refusal: Refusal, request: Request | None) -> None:
+        subject = {"http_status": refusal.status, "dataset_id": dataset_id, "missing": "dataset"}
+        self.failed("fetch", refusal.error, request, **subject)
+
+    # What is gone
 
     def gone(self) -> Iterator[str]:
         """The datasets that are on disk, and that the portal did not list."""
-        records = Records(self.crawler)
-        return (dataset_id for dataset_id in self.opened_index().datasets() if not records.is_listed(dataset_id))
+        return (dataset_id for dataset_id in self.opened_index().datasets() if not self.records.is_listed(dataset_id))
 
-    def parse_gone(self, response: Response, dataset_id: str) -> None:
+    def parse_gone(self, response: Response, dataset_id: str, way: int) -> None:  # noqa: ARG002
         """A dataset that answers is not gone, listed or not."""
         if api.not_found(response):
             self.withdraw(dataset_id, response.url)

@@ -97,7 +97,7 @@ class CKANLister(CatalogueSpider):
         Args:
             again: it stands for one that failed, with all its retries: fewer are spent on it.
         """
-        return self.ways[cursor.way].request(
+        request = self.ways[cursor.way].request(
             "package_search",
             cursor.parameters(self.query),
             callback=self.parse_page,
@@ -105,6 +105,9 @@ class CKANLister(CatalogueSpider):
             cb_kwargs={"cursor": cursor.plain()},
             meta={"max_retry_times": 1} if again else {},
         )
+        if self.query.since or cursor.counting:  # what is new can't come from a cache
+            request.headers["Cache-Control"] = "no-cache"
+        return request
 
     def parse_page(self, response: Response, cursor: dict[str, Any]) -> Output:
         here = Cursor(**cursor)
@@ -130,6 +133,8 @@ class CKANLister(CatalogueSpider):
         """The next page is asked for before this one's records are handled: none of those can end the listing."""
         taken = self.take(page.records, here, response.request)
         after = here.after(page, listed=len(taken), resources=sum(allowed for _, allowed in taken))
+        if "cached" in response.flags:
+            self.crawler.stats.set_value("catalogue/provisional", True)
         if not here.ids:
             self.expected(after.expected)
             self.listed(after.listed)
@@ -249,6 +254,7 @@ class CKANLister(CatalogueSpider):
             yield from self.end_of_list(response.request, here)
             return
         after = here.behind(ids[0])
+        self.noticed(ids[0], list_name=here.name, by=response.request)
         if not here.ids:
             self.listed(after.listed)
         error = AnswerError("refused", f"the portal can't give this dataset's record: {here.skipping}")

@@ -87,6 +87,6 @@ def another(cursor: Cursor, refusal: Refusal, ways: int) -> Cursor | None:
 def _less(cursor: Cursor, refusal: Refusal) -> Cursor | None:
     if cursor.rows > 1:
         return replace(cursor, rows=max(1, cursor.rows // 10))
-    if cursor.start is None and not cursor.skipping and cursor.skipped < MOST_SKIPPED:
+    if cursor.start is None and not cursor.skipping and not cursor.ids and cursor.skipped < MOST_SKIPPED:
         return replace(cursor, skipping=str(refusal.error))
     return None

@@ -61,7 +61,7 @@ class CKANSpider(CKANIncremental):
             self.failed("list", error, response.request, dataset_name=name if isinstance(name, str) else None)
             return
         dataset = mapping.dataset(record, source=self.source, portal=str(self.portal))
-        dataset.metadata_source = "package_search"
+        dataset.metadata_source = "package_show" if "/package_show" in response.url else "package_search"
         dataset.metadata_url = response.url
         dataset.retrieved = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         wanted = list(exports.wanted(dataset, self.level, dataset.resources[:allowed]))

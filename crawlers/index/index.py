@@ -163,7 +163,7 @@ class Index:
         """Takes the complete runs from the run reports: the manifest does not know of them."""
         for path in sorted((self.folder / "runs").glob("*.json")):
             report = json.loads(path.read_bytes())
-            if report["verdict"] == "complete":
+            if report["verdict"] == "complete" and from_the_beginning(report["arguments"]):
                 self.completed(scope(report["spider"], report["arguments"]), report["started"])
 
     def flush(self) -> None:
@@ -186,6 +186,7 @@ class Index:
         covered, tail = self.db.execute(query, (self.source,)).fetchone() or (0, b"")
         if covered > size or tail != self._tail(covered):
             self.db.execute("DELETE FROM documents WHERE source = ?", (self.source,))
+            self.db.execute("DELETE FROM complete WHERE source = ?", (self.source,))
             covered = 0
         if covered < size:
             self._store(self._lines(covered), size)
@@ -220,6 +221,11 @@ class Index:
                 except (ValueError, KeyError, TypeError):
                     continue  # a damaged line: its document is written again
                 yield key, known
+
+
+def from_the_beginning(given: Mapping[str, str]) -> bool:
+    """Whether such a run, when complete, leaves nothing out: ``since`` a date leaves out what was never crawled."""
+    return given.get("since", "last") == "last"
 
 
 def scope(spider: str, given: Mapping[str, str]) -> str:

@@ -90,6 +90,8 @@ class Job:
         """
         jobdir, spider = crawler.settings["JOBDIR"], crawler.spider
         identity = {"spider": spider.name, "arguments": getattr(spider, "given", {})}  # type: ignore[union-attr]
+        if crawler.settings["OUTPUT_DIR"]:
+            identity["output"] = str(Path(crawler.settings["OUTPUT_DIR"]).resolve())
         if crawler in _JOBS:
             return _JOBS[crawler]  # type: ignore[no-any-return]
         job = _JOBS[crawler] = cls(Path(jobdir) if jobdir else None, identity)
@@ -173,5 +175,5 @@ class Job:
 
 
 def _difference(path: Path | None, known: dict[str, Any], wanted: dict[str, Any]) -> str:
-    name = next(name for name in ("format", "spider", "arguments") if known.get(name) != wanted.get(name))
+    name = next(name for name in ("format", "spider", "arguments", "output") if known.get(name) != wanted.get(name))
     return f"the job in {path} is of {name} {known.get(name)!r}, not {wanted.get(name)!r}: choose another JOBDIR"

@@ -55,6 +55,14 @@ class Records:
         query = "SELECT by FROM listed WHERE dataset_id = ? AND list = ?"
         return bool(self.job.db.execute(query, (dataset_id, name)).fetchone()[0] == by)
 
+    def only_in(self, name: str, other: str) -> Iterator[str]:
+        """The datasets that one list has and another has not."""
+        query = """
+            SELECT dataset_id FROM listed AS one WHERE list = ? AND NOT EXISTS
+            (SELECT 1 FROM listed WHERE dataset_id = one.dataset_id AND list = ?)
+        """
+        return (row[0] for row in self.job.db.execute(query, (name, other)))
+
     def is_listed(self, dataset_id: str) -> bool:
         query = "SELECT 1 FROM listed WHERE dataset_id = ?"
         return self.job.db.execute(query, (dataset_id,)).fetchone() is not None
