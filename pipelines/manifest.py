@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from crawlers import signals
@@ -13,7 +12,7 @@ from crawlers.items import Dataset, Export, Status, Stored
 from crawlers.safety import strict_json
 from pipelines.base import Item, Pipeline, reference
 from pipelines.folder import JSONLines
-from pipelines.report import NotWritten
+from pipelines.report import NotWritten, now
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -78,12 +77,11 @@ class Manifest(Pipeline):
         self.lines.close()
 
     def _line(self, item: Item, stored: Stored) -> dict[str, Any]:
-        subject = _dataset(item) if isinstance(item, Dataset) else _export(item)
-        return subject | {
+        return _subject(item) | {
             "metadata_source": item.metadata_source,
             "metadata_file": stored.file,
             "metadata_url": item.metadata_url,
-            "time": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "time": now(),
             "run": self.report.run,
             "status": stored.status,
             "sha256": stored.sha256,
@@ -104,25 +102,15 @@ class Manifest(Pipeline):
         return stored.status
 
 
-def _dataset(item: Dataset) -> dict[str, Any]:
+def _subject(item: Item) -> dict[str, Any]:
+    kind, dataset_id, resource_id = reference(item)
+    export = item if isinstance(item, Export) else None
     return {
-        "kind": item.kind,
-        "dataset_id": item.id,
-        "dataset_name": item.name,
-        "dataset_title": item.title,
-        "resource_id": None,
-        "resource_name": None,
-        "resource_format": None,
-    }
-
-
-def _export(item: Export) -> dict[str, Any]:
-    return {
-        "kind": item.kind,
-        "dataset_id": item.dataset_id,
-        "dataset_name": item.dataset_name,
-        "dataset_title": item.dataset_title,
-        "resource_id": item.resource_id,
-        "resource_name": item.resource_name,
-        "resource_format": item.resource_format,
+        "kind": kind,
+        "dataset_id": dataset_id,
+        "dataset_name": item.name if isinstance(item, Dataset) else item.dataset_name,
+        "dataset_title": item.title if isinstance(item, Dataset) else item.dataset_title,
+        "resource_id": resource_id,
+        "resource_name": export and export.resource_name,
+        "resource_format": export and export.resource_format,
     }

@@ -56,7 +56,7 @@ class Report:
         self.folder = folder(crawler)
         self.lock = lock(self.folder)
         JSONLines(self.folder / "manifest.jsonl").close()  # mends it, before the index reads it
-        self.started: str = self.job.state.setdefault("started", _stamp(datetime.now(UTC)))
+        self.started: str = self.job.state.setdefault("started", now())
         self.run: str = self.job.state.setdefault("run", self._run())
         self.verdict: Verdict | None = None
         self.disk_failures = 0
@@ -217,7 +217,7 @@ class Report:
             "run": self.run,
             "arguments": spider.given,  # type: ignore[union-attr]
             "started": self.started,
-            "finished": _stamp(datetime.now(UTC)),
+            "finished": now(),
             "finish_reason": reason,
             "verdict": self.verdict,
             "expected": stats.get_value("catalogue/expected"),
@@ -238,7 +238,7 @@ class Report:
 
     def _line(self, failed: signals.Failed) -> dict[str, Any]:
         return {
-            "time": _stamp(datetime.now(UTC)),
+            "time": now(),
             "run": self.run,
             "stage": failed.stage,
             "kind": failed.kind,
@@ -271,8 +271,9 @@ def _key(line: dict[str, Any]) -> str:
     return json.dumps([line[name] for name in ("stage", "kind", "url", "dataset_id", "resource_id", "error")])
 
 
-def _stamp(time: datetime) -> str:
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def now() -> str:
+    """The time that stands in manifest lines, error lines and reports."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _bug(error: BaseException | None) -> str:

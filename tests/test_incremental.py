@@ -94,15 +94,20 @@ def test_a_dataset_that_is_gone_is_withdrawn_and_kept(crawl, portal, since):
     assert (third.report["counts"]["withdrawn"], site.requests("package_show")) == (0, 0), "it is withdrawn once"
 
 
-def test_a_dataset_that_comes_back_is_restored(crawl, portal):
-    site = portal(datasets=200)
+def gone_and_back(crawl, site, **arguments):
+    """Withdrawn by a crawl, and at the portal again with all it had, its old stamp too."""
     first = crawl("ckan", site)
     gone = site.ids()[7]
     record = next(one for one in first.documents().values() if one["id"] == gone)
     site.change(remove=[gone])
-    crawl("ckan", site)
+    assert crawl("ckan", site, **arguments).report["counts"]["withdrawn"] == 1
     added = site.change(add=1)["added"][0]
     site.change(edit={added: record})
+
+
+def test_a_dataset_that_comes_back_is_restored(crawl, portal):
+    site = portal(datasets=200)
+    gone_and_back(crawl, site)
     done = crawl("ckan", site)
     assert "restored" in statuses(done)
     assert done.report["counts"]["restored"] == 1
@@ -111,13 +116,7 @@ def test_a_dataset_that_comes_back_is_restored(crawl, portal):
 
 def test_what_comes_back_with_its_old_stamp_is_found_among_the_ids(crawl, portal):
     site = portal(datasets=200)
-    first = crawl("ckan", site)
-    gone = site.ids()[7]
-    record = next(one for one in first.documents().values() if one["id"] == gone)
-    site.change(remove=[gone])
-    assert crawl("ckan", site, since="last").report["counts"]["withdrawn"] == 1
-    added = site.change(add=1)["added"][0]
-    site.change(edit={added: record})
+    gone_and_back(crawl, site, since="last")
     done = crawl("ckan", site, since="last")
     assert (done.code, done.report["counts"]["restored"]) == (0, 1)
 

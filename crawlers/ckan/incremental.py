@@ -90,7 +90,7 @@ class CKANIncremental(CKANLister):
         return index
 
     def sees_everything(self) -> bool:
-        return not self.query.filtered and not self.args["max_datasets"] and not self.args["max_resources"]
+        return not self.query.filtered and not self.limited_by_user
 
     def list_complete(self, after: Cursor) -> Output:
         if not self.sees_everything():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from crawlers.resume.job import Job
 
@@ -30,10 +30,6 @@ class Records:
     def __init__(self, crawler: Crawler) -> None:
         self.job = Job.of(crawler)
         self.stats = crawler.stats
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler)
 
     def plan(self, reference: Reference, by: str) -> bool:
         """Whether it is the first plan for this document, or that of the same request again.
