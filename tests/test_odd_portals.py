@@ -71,6 +71,7 @@ def test_ids_that_a_query_may_not_hold_as_they_are(crawl):
     ("oddity", "about", "listed", "kind"),
     [
         ("dropsome_everywhere", (), 39, "count_mismatch"),
+        ("dropsome_and_counts_no_more", (), 39, "count_mismatch"),
         ("count_is_text", (), 40, "count_mismatch"),
         ("second_is", (Answer(status=304),), 10, "http"),
     ],

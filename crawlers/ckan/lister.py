@@ -216,7 +216,7 @@ class CKANLister(CatalogueSpider):
             yield from self.judge(request, after)
 
     def counted(self, response: Response, here: Cursor, page: Page) -> Output:
-        count = page.count if page.count is not None else here.listed
+        count = page.count if page.count is not None else here.promised or 0  # no answer changes no promise
         if count > here.listed and here.start is None:
             self.logger.info("%s has %d datasets and listed %d: once more, by offset", self.portal, count, here.listed)
             yield self.list_request(here.again(count))

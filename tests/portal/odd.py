@@ -312,6 +312,14 @@ def dropsome_everywhere(page: Page, search: Search) -> None:
 
 
 @odd(PAGES)
+def dropsome_and_counts_no_more(page: Page, search: Search) -> None:
+    """As above, and asked for the count alone it gives none."""
+    dropsome_everywhere(page, search)
+    if search.rows == 0:
+        page.count = None
+
+
+@odd(PAGES)
 def duplicates(page: Page, search: Search) -> None:
     page.records += page.records[:1]
 
