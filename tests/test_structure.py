@@ -28,8 +28,11 @@ MAY_IMPORT = {
     "crawlers.politeness": (*STAND_ALONE, "crawlers.politeness"),
     "crawlers.safety": (*STAND_ALONE, "crawlers.safety"),
     "crawlers.resume": (*STAND_ALONE, "crawlers.resume"),
-    "crawlers.index": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.resume", "crawlers.index"),
-    "crawlers.httpcache": (*STAND_ALONE, "crawlers.politeness", "crawlers.httpcache"),
+    "crawlers.sqlite": (),
+    "crawlers.index": (
+        *(*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.resume", "crawlers.sqlite", "crawlers.index"),
+    ),
+    "crawlers.httpcache": (*STAND_ALONE, "crawlers.politeness", "crawlers.sqlite", "crawlers.httpcache"),
     "crawlers.failures": ("crawlers.exceptions", "crawlers.politeness"),
     "crawlers.catalogue": (
         *STAND_ALONE,

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from scrapy.utils.project import data_path
 from scrapy.utils.response import response_from_dict
 
+from crawlers.sqlite import alone
+
 if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.http import Response
@@ -96,7 +98,8 @@ class SqliteStorage:
 def _connected(path: Path) -> sqlite3.Connection:
     path.touch(mode=0o600)  # private metadata may be in it
     db = sqlite3.connect(path, timeout=30, isolation_level=None)
-    db.executescript(_SCHEMA)
+    with alone(path.parent):
+        db.executescript(_SCHEMA)
     return db
 
 

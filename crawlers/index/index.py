@@ -16,6 +16,7 @@ from scrapy.exceptions import NotConfigured
 
 from crawlers.exceptions import OutputError
 from crawlers.items import Status
+from crawlers.sqlite import alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -90,9 +91,10 @@ class Index:
         self.pending: dict[Key, Known] = {}
         try:
             self.db = sqlite3.connect(output / "index.sqlite", isolation_level=None, timeout=60)
-            if self.db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
-                self.db.executescript(_ANEW)
-            self.db.executescript(_SCHEMA)
+            with alone(output):
+                if self.db.execute("PRAGMA user_version").fetchone()[0] != _VERSION:
+                    self.db.executescript(_ANEW)
+                self.db.executescript(_SCHEMA)
             self.catch_up()
         except sqlite3.DatabaseError as error:
             what = "free some space" if "full" in str(error) else "it is a cache: delete it and it is made anew"
