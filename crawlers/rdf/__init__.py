@@ -1,0 +1,1 @@
+"""RDF in every serialisation, from bytes to nodes; no Scrapy, no network."""
