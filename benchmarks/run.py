@@ -8,6 +8,9 @@
 - requests: what a first crawl asks for, and what one asks for when nothing has changed.
 - ledger: bare_queue.py with the ledger against the same with Scrapy's own queues, and the peak of bare_backlog.py.
 - rerun: what a crawl of the changes asks for, to that of everything.
+- dcat: ``scrapy crawl dcat`` of a catalogue in one file against rdflib, which only parses the same file.
+- dcat-growth: the same crawl of a file ten times as large, its agents and distributions at hand or far away.
+- dcat-pages: the peak of a crawl of 200 pages, to one of 20.
 
 Everything is asked of a portal on the loopback, with delays off; seconds, processor and memory are those of the whole
 process, its start included. Those compared take turns: the median of their ratios is given, and between what they lie.
@@ -29,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # it is run as a s
 
 from benchmarks.asked import requests, rerun
 from benchmarks.crawls import roomy
+from benchmarks.dcat import growth, paged, parsing
 from benchmarks.fetching import fetching
 from benchmarks.ledger import ledger
 from benchmarks.listing import listing, memory
@@ -46,6 +50,9 @@ MEASURES: dict[str, Measure] = {
     "requests": requests,
     "ledger": ledger,
     "rerun": rerun,
+    "dcat": parsing,
+    "dcat-growth": growth,
+    "dcat-pages": paged,
 }
 
 

@@ -80,6 +80,33 @@ def portal(value: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 
+def url(value: str) -> str:
+    """An address as it is, for what has no root.
+
+    >>> url(" https://example.org/catalog.ttl?page=1#here ")
+    'https://example.org/catalog.ttl?page=1'
+    """
+    expected = "an http(s) address such as https://example.org/catalog.ttl, without user or password"
+    try:
+        parts = urlsplit(value.strip())
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError(expected) from None
+    if parts.scheme not in ("http", "https") or not host or parts.username or parts.password:
+        raise ValueError(expected)
+    return parts._replace(fragment="").geturl()
+
+
+def language(value: str) -> str:
+    """
+    >>> language("pt-BR")
+    'pt-BR'
+    """
+    if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}", value):
+        raise ValueError("a language tag such as en, fr or pt-BR")
+    return value
+
+
 def parse(spider: str, declared: Mapping[str, Argument], given: Mapping[str, str]) -> dict[str, Any]:
     """The value of every declared argument, ``None`` where neither given nor defaulted.
 

@@ -6,18 +6,21 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import scrapy
 from scrapy.exceptions import CloseSpider
 
 from crawlers import arguments, failures, signals
 from crawlers.arguments import Argument
-from crawlers.exceptions import AnswerError
+from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.index import Index
 from crawlers.resume import Records
 
 if TYPE_CHECKING:
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -60,6 +63,14 @@ class CatalogueSpider(scrapy.Spider):
         super().__init__()
         self.args: dict[str, Any] = arguments.parse(self.name, self.arguments, given)
         self.given = {name: value for name, value in given.items() if not name.startswith("_")}
+        self._names: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
+        limit = str(crawler.settings.get("SHRINK_LIMIT", 0))
+        if not re.fullmatch(r"0?\.[0-9]+|[01](\.0*)?", limit):
+            raise ArgumentError(f"SHRINK_LIMIT={limit!r} is not a part of a catalogue, from 0 to 1.")
+        return super().from_crawler(crawler, **given)
 
     @cached_property
     def source(self) -> str:
@@ -124,6 +135,31 @@ class CatalogueSpider(scrapy.Spider):
         lists = self.crawler.stats.get_value("catalogue/lists", {})
         self.crawler.stats.set_value("catalogue/lists", {**lists, name: "ended"})
 
+    def provisional(self) -> None:
+        """However complete this run gets, the next ``since=last`` begins where this one did."""
+        self.crawler.stats.set_value("catalogue/provisional", True)
+
+    def validated(self, validators: dict[str, str]) -> None:
+        """The headers by which a later run may ask whether anything has changed since."""
+        self.crawler.stats.set_value("catalogue/validators", validators)
+
+    def opened_index(self) -> Index:
+        index = self.crawler.get_extension(Index)
+        assert index is not None  # noqa: S101  # settings.py has it
+        return index
+
+    def is_too_much(self, gone: int, known: int) -> bool:
+        """Whether so much of the catalogue is gone at once that it is not believed, which is then reported."""
+        limit = self.crawler.settings.getfloat("SHRINK_LIMIT")
+        if gone <= limit * known:
+            return False
+        self.failed("list", _shrunk(gone, known, limit))
+        return True
+
+    def withdraw(self, dataset_id: str, url: str) -> None:
+        """Marks a dataset that the portal no longer has."""
+        self.crawler.signals.send_catch_log(signals.dataset_withdrawn, dataset_id=dataset_id, url=url)
+
     def planned(self, kind: str, dataset_id: str, resource_id: str | None = None, *, by: Request | None) -> bool:
         """Promises that a document will be written, found unchanged, or reported as failed.
 
@@ -155,4 +191,17 @@ class CatalogueSpider(scrapy.Spider):
             raise CloseSpider("disk") from None
 
     def _name(self, request: Request | None) -> str:
-        return self.crawler.request_fingerprinter.fingerprint(request).hex() if request else ""
+        if request is None:
+            return ""
+        if request not in self._names:  # one request lists a hundred thousand datasets
+            self._names[request] = self.crawler.request_fingerprinter.fingerprint(request).hex()
+        return self._names[request]
+
+
+def _shrunk(gone: int, known: int, limit: float) -> AnswerError:
+    share = gone / known
+    message = (
+        f"{gone} of {known} datasets are no longer listed ({share:.1%}), more than SHRINK_LIMIT allows ({limit:.1%}): "
+        f"nothing is withdrawn. If they are gone indeed: -s SHRINK_LIMIT={share + 0.001:.3f}"
+    )
+    return AnswerError("shrink", message)

@@ -15,6 +15,10 @@ class OutputError(CrawlersError):
     """The output folder can't be used; raised when the pipelines' components are built, before any request."""
 
 
+class ExportError(CrawlersError):
+    """`scrapy export` can't write: an unknown source, a file that can't be written, a missing package."""
+
+
 class JobError(CrawlersError):
     """JOBDIR can't be used: it is another job's, or no job's; raised before any request."""
 

@@ -33,6 +33,7 @@ from crawlers.resume import LedgerScheduler
 from crawlers.safety.logs import RedactedLogs
 from crawlers.safety.resolver import PublicOnly, PublicOnlyResolver
 from crawlers.safety.tokens import ApiToken
+from crawlers.spool import SpoolingHandler
 from pipelines import Documents, Manifest, Report, Unchanged, Validate
 
 # Identity
@@ -74,7 +75,14 @@ DOWNLOAD_VERIFY_CERTIFICATES = True  # default False
 DOWNLOAD_TLS_MIN_VERSION = "TLSv1.2"  # default None
 DOWNLOAD_MAXSIZE = 64 * 1024 * 1024  # default 1 GiB; in memory, times the requests in flight
 DOWNLOAD_WARNSIZE = 32 * 1024 * 1024
-DOWNLOAD_HANDLERS = {"file": None, "data": None, "ftp": None, "s3": None}  # a portal may not name local files
+SPOOL_ABOVE = 32 * 1024 * 1024  # what is larger, of what may be spooled, goes into a temporary file while it comes
+SPOOL_MAXSIZE = 2 * 1024 * 1024 * 1024  # of that, sent or unpacked; 0 = no limit
+SPOOL_DIR: str | None = None  # where temporary files go; by default TMPDIR, else /tmp, which may be memory
+JSON_MAXSIZE = 100 * 1024 * 1024  # of JSON-LD and data.json, which are read as a whole: ten times that in memory
+DOWNLOAD_HANDLERS = {
+    **dict.fromkeys(("file", "data", "ftp", "s3")),  # a portal may not name local files
+    **dict.fromkeys(("http", "https"), SpoolingHandler),  # default Scrapy's own, which holds all of an answer in memory
+}
 TELNETCONSOLE_ENABLED = False  # default True; runs code for whoever connects
 REMOTE_CONTROL_ENABLED = False  # default True; the same
 COOKIES_ENABLED = False  # default True; metadata needs no session

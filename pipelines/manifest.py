@@ -91,7 +91,8 @@ class Manifest(Pipeline):
 
     def _known(self, item: Item, stored: Stored) -> Known:
         stamp, run, seen = item.metadata_modified, self.report.run, self.report.started
-        return Known(stored.file, stored.sha256, stored.bytes, stamp, stored.status, run, seen)
+        origin = (item.metadata_source, item.metadata_url)
+        return Known(stored.file, stored.sha256, stored.bytes, stamp, stored.status, run, seen, *origin)
 
     def _outcome(self, item: Item, stored: Stored) -> Status:
         """What this run wrote before it was killed is no less new, or updated, for being found unchanged now."""

@@ -58,6 +58,8 @@ class Report:
         JSONLines(self.folder / "manifest.jsonl").close()  # mends it, before the index reads it
         self.started: str = self.job.state.setdefault("started", now())
         self.run: str = self.job.state.setdefault("run", self._run())
+        self.error_lines = JSONLines(self.folder / "errors.jsonl")
+        self.job.state.setdefault("errors_bytes", self.error_lines.size)  # in the ledger before anything is asked for
         self.verdict: Verdict | None = None
         self.disk_failures = 0
         self.closing: asyncio.Task[None] | None = None
@@ -89,10 +91,7 @@ class Report:
         return summary(self.outcome, self.folder)
 
     def spider_opened(self) -> None:
-        path = self.folder / "errors.jsonl"
-        self.error_lines = JSONLines(path)
-        begun: int = self.job.state.setdefault("errors_bytes", path.stat().st_size)
-        for line in self.error_lines.since(begun):  # written by this run before it was killed
+        for line in self.error_lines.since(self.job.state["errors_bytes"]):  # written by this run before it was killed
             if line["kind"] != "disk":  # which is over, or the crawl would not go on
                 self.records.first_failure(_key(line), line["kind"])
 
@@ -192,7 +191,8 @@ class Report:
         index = self.crawler.get_extension(Index)
         lasting = not stats.get_value("catalogue/provisional")  # or what is to be asked again would look settled
         if index and self.verdict == "complete" and lasting and from_the_beginning(self.outcome["arguments"]):
-            index.completed(scope(self.outcome["spider"], self.outcome["arguments"]), self.started)
+            covered = scope(self.outcome["spider"], self.outcome["arguments"])
+            index.completed(covered, self.started, self.outcome["validators"])
         if self.crawler.settings["LOG_FILE"]:  # a terminal gets these lines last, Scrapyd's log would not have them
             logger.info("%s", self.summary)
         try:
@@ -228,6 +228,7 @@ class Report:
             "retries": stats.get_value("retry/count", 0),
             "bytes": stats.get_value("downloader/response_bytes", 0),
             "robots_exempt": stats.get_value("politeness/robots_exempt", 0),
+            "validators": stats.get_value("catalogue/validators", {}),
             "resumed": self.job.resumed,
             "versions": {
                 self.crawler.settings["BOT_NAME"]: self.crawler.settings["VERSION"],

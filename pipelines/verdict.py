@@ -46,6 +46,6 @@ def verdict(
         return "failed"
     if blocked:
         return "blocked"
-    if errors or expected is None or (listed < expected and not limited):
+    if errors or not (limited or (expected is not None and listed >= expected)):
         return "incomplete"
     return "partial" if limited else "complete"

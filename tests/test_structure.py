@@ -24,7 +24,11 @@ MAY_IMPORT = {
     "crawlers.exceptions": (),
     "crawlers.signals": (),
     "crawlers.arguments": ("crawlers.exceptions", "crawlers.safety"),
-    "crawlers.mapping": ("crawlers.items", "crawlers.exceptions", "crawlers.safety", "crawlers.mapping"),
+    "crawlers.mapping": (
+        *("crawlers.items", "crawlers.exceptions", "crawlers.safety", "crawlers.rdf", "crawlers.mapping"),
+    ),
+    "crawlers.rdf": ("crawlers.exceptions", "crawlers.safety", "crawlers.rdf"),
+    "crawlers.spool": (*STAND_ALONE, "crawlers.spool"),
     "crawlers.politeness": (*STAND_ALONE, "crawlers.politeness"),
     "crawlers.safety": (*STAND_ALONE, "crawlers.safety"),
     "crawlers.resume": (*STAND_ALONE, "crawlers.resume"),
@@ -38,6 +42,7 @@ MAY_IMPORT = {
         *STAND_ALONE,
         "crawlers.arguments",
         "crawlers.failures",
+        "crawlers.index",
         "crawlers.items",
         "crawlers.resume",
     ),
@@ -47,13 +52,21 @@ MAY_IMPORT = {
         *("crawlers.failures", "crawlers.politeness", "crawlers.safety", "crawlers.ckan"),
         *("crawlers.index", "crawlers.resume", "crawlers.signals"),
     ),
+    "crawlers.dcat": (
+        *("crawlers.catalogue", "crawlers.mapping", "crawlers.items", "crawlers.exceptions", "crawlers.arguments"),
+        *("crawlers.failures", "crawlers.safety", "crawlers.rdf", "crawlers.spool", "crawlers.index", "crawlers.dcat"),
+    ),
+    "crawlers.export": (
+        *("crawlers.items", "crawlers.exceptions", "crawlers.arguments", "crawlers.safety", "crawlers.index"),
+        *("crawlers.mapping", "crawlers.rdf", "crawlers.export"),
+    ),
     "crawlers.feeds": ("crawlers.items",),
     "crawlers.progress": (),
     "crawlers.settings": ("crawlers", "pipelines"),
     "crawlers.commands": ("crawlers", "pipelines"),
     "crawlers": (),
     "pipelines": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "crawlers.resume", "pipelines"),
-    "spiders": ("crawlers.ckan",),
+    "spiders": ("crawlers.ckan", "crawlers.dcat"),
 }
 
 

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.spidermiddlewares.httperror import HttpError
 
-from crawlers import failures, signals
+from crawlers import failures
 from crawlers.arguments import Argument
 from crawlers.ckan import api
 from crawlers.ckan.lister import CKANLister
 from crawlers.ckan.listing import Cursor, resources
 from crawlers.ckan.recovery import Refusal
-from crawlers.exceptions import AnswerError, ArgumentError
-from crawlers.index import Index, scope
+from crawlers.exceptions import AnswerError
+from crawlers.index import scope
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
     from scrapy import Request
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -58,13 +57,6 @@ class CKANIncremental(CKANLister):
         "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
     }
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
-        limit = str(crawler.settings.get("SHRINK_LIMIT", 0))
-        if not re.fullmatch(r"0?\.[0-9]+|[01](\.0*)?", limit):
-            raise ArgumentError(f"SHRINK_LIMIT={limit!r} is not a part of a catalogue, from 0 to 1.")
-        return super().from_crawler(crawler, **given)
-
     async def start(self) -> AsyncIterator[Request]:
         self.query = self.query.changed(self.moment())
         async for request in super().start():
@@ -84,11 +76,6 @@ class CKANIncremental(CKANLister):
             self.crawler.stats.set_value("catalogue/since", known)
         return str(known) or None
 
-    def opened_index(self) -> Index:
-        index = self.crawler.get_extension(Index)
-        assert index is not None  # noqa: S101  # settings.py has it
-        return index
-
     def sees_everything(self) -> bool:
         return not self.query.filtered and not self.limited_by_user
 
@@ -106,9 +93,7 @@ class CKANIncremental(CKANLister):
     def withdrawals(self, after: Cursor) -> Output:
         gone = list(self.gone())
         known = sum(1 for _ in self.opened_index().datasets())
-        limit = self.crawler.settings.getfloat("SHRINK_LIMIT")
-        if len(gone) > limit * known:
-            self.failed("list", _shrunk(len(gone), known, limit))
+        if self.is_too_much(len(gone), known):
             return
         for dataset_id in gone:
             yield self.show(dataset_id, after.way, self.parse_gone, self.gone_failed)
@@ -173,9 +158,6 @@ class CKANIncremental(CKANLister):
         else:
             self.not_confirmed(dataset_id, Refusal.of_failure(failure), request)
 
-    def withdraw(self, dataset_id: str, url: str) -> None:
-        self.crawler.signals.send_catch_log(signals.dataset_withdrawn, dataset_id=dataset_id, url=url)
-
     def not_confirmed(self, dataset_id: str, refusal: Refusal, request: Request | None) -> None:
         message = f"the dataset is no longer listed, and the portal does not say that it is gone: {refusal.error}"
         error = AnswerError(refusal.error.kind, message)
@@ -185,12 +167,3 @@ class CKANIncremental(CKANLister):
 def _before(moment: str) -> str:
     begun = datetime.fromisoformat(moment) - OVERLAP
     return begun.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _shrunk(gone: int, known: int, limit: float) -> AnswerError:
-    share = gone / known
-    message = (
-        f"{gone} of {known} datasets are no longer listed ({share:.1%}), more than SHRINK_LIMIT allows ({limit:.1%}): "
-        f"nothing is withdrawn. If they are gone indeed: -s SHRINK_LIMIT={share + 0.001:.3f}"
-    )
-    return AnswerError("shrink", message)

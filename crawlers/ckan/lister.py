@@ -134,7 +134,7 @@ class CKANLister(CatalogueSpider):
         taken = self.take(page.records, here, response.request)
         after = here.after(page, listed=len(taken), resources=sum(allowed for _, allowed in taken))
         if "cached" in response.flags:
-            self.crawler.stats.set_value("catalogue/provisional", True)
+            self.provisional()
         if not here.ids:
             self.expected(after.expected)
             self.listed(after.listed)

@@ -9,7 +9,7 @@ import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
@@ -32,30 +32,41 @@ PRAGMA synchronous = NORMAL;
 CREATE TABLE IF NOT EXISTS sources (
     source TEXT PRIMARY KEY, manifest_bytes INTEGER NOT NULL, manifest_tail BLOB NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS complete (source TEXT, scope TEXT, started TEXT, PRIMARY KEY (source, scope)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS complete (
+    source TEXT, scope TEXT, started TEXT, validators TEXT, PRIMARY KEY (source, scope)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS documents (
     source TEXT, kind TEXT, dataset_id TEXT, resource_id TEXT,
     file TEXT NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, metadata_modified TEXT,
     status TEXT NOT NULL, run TEXT NOT NULL, first_seen TEXT NOT NULL, last_seen TEXT NOT NULL,
+    metadata_source TEXT, metadata_url TEXT,
     PRIMARY KEY (source, kind, dataset_id, resource_id)
 ) WITHOUT ROWID;
 """
-_VERSION = 2  # of the tables below; an index of another is made anew from the manifests
+_VERSION = 4  # of the tables below; an index of another is made anew from the manifests
 _ANEW = f"""
 DROP TABLE IF EXISTS sources; DROP TABLE IF EXISTS documents; DROP TABLE IF EXISTS complete;
 PRAGMA user_version = {_VERSION};
 """
 _PUT = """
-INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11)
+INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13)
 ON CONFLICT DO UPDATE SET file = ?5, sha256 = ?6, bytes = ?7, metadata_modified = ?8, status = ?9, run = ?10,
-    last_seen = max(last_seen, ?11)
+    last_seen = max(last_seen, ?11), metadata_source = ?12, metadata_url = ?13
 """
 _GET = """
-SELECT file, sha256, bytes, metadata_modified, status, run, last_seen FROM documents
+SELECT file, sha256, bytes, metadata_modified, status, run, last_seen, metadata_source, metadata_url FROM documents
 WHERE source = ? AND kind = ? AND dataset_id = ? AND resource_id = ?
 """
 
-_FIELDS = ("metadata_file", "sha256", "bytes", "metadata_modified", "status", "run", "time")
+_HELD = """
+SELECT dataset_id, file, last_seen, metadata_source, metadata_url FROM documents
+WHERE source = ? AND kind = 'dataset' AND dataset_id > ? AND status != 'withdrawn' ORDER BY dataset_id LIMIT ?
+"""
+
+_FIELDS = (
+    *("metadata_file", "sha256", "bytes", "metadata_modified", "status", "run", "time"),
+    *("metadata_source", "metadata_url"),
+)
 
 Key = tuple[str, str, str]
 
@@ -74,6 +85,19 @@ class Known:
     """The run that wrote it, or marked it."""
     seen: str
     """When the portal last had it."""
+    metadata_source: str | None = None
+    metadata_url: str | None = None
+
+
+class Held(NamedTuple):
+    """A dataset that is not withdrawn, and where its record came from."""
+
+    dataset_id: str
+    file: str
+    """Relative to the source's folder."""
+    seen: str
+    metadata_source: str | None
+    metadata_url: str | None
 
 
 class Index:
@@ -146,11 +170,24 @@ class Index:
         except OSError:
             return False
 
+    def is_whole(self, dataset_id: str) -> bool:
+        """Whether the dataset's document is on disk with all its bytes."""
+        known = self.get("dataset", dataset_id, None)
+        return known is not None and self.whole(known)
+
     def datasets(self) -> Iterator[str]:
         """The ids of the source's datasets that are not withdrawn."""
         self.flush()
         query = "SELECT dataset_id FROM documents WHERE source = ? AND kind = 'dataset' AND status != 'withdrawn'"
         return (row[0] for row in self.db.execute(query, (self.source,)))
+
+    def held(self) -> Iterator[Held]:
+        """The source's datasets that are not withdrawn, by id; read in batches, so that no crawl waits."""
+        self.flush()
+        last = ""
+        while rows := self.db.execute(_HELD, (self.source, last, _BATCH)).fetchall():
+            yield from map(Held._make, rows)
+            last = rows[-1][0]
 
     def last_complete(self, scope: str) -> str | None:
         """When the last complete run of this scope began."""
@@ -158,15 +195,23 @@ class Index:
         row = self.db.execute(query, (self.source, scope)).fetchone()
         return str(row[0]) if row else None
 
-    def completed(self, scope: str, started: str) -> None:
-        self.db.execute("INSERT OR REPLACE INTO complete VALUES (?, ?, ?)", (self.source, scope, started))
+    def validators(self, scope: str) -> dict[str, str]:
+        """The headers, ETag and Last-Modified, by which the last complete run of this scope knows what it saw."""
+        query = "SELECT validators FROM complete WHERE source = ? AND scope = ?"
+        row = self.db.execute(query, (self.source, scope)).fetchone()
+        return json.loads(row[0]) if row else {}
+
+    def completed(self, scope: str, started: str, validators: Mapping[str, str]) -> None:
+        row = (self.source, scope, started, json.dumps(validators))
+        self.db.execute("INSERT OR REPLACE INTO complete VALUES (?, ?, ?, ?)", row)
 
     def read_reports(self) -> None:
         """Takes the complete runs from the run reports: the manifest does not know of them."""
         for path in sorted((self.folder / "runs").glob("*.json")):
             report = json.loads(path.read_bytes())
             if report["verdict"] == "complete" and from_the_beginning(report["arguments"]):
-                self.completed(scope(report["spider"], report["arguments"]), report["started"])
+                covered = scope(report["spider"], report["arguments"])
+                self.completed(covered, report["started"], report.get("validators", {}))
 
     def flush(self) -> None:
         if self.pending:
@@ -237,4 +282,5 @@ def scope(spider: str, given: Mapping[str, str]) -> str:
 
 
 def _columns(known: Known) -> tuple[Any, ...]:
-    return known.file, known.sha256, known.bytes, known.metadata_modified, known.status, known.run, known.seen
+    stored = (known.file, known.sha256, known.bytes, known.metadata_modified, known.status, known.run, known.seen)
+    return *stored, known.metadata_source, known.metadata_url

@@ -83,6 +83,8 @@ def frequency(text: str) -> str | None:
     ['ANNUAL', 'ANNUAL', 'ANNUAL', 'MONTHLY_2', 'ANNUAL_2', 'AS_NEEDED']
     >>> frequency("http://purl.org/cld/freq/threeTimesAYear"), frequency("at full moon")
     ('ANNUAL_3', None)
+    >>> frequency("http://a.org/codes.xml#MD_MaintenanceFrequencyCode_weekly"), frequency("freq:semiweekly")
+    ('WEEKLY', 'WEEKLY_2')
     """
     return _frequency(text) if len(text) <= _LONGEST else None
 
@@ -90,5 +92,5 @@ def frequency(text: str) -> str | None:
 @lru_cache(maxsize=512)
 def _frequency(text: str) -> str | None:
     duration = _DURATION.fullmatch(text.strip())
-    word = duration[1] if duration else re.split(r"[/#]", text.strip().rstrip("/"))[-1]
+    word = duration[1] if duration else re.split(r"[/#:]|FrequencyCode_", text.strip().rstrip("/"))[-1]
     return _CODES.get(_key(word))

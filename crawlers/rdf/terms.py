@@ -1,4 +1,4 @@
-"""RDF as the mapping reads it: text for what has a name, `Literal` for values, a dict for what is said of one subject."""
+"""RDF as the mapping reads it: a text for what has a name, a `Literal` for a value, a dict for what is said of it."""
 
 from __future__ import annotations
 
@@ -40,13 +40,11 @@ def graph(triples: Iterable[Any]) -> Graph:
     >>> graph(RDFLibGraph().parse(data='<http://a.org/1> <http://a.org/is> "so"@en .', format="turtle"))
     {'http://a.org/1': {'http://a.org/is': [Literal(value='so', language='en', datatype=None)]}}
     """
-    nodes: Graph = {}
+    nodes: dict[str, dict[str, dict[Term, None]]] = {}
     for one in triples:
         subject, predicate, value = (term(part) for part in tuple(one)[:3])
-        values = nodes.setdefault(subject, {}).setdefault(predicate, [])  # type: ignore[arg-type]
-        if value not in values:
-            values.append(value)
-    return nodes
+        nodes.setdefault(subject, {}).setdefault(predicate, {})[value] = None
+    return {subject: {predicate: list(values) for predicate, values in node.items()} for subject, node in nodes.items()}
 
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
@@ -58,7 +56,8 @@ def term(part: Any) -> Any:
     if kind == "Literal":
         datatype = getattr(part.datatype, "value", part.datatype)
         plain = part.language or datatype is None or str(datatype) == XSD_STRING
-        return Literal(str(getattr(part, "_value", part)), part.language, None if plain else str(datatype))
+        text = str(part) if isinstance(part, str) else part.value  # rdflib's value is a number, a date or nothing
+        return Literal(text, part.language, None if plain else str(datatype))
     if kind in ("BlankNode", "BNode"):
         return f"_:{getattr(part, 'value', part)}"
     return str(getattr(part, "value", part))

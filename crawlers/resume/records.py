@@ -63,6 +63,10 @@ class Records:
         query = "SELECT 1 FROM listed WHERE dataset_id = ?"
         return self.job.db.execute(query, (dataset_id,)).fetchone() is not None
 
+    def is_planned(self, kind: str, dataset_id: str, resource_id: str | None = None) -> bool:
+        query = "SELECT 1 FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ?"
+        return self.job.db.execute(query, (kind, dataset_id, resource_id or "")).fetchone() is not None
+
     def end(self, reference: Reference, outcome: str, *, fallback: bool = False) -> None:
         self.job.execute(_END, (*_key(reference), outcome, fallback))
         self.stats.inc_value("catalogue/ended")

@@ -1,0 +1,82 @@
+"""What came: a page of RDF, a data.json, or an HTML page that may lead to one."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, BinaryIO
+
+from w3lib.encoding import http_content_type_encoding
+
+from crawlers.dcat.data_json import DataJSONPage
+from crawlers.dcat.rdf import RDFPage
+from crawlers.exceptions import AnswerError
+from crawlers.mapping import data_json
+from crawlers.rdf import formats
+from crawlers.rdf.jsonld import local
+from crawlers.safety import strict_json, xml
+from crawlers.spool import SpooledResponse
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+    from crawlers.dcat.page import Page
+
+NO_RDF = (
+    "look there for a link to RDF, DCAT, Turtle or JSON-LD, or try /catalog.ttl, /catalog.rdf, /catalog.jsonld or "
+    "/data.json of that site, and give its address as -a url="
+)
+
+
+def read(response: Response, *, name: str, language: str | None, most_json: int) -> Page | None:
+    """The page in an answer; ``None`` when it is HTML.
+
+    Args:
+        name: the source's.
+        most_json: the largest JSON that is read, in bytes.
+
+    Raises:
+        AnswerError: it is neither, or may not be read.
+    """
+    file = body(response)
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    format_ = formats.detect(content_type, response.url, _head(file))
+    if format_ == "html":
+        return None
+    if format_ is None:
+        raise AnswerError("not_rdf", f"what came is no RDF that is known (Content-Type {content_type!r}): {NO_RDF}")
+    if format_.family == "json":
+        return _json_page(file, response.url, name=name, language=language, most=most_json)
+    repairs: list[str] = []
+    if format_.family == "xml":
+        file = xml.plain(file, http_content_type_encoding(content_type), repairs)
+    page = RDFPage(file, format_, response.url, name=name, language=language)
+    page.repairs = repairs
+    return page
+
+
+def body(response: Response) -> BinaryIO:
+    return response.open() if isinstance(response, SpooledResponse) else io.BytesIO(response.body)
+
+
+def _head(file: BinaryIO) -> bytes:
+    head = file.read(64 * 1024)
+    file.seek(3 if head.startswith(b"\xef\xbb\xbf") else 0)
+    return head
+
+
+def _json_page(file: BinaryIO, url: str, *, name: str, language: str | None, most: int) -> Page:
+    text = file.read(most + 1)
+    if len(text) > most:
+        raise AnswerError(
+            "too_large",
+            f"JSON is read as a whole, in some ten times its size of memory, and this is larger than JSON_MAXSIZE "
+            f"({most} bytes): raise that with -s JSON_MAXSIZE=, or ask for the catalogue's RDF/XML or Turtle",
+        )
+    try:
+        content = strict_json.loads(text)
+    except ValueError as error:
+        raise AnswerError("not_json", f"the JSON can't be read: {error}") from None
+    if data_json.recognised(content):
+        return DataJSONPage(content, name=name)
+    del content
+    return RDFPage(io.BytesIO(local(text)), formats.JSON_LD, url, name=name, language=language)

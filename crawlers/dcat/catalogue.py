@@ -1,0 +1,170 @@
+"""One answer's graph: which of its nodes are datasets, what belongs to each, and what it says of further pages."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import deque
+from typing import TYPE_CHECKING
+
+from crawlers.rdf.namespaces import DCAT, DCT, FOAF, HYDRA, PROV, SKOS, TYPE
+from crawlers.rdf.nodes import Nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from crawlers.rdf.terms import Graph, Node, Triple
+
+TYPED, LISTED, MENTIONED = 1, 2, 4
+
+DATASETS = {DCAT + "Dataset", DCAT + "DatasetSeries"}
+_OTHERS = {DCAT + name for name in ("Catalog", "CatalogRecord", "DataService", "Distribution")}
+_LISTING = {DCAT + "dataset", DCAT + "seriesMember"}
+_MENTIONING = {
+    *(DCAT + name for name in ("servesDataset", "inSeries", "first", "last", "prev", "next", "hasVersion")),
+    *(DCT + name for name in ("hasPart", "isPartOf", "relation", "source", "references", "isReferencedBy")),
+    *(DCT + name for name in ("hasVersion", "isVersionOf", "replaces", "isReplacedBy", "requires", "isRequiredBy")),
+    FOAF + "primaryTopic",
+    PROV + "wasDerivedFrom",
+}
+_ROLES = dict.fromkeys(_LISTING, LISTED) | dict.fromkeys(_MENTIONING, MENTIONED)
+_TELLING = {TYPE, *_ROLES, *(HYDRA + name for name in ("next", "nextPage", "totalItems"))}
+_MOST_PAGING = 1000
+_TITLES = (DCT + "title", "http://purl.org/dc/elements/1.1/title")
+
+# What a description does not follow: thesauri have no end, and what a dataset is part of is not part of it.
+_BEYOND = (_MENTIONING - {DCT + "hasPart"}) | {
+    SKOS + name for name in ("broader", "narrower", "related", "hasTopConcept", "topConceptOf", "member", "memberList")
+}
+MOST_NODES = 50_000
+"""Of one description; the largest dataset met has 8,327 resources."""
+_FARTHEST = 4  # named nodes from the dataset: distribution, service, agent, its organisation
+
+_SCHEMA = """
+PRAGMA journal_mode = OFF;
+CREATE TABLE roles (id INTEGER PRIMARY KEY, subject TEXT UNIQUE, roles INTEGER);
+CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID;
+"""
+_NOTE = "INSERT INTO roles (subject, roles) VALUES (?, ?) ON CONFLICT DO UPDATE SET roles = roles | excluded.roles"
+_BATCH = 10_000
+
+
+class Catalogue:
+    """Filled by `read`, then asked.
+
+    Attributes:
+        paging: the statements about further pages, a thousand at most.
+        is_catalogue: whether there is a dcat:Catalog.
+    """
+
+    def __init__(self) -> None:
+        self.nodes = Nodes()
+        self.paging: list[Triple] = []
+        self.is_catalogue = False
+        self.roles: dict[str, int] = {}
+        self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, once it is large
+        self.db.executescript(_SCHEMA)
+
+    def read(self, triples: Iterable[Triple]) -> Iterator[None]:
+        """Takes the triples in; stops after some, so that something else may be done meanwhile."""
+        for subject, predicate, value in self.nodes.add(triples, _TELLING):
+            if predicate == TYPE:
+                self._typed(subject, value)
+            elif predicate in _ROLES:
+                if type(value) is str:
+                    self._note(value, _ROLES[predicate])
+                self.is_catalogue |= predicate == DCAT + "dataset"
+            elif len(self.paging) < _MOST_PAGING:
+                self.paging.append((subject, predicate, value))
+            yield
+        self.nodes.filled()
+        self._flush()
+
+    def _typed(self, subject: str, value: object) -> None:
+        if value in DATASETS:
+            self._note(subject, TYPED)
+        elif value == DCAT + "Catalog":
+            self.is_catalogue = True
+
+    def _note(self, subject: str, role: int) -> None:
+        self.roles[subject] = self.roles.get(subject, 0) | role
+        if len(self.roles) >= _BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        self.db.execute("BEGIN")
+        self.db.executemany(_NOTE, self.roles.items())
+        self.db.execute("COMMIT")
+        self.roles = {}
+
+    def datasets(self) -> Iterator[str]:
+        """The nodes that are datasets, each once, in the order in which they are first named."""
+        return (subject for subject, node, roles in self._candidates() if _is_dataset(node, roles))
+
+    def undescribed(self) -> Iterator[str]:
+        """What is listed as a dataset, and of which nothing is said here."""
+        return (subject for subject, node, roles in self._candidates() if roles & LISTED and _says_nothing(node))
+
+    def _candidates(self) -> Iterator[tuple[str, Node, int]]:
+        query = "SELECT subject, roles FROM roles WHERE roles & ? ORDER BY id"
+        for subject, roles in self.db.execute(query, (TYPED | LISTED,)):
+            yield subject, self.nodes.node(subject), roles
+
+    def is_first(self, identifier: str) -> bool:
+        """Whether no dataset of this graph had that id before."""
+        return self.db.execute("INSERT OR IGNORE INTO ids VALUES (?)", (identifier,)).rowcount == 1
+
+    def description(self, subject: str) -> tuple[Graph, bool]:
+        """The dataset's node and what belongs to it, and whether that is all: `MOST_NODES` are taken at most."""
+        found: Graph = {}
+        waiting = deque([(subject, 0)])
+        while waiting:
+            current, distance = waiting.popleft()
+            if current in found:
+                continue
+            node = self.nodes.node(current)
+            if not node or (found and self._is_another(current, node)):
+                continue
+            if len(found) >= MOST_NODES:
+                return found, False
+            found[current] = node
+            waiting.extend(_further(node, distance))
+        return found, True
+
+    def _is_another(self, subject: str, node: Node) -> bool:
+        """Whether it is a dataset or catalogue of its own."""
+        types = node.get(TYPE)
+        if types:
+            return any(one in DATASETS or one == DCAT + "Catalog" or one == DCAT + "CatalogRecord" for one in types)
+        row = self.db.execute("SELECT roles FROM roles WHERE subject = ?", (subject,)).fetchone()
+        return bool(row and row[0] & LISTED)
+
+    def close(self) -> None:
+        self.nodes.close()
+        self.db.close()
+
+
+def _further(node: Node, distance: int) -> Iterator[tuple[str, int]]:
+    for predicate, values in node.items():
+        if predicate == TYPE or predicate in _BEYOND:
+            continue
+        for value in values:
+            if type(value) is str:
+                if value.startswith("_:"):
+                    yield value, distance
+                elif distance < _FARTHEST:
+                    yield value, distance + 1
+
+
+def _is_dataset(node: Node, roles: int) -> bool:
+    if _says_nothing(node):
+        return False
+    if not roles & TYPED:
+        return _OTHERS.isdisjoint(node.get(TYPE, ()))
+    if DCAT + "dataset" in node and DCAT + "Catalog" in node[TYPE]:
+        return False
+    is_stub = roles & MENTIONED and not roles & LISTED and not any(title in node for title in _TITLES)
+    return not is_stub
+
+
+def _says_nothing(node: Node) -> bool:
+    return all(predicate == TYPE for predicate in node)

@@ -1,0 +1,120 @@
+"""What an answer holds: datasets to take, and where it goes on. RDF and data.json alike."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from crawlers.items import Dataset
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a walk through pages is; travels with the request.
+
+    Args:
+        listed: datasets on the pages before.
+        resources: those of them.
+        total: how many datasets the catalogue says it has.
+        stale: pages in a row without a new dataset.
+        empty: whether the page has no dataset at all, new or not.
+        catalogue: whether one of the pages was a catalogue, be it an empty one.
+        told: whether a page said where the next one is; from then on none is guessed.
+        guessed: whether no page said that there is this one.
+        hops: how many HTML pages led here.
+    """
+
+    number: int = 1
+    listed: int = 0
+    resources: int = 0
+    total: int | None = None
+    stale: int = 0
+    empty: bool = False
+    catalogue: bool = False
+    told: bool = False
+    guessed: bool = False
+    hops: int = 0
+
+    @property
+    def is_all(self) -> bool:
+        """Whether as many were listed as there are said to be."""
+        return self.total is not None and self.listed >= self.total
+
+    def after(self, page: Page) -> Place:
+        """The place behind a page, before any of its records is counted."""
+        total = page.total()
+        return replace(
+            self,
+            number=self.number + 1,
+            total=self.total if total is None else total,
+            stale=self.stale + 1,
+            empty=True,
+            catalogue=self.catalogue or page.is_catalogue(),
+            told=self.told or total is not None,
+            guessed=False,
+        )
+
+    def plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """
+    Args:
+        key: what tells it from every other record: its IRI, or else its id.
+        id: the dataset's id; ``None`` when it has none.
+        what: what people know it by.
+        item: makes the item.
+    """
+
+    key: str
+    id: str | None
+    what: str
+    item: Callable[[], Dataset]
+
+
+class Page(ABC):
+    """
+    Attributes:
+        source: the item's ``metadata_source``.
+        faults: what could not be read, a sentence each.
+        repairs: what had to be mended before it could be read.
+    """
+
+    source: str
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+        self.repairs: list[str] = []
+
+    def load(self) -> Iterator[None]:
+        """Reads the page, a step at a time."""
+        yield from ()
+
+    @abstractmethod
+    def records(self) -> Iterator[Record]: ...
+
+    @abstractmethod
+    def is_first(self, identifier: str) -> bool:
+        """Whether no record of this page had that id before."""
+
+    def following(self, here: str) -> str | None:  # noqa: ARG002
+        """The next page's address, if the page says it."""
+        return None
+
+    def total(self) -> int | None:
+        return None
+
+    def undescribed(self) -> Iterator[str]:
+        """The datasets that the page names, and says nothing of."""
+        yield from ()
+
+    def is_catalogue(self) -> bool:
+        """Whether it is a catalogue, even an empty one."""
+        return True
+
+    def close(self) -> None:  # noqa: B027  # most hold nothing
+        """Lets go of what it holds."""

@@ -1,0 +1,82 @@
+"""Where a catalogue goes on: Hydra of both generations, ``Link: rel="next"``, and CKAN's ``?page=``."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
+
+from crawlers.rdf.namespaces import HYDRA
+from crawlers.rdf.terms import Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from crawlers.rdf.terms import Triple
+
+_NEXT = (HYDRA + "next", HYDRA + "nextPage")
+_LINK = re.compile(r'<([^<>]*)>\s*((?:;\s*[\w*-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?\s*)*)')
+_REL = re.compile(r""";\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))""", re.IGNORECASE)
+
+
+def stated(statements: Sequence[Triple], here: str) -> str | None:
+    """The next page by Hydra's ``next`` or ``nextPage``, IRI or literal, against the page's own address.
+
+    Of several views that one counts which is this page.
+    """
+    found = [(subject, _text(value)) for subject, predicate, value in statements if predicate in _NEXT]
+    own = [value for subject, value in found if _same(subject, here)]
+    values = sorted({*own} or {value for _, value in found})
+    return _address(values[0], here) if values and values[0] else None
+
+
+def linked(headers: Iterable[bytes], here: str) -> str | None:
+    """
+    >>> linked([b'<a?p=1>; rel="first prev", <a?p=3>; title="x"; rel=next'], "https://example.org/c/")
+    'https://example.org/c/a?p=3'
+    """
+    for header in headers:
+        for target, parameters in _LINK.findall(header.decode("latin-1")[:10_000]):
+            rel = _REL.search(parameters)
+            if rel and "next" in (rel[1] or rel[2]).lower().split():
+                return _address(target, here)
+    return None
+
+
+def counted(here: str) -> str | None:
+    """The page after this one, where the address has a page's number.
+
+    >>> counted("https://example.org/catalog.ttl?q=a&page=9"), counted("https://example.org/catalog.ttl")
+    ('https://example.org/catalog.ttl?q=a&page=10', None)
+    """
+    parts = urlsplit(here)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    number = next((value for name, value in query if name == "page"), "")
+    if not re.fullmatch("[0-9]{1,9}", number):
+        return None
+    turned = [(name, str(int(number) + 1) if name == "page" else value) for name, value in query]
+    return urlunsplit(parts._replace(query=urlencode(turned)))
+
+
+def total(statements: Sequence[Triple]) -> int | None:
+    """How many datasets there are on all pages: Hydra's ``totalItems``."""
+    found = {_text(value) for _, predicate, value in statements if predicate == HYDRA + "totalItems"}
+    numbers = [int(one) for one in found if re.fullmatch("[0-9]{1,9}", one)]
+    return max(numbers, default=None)
+
+
+def _text(value: str | Literal) -> str:
+    return (value.value if isinstance(value, Literal) else value).strip()
+
+
+def _same(subject: str, here: str) -> bool:
+    return subject.partition("#")[0] == here.partition("#")[0]
+
+
+def _address(target: str, here: str) -> str | None:
+    try:
+        address = urljoin(here, target)
+        scheme = urlsplit(address).scheme
+    except ValueError:
+        return None
+    return address.partition("#")[0] if scheme in ("http", "https") else None

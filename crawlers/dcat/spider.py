@@ -1,0 +1,106 @@
+"""The spider of every catalogue that publishes DCAT."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from crawlers import arguments
+from crawlers.arguments import Argument
+from crawlers.dcat.walk import DCATWalk
+from crawlers.index import scope
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from crawlers.dcat.page import Place
+    from crawlers.items import Dataset
+
+_HARMLESS = {"invalid_record", "missing_id", "duplicate_id"}
+"""Failures of records that are there; any other may hide one."""
+
+
+class DCATSpider(DCATWalk):
+    """A catalogue that publishes DCAT: one file, many pages, a single dataset, or a data.json.
+
+    #. Inherit from this class in a module of its own in ``spiders/``, and say in the docstring who runs the catalogue.
+    #. Set ``name`` and ``url``; that is all most catalogues need.
+
+    With ``-a since=last`` a catalogue in one file is asked for only if it has changed, by its ETag or Last-Modified.
+    What is gone is withdrawn when two complete crawls in a row did not have it: unlike CKAN's, a catalogue's RDF can't
+    be asked for one dataset.
+
+    Attributes:
+        url: the catalogue's RDF, or a page that leads to it; ``-a url=`` goes before it.
+    """
+
+    arguments: ClassVar[dict[str, Argument]] = DCATWalk.arguments | {
+        "since": Argument(
+            help="last: only if the catalogue has changed since the last complete crawl.",
+            parse=arguments.choice("last"),
+        ),
+    }
+
+    async def start(self) -> AsyncIterator[Request]:
+        async for request in super().start():
+            yield self.conditional(request) if self.args["since"] else request
+
+    def conditional(self, request: Request) -> Request:
+        """Asks for the catalogue on the condition that it is not the one on disk, if that is there as it should be."""
+        validators = self.opened_index().validators(scope(self.name, self.given))
+        if not validators or not all(self.opened_index().is_whole(dataset_id) for dataset_id in self.known()):
+            return request
+        names = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
+        headers = {names[name]: value for name, value in validators.items()}
+        return request.replace(
+            headers={**request.headers, **headers}, meta={**request.meta, "handle_httpstatus_list": [304]}
+        )
+
+    async def parse_page(self, response: Response, place: dict[str, Any]) -> AsyncIterator[Dataset | Request]:
+        if response.status == 304:
+            self.not_changed()
+            return
+        if place["number"] == 1 and not place["hops"]:
+            found = {name: (response.headers.get(name) or b"").decode("latin-1") for name in ("ETag", "Last-Modified")}
+            self.validated({name: value for name, value in found.items() if value})
+        async for output in super().parse_page(response, place):
+            yield output
+
+    def not_changed(self) -> None:
+        """All that is known is there; what the last complete crawl saw is what counts."""
+        known = list(self.known())
+        for dataset_id in known:
+            self.records.end(("dataset", dataset_id, None), "unchanged")
+        self.expected(len(known))
+        self.listed(len(known))
+        self.provisional()
+        self.list_ended("pages")
+        self.logger.info("The catalogue has not changed since the last complete crawl")
+
+    def list_complete(self, after: Place) -> None:
+        if after.number > 2:
+            self.validated({})  # of the first page they say nothing about the others
+        if self.args["max_datasets"] or self.args["max_resources"] or set(self.records.failures()) - _HARMLESS:
+            return
+        missing = [dataset_id for dataset_id in self.known() if not self.records.is_planned("dataset", dataset_id)]
+        if self.is_too_much(len(missing), sum(1 for _ in self.known())):
+            return
+        last = self.opened_index().last_complete(scope(self.name, self.given))
+        gone = [dataset_id for dataset_id in missing if self.was_missing(dataset_id, last)]
+        for dataset_id in gone:
+            self.withdraw(dataset_id, str(self.url))
+        if len(gone) < len(missing):
+            what = len(missing) - len(gone)
+            self.logger.info(
+                "%d datasets are gone; if they are in the next complete crawl too, they are withdrawn", what
+            )
+
+    def was_missing(self, dataset_id: str, last: str | None) -> bool:
+        """Whether the last complete crawl did not have it either."""
+        known = self.opened_index().get("dataset", dataset_id, None)
+        return bool(known and last and known.seen < last)
+
+    def known(self) -> Iterator[str]:
+        return self.opened_index().datasets()

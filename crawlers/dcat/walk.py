@@ -1,0 +1,237 @@
+"""Walks a catalogue's pages, and knows when that is over."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlsplit
+
+from scrapy import Request
+from scrapy.http import HtmlResponse
+
+from crawlers import arguments, failures
+from crawlers.arguments import Argument
+from crawlers.catalogue import CatalogueSpider
+from crawlers.dcat import html, paging
+from crawlers.dcat.answer import NO_RDF, read
+from crawlers.dcat.page import Place
+from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.rdf import formats
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.dcat.page import Page, Record
+    from crawlers.items import Dataset
+
+PATIENCE = 2  # pages in a row without a new dataset, before a walk is taken for a loop
+MOST_PAGES = 20_000
+MOST_HOPS = 2  # HTML pages between the address given and the RDF
+_STEPS = 500  # statements of what something is, between two looks at what else there is to do
+
+
+class DCATWalk(CatalogueSpider):
+    """The part of `DCATSpider` that asks for the pages and hands on their records.
+
+    Attributes:
+        url: the catalogue's RDF, or a page that leads to it; ``-a url=`` goes before it.
+    """
+
+    arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
+        "url": Argument(help="The catalogue's RDF or data.json, or a page that links to it.", parse=arguments.url),
+        "language": Argument(
+            help="The language of titles and descriptions where there are several: fr, de.", parse=arguments.language
+        ),
+    }
+
+    url: str | None = None
+
+    def __init__(self, **given: str) -> None:
+        super().__init__(**given)
+        self.url = self.args["url"] or self.url
+        if self.url is None:
+            raise ArgumentError(
+                f"spider {self.name} needs to know the catalogue: -a url=https://example.org/catalog.ttl"
+            )
+
+    @property
+    def portal(self) -> str | None:
+        """The address that the user named: the host that may be private, and that credentials are for."""
+        return self.url
+
+    @cached_property
+    def source(self) -> str:
+        own = self.name if type(self).url else urlsplit(self.url).hostname
+        return str(self.args["source"] or own)
+
+    async def start(self) -> AsyncIterator[Request]:
+        self.list_begun("pages")
+        yield self.page_request(str(self.url), Place())
+
+    def page_request(self, url: str, place: Place) -> Request:
+        return Request(
+            url,
+            headers={"Accept": formats.ACCEPT},
+            callback=self.parse_page,
+            errback=self.page_failed,
+            cb_kwargs={"place": place.plain()},
+            meta={"spool": True},
+        )
+
+    async def parse_page(self, response: Response, place: dict[str, Any]) -> AsyncIterator[Dataset | Request]:
+        here = Place(**place)
+        most = self.crawler.settings.getint("JSON_MAXSIZE")
+        try:
+            page = read(response, name=self.source, language=self.args["language"], most_json=most)
+            if page is None:
+                yield self.behind(response, here)
+                return
+            with closing(page):
+                await self.load(page)
+                async for output in self.parse_contents(response, here, page):
+                    yield output
+        except AnswerError as error:
+            self.not_read(error, response.request)
+
+    def behind(self, response: Response, here: Place) -> Request:
+        """The request for the RDF that an HTML page leads to.
+
+        Raises:
+            AnswerError: it leads to none.
+        """
+        document = response if isinstance(response, HtmlResponse) else HtmlResponse(response.url, body=response.body)
+        address = html.alternate(document)
+        if address is None or here.hops >= MOST_HOPS or not self.is_new_page(address, response):
+            raise AnswerError("not_rdf", f"an HTML page came instead of RDF: {NO_RDF}")
+        self.logger.info("%s is an HTML page: going on to %s", response.url, address)
+        return self.page_request(address, replace(here, hops=here.hops + 1))
+
+    async def load(self, page: Page) -> None:
+        """A large file takes seconds; a signal or a time-out need not wait so long.
+
+        Raises:
+            CloseSpider: the disk is full.
+        """
+        with self.remembering():
+            for step, _ in enumerate(page.load()):
+                if step % _STEPS == 0:
+                    await asyncio.sleep(0)
+
+    async def parse_contents(self, response: Response, here: Place, page: Page) -> AsyncIterator[Dataset | Request]:
+        for repair in page.repairs:
+            self.logger.warning("%s: %s", response.url, repair)
+        for fault in page.faults:
+            self.failed("parse", AnswerError("invalid_rdf", f"{fault}; the rest is kept"), response.request)
+        after = here.after(page)
+        self.expected(after.total)
+        for record in page.records():
+            if self.is_enough(after):
+                break
+            after = replace(after, empty=False)
+            if not self.noticed(record.key or record.what, list_name="nodes", by=response.request):
+                continue
+            after = replace(after, listed=after.listed + 1, stale=0)
+            self.listed(after.listed)
+            for item in self.guarded(self.parse_record(response, page, record), response, {"id": record.id}):
+                after = replace(after, resources=after.resources + len(item.resources))
+                yield item
+        else:
+            for request in self.turn(response, after, page):
+                yield request
+            return
+        self.stopped()
+
+    def stopped(self) -> None:
+        """The user wants no more."""
+        self.limited()
+        self.list_ended("pages")
+
+    def is_enough(self, place: Place) -> bool:
+        """Whether the user wants no more."""
+        datasets, resources = self.args["max_datasets"], self.args["max_resources"]
+        return bool((datasets and place.listed >= datasets) or (resources and place.resources >= resources))
+
+    def parse_record(self, response: Response, page: Page, record: Record) -> Iterator[Dataset]:
+        if record.id is None:
+            message = f"{record.what} has no identifier, so it is not kept"
+            self.failed("list", AnswerError("missing_id", message), response.request)
+            return
+        if not (page.is_first(record.id) and self.planned("dataset", record.id, by=response.request)):
+            message = f"{record.what} has the identifier of another dataset, so it is not kept"
+            self.failed("list", AnswerError("duplicate_id", message), response.request, dataset_id=record.id)
+            return
+        dataset = record.item()
+        dataset.metadata_source = page.source
+        dataset.metadata_url = response.url
+        dataset.retrieved = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        yield dataset
+
+    # Where it goes on
+
+    def turn(self, response: Response, after: Place, page: Page) -> Iterator[Request]:
+        for name in page.undescribed():
+            self.noticed(name, list_name="named", by=response.request)
+        stated = page.following(response.url) or paging.linked(response.headers.getlist("Link"), response.url)
+        following = stated or (None if after.empty or after.told else paging.counted(response.url))
+        if after.is_all or (following is None and (after.empty or not after.stale)):
+            self.end(response.request, after)
+        elif self.is_enough(after):
+            self.stopped()
+        elif (
+            following is None
+            or after.stale >= PATIENCE
+            or after.number > MOST_PAGES
+            or not self.is_new_page(following, response)
+        ):
+            self.loop(response, after)
+        else:
+            yield self.page_request(following, replace(after, told=bool(stated), guessed=not stated))
+
+    def is_new_page(self, url: str, response: Response) -> bool:
+        here = response.request
+        self.noticed(response.url, list_name="pages", by=here)
+        return url != response.url and self.noticed(url, list_name="pages", by=here)
+
+    def loop(self, response: Response, after: Place) -> None:
+        self.list_ended("pages")
+        of = "" if after.total is None else f" of {after.total}"
+        message = f"the catalogue's pages repeat after {after.listed}{of} datasets: there may be more"
+        self.failed("list", AnswerError("paging", message), response.request)
+
+    def end(self, request: Request | None, after: Place) -> None:
+        """What was listed against what was promised; a difference is an error line, whatever its cause."""
+        self.list_ended("pages")
+        self.expected(after.listed if after.total is None else after.total)
+        if not after.listed and not after.catalogue:
+            message = "what came describes no dataset, and is no catalogue: there is no dcat:Dataset in it"
+            self.failed("list", AnswerError("no_datasets", message), request)
+        elif after.total is not None and after.listed < after.total:
+            message = f"the catalogue says it has {after.total} datasets, and listed {after.listed}"
+            self.failed("list", AnswerError("count_mismatch", message), request)
+        else:
+            for name in self.records.only_in("named", "nodes"):
+                message = f"the catalogue names the dataset {name}, and says nothing of it"
+                self.failed("list", AnswerError("undescribed", message), request)
+            self.list_complete(after)
+
+    def list_complete(self, after: Place) -> None:
+        """What there is to do when every page was read."""
+
+    def page_failed(self, failure: Failure) -> None:
+        request, status = failures.request(failure), failures.status(failure)
+        place = Place(**request.cb_kwargs["place"])
+        if place.guessed and status in (404, 410):
+            self.end(request, place)
+        else:
+            self.not_read(failures.of(failure), request, status)
+
+    def not_read(self, error: AnswerError, request: Request | None, status: int | None = None) -> None:
+        self.list_ended("pages")
+        self.failed("list", error, request, http_status=status)

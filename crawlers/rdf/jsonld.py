@@ -1,0 +1,210 @@
+"""JSON-LD that needs nothing but itself: the contexts that catalogues name are bundled, and no other is fetched.
+
+pyoxigraph never fetches either, but it stops at a document that names a context. So the names are replaced by what
+they stand for, in the text of the document: all the rest stays as it is, its errors and what comes before them too.
+The bundled contexts are this project's own: they say what the vocabularies say, as far as catalogues use them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any
+
+import orjson
+
+from crawlers.exceptions import AnswerError
+
+_PART = 1 << 20
+_DEEPEST = 64  # each level costs pyoxigraph time, and at some thousand its stack overflows
+_STEP = 32
+_MOST = 64 << 20  # that contexts may add to a document which repeats them
+_LENGTHS = (1 << 12, 1 << 18)  # that a list of contexts may have, the usual one first
+
+_SEMIC = r"(?:semiceu\.github\.io|(?:raw\.githubusercontent|github)\.com/semiceu)/dcat-ap/"
+_BUNDLED = {  # by addresses without their scheme
+    r"project-open-data\.(?:cio\.gov|github\.io)/v1\.1/schema/(?:catalog|data|dataset)\.jsonld": ("pod-1.1",),
+    r"resources\.data\.gov/schemas/dcat-us/v1\.1/schema/(?:catalog|data|dataset)\.jsonld": ("pod-1.1",),
+    r"(?:\S+/)dcat-us[_-]3[0-9.]*\.jsonld": ("dcat", "dcat-us-3"),
+    r"(?:www\.)?schema\.org(?:/docs/jsonldcontext\.json(?:ld)?)?": ("schema.org",),
+    _SEMIC + r"\S*releases/[12]\.\S*\.jsonld": ("dcat", "dcat-ap", "dcat-ap-2"),
+    _SEMIC + r"(?:\S*/)?(?:dcat-ap|hvd)[^/\s]*\.jsonld": ("dcat", "dcat-ap"),
+    r"data\.europa\.eu/(?:\S*/)?dcat-?ap[^/\s]*": ("dcat", "dcat-ap"),
+    r"(?:www\.)?w3\.org/ns/dcat[23]?(?:\.jsonld)?": ("dcat",),
+    r"(?:www\.)?w3\.org/ns/hydra/(?:context|core)(?:\.jsonld)?": ("hydra",),
+    r"(?:www\.)?hydra-cg\.com/(?:\S+/)?(?:context|core)\.jsonld": ("hydra",),
+}
+_LONGEST_URL = 1000
+_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+
+_CONTEXT = re.compile(rb'"@context"\s*:\s*(?:("(?:[^"\\]|\\.)*+")|(?=\[))')
+_IMPORT = re.compile(rb'"@import"\s*:\s*("(?:[^"\\]|\\.)*+")?')
+_STRING = re.compile(rb'"[^"]*"')
+_NOT_OUTLINE = bytes(set(range(256)) - set(b'{}[]"NI'))
+_NOT_ESCAPED = bytes(set(_NOT_OUTLINE) - set(b"\\/bfnrtu"))  # nor an escape's second character
+_NO_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|NaN|-?Infinity', re.DOTALL)
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+
+
+def local(body: bytes) -> bytes:
+    """A JSON-LD document with the contexts in it that it names; the very same bytes when it names none.
+
+    What no parser reads is repaired: UTF-16, bytes that are no UTF-8, half characters, and NaN, which becomes null.
+
+    Raises:
+        AnswerError: ``remote_context`` when a context is not bundled, ``not_json`` for what begins like no JSON,
+            ``invalid_rdf`` when it is nested too deep.
+
+    >>> local(b'{"@id": "a:b"}')
+    b'{"@id": "a:b"}'
+    >>> local(b'{"@context": "http://www.w3.org/ns/hydra/context.jsonld"}')[:41]
+    b'{"@context": {"hydra":"http://www.w3.org/'
+    """
+    body = _readable(body)
+    _check_start(body)
+    outline = _outline(body)
+    _check_depth(outline)
+    if b"N" in outline or b"I" in outline:
+        body = _NO_NUMBER.sub(lambda found: found[0] if found[0].startswith(b'"') else b"null", body)
+    if b'"@context"' in body:
+        body = _with_contexts(body)
+    return body
+
+
+def _readable(body: bytes) -> bytes:
+    encoding = json.detect_encoding(body[:4])
+    if encoding not in ("utf-8", "utf-8-sig"):
+        body = body.decode(encoding, "replace").encode()
+    if not _is_utf8(body):
+        body = body.decode("utf-8", "replace").encode()
+    if _SURROGATE.search(body):
+        body = _ESCAPE.sub(lambda escape: b"\\ufffd" if escape[1] else escape[0], body)
+    return body
+
+
+def _is_utf8(body: bytes) -> bool:
+    """In parts: the text of a large document takes four times its memory."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for at in range(0, len(body), _PART):
+            decoder.decode(body[at : at + _PART])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _check_start(body: bytes) -> None:
+    start = body[:1000].removeprefix(b"\xef\xbb\xbf").lstrip()[:40]
+    if not start.startswith((b"{", b"[")):
+        came = repr(start.decode("utf-8", "replace")) if start else "nothing"
+        raise AnswerError("not_json", f"{came} came instead of JSON-LD")
+
+
+def _outline(body: bytes) -> bytes:
+    """The brackets outside strings, and the first letters of NaN and Infinity there; by steps that are quick each."""
+    kept = body.translate(None, _NOT_ESCAPED)
+    if b"\\" in kept:
+        kept = kept.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return _STRING.sub(b"", kept.translate(None, _NOT_OUTLINE).replace(b'""', b""))
+
+
+def _check_depth(outline: bytes) -> None:
+    """The level is looked at after every so many brackets: in between, no more than so many can be added."""
+    level = 0
+    for at in range(0, len(outline), _STEP):
+        some = outline[at : at + _STEP]
+        level += some.count(b"{") + some.count(b"[") - some.count(b"}") - some.count(b"]")
+        if level > _DEEPEST:
+            raise AnswerError("invalid_rdf", f"the JSON-LD is nested more than {_DEEPEST} levels deep")
+
+
+def _with_contexts(body: bytes) -> bytes:
+    if imported := _IMPORT.search(body):
+        raise _refusal(_text(imported[1] or b'""'))
+    parts, at, added = [], 0, 0
+    while named := _CONTEXT.search(body, at):
+        if named[1]:
+            parts.append(body[at : named.start(1)])
+            terms, at = _bundled(_text(named[1])), named.end()
+        else:
+            parts.append(body[at : named.end()])
+            terms, at = _list(body, named.end())
+        parts.append(terms)
+        added += len(terms)
+        if added > _MOST:
+            raise AnswerError("remote_context", f"the catalogue's JSON-LD contexts make over {_MOST >> 20} MiB")
+    local = b"".join((*parts, body[at:])) if parts else body
+    return body if local == body else local
+
+
+def _list(body: bytes, at: int) -> tuple[bytes, int]:
+    """A list of contexts with the named ones replaced, and where it ends in the document."""
+    for length in _LENGTHS:
+        text = body[at : at + length].decode("utf-8", "replace")
+        try:
+            contexts, end = json.JSONDecoder().raw_decode(text)
+            break
+        except ValueError:
+            continue
+    else:
+        raise AnswerError("invalid_rdf", "a list of JSON-LD contexts is broken or too long")
+    end = at + len(text[:end].encode())
+    if not any(isinstance(one, str) for one in contexts) and b'"@context"' not in body[at:end]:
+        return body[at:end], end
+    written = (_bundled(one) if isinstance(one, str) else _written(one) for one in contexts)
+    return b"[" + b",".join(written) + b"]", end
+
+
+def _written(context: Any) -> bytes:
+    """An inline context, in which scoped ones may name others again."""
+    text = json.dumps(context, ensure_ascii=False).encode("utf-8", "replace")
+    return _with_contexts(text) if b'"@context"' in text else text
+
+
+def _text(string: bytes) -> str:
+    try:
+        return str(json.loads(string))
+    except ValueError:
+        return string.decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=16)  # a listing may name one with each record
+def _bundled(url: str) -> bytes:
+    scheme = _SCHEME.match(url)
+    address = url[scheme.end() : _LONGEST_URL].partition("#")[0].rstrip("/") if scheme else ""
+    for pattern, names in _BUNDLED.items():
+        if re.fullmatch(pattern, address, re.IGNORECASE):
+            return orjson.dumps(context(*names))
+    raise _refusal(url)
+
+
+def _refusal(url: str) -> AnswerError:
+    return AnswerError(
+        "remote_context",
+        f"the catalogue names the JSON-LD context {url[:300]!r}, which is not bundled; none is fetched",
+    )
+
+
+def context(*names: str) -> dict[str, Any]:
+    """The terms of bundled contexts; later ones prevail.
+
+    >>> context("hydra")["next"]
+    {'@id': 'hydra:next', '@type': '@id'}
+    """
+    terms: dict[str, Any] = {}
+    for name in names:
+        terms |= _file(name)
+    return terms
+
+
+@cache
+def _file(name: str) -> dict[str, Any]:
+    text = resources.files("crawlers.rdf").joinpath("contexts", f"{name}.jsonld").read_bytes()
+    return dict(orjson.loads(text)["@context"])

@@ -1,0 +1,177 @@
+"""The root element and what follows, as plain as a parser can get it: tags and text, no ``<!`` and no ``<?``.
+
+Text that comments or CDATA sections divide becomes whole, which pyoxigraph needs: it reads no divided text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from enum import Enum
+from typing import TYPE_CHECKING, BinaryIO
+
+from crawlers.exceptions import AnswerError
+from crawlers.safety.xml.encoding import CHUNK, UTF8
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlers.safety.xml.entities import Entities
+
+_GROWTH = 4
+_FREE = 1 << 20
+_LONGEST_NAME = 256
+
+_OTHER = re.compile(rb"&(?!amp;|lt;|gt;|quot;|apos;|#)")
+_REFERENCE = re.compile(
+    rb"&(?!amp;|lt;|gt;|quot;|apos;|#)(?:([A-Za-z_:\x80-\xff][A-Za-z0-9_:.\x80-\xff-]{0,%d});)?" % _LONGEST_NAME
+)
+_MARKUP = re.compile(rb"<[!?]")
+_HELD = re.compile(rb"(?:<|&[^&<;\s]{0,%d})\Z" % (_LONGEST_NAME + 1))
+
+
+class _In(Enum):
+    """Where in the document: how that begins, and how it ends."""
+
+    COMMENT = b"<!--", b"-->"
+    CDATA = b"<![CDATA[", b"]]>"
+    INSTRUCTION = b"<?", b"?>"
+
+
+def is_plain(file: BinaryIO, start: int) -> bool:
+    """Is there nothing from here on that `Body` would change? The fast answer for most files."""
+    decoder = codecs.getincrementaldecoder(UTF8)()
+    file.seek(start)
+    held = b""
+    while chunk := file.read(CHUNK):
+        try:
+            decoder.decode(chunk)
+        except UnicodeDecodeError:
+            return False
+        data = held + chunk
+        at = _held(data)
+        if not _has_no_more_than_tags(data[:at]):
+            return False
+        held = data[at:]
+    return _has_no_more_than_tags(held) and not decoder.getstate()[0]
+
+
+def _has_no_more_than_tags(data: bytes) -> bool:
+    return not (b"<!" in data or b"<?" in data or b"\r" in data or _OTHER.search(data))
+
+
+def _held(data: bytes) -> int:
+    """Where that begins which only the next bytes tell what it is."""
+    found = _HELD.search(data, max(len(data) - _LONGEST_NAME - 2, 0))
+    return found.start() if found else len(data)
+
+
+class Body:
+    """
+    Args:
+        entities: what the DTD declared.
+        flaws: takes a sentence for each kind of repair.
+    """
+
+    def __init__(self, entities: Entities, flaws: list[str]) -> None:
+        self.entities = entities
+        self.flaws = flaws
+        self._read = self._grown = 0
+        self._bare = False
+
+    def pieces(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """
+        Raises:
+            AnswerError: ``unsafe_xml``.
+        """
+        before = b""
+        for piece in self._rewritten(_with_line_feeds(chunks)):
+            if b"<!" in before + piece:  # the promise, whatever the code above did
+                raise AnswerError("unsafe_xml", "the XML has a declaration in the middle, where none may be")
+            before = piece[-1:] or before
+            yield piece
+
+    def _rewritten(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        within: _In | None = None
+        data = b""
+        for chunk in chunks:
+            self._read += len(chunk)
+            data += chunk
+            parts, at, within = self._parts(data, within)
+            data = data[at:]
+            yield b"".join(parts)
+        if within:
+            raise AnswerError("unsafe_xml", f"the XML's last {within.name.lower()} has no end")
+        yield self._text(data)
+
+    def _parts(self, data: bytes, within: _In | None) -> tuple[list[bytes], int, _In | None]:
+        """What the data becomes, how much of it is done, and where in the document that ends."""
+        parts: list[bytes] = []
+        at = 0
+        while True:
+            end, after = _end(data, at, within)
+            if within is None:
+                parts.append(self._text(data[at:end]))
+            elif within is _In.CDATA:
+                parts.append(_escaped(data[at:end]))
+            at = after or end
+            if after is None:
+                return parts, at, within
+            within = None if within else _opened(data, end)
+
+    def _text(self, data: bytes) -> bytes:
+        return _REFERENCE.sub(self._replaced, data)
+
+    def _replaced(self, reference: re.Match[bytes]) -> bytes:
+        if reference[1] is None:
+            if not self._bare:
+                self._bare = True
+                self.flaws.append("A & in it begins no entity: it was taken for the character.")
+            return b"&amp;"
+        text = self.entities.text(reference[1].decode(UTF8, "replace"))
+        if text is None:
+            return reference[0]
+        self._grown += len(text)
+        if self._grown > _GROWTH * self._read + _FREE:
+            raise AnswerError("unsafe_xml", f"the XML's entities make it more than {_GROWTH} times as long")
+        return text.encode(UTF8)
+
+
+def _end(data: bytes, at: int, within: _In | None) -> tuple[int, int | None]:
+    """Where this part ends, and where what follows begins; ``None`` when the data does not tell."""
+    if within:
+        end = within.value[1]
+        found = data.find(end, at)
+        return (found, found + len(end)) if found >= 0 else (max(len(data) - len(end) + 1, at), None)
+    opening = _MARKUP.search(data, at)
+    if not opening:
+        return max(_held(data), at), None
+    kind = _opened(data, opening.start())
+    return opening.start(), opening.start() + len(kind.value[0]) if kind else None
+
+
+def _opened(data: bytes, at: int) -> _In | None:
+    """What begins here; ``None`` when the data is too short to tell."""
+    start = data[at : at + len("<![CDATA[")]
+    for kind in _In:
+        if start.startswith(kind.value[0]):
+            return kind
+        if kind.value[0].startswith(start):
+            return None
+    raise AnswerError("unsafe_xml", "the XML has a DTD or a declaration in the middle, where none may be")
+
+
+def _escaped(data: bytes) -> bytes:
+    return data.replace(b"&", b"&amp;").replace(b"<", b"&lt;").replace(b">", b"&gt;")
+
+
+def _with_line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Line ends as XML has them: pyoxigraph leaves that to others."""
+    held = b""
+    for chunk in chunks:
+        data = held + chunk
+        held = b"\r" if data.endswith(b"\r") else b""
+        if b"\r" in data:
+            data = data[: len(data) - len(held)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        yield data
+    yield held.replace(b"\r", b"\n")

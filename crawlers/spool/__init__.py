@@ -1,0 +1,12 @@
+"""A download handler that keeps large answers in temporary files, never in memory; for any Scrapy project.
+
+Settings: ``DOWNLOAD_HANDLERS = {"http": "crawlers.spool.SpoolingHandler", "https": "crawlers.spool.SpoolingHandler"}``.
+A request asks for it: ``Request(url, meta={"spool": True})``; all others are Scrapy's business, as ever.
+"""
+
+from crawlers.spool.errors import NotUnpacked, TooLarge
+from crawlers.spool.file import SpooledFile
+from crawlers.spool.handler import SpoolingHandler
+from crawlers.spool.response import SpooledResponse
+
+__all__ = ["NotUnpacked", "SpooledFile", "SpooledResponse", "SpoolingHandler", "TooLarge"]

@@ -1,0 +1,135 @@
+"""Scrapy's agent for one request, with another buffer for the body."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from scrapy.core.downloader.handlers.http11 import _ResponseReader, _ResultT, _ScrapyAgent
+from scrapy.exceptions import StopDownload
+from twisted.internet.protocol import Protocol, connectionDone
+from twisted.python.failure import Failure
+
+from crawlers.exceptions import AnswerError
+from crawlers.spool.body import Body, Limits
+from crawlers.spool.encoding import undone
+from crawlers.spool.errors import TooLarge
+from crawlers.spool.response import SpooledResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.internet.base import DelayedCall
+    from twisted.internet.defer import Deferred
+    from twisted.web.client import Response as TxResponse
+
+_STRIDE = 4 * 1024 * 1024  # for each, DOWNLOAD_TIMEOUT: what is too large for memory may take more than a minute
+
+
+class SpoolingAgent(_ScrapyAgent):
+    """Connections, proxies, TLS and signals are Scrapy's; the body of an answer that succeeds is spooled.
+
+    Args:
+        unpack: undo content encodings.
+
+    Attributes:
+        body: None for any other answer, which is kept as small as DOWNLOAD_MAXSIZE says.
+    """
+
+    def __init__(self, limits: Limits, *, unpack: bool, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.body: Body | None = None
+        self._limits = limits
+        self._unpack = unpack
+
+    def _cb_bodyready(self, txresponse: TxResponse, request: Request) -> _ResultT | Deferred[_ResultT]:
+        if not 200 <= txresponse.code < 300:
+            return super()._cb_bodyready(txresponse, request)
+        try:
+            self.body = self._begun(txresponse)
+        except AnswerError:
+            _abort(txresponse._transport)  # noqa: SLF001
+            raise
+        self._maxsize = self._warnsize = 0
+        seconds = request.meta.get("download_timeout") or self._connectTimeout
+        self._spool(txresponse, self.body, lambda: cast("DelayedCall", self._timeout_cl).reset(seconds))
+        return super()._cb_bodyready(txresponse, request)
+
+    def _begun(self, txresponse: TxResponse) -> Body:
+        most, announced = self._limits.most, cast("int | str", txresponse.length)
+        if most and isinstance(announced, int) and announced > most:
+            raise TooLarge(most)
+        self._undoing, self._staying = undone(txresponse.headers.getRawHeaders(b"Content-Encoding", []))
+        return Body(self._limits, self._undoing if self._unpack else ())
+
+    @staticmethod
+    def _spool(txresponse: TxResponse, body: Body, renew: Callable[[], None]) -> None:
+        deliver = txresponse.deliverBody
+
+        def spool(reader: _ResponseReader) -> None:
+            reader._finished.addErrback(body.drop)  # noqa: SLF001
+            deliver(SpoolingReader(reader, body, renew))  # type: ignore[no-untyped-call]
+
+        txresponse.deliverBody = spool  # type: ignore[method-assign]
+
+    def _cb_bodydone(self, result: _ResultT, url: str) -> Response:
+        body = self.body
+        if body is None or not body.received:
+            return super()._cb_bodydone(result, url)
+        if not result.get("stop_download") and "dataloss" not in (result.get("flags") or ()):
+            body.end()
+        if self._unpack and self._undoing:
+            _say_unpacked(result["txresponse"], self._staying, body.size)
+        try:
+            return _spooled(super()._cb_bodydone(result, url), body)
+        except StopDownload as stop:
+            stop.response = _spooled(stop.response, body) if stop.response else None
+            raise
+
+
+class SpoolingReader(Protocol):
+    """Stands before Scrapy's reader, whose buffer it changes, and ends the download when that can take no more.
+
+    Args:
+        renew: called whenever much has come.
+    """
+
+    def __init__(self, reader: _ResponseReader, body: Body, renew: Callable[[], None]) -> None:
+        self.reader, self.body, self.renew = reader, body, renew
+        self.renewed = 0
+        reader._bodybuf = body  # type: ignore[assignment]  # noqa: SLF001
+
+    def connectionMade(self) -> None:  # noqa: N802
+        self.reader.makeConnection(self.transport)  # type: ignore[no-untyped-call]
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802
+        try:
+            self.reader.dataReceived(data)
+        except AnswerError as error:
+            self.reader._finished.errback(Failure(error))  # type: ignore[no-untyped-call]  # noqa: SLF001
+            _abort(self.transport)
+        if self.body.received - self.renewed >= _STRIDE and not self.reader._finished.called:  # noqa: SLF001
+            self.renewed = self.body.received
+            self.renew()
+
+    def connectionLost(self, reason: Failure = connectionDone) -> None:  # noqa: N802
+        self.reader.connectionLost(reason)
+
+
+def _say_unpacked(txresponse: TxResponse, staying: list[bytes], size: int) -> None:
+    """Makes the headers agree with the body."""
+    txresponse.headers.removeHeader(b"Content-Encoding")
+    if staying:
+        txresponse.headers.setRawHeaders(b"Content-Encoding", staying)
+    txresponse.length = size  # type: ignore[assignment]
+
+
+def _spooled(response: Response, body: Body) -> Response:
+    return SpooledResponse.of(response, body.file, body.received) if body.file else response
+
+
+def _abort(transport: Any) -> None:
+    """A connection that has given all it had is no longer there."""
+    if transport._producer is not None:  # noqa: SLF001
+        transport._producer.abortConnection()  # noqa: SLF001

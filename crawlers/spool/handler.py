@@ -1,0 +1,72 @@
+"""Scrapy's download handler for ``http`` and ``https``, which spools what it is asked to spool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.utils._download_handlers import wrap_twisted_exceptions
+from scrapy.utils.defer import maybe_deferred_to_future
+
+from crawlers.spool.agent import SpoolingAgent
+from crawlers.spool.body import Limits
+from crawlers.spool.response import SpooledResponse
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+SPOOL_ABOVE = 32 * 1024 * 1024
+SPOOL_MAXSIZE = 2 * 1024 * 1024 * 1024
+
+
+class SpoolingHandler(HTTP11DownloadHandler):
+    """Scrapy's own, but for requests with ``spool`` in their meta: a large answer to them is a `SpooledResponse`.
+
+    Settings: SPOOL_ABOVE, the bytes from which on an answer goes into a file; SPOOL_MAXSIZE, the bytes beyond which it
+    is refused, sent or unpacked, in place of DOWNLOAD_MAXSIZE (0 = no limit; a request's ``download_maxsize`` goes
+    first); SPOOL_DIR, where the files take space. Smaller answers are ordinary ones, unpacked all the same.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        settings = crawler.settings
+        self._above = min(settings.getint("SPOOL_ABOVE", SPOOL_ABOVE), self._default_maxsize or SPOOL_MAXSIZE)
+        self._most = settings.getint("SPOOL_MAXSIZE", SPOOL_MAXSIZE)
+        self._folder = settings.get("SPOOL_DIR") or None
+        self._unpack = settings.getbool("COMPRESSION_ENABLED")
+        self._counts = settings.getbool("DOWNLOADER_STATS")
+
+    async def download_request(self, request: Request) -> Response:
+        if not request.meta.get("spool"):
+            return await super().download_request(request)
+        agent = self._agent(request)
+        with wrap_twisted_exceptions():
+            response = await maybe_deferred_to_future(agent.download_request(request))
+        self._came(agent, request, response)
+        return response
+
+    def _agent(self, request: Request) -> SpoolingAgent:
+        most = request.meta.get("download_maxsize", self._most)
+        return SpoolingAgent(
+            Limits(above=self._above, most=most, folder=self._folder),
+            unpack=self._unpack,
+            contextFactory=self._contextFactory,
+            bindAddress=self._bind_address,
+            pool=self._pool,
+            maxsize=self._default_maxsize,
+            warnsize=self._default_warnsize,
+            fail_on_dataloss=self._fail_on_dataloss,
+            crawler=self._crawler,
+            tls_verbose_logging=self._tls_verbose_logging,
+        )
+
+    def _came(self, agent: SpoolingAgent, request: Request, response: Response) -> None:
+        """Counts the bytes that were sent, of which DownloaderStats sees the body; keeps caches from an empty one."""
+        if agent.body and self._counts:
+            self._crawler.stats.inc_value("downloader/response_bytes", agent.body.received - len(response.body))
+        if isinstance(response, SpooledResponse):
+            request.meta["dont_cache"] = True
+            self._crawler.stats.inc_value("spool/response_count")
+            self._crawler.stats.inc_value("spool/response_bytes", response.size)

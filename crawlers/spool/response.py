@@ -1,0 +1,75 @@
+"""A response whose body is in a temporary file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy.exceptions import NotSupported
+from scrapy.http import Response
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from crawlers.spool.file import SpooledFile
+
+_HEAD = 64 * 1024
+
+
+class SpooledResponse(Response):
+    """An answer too large for memory: read it with `open`, unpacked, as often as you like; its ``body`` is empty.
+
+    Copies share the file. It is gone with the last response and reader of it, or with the process.
+
+    Args:
+        file: what came, without content encodings.
+        received: how many bytes came, with them.
+    """
+
+    attributes: tuple[str, ...] = (*Response.attributes, "file", "received")
+
+    def __init__(self, *arguments: Any, file: SpooledFile, received: int, **keywords: Any) -> None:
+        super().__init__(*arguments, **keywords)
+        self.file = file
+        self.received = received
+
+    @classmethod
+    def of(cls, response: Response, file: SpooledFile, received: int) -> Self:
+        """The same answer, with its body in the file."""
+        known = {name: getattr(response, name) for name in Response.attributes}
+        return cls(**known | {"body": b"", "file": file, "received": received})
+
+    def open(self) -> BinaryIO:
+        """The body from its beginning; every reader is for itself."""
+        return self.file.open()
+
+    @property
+    def size(self) -> int:
+        """How many bytes `open` gives."""
+        return self.file.size
+
+    @property
+    def head(self) -> bytes:
+        """The first 64 KiB."""
+        with self.open() as reader:
+            return reader.read(_HEAD)
+
+    def replace(self, *arguments: Any, cls: type[Response] | None = None, **keywords: Any) -> Response:  # type: ignore[override]
+        """A copy with other attributes, and the same file: of whatever class is asked for, no other can have it.
+
+        With a ``body``, it is an ordinary response.
+        """
+        if keywords.get("body"):
+            known = {name: getattr(self, name) for name in Response.attributes}
+            return (cls or Response)(*arguments, **known | keywords)
+        if cls is not None and not issubclass(cls, SpooledResponse):
+            keywords.pop("encoding", None)
+            cls = None
+        return super().replace(*arguments, cls=cls, **keywords)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Whatever stores responses would store an empty body.
+
+        Raises:
+            NotSupported: always.
+        """
+        raise NotSupported(f"{self} can't be stored: its body is in a temporary file")

@@ -1,0 +1,486 @@
+"""Catalogues that publish DCAT, crawled whole: every serialisation, every paging, and what goes wrong at such."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+from pyoxigraph import RdfFormat, parse
+
+from tests.conftest import ROOT, Crawl, options, scrapy
+from tests.portal.dcat import SERIALISATIONS, Catalogue
+from tests.site import Answer, Site
+from tests.test_resume import left
+
+KILLS = 8
+
+
+@pytest.fixture
+def harvest(output):
+    """Crawls a catalogue: ``harvest(catalogue.address, since="last", settings={...})``."""
+
+    def run(url, *, settings=None, **arguments) -> Crawl:
+        ran = scrapy("crawl", "dcat", *options(output, settings or {}, url=url, **arguments))
+        return Crawl(ran.returncode, ran.stderr, output / arguments.get("source", "127.0.0.1"))
+
+    return run
+
+
+@pytest.fixture
+def catalogue():
+    """Starts catalogues: ``catalogue(250, paging="hydra", faults={"loop": ""})``. They end when the test does."""
+    started = []
+
+    def start(*arguments, **keywords) -> Catalogue:
+        started.append(Catalogue(*arguments, **keywords).__enter__())
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.__exit__()
+
+
+def ids(crawl: Crawl) -> list[str]:
+    return sorted(path.name.partition("__")[0].removesuffix(".json") for path in crawl.folder.glob("datasets/*"))
+
+
+def statuses(crawl: Crawl) -> Counter[str]:
+    return Counter(line["status"] for line in crawl.manifest)
+
+
+def judged(crawl: Crawl) -> tuple[str, int, int]:
+    return crawl.report["verdict"], crawl.report["expected"], crawl.report["listed"]
+
+
+# Serialisations
+
+
+@pytest.mark.parametrize("serialisation", SERIALISATIONS)
+def test_every_serialisation(harvest, catalogue, serialisation):
+    site = catalogue(12, serialisation=serialisation)
+    crawl = harvest(site.address)
+    assert (crawl.code, judged(crawl)) == (0, ("complete", 12, 12))
+    assert ids(crawl) == site.ids()
+    assert crawl.errors == []
+    source = "data_json" if serialisation == "data.json" else "rdf"
+    assert {(line["metadata_source"], line["metadata_url"]) for line in crawl.manifest} == {(source, site.address)}
+
+
+def test_a_document_is_json_ld_by_itself(harvest, catalogue):
+    site = catalogue(3, serialisation="ttl")
+    crawl = harvest(site.address)
+    for document in crawl.documents().values():
+        triples = list(parse(json.dumps(document), RdfFormat.JSON_LD))
+        assert len(triples) == 20
+        assert document["title"] == {"@language": "en", "@value": f"Dataset {document['identifier']}, revision 1"}
+
+
+def test_the_items(harvest, catalogue, tmp_path, output):
+    site = catalogue(2, serialisation="rdf")
+    feed = tmp_path / "datasets.jsonl"
+    scrapy("crawl", "dcat", *options(output, {}, url=site.address), "-O", str(feed))
+    first = min(map(json.loads, feed.read_text().splitlines()), key=lambda item: item["id"])
+    assert first["id"] == first["identifier"] == "d0000"
+    assert first["uri"] == "https://data.example.org/dataset/d0000"
+    assert first["title"] == "Dataset d0000, revision 1"
+    assert first["publisher"]["name"] == "The agent of all"
+    assert [contact["name"] for contact in first["contacts"]] == ["The desk of d0000"]
+    assert [resource["format"] for resource in first["resources"]] == ["csv", "json"]
+    assert first["metadata_source"] == "rdf"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["text/plain", "application/octet-stream", "text/html", "application/xml", "nonsense"]
+)
+@pytest.mark.parametrize("serialisation", ["rdf", "ttl", "jsonld", "nq", "trig"])
+def test_a_wrong_content_type_is_survived(harvest, catalogue, serialisation, wrong):
+    crawl = harvest(catalogue(2, serialisation=serialisation, path="dump", faults={"wrong_type": wrong}).address)
+    assert (crawl.code, len(ids(crawl))) == (0, 2)
+
+
+@pytest.mark.parametrize("settings", [{}, {"SPOOL_ABOVE": "1000"}], ids=["in memory", "spooled"])
+@pytest.mark.parametrize("faults", [{}, {"gzip": ""}], ids=["plain", "gzip"])
+@pytest.mark.parametrize("serialisation", ["rdf", "ttl", "jsonld", "data.json"])
+def test_spooled_or_not(harvest, catalogue, serialisation, faults, settings):
+    crawl = harvest(catalogue(40, serialisation=serialisation, faults=faults).address, settings=settings)
+    assert judged(crawl) == ("complete", 40, 40)
+
+
+# HTML
+
+
+@pytest.mark.parametrize("link", ["", "a"])
+def test_a_page_leads_to_the_rdf(harvest, catalogue, link):
+    site = catalogue(3, serialisation="ttl", faults={"html": link})
+    crawl = harvest(site.url + "/")
+    assert (crawl.code, len(ids(crawl)), len(site.asked)) == (0, 3, 3), "robots.txt, the page, the catalogue"
+
+
+def test_a_page_that_leads_nowhere(harvest, catalogue):
+    crawl = harvest(catalogue(3, faults={"html": "none"}).url + "/")
+    assert (crawl.code, crawl.kinds()) == (4, [("list", "not_rdf")])
+    assert "an HTML page came instead of RDF: look there for a link" in crawl.errors[0]["error"]
+
+
+def test_a_page_that_leads_to_itself(harvest):
+    page = b'<html><link rel="alternate" type="text/turtle" href="/other"></html>'
+    with Site(lambda _: Answer(page, headers={"Content-Type": "text/html"})) as site:
+        crawl = harvest(site.url)
+        assert (crawl.code, crawl.kinds()) == (4, [("list", "not_rdf")])
+        assert len(site.asked) < 5
+
+
+@pytest.mark.parametrize("serialisation", ["rdf", "ttl", "jsonld"])
+def test_the_server_negotiates(harvest, catalogue, serialisation):
+    crawl = harvest(catalogue(3, serialisation=serialisation, path="catalogue", faults={"negotiates": ""}).address)
+    assert (crawl.code, len(ids(crawl))) == (0, 3)
+
+
+# Paging
+
+
+@pytest.mark.parametrize("totals", [True, False], ids=["with total", "without"])
+@pytest.mark.parametrize(("relative", "literal"), [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("paging", ["hydra", "paged"])
+def test_hydra(harvest, catalogue, paging, relative, literal, totals):  # noqa: PLR0917  # one for each choice
+    site = catalogue(25, per_page=10, paging=paging, relative=relative, literal=literal, totals=totals)
+    crawl = harvest(site.address)
+    assert (crawl.code, judged(crawl)) == (0, ("complete", 25, 25))
+    assert ids(crawl) == site.ids()
+    assert site.pages() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("serialisation", ["ttl", "jsonld", "nt"])
+def test_hydra_in_other_serialisations(harvest, catalogue, serialisation):
+    site = catalogue(25, per_page=10, paging="hydra", serialisation=serialisation)
+    assert judged(harvest(site.address)) == ("complete", 25, 25)
+
+
+def test_the_link_header(harvest, catalogue):
+    site = catalogue(25, per_page=10, paging="link")
+    assert judged(harvest(site.address)) == ("complete", 25, 25)
+    assert site.pages() == [1, 2, 3]
+
+
+def test_page_numbers_that_nothing_says(harvest, catalogue):
+    site = catalogue(25, per_page=10, paging="ckan")
+    assert judged(harvest(site.address + "?page=1")) == ("complete", 25, 25)
+    assert site.pages() == [1, 2, 3, 4], "the page behind the last is empty"
+
+
+def test_page_numbers_that_end_with_404(harvest, catalogue):
+    site = catalogue(25, per_page=10, paging="link", path="dump.rdf")
+    site.paging = "hydra"
+    site.links = lambda number: ()
+    assert judged(harvest(site.address + "?page=1")) == ("complete", 25, 25)
+
+
+def test_one_file_is_asked_for_once(harvest, catalogue):
+    site = catalogue(25)
+    assert judged(harvest(site.address)) == ("complete", 25, 25)
+    assert site.pages() == [1]
+
+
+@pytest.mark.parametrize(
+    ("paging", "fault", "listed"),
+    [
+        ("hydra", "loop", 25),
+        ("hydra", "self", 25),
+        ("paged", "loop", 25),
+        ("hydra", "ignores_page", 10),
+        ("paged", "ignores_page", 10),
+        ("link", "ignores_page", 10),
+        ("ckan", "ignores_page", 10),
+        ("paged", "repeat_content", 10),
+        ("hydra", "endless", 10),
+    ],
+)
+def test_pages_that_repeat(harvest, catalogue, paging, fault, listed):
+    """The walk ends, says so, and takes nothing for gone."""
+    site = catalogue(25, per_page=10, paging=paging, totals=False)
+    address = site.address + ("?page=1" if paging == "ckan" else "")
+    assert judged(harvest(address)) == ("complete", 25, 25)
+    site.faults[fault] = "same" if fault == "endless" else ""
+    for _ in range(2):
+        before = len(site.asked)
+        crawl = harvest(address)
+        assert (crawl.code, crawl.report["verdict"], crawl.report["listed"]) == (3, "incomplete", listed)
+        assert crawl.report["errors"] == {"paging": 1}
+        assert len(site.asked) - before < 10
+    assert statuses(crawl) == {"new": 25}, "nothing is withdrawn"
+
+
+def test_pages_that_repeat_when_all_is_there(harvest, catalogue):
+    site = catalogue(25, per_page=10, paging="hydra", totals=True, faults={"loop": ""})
+    assert judged(harvest(site.address)) == ("complete", 25, 25)
+
+
+def test_a_catalogue_without_end(harvest, catalogue):
+    site = catalogue(25, per_page=10, paging="hydra", totals=False, faults={"endless": "new"})
+    crawl = harvest(site.address, max_datasets="45")
+    assert (crawl.code, crawl.report["verdict"], len(ids(crawl))) == (0, "partial", 45)
+    assert site.pages() == [1, 2, 3, 4, 5]
+
+
+def test_fewer_than_promised(harvest, catalogue):
+    site = catalogue(25, per_page=10, paging="hydra")
+    site.entries["ghost"] = site.entries["d0001"]
+    crawl = harvest(site.address)
+    assert (crawl.code, judged(crawl)) == (3, ("incomplete", 26, 25))
+    assert crawl.kinds() == [("list", "count_mismatch")]
+
+
+@pytest.mark.parametrize("limit", [3, 10, 12])
+def test_max_datasets(harvest, catalogue, limit):
+    site = catalogue(25, per_page=10, paging="paged")
+    crawl = harvest(site.address, max_datasets=str(limit))
+    assert (crawl.code, crawl.report["verdict"], len(ids(crawl))) == (0, "partial", limit)
+    assert site.pages() == ([1] if limit <= 10 else [1, 2])
+
+
+def test_max_resources(harvest, catalogue):
+    crawl = harvest(catalogue(25).address, max_resources="7")
+    assert (crawl.report["verdict"], len(ids(crawl))) == ("partial", 4)
+
+
+# Failures
+
+
+@pytest.mark.parametrize("fault", [{"http_500": "2:2"}, {"cut": "2:2"}])
+def test_a_page_that_fails_for_a_while(harvest, catalogue, fault):
+    site = catalogue(25, per_page=10, paging="hydra", faults=fault)
+    assert judged(harvest(site.address)) == ("complete", 25, 25)
+    assert site.pages() == [1, 2, 2, 2, 3]
+
+
+def test_a_page_that_fails(harvest, catalogue):
+    site = catalogue(25, per_page=10, paging="paged", faults={"http_500": "2:99"})
+    crawl = harvest(site.address)
+    assert (crawl.code, crawl.report["verdict"], len(ids(crawl))) == (3, "incomplete", 10)
+    assert crawl.kinds() == [("list", "http")]
+
+
+@pytest.mark.parametrize("serialisation", ["rdf", "ttl", "nt", "nq", "trig", "n3", "jsonld"])
+def test_an_error_in_the_middle(harvest, catalogue, serialisation):
+    """What can be read is kept, the error is reported, nothing is taken for gone."""
+    site = catalogue(40, serialisation=serialisation)
+    assert harvest(site.address).code == 0
+    site.faults["syntax_error"] = "1"
+    crawl = harvest(site.address)
+    assert (crawl.code, crawl.report["verdict"]) in ((3, "incomplete"), (4, "failed"))
+    assert set(crawl.report["errors"]) <= {"invalid_rdf", "not_json", "undescribed", "invalid_record", "unsafe_xml"}
+    if serialisation != "jsonld":
+        assert crawl.report["listed"] >= 20
+    assert "withdrawn" not in statuses(crawl)
+
+
+def test_duplicate_and_missing_ids_and_titles(harvest, catalogue):
+    site = catalogue(5, faults={"duplicates": "", "nameless": "", "titleless": ""})
+    crawl = harvest(site.address)
+    assert (crawl.code, crawl.report["listed"]) == (3, 8)
+    assert ids(crawl) == [*site.ids(), "titleless"]
+    kinds = {error["kind"]: error["error"] for error in crawl.errors}
+    assert sorted(kinds) == ["duplicate_id", "invalid_record", "missing_id"]
+    assert "title" in kinds["invalid_record"]
+
+
+@pytest.mark.parametrize("faults", [{"nameless": "", "titleless": "", "duplicates": ""}])
+def test_the_same_in_data_json(harvest, catalogue, faults):
+    crawl = harvest(catalogue(5, serialisation="data.json", faults=faults).address)
+    assert sorted(error["kind"] for error in crawl.errors) == ["duplicate_id", "invalid_record", "missing_id"]
+    assert len(ids(crawl)) == 6
+
+
+def test_a_remote_context_is_never_fetched(harvest, catalogue):
+    site = catalogue(5, serialisation="jsonld", faults={"remote_context": ""})
+    crawl = harvest(site.address)
+    assert (crawl.code, crawl.kinds()) == (4, [("list", "remote_context")])
+    assert "https://contexts.example.org/unknown.jsonld" in crawl.errors[0]["error"]
+
+
+def test_json_is_read_up_to_a_limit(harvest, catalogue):
+    site = catalogue(50, serialisation="jsonld")
+    crawl = harvest(site.address, settings={"JSON_MAXSIZE": "1000"})
+    assert (crawl.code, crawl.kinds()) == (4, [("list", "too_large")])
+    assert "JSON_MAXSIZE" in crawl.errors[0]["error"]
+
+
+def test_an_empty_catalogue_is_complete(harvest, catalogue):
+    assert judged(harvest(catalogue(0).address)) == ("complete", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"<a:x xmlns:a='http://a.org/'><a:y/></a:x>", "no_datasets"),
+        (b"@prefix dcat: <http://www.w3.org/ns/dcat#> . <a> dcat:keyword 'x' .", "no_datasets"),
+        (b'{"@id": "a", "http://a.org/b": "c"}', "no_datasets"),
+        (b"%PDF-1.4 nothing", "not_rdf"),
+        (b"", "not_rdf"),
+        (b'{"broken', "not_json"),
+    ],
+)
+def test_what_is_no_catalogue(harvest, body, kind):
+    with Site(lambda _: Answer(body, headers={"Content-Type": "text/plain"})) as site:
+        crawl = harvest(site.url + "/c")
+    assert crawl.code in (3, 4)
+    assert kind in {error["kind"] for error in crawl.errors}
+    assert not ids(crawl)
+
+
+UNDESCRIBED = b"""
+@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> .
+<c> a dcat:Catalog ; dcat:dataset <1>, <2>, <3> .
+<1> dct:title "untyped, and described" . <2> a dcat:Dataset .
+<service> a dcat:DataService ; dct:title "A service" ; dcat:servesDataset <1>, <4> .
+<4> a dcat:Dataset ; dct:identifier "a stub" .
+"""
+
+
+def test_which_nodes_are_datasets(harvest):
+    with Site(lambda _: Answer(UNDESCRIBED, headers={"Content-Type": "text/turtle"})) as site:
+        crawl = harvest(site.url + "/dir/c.ttl")
+        assert len(ids(crawl)) == 1
+        assert crawl.manifest[0]["dataset_id"] == f"{site.url}/dir/1", "relative IRIs are resolved"
+    assert [(error["kind"], error["error"].rpartition("/")[2][0]) for error in crawl.errors] == [
+        ("undescribed", "2"),
+        ("undescribed", "3"),
+    ]
+
+
+# Again, later
+
+
+def test_nothing_is_written_twice(harvest, catalogue):
+    site = catalogue(25, per_page=10, paging="hydra")
+    harvest(site.address)
+    site.change("d0003")
+    crawl = harvest(site.address)
+    assert crawl.report["counts"] | {"failed": 0} == {**zero(), "unchanged": 24, "updated": 1}
+    assert statuses(crawl) == {"new": 25, "updated": 1}
+
+
+def zero():
+    return dict.fromkeys(("new", "updated", "unchanged", "withdrawn", "restored", "fallback", "failed"), 0)
+
+
+def test_the_order_of_triples_is_no_change(harvest, catalogue):
+    site = catalogue(10, serialisation="nt")
+    harvest(site.address)
+    site.body = lambda number: shuffled(Catalogue.body(site, number))
+    assert harvest(site.address).report["counts"] == {**zero(), "unchanged": 10}
+
+
+def shuffled(body: bytes) -> bytes:
+    lines = body.replace(b"_:contact", b"_:other").splitlines(keepends=True)
+    random.Random(7).shuffle(lines)
+    return b"".join(lines)
+
+
+def test_since_last(harvest, catalogue):
+    site = catalogue(30, faults={"etag": ""})
+    harvest(site.address)
+    crawl = harvest(site.address, since="last")
+    assert (crawl.code, judged(crawl)) == (0, ("complete", 30, 30))
+    assert crawl.report["counts"] == {**zero(), "unchanged": 30}
+    assert crawl.report["bytes"] < 2000, "304"
+    site.change("d0007")
+    crawl = harvest(site.address, since="last")
+    assert crawl.report["counts"] == {**zero(), "unchanged": 29, "updated": 1}
+    assert harvest(site.address, since="last").report["bytes"] < 2000
+
+
+def test_since_last_when_a_document_is_lost(harvest, catalogue):
+    site = catalogue(3, faults={"etag": ""})
+    crawl = harvest(site.address)
+    min((crawl.folder / "datasets").iterdir()).unlink()
+    crawl = harvest(site.address, since="last")
+    assert crawl.report["counts"] == {**zero(), "unchanged": 2, "updated": 1}
+    assert len(ids(crawl)) == 3
+
+
+def test_since_last_after_reindex(harvest, catalogue, output):
+    site = catalogue(3, faults={"etag": ""})
+    harvest(site.address)
+    assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
+    assert harvest(site.address, since="last").report["bytes"] < 2000
+
+
+def test_an_etag_that_is_always_another(harvest, catalogue):
+    site = catalogue(3, faults={"etag_lies": "changes"})
+    harvest(site.address)
+    assert harvest(site.address, since="last").report["counts"] == {**zero(), "unchanged": 3}
+
+
+def test_pages_have_no_common_etag(harvest, catalogue):
+    site = catalogue(25, per_page=10, paging="hydra", faults={"etag": ""})
+    harvest(site.address)
+    site.change("d0024")
+    assert harvest(site.address, since="last").report["counts"]["updated"] == 1
+
+
+def test_withdrawn_when_missed_twice(harvest, catalogue):
+    site = catalogue(100)
+    harvest(site.address)
+    site.remove("d0042")
+    crawl = harvest(site.address)
+    assert (crawl.code, statuses(crawl)) == (0, {"new": 100})
+    assert "1 datasets are gone" in crawl.log
+    crawl = harvest(site.address)
+    assert (crawl.code, statuses(crawl)) == (0, {"new": 100, "withdrawn": 1})
+    assert crawl.manifest[-1]["dataset_id"] == "d0042"
+    assert len(ids(crawl)) == 100, "the document is kept"
+    assert harvest(site.address).report["counts"]["withdrawn"] == 0
+    site.entries["d0042"] = site.entries["d0041"].__class__("d0042", "d0042")
+    assert statuses(harvest(site.address)) == {"new": 100, "withdrawn": 1, "restored": 1}
+
+
+def test_a_catalogue_that_shrinks(harvest, catalogue):
+    site = catalogue(100)
+    harvest(site.address)
+    for number in range(3):
+        site.remove(f"d000{number}")
+    for _ in range(2):
+        crawl = harvest(site.address)
+        assert (crawl.code, crawl.report["errors"]) == (3, {"shrink": 1})
+    crawl = harvest(site.address, settings={"SHRINK_LIMIT": "0.04"})
+    assert (crawl.code, crawl.report["counts"]["withdrawn"]) == (0, 0), "missed by one complete crawl"
+    assert harvest(site.address, settings={"SHRINK_LIMIT": "0.04"}).report["counts"]["withdrawn"] == 3
+
+
+# Killed
+
+
+def begun(output, jobdir, site):
+    words = options(output, {"JOBDIR": str(jobdir), "REQUESTS_PER_SECOND": "20"}, url=site.address)
+    crawl = subprocess.Popen(
+        [sys.executable, "-m", "scrapy", "crawl", "dcat", *words], cwd=ROOT, stderr=subprocess.PIPE
+    )
+    asked, deadline = len(site.asked), time.monotonic() + 30
+    while len(site.asked) == asked and crawl.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return crawl
+
+
+def test_killed_and_resumed(harvest, catalogue, tmp_path, output):
+    """At random moments, while pages fail and connections are cut."""
+    random.seed(4)
+    faults = {"http_500": "3:2", "cut": "5:2", "duplicates": "", "titleless": ""}
+    site = catalogue(300, per_page=10, paging="hydra", faults=faults)
+    whole = harvest(site.address, source="whole")
+    site.failed.clear()
+    jobdir = tmp_path / "job"
+    for _ in range(KILLS):
+        killed = begun(output, jobdir, site)
+        time.sleep(random.uniform(0, 0.2))
+        killed.send_signal(signal.SIGKILL)
+        killed.communicate()
+    done = harvest(site.address, settings={"JOBDIR": str(jobdir)})
+    assert (done.code, done.report["resumed"]) == (3, True)
+    assert left(done) == left(whole)

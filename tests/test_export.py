@@ -1,0 +1,782 @@
+"""What the index holds, for other programs: whatever the source was, in every format, and as DCAT-AP 3 wants it."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import hashlib
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyoxigraph
+import pyshacl
+import pytest
+import rdflib
+from pyarrow import parquet
+
+from crawlers.exceptions import ExportError
+from crawlers.export import holdings
+from crawlers.export.catalogue import catalogues
+from crawlers.export.croissant import CONFORMS_TO
+from crawlers.export.csv import COLUMNS
+from crawlers.export.description import description
+from crawlers.export.iris import Taken
+from crawlers.export.parquet import ROW_GROUP
+from crawlers.export.target import target
+from crawlers.export.writers import WRITERS
+from crawlers.index import Index
+from crawlers.items import Agent, Checksum, Dataset, License, Period, Place, Resource
+from crawlers.mapping import dcat as rdf
+from crawlers.mapping.dcat.document import document
+from crawlers.rdf.namespaces import DCAT, DCT, FOAF, LOCN, SKOS, SPDX, TYPE, VCARD, XSD
+from crawlers.rdf.terms import Graph, Literal, Term, graph
+from crawlers.safety import strict_json
+from tests.conftest import FAST, ROOT, scrapy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GOLDEN = Path(__file__).parent / "golden"
+SHAPES = GOLDEN / "dcat_ap_mandatory.shacl.ttl"
+RDF_FORMATS = {
+    "dcat": pyoxigraph.RdfFormat.RDF_XML,
+    "ttl": pyoxigraph.RdfFormat.TURTLE,
+    "jsonld": pyoxigraph.RdfFormat.JSON_LD,
+}
+PORTAL = "https://data.example.org"
+EU = "http://publications.europa.eu/resource/authority"
+
+
+# What a crawl leaves on disk
+
+
+def put(
+    output: Path, source: str, dataset_id: str, document: Any, *, by: str, url: str = PORTAL, status: str = "new"
+) -> Path:
+    """A document and its manifest line."""
+    file = f"datasets/{hashlib.sha256(dataset_id.encode()).hexdigest()}.json"
+    path = output / source / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(strict_json.dumps(document))
+    line = {
+        "kind": "dataset",
+        "dataset_id": dataset_id,
+        "resource_id": None,
+        "metadata_source": by,
+        "metadata_file": file,
+        "metadata_url": url,
+        "time": "2026-11-20T12:00:00.000Z",
+        "run": "20261120T120000Z",
+        "status": status,
+        "sha256": "0" * 64,
+        "bytes": path.stat().st_size,
+        "metadata_modified": None,
+    }
+    with (output / source / "manifest.jsonl").open("ab") as lines:
+        lines.write(strict_json.line(line))
+    return path
+
+
+def put_ckan(output: Path, source: str, record: dict[str, Any], **keywords: Any) -> Path:
+    url = f"{PORTAL}/api/3/action/package_search?rows=1000"
+    return put(output, source, record["id"], record, by="package_search", url=url, **keywords)
+
+
+def put_rdf(output: Path, source: str, turtle: bytes) -> None:
+    nodes = graph(pyoxigraph.parse(turtle, format=pyoxigraph.RdfFormat.TURTLE))
+    for subject, node in nodes.items():
+        if DCAT + "Dataset" in node.get(TYPE, []) and (name := rdf.identity(nodes, subject)):
+            put(output, source, name, document(nodes, subject), by="rdf", url=f"{PORTAL}/catalog.ttl")
+
+
+def record(number: int = 0, **fields: Any) -> dict[str, Any]:
+    given = {"id": f"id-{number:05}", "name": f"rain-{number}", "title": f"Rain {number}", "resources": []}
+    return given | fields
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every golden of the mappings, in a source for each kind of catalogue."""
+    output = tmp_path_factory.mktemp("output")
+    for path in sorted(GOLDEN.glob("ckan/*/input.json")):
+        found = strict_json.loads(path.read_bytes())
+        put_ckan(output, "town", found | {"id": f"{path.parent.name}-{found['id']}"})
+    for path in sorted(GOLDEN.glob("dcat/*/input.ttl")):
+        put_rdf(output, "nation", path.read_bytes())
+    for path in sorted(GOLDEN.glob("data_json/*/input.json")):
+        found = strict_json.loads(path.read_bytes())
+        put(output, "agency", path.parent.name, found, by="data_json", url=f"{PORTAL}/data.json")
+    return output
+
+
+def items(output: Path, *named: str) -> list[Dataset]:
+    lost: list[str] = []
+    found = list(holdings.items(output, holdings.sources(output, named), lost.append))
+    assert not lost
+    return found
+
+
+def written(format_: str, datasets: list[Dataset]) -> bytes:
+    file = io.BytesIO()
+    WRITERS[format_](iter(datasets), file)
+    return file.getvalue()
+
+
+def export(output: Path, format_: str, *more: str) -> subprocess.CompletedProcess[str]:
+    return scrapy("export", "--format", format_, *more, "-s", f"OUTPUT_DIR={output}")
+
+
+# DCAT-AP 3
+
+
+def parsed(body: bytes, format_: str) -> rdflib.Graph:
+    triples = pyoxigraph.parse(body, format=RDF_FORMATS[format_])
+    lines = pyoxigraph.serialize((one.triple for one in triples), format=pyoxigraph.RdfFormat.N_TRIPLES)
+    assert lines
+    return rdflib.Graph().parse(data=lines, format="nt")
+
+
+def canonical(body: bytes, format_: str) -> set[str]:
+    held = pyoxigraph.Dataset(pyoxigraph.parse(body, format=RDF_FORMATS[format_]))
+    held.canonicalize(pyoxigraph.CanonicalizationAlgorithm.UNSTABLE)
+    return set(map(str, held))
+
+
+def complaints(found: rdflib.Graph) -> str:
+    """What the shapes of DCAT-AP's mandatory rules say against it; nothing when it conforms."""
+    conforms, _, text = pyshacl.validate(found, shacl_graph=rdflib.Graph().parse(SHAPES))
+    return "" if conforms else text
+
+
+@pytest.mark.parametrize("source", ["town", "nation", "agency"])
+def test_what_any_source_gave_is_dcat_ap(everything: Path, source: str) -> None:
+    found = parsed(written("ttl", items(everything, source)), "ttl")
+    assert not complaints(found)
+    assert len(set(found.subjects(rdflib.RDF.type, rdflib.URIRef(DCAT + "Dataset")))) == len(items(everything, source))
+
+
+def test_the_serialisations_say_the_same(everything: Path) -> None:
+    datasets = items(everything)
+    turtle = canonical(written("ttl", datasets), "ttl")
+    assert turtle == canonical(written("dcat", datasets), "dcat")
+    assert turtle == canonical(written("jsonld", datasets), "jsonld")
+
+
+@pytest.mark.parametrize("format_", ["dcat", "ttl"])
+def test_the_same_datasets_are_the_same_bytes(format_: str) -> None:
+    tricky = Dataset(source="s", id="d", title='a xmlns:z="b" xmlns:a="c"\n@prefix z: <a> .\n@prefix a: <a> .\n')
+    body = written(format_, [tricky])
+    prefixes = re.findall(rb"(?:^@prefix | xmlns:)(\w+)", body.partition(b"urn:uuid:")[0], re.MULTILINE)
+    assert len(prefixes) > 10
+    assert prefixes == sorted(prefixes), "their order would be another one in every process"
+    assert rdflib.Literal(str(tricky.title).strip()) in parsed(body, format_).objects()
+    assert written(format_, [tricky]) == body
+
+
+RICH = Dataset(
+    source="town",
+    id="levels",
+    uri=f"{PORTAL}/id/levels",
+    title="River levels",
+    description="Of *all* rivers",
+    landing_page=f"{PORTAL}/about levels",
+    issued="2018-06",
+    modified="2024-02-29T10:11Z",
+    version="2.1",
+    publisher=Agent(name="Water Office", uri=f"{PORTAL}/id/office", role="publisher"),
+    contacts=[
+        Agent(name="Ana Gauge", email="ana@example.org", role="contact"),
+        Agent(name="Bo Weir", role="creator"),
+        Agent(name="Archive", role="custodian"),
+    ],
+    keywords=["level", "river"],
+    themes=["Environment", "Rivers"],
+    languages=["fr", "de"],
+    license=License(id="CC-BY-4.0", title="CC BY 4.0"),
+    access_rights="PUBLIC",
+    rights="Ask the office.",
+    frequency="DAILY",
+    temporal=Period(start="2001", end="2020-12-31"),
+    spatial=[Place(name="Upper Weir", geometry={"type": "Point", "coordinates": [15.4, 47.1]})],
+    conforms_to=["http://www.opengis.net/def/crs/EPSG/0/4326", "Our own"],
+    provenance="Read off a staff gauge.",
+    resources=[
+        Resource(
+            id=f"{PORTAL}/id/levels/csv",
+            dataset_id="levels",
+            title="Levels",
+            url=f"{PORTAL}/levels.csv",
+            access_url=f"{PORTAL}/levels",
+            download_url=f"{PORTAL}/levels.csv",
+            format="CSV",
+            media_type="text/csv",
+            size=299107,
+            checksum=Checksum(algorithm="sha256", value="ab" * 32),
+            issued="2018-06-01",
+            languages=["fr"],
+        ),
+        Resource(id="api", dataset_id="levels", title="API", url=f"{PORTAL}/api", format="OGC API"),
+        Resource(id="nowhere", dataset_id="levels", title="On request"),
+    ],
+    metadata_url=f"{PORTAL}/catalog.ttl",
+)
+
+
+def described(dataset: Dataset) -> tuple[Graph, str]:
+    with Taken() as taken:
+        return description(dataset, taken)
+
+
+def only(found: Graph, subject: str, predicate: str) -> Term:
+    values = found[subject][predicate]
+    assert len(values) == 1
+    return values[0]
+
+
+def test_what_is_read_again_is_the_same_item() -> None:
+    again = rdf.dataset(*described(RICH), source="town")
+    for name in (
+        *("id", "uri", "title", "issued", "version", "publisher", "keywords", "themes", "access_rights"),
+        *("rights", "frequency", "temporal", "spatial", "provenance"),
+    ):
+        expected = RICH.id if name == "id" else getattr(RICH, name)
+        assert getattr(again, name) == expected, name
+    assert sorted(again.languages) == ["de", "fr"]
+    assert again.landing_page == f"{PORTAL}/about%20levels"
+    assert again.license is not None
+    assert again.license.id == "CC-BY-4.0"
+    assert {(one.name, one.role) for one in again.contacts} == {(one.name, one.role) for one in RICH.contacts}
+    assert sorted(again.conforms_to) == sorted(RICH.conforms_to)
+    file = next(one for one in again.resources if one.format == "CSV")
+    for name in ("id", "title", "access_url", "download_url", "media_type", "size", "checksum", "issued", "languages"):
+        assert getattr(file, name) == getattr(RICH.resources[0], name), name
+
+
+def test_values_are_named_by_the_vocabularies_that_dcat_ap_asks_for() -> None:
+    found, subject = described(RICH)
+    assert only(found, subject, DCT + "accrualPeriodicity") == f"{EU}/frequency/DAILY"
+    assert found[subject][DCT + "language"] == [f"{EU}/language/FRA", f"{EU}/language/DEU"]
+    assert only(found, subject, DCAT + "theme") == f"{EU}/data-theme/ENVI"
+    assert only(found, str(only(found, subject, DCT + "subject")), SKOS + "prefLabel") == Literal("Rivers")
+    assert only(found, subject, DCT + "accessRights") == f"{EU}/access-right/PUBLIC"
+    assert only(found, subject, DCT + "license") == "http://spdx.org/licenses/CC-BY-4.0"
+    file = f"{PORTAL}/id/levels/csv"
+    assert only(found, file, DCT + "format") == f"{EU}/file-type/CSV"
+    assert only(found, file, DCAT + "mediaType") == "https://www.iana.org/assignments/media-types/text/csv"
+    checksum = found[str(only(found, file, SPDX + "checksum"))]
+    assert checksum[SPDX + "algorithm"] == [SPDX + "checksumAlgorithm_sha256"]
+    assert checksum[SPDX + "checksumValue"] == [Literal("ab" * 32, None, XSD + "hexBinary")]
+
+
+def test_dates_are_typed_as_precisely_as_they_are() -> None:
+    found, subject = described(RICH)
+    assert only(found, subject, DCT + "issued") == Literal("2018-06", None, XSD + "gYearMonth")
+    assert only(found, subject, DCT + "modified") == Literal("2024-02-29T10:11:00Z", None, XSD + "dateTime")
+    period = found[str(only(found, subject, DCT + "temporal"))]
+    assert period[DCAT + "startDate"] == [Literal("2001", None, XSD + "gYear")]
+    assert period[DCAT + "endDate"] == [Literal("2020-12-31", None, XSD + "date")]
+
+
+def test_a_contact_is_a_kind_and_a_publisher_an_agent() -> None:
+    found, subject = described(RICH)
+    contact = found[str(only(found, subject, DCAT + "contactPoint"))]
+    assert contact[TYPE] == [VCARD + "Kind"]
+    assert contact[VCARD + "hasEmail"] == ["mailto:ana@example.org"]
+    assert found[f"{PORTAL}/id/office"] == {TYPE: [FOAF + "Agent"], FOAF + "name": [Literal("Water Office")]}
+
+
+def test_a_dataset_has_one_publisher() -> None:
+    agents = [Agent(name=name, role="publisher") for name in "abb"]
+    found, subject = described(Dataset(source="s", id="d", publisher=agents[0], contacts=agents))
+    assert found[str(only(found, subject, DCT + "publisher"))][FOAF + "name"] == [Literal("a")]
+    assert [found[str(one)][FOAF + "name"] for one in found[subject][DCT + "contributor"]] == [[Literal("b")]] * 2
+
+
+def test_a_shape_is_both_geojson_and_wkt() -> None:
+    found, subject = described(RICH)
+    shapes = {one.datatype: one.value for one in found[str(only(found, subject, DCT + "spatial"))][LOCN + "geometry"]}
+    assert shapes["http://www.opengis.net/ont/geosparql#wktLiteral"] == "POINT(15.4 47.1)"
+    assert json.loads(shapes["http://www.opengis.net/ont/geosparql#geoJSONLiteral"])["coordinates"] == [15.4, 47.1]
+
+
+def test_a_file_has_its_own_licence_or_its_datasets() -> None:
+    dataset = Dataset(source="s", id="d", license=License(id="CC0-1.0"))
+    own = License(uri="https://a.org/terms")
+    dataset.resources = [
+        Resource(id="r", dataset_id="d", url="https://a.org/r", license=own),
+        Resource(id="q", dataset_id="d", url="https://a.org/q"),
+    ]
+    found, subject = described(dataset)
+    given = [only(found, str(one), DCT + "license") for one in found[subject][DCAT + "distribution"]]
+    assert given == ["https://a.org/terms", "http://spdx.org/licenses/CC0-1.0"]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "title", "text"),
+    [
+        (Dataset(source="s", id="d", title="T", description="D"), "T", "D"),
+        (Dataset(source="s", id="d", name="n", title="T"), "T", "T"),
+        (Dataset(source="s", id="d", name="n"), "n", "n"),
+        (Dataset(source="s", id="d", title="\x00", name=" "), "d", "d"),
+    ],
+)
+def test_a_title_and_a_description_there_always_are(dataset: Dataset, title: str, text: str) -> None:
+    found, subject = described(dataset)
+    assert (only(found, subject, DCT + "title"), only(found, subject, DCT + "description")) == (
+        Literal(title),
+        Literal(text),
+    )
+
+
+def test_a_file_without_an_address_is_had_by_the_page_or_is_none() -> None:
+    dataset = Dataset(source="s", id="d", resources=[Resource(id="r", dataset_id="d")])
+    found, subject = described(dataset)
+    assert DCAT + "distribution" not in found[subject]
+    dataset.landing_page = "https://a.org/page"
+    found, subject = described(dataset)
+    file = str(only(found, subject, DCAT + "distribution"))
+    assert only(found, file, DCAT + "accessURL") == "https://a.org/page"
+
+
+def test_what_has_no_iri_gets_the_same_one_every_time() -> None:
+    dataset = Dataset(source="s", id="d", resources=[Resource(id="r", dataset_id="d", url="https://a.org/r")])
+    (found, subject), (again, _) = described(dataset), described(dataset)
+    assert subject.startswith("urn:uuid:")
+    assert found == again
+    assert described(Dataset(source="t", id="d"))[1] != subject
+
+
+def test_a_resource_of_ckan_is_called_as_its_page() -> None:
+    uri = f"{PORTAL}/dataset/d"
+    resources = [Resource(id=name, dataset_id="d", url="https://a.org/r") for name in ("r", "r", "q r")]
+    found, subject = described(Dataset(source="s", id="d", uri=uri, resources=resources))
+    first, second, third = map(str, found[subject][DCAT + "distribution"])
+    assert (first, third) == (f"{uri}/resource/r", f"{uri}/resource/q%20r")
+    assert second.startswith("urn:uuid:"), "two of one name would become one"
+
+
+def test_two_datasets_of_one_iri_stay_two() -> None:
+    both = [Dataset(source="s", id=name, uri="https://a.org/1", title=name) for name in "ab"]
+    found = parsed(written("ttl", both), "ttl")
+    assert len(set(found.subjects(rdflib.RDF.type, rdflib.URIRef(DCAT + "Dataset")))) == 2
+
+
+NASTY = [
+    *("http://a.org/a b", "http://a.org/{x}|y", "http://a.org/%zz", "http://[::1", "http://a.org:x/", "http://", "//a"),
+    *("http://a.org/\x00", "http://a.org/\ud800", "http://a.org/\ufffe", "http://a.org/#a#b", "http://a.org/\\"),
+    *("http://a.org/'\"", "\u202ehttp://a.org", "javascript:x y", "dct:title", "geo:1,2", "_:b0", "<x>", "urn:", ""),
+    "x" * 100_000,
+]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_an_iri_is_one_for_every_parser_or_is_none(text: str) -> None:
+    nasty = Dataset(
+        source="s",
+        id=text,
+        uri=text,
+        name=text,
+        title=text,
+        landing_page=text,
+        publisher=Agent(name=text, uri=text, email=text, url=text),
+        contacts=[Agent(uri=text, email=text, role=role) for role in ("contact", "creator", "x")],
+        themes=[text],
+        keywords=[text],
+        languages=[text],
+        license=License(uri=text, id=text, title=text),
+        access_rights=text,
+        rights=text,
+        conforms_to=[text],
+        provenance=text,
+        temporal=Period(start=text),
+        spatial=[Place(uri=text, name=text)],
+        resources=[Resource(id=text, dataset_id=text, url=text, format=text, media_type="a/b", issued=text)],
+        metadata_url=text,
+    )
+    bodies = {format_: written(format_, [nasty]) for format_ in RDF_FORMATS}
+    found = parsed(bodies["ttl"], "ttl")
+    assert not complaints(found)
+    assert rdflib.Graph().parse(bodies["dcat"], format="xml").isomorphic(found)
+    assert canonical(bodies["jsonld"], "jsonld") == canonical(bodies["ttl"], "ttl")
+    for format_ in ("csv", "croissant", "parquet"):
+        assert written(format_, [nasty])
+
+
+def test_control_characters_are_left_out_and_lines_end_alike() -> None:
+    text = "a\x00\x08b\r\nc\rd\x1b[31m\ufffe"
+    body = written("dcat", [Dataset(source="s", id="d", title="t", description=text)])
+    titles = set(rdflib.Graph().parse(body, format="xml").objects(None, rdflib.URIRef(DCT + "description")))
+    assert rdflib.Literal("ab\nc\nd[31m") in titles
+
+
+# A broken export
+
+
+BREAK = [
+    (DCAT + "Catalog", DCT + "title", None),
+    (DCAT + "Catalog", DCT + "description", None),
+    (DCAT + "Catalog", DCT + "publisher", None),
+    (DCAT + "Catalog", DCAT + "dataset", rdflib.URIRef("https://a.org/no-dataset")),
+    (DCAT + "Dataset", DCT + "title", None),
+    (DCAT + "Dataset", DCT + "description", None),
+    (DCAT + "Dataset", DCT + "publisher", rdflib.Literal("Water Office")),
+    (DCAT + "Dataset", DCAT + "theme", rdflib.Literal("Environment")),
+    (DCAT + "Dataset", DCT + "issued", rdflib.Literal("2018-06")),
+    (DCAT + "Dataset", DCT + "accrualPeriodicity", rdflib.Literal("DAILY")),
+    (DCAT + "Distribution", DCAT + "accessURL", None),
+    (DCAT + "Distribution", DCAT + "accessURL", rdflib.Literal("https://a.org")),
+    (DCAT + "Distribution", DCT + "format", rdflib.Literal("CSV")),
+    (DCAT + "Distribution", DCAT + "byteSize", rdflib.Literal("20 KB")),
+    (FOAF + "Agent", FOAF + "name", None),
+    (SKOS + "Concept", SKOS + "prefLabel", None),
+    (SPDX + "Checksum", SPDX + "algorithm", None),
+    (DCT + "PeriodOfTime", DCAT + "startDate", rdflib.Literal("lately")),
+]
+
+
+@pytest.mark.parametrize(("kind", "predicate", "instead"), BREAK)
+def test_the_shapes_refuse_a_broken_export(kind: str, predicate: str, instead: rdflib.term.Node | None) -> None:
+    found = parsed(written("ttl", [RICH]), "ttl")
+    assert not complaints(found)
+    for subject in set(found.subjects(rdflib.RDF.type, rdflib.URIRef(kind))):
+        found.remove((subject, rdflib.URIRef(predicate), None))
+        if instead is not None:
+            found.add((subject, rdflib.URIRef(predicate), instead))
+    assert complaints(found)
+
+
+# Catalogues
+
+
+def listed(datasets: list[Dataset]) -> list[tuple[Graph, str, list[str]]]:
+    return [(one.graph, one.subject, [name for _, name in one.datasets]) for one in catalogues(datasets)]
+
+
+def test_one_source_is_one_catalogue() -> None:
+    ((nodes, subject, names),) = listed([Dataset(source="town", id=one, metadata_url=PORTAL) for one in "ab"])
+    assert only(nodes, subject, DCT + "title") == Literal("town")
+    assert only(nodes, str(only(nodes, subject, DCT + "publisher")), FOAF + "name") == Literal("data.example.org")
+    assert len(names) == 2
+
+
+def test_a_catalogues_iri_is_no_datasets() -> None:
+    ((_, subject, _),) = listed([Dataset(source="town", id="a")])
+    ((_, _, (name,)),) = listed([Dataset(source="town", id="a", uri=subject)])
+    assert name != subject
+
+
+def test_several_sources_have_a_catalogue_of_their_catalogues() -> None:
+    *parts, (nodes, subject, _) = listed([Dataset(source=one, id="a") for one in ("nation", "town")])
+    assert nodes[subject][DCAT + "catalog"] == [name for _, name, _ in parts]
+
+
+def test_no_dataset_is_an_empty_catalogue(tmp_path: Path) -> None:
+    put_ckan(tmp_path, "town", record(), status="withdrawn")
+    for format_ in RDF_FORMATS:
+        assert not complaints(parsed(written(format_, items(tmp_path)), format_))
+
+
+# The table
+
+
+def table(datasets: list[Dataset]) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(written("csv", datasets).decode("utf-8"), newline="")))
+
+
+def test_a_row_a_dataset() -> None:
+    (row,) = table([RICH])
+    assert tuple(row) == COLUMNS
+    assert row["keywords"] == "level | river"
+    assert row["contacts"] == "Ana Gauge <ana@example.org> | Bo Weir | Archive"
+    assert (row["license"], row["temporal_start"], row["spatial"]) == ("CC-BY-4.0", "2001", "Upper Weir")
+    assert (row["resources"], row["formats"]) == ("3", "CSV | OGC API")
+    assert row["urls"] == f"{PORTAL}/levels.csv | {PORTAL}/api"
+    assert row["name"] == ""
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@", "\t=", "\r=", "\n=", " ="])
+def test_no_cell_is_a_formula(sign: str) -> None:
+    text = f"{sign}HYPERLINK(1)"
+    nasty = Dataset(source="s", id=text, title=text, keywords=[text], publisher=Agent(name=text))
+    (row,) = table([nasty])
+    assert not [cell for cell in row.values() if cell.strip()[:1] in {"=", "+", "-", "@"}]
+    assert row["title"] == f"'{text.strip()}"
+    assert not [name for name in COLUMNS if not name[0].isalpha()]
+
+
+def test_a_cell_may_have_lines_and_quotes() -> None:
+    body = written("csv", [Dataset(source="s", id="d", title='a\r\nb "c", d\x00'), Dataset(source="s", id="é")])
+    assert b'"a\nb ""c"", d"' in body
+    assert [row["id"] for row in csv.DictReader(io.StringIO(body.decode("utf-8"), newline=""))] == ["d", "é"]
+    assert body.endswith(b"\r\n")
+
+
+# Parquet
+
+
+def rows(body: bytes) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = parquet.read_table(pa.BufferReader(body)).to_pylist()
+    return found
+
+
+def test_lists_and_objects_stay_what_they_are() -> None:
+    (row,) = rows(written("parquet", [RICH]))
+    assert row["keywords"] == ["level", "river"]
+    assert row["publisher"]["name"] == "Water Office"
+    assert row["resources"][0]["checksum"] == {"algorithm": "sha256", "value": "ab" * 32}
+    assert row["resources"][0]["size"] == 299107
+    assert json.loads(row["spatial"][0]["geometry"]) == {"type": "Point", "coordinates": [15.4, 47.1]}
+    assert row["name"] is None
+    assert not {"document", "stored"} & (row.keys() | row["resources"][0].keys())
+
+
+def test_a_row_group_is_a_thousand_datasets() -> None:
+    body = written("parquet", [Dataset(source="s", id=str(number)) for number in range(2 * ROW_GROUP + 1)])
+    file = parquet.ParquetFile(pa.BufferReader(body))
+    assert [file.metadata.row_group(one).num_rows for one in range(file.num_row_groups)] == [ROW_GROUP, ROW_GROUP, 1]
+
+
+def test_without_pyarrow_a_sentence_says_what_to_install(tmp_path: Path) -> None:
+    put_ckan(tmp_path, "town", record())
+    file = tmp_path / "x.parquet"
+    words = ["scrapy", "export", "--format", "parquet", "-o", str(file), "-s", f"OUTPUT_DIR={tmp_path}"]
+    blocked = f"import sys; sys.modules['pyarrow'] = None; from scrapy.cmdline import execute; execute({words})"
+    command = [sys.executable, "-W", "error", "-c", blocked]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (1, "Parquet needs pyarrow: pip install pyarrow==26.0.1.\n")
+    assert [path.name for path in tmp_path.glob("*x.parquet*")] == []
+
+
+# Croissant
+
+
+def test_a_line_is_a_croissant_file() -> None:
+    first, second = map(json.loads, written("croissant", [RICH, Dataset(source="s", id="d")]).splitlines())
+    assert first["@context"]["cr"] == "http://mlcommons.org/croissant/"
+    assert (first["@type"], first["conformsTo"]) == ("sc:Dataset", CONFORMS_TO)
+    assert (first["name"], first["license"], first["datePublished"]) == ("River levels", "CC-BY-4.0", "2018-06")
+    assert first["creator"] == [{"@type": "sc:Organization", "name": "Bo Weir"}]
+    assert first["publisher"][0]["url"] == f"{PORTAL}/id/office"
+    file, api = first["distribution"]
+    assert file == {
+        "@type": "cr:FileObject",
+        "@id": f"{PORTAL}/id/levels/csv",
+        "name": "Levels",
+        "contentUrl": f"{PORTAL}/levels.csv",
+        "contentSize": "299107 B",
+        "encodingFormat": "text/csv",
+        "sha256": "ab" * 32,
+    }
+    assert api["encodingFormat"] == "application/octet-stream"
+    assert first["isLiveDataset"] is True, "no file may lack a checksum otherwise"
+    assert (second["name"], second["description"]) == ("d", "d")
+
+
+def test_two_files_of_one_id_stay_two() -> None:
+    resources = [Resource(id="r", dataset_id="d", url=f"https://a.org/{one}") for one in "ab"]
+    (line,) = written("croissant", [Dataset(source="s", id="d", resources=resources)]).splitlines()
+    assert len({file["@id"] for file in json.loads(line)["distribution"]}) == 2
+
+
+# Reading what is held
+
+
+def test_every_source_is_mapped_as_when_it_was_crawled(everything: Path) -> None:
+    found = {(one.source, one.id): one for one in items(everything)}
+    assert {source for source, _ in found} == {"agency", "nation", "town"}
+    ckan = next(one for (_, name), one in found.items() if name.startswith("full-"))
+    assert (ckan.title, ckan.metadata_source, ckan.retrieved) == (
+        "River levels",
+        "package_search",
+        "2026-11-20T12:00:00.000Z",
+    )
+    assert ckan.uri == "https://rivers.example.org/id/levels"
+    assert ckan.publisher == Agent(name="Water Office", uri=f"{PORTAL}/organization/water-office", role="publisher")
+    assert found["agency", "pod11"].title == "River levels"
+    assert any(one.publisher for (source, _), one in found.items() if source == "nation")
+
+
+def test_a_blank_dataset_is_read_from_its_nameless_document(tmp_path: Path) -> None:
+    turtle = f'[] a <{DCAT}Dataset> ; <{DCT}identifier> "b" ; <{DCT}title> "Blank" .'
+    put_rdf(tmp_path, "nation", turtle.encode())
+    (item,) = items(tmp_path)
+    assert (item.id, item.title, item.uri) == ("b", "Blank", None)
+
+
+def test_what_is_withdrawn_is_left_out_and_what_came_back_is_not(tmp_path: Path) -> None:
+    for status in ("new", "withdrawn"):
+        put_ckan(tmp_path, "town", record(1), status=status)
+    for status in ("new", "withdrawn", "restored"):
+        put_ckan(tmp_path, "town", record(2), status=status)
+    assert [one.id for one in items(tmp_path)] == ["id-00002"]
+
+
+def test_the_order_is_that_of_sources_and_ids(tmp_path: Path) -> None:
+    for number in (3, 1, 2):
+        put_ckan(tmp_path, "town", record(number))
+        put_ckan(tmp_path, "city", record(number))
+    found = [(one.source, one.name) for one in items(tmp_path)]
+    assert found == [(source, f"rain-{number}") for source in ("city", "town") for number in (1, 2, 3)]
+    assert [one.source for one in items(tmp_path, "town", "town")] == ["town"] * 3
+
+
+def test_more_than_a_batch_is_held(tmp_path: Path) -> None:
+    for number in range(1_203):
+        put_ckan(tmp_path, "town", record(number))
+    assert len({one.id for one in items(tmp_path)}) == 1_203
+
+
+def test_the_index_knows_where_a_record_came_from(tmp_path: Path) -> None:
+    put_ckan(tmp_path, "town", record())
+    index = Index(tmp_path, "town")
+    known = index.get("dataset", "id-00000", None)
+    index.close()
+    assert known is not None
+    assert (known.metadata_source, known.metadata_url) == (
+        "package_search",
+        f"{PORTAL}/api/3/action/package_search?rows=1000",
+    )
+
+
+# Nothing is held in memory
+
+
+class Sink(io.RawIOBase):
+    """Counts what is written to it."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, part: Any) -> int:
+        self.bytes += len(part)
+        return len(part)
+
+
+@pytest.mark.parametrize("format_", WRITERS)
+def test_datasets_are_written_while_others_are_read(format_: str) -> None:
+    sink, seen = Sink(), []
+
+    def datasets() -> Iterator[Dataset]:
+        for number in range(3 * ROW_GROUP):
+            seen.append(sink.bytes)
+            yield Dataset(source="s", id=str(number), title=os.urandom(200).hex())
+
+    WRITERS[format_](datasets(), sink)  # type: ignore[arg-type]
+    assert seen[-1] > sink.bytes / 2
+
+
+# The command
+
+
+def test_a_crawl_is_exported(portal, tmp_path: Path) -> None:
+    site = portal(datasets=12)
+    given = {"OUTPUT_DIR": str(tmp_path), **FAST}
+    settings = [f"-s{name}={value}" for name, value in given.items()]
+    crawled = scrapy("crawl", "ckan", "-a", f"portal={site.url}", "-a", "source=town", *settings, "--nolog")
+    assert crawled.returncode == 0, crawled.stderr
+    assert scrapy("reindex", *settings).returncode == 0
+    file = tmp_path / "town.rdf"
+    ran = export(tmp_path, "dcat", "-o", str(file), "town")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
+    found = parsed(file.read_bytes(), "dcat")
+    assert not complaints(found)
+    assert len(set(found.objects(None, rdflib.URIRef(DCAT + "dataset")))) == 12
+
+
+def test_standard_output_is_the_default(tmp_path: Path) -> None:
+    put_ckan(tmp_path, "town", record(title="Regen – Überblick"))
+    for format_ in ("dcat", "jsonld", "ttl", "csv", "croissant"):
+        ran = export(tmp_path, format_)
+        assert (ran.returncode, ran.stderr) == (0, ""), format_
+        assert "Regen – Überblick" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["csv", "tow"], "{output} holds no source 'tow'. There are: city, town.\n"),
+        (["csv", "../town"], "{output} holds no source '../town'. There are: city, town.\n"),
+        (["parquet"], "parquet is no text: name a file with -o FILE.\n"),
+        (["csv", "-o", "{output}/no/x.csv"], "{output}/no/x.csv can't be written: No such file or directory.\n"),
+    ],
+)
+def test_a_mistake_is_a_sentence(words: list[str], told: str, tmp_path: Path) -> None:
+    for source in ("town", "city"):
+        put_ckan(tmp_path, source, record())
+    ran = export(tmp_path, *(word.format(output=tmp_path) for word in words))
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", told.format(output=tmp_path))
+
+
+def test_an_empty_output_is_told(tmp_path: Path) -> None:
+    ran = export(tmp_path / "none", "csv")
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"{tmp_path / 'none'} holds no source: crawl one first")
+
+
+def test_an_unknown_format_is_told(tmp_path: Path) -> None:
+    ran = export(tmp_path, "xls")
+    assert ran.returncode == 2
+    assert "invalid choice: 'xls'" in ran.stderr
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_is_written(tmp_path: Path) -> None:
+    missing, broken, other, odd = (put_ckan(tmp_path, "town", record(number)) for number in range(4))
+    put_ckan(tmp_path, "town", record(4))
+    put(tmp_path, "town", "strange", {"id": "strange"}, by="telepathy")
+    put(tmp_path, "town", "remote", {"@context": "https://a.org/", "@id": "x"}, by="rdf")
+    missing.unlink()
+    broken.write_bytes(b'{"id": ')
+    other.write_bytes(b'{"id": "another"}')
+    odd.write_bytes(b"[]")
+    ran = export(tmp_path, "croissant")
+    assert ran.returncode == 3
+    assert [json.loads(line)["name"] for line in ran.stdout.splitlines()] == ["Rain 4"]
+    told = sorted(line.partition(" is left out: ")[2] for line in ran.stderr.splitlines())
+    assert told == [
+        "No LoadDocumentCallback has been set to load remote contexts.",
+        "No such file or directory.",
+        "it is no JSON (Expecting value: line 1 column 8 (char 7)).",
+        "it is no JSON object.",
+        "it is not the record of id-00002.",
+        "nothing here reads what telepathy gives.",
+    ]
+    assert all(line.startswith("town: datasets/") for line in ran.stderr.splitlines())
+
+
+def write_half(file: Path) -> None:
+    with target(file) as into:
+        into.write(b"half")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_text("before")
+    with pytest.raises(ExportError, match="can't be written: No space left on device"):
+        write_half(file)
+    assert file.read_text() == "before"
+    with file.open() as reader:
+        with target(file) as into:
+            into.write(b"after")
+        assert reader.read() == "before"
+    assert file.read_text() == "after"
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_a_reader_that_has_enough_is_no_error(tmp_path: Path) -> None:
+    for number in range(300):
+        put_ckan(tmp_path, "town", record(number, notes="x" * 1000))
+    words = f"{sys.executable} -W error -m scrapy export --format csv -s OUTPUT_DIR={tmp_path} | head -n 1"
+    ran = subprocess.run(words, shell=True, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.stdout.startswith("source,id,")
+    assert ran.stderr == ""

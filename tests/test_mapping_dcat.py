@@ -1,0 +1,227 @@
+"""DCAT in RDF into items: a golden for each rule, in any order of the triples, and hostile descriptions."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import process_time
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph
+import pytest
+
+from crawlers.exceptions import AnswerError
+from crawlers.mapping.dcat import dataset, identity
+from crawlers.mapping.record import FLAWS
+from crawlers.rdf.namespaces import DCAT, DCT, FOAF, PROV, RDFS, SPDX, TYPE
+from crawlers.rdf.terms import Graph, Literal, Node, Term, graph, is_blank
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlers.items import Dataset
+
+GOLDEN = Path(__file__).parent / "golden" / "dcat"
+CASES = sorted(path.parent.name for path in GOLDEN.glob("*/input.ttl"))
+IRI = "https://data.example.org/dataset"
+
+
+def description(case: str) -> Graph:
+    return graph(pyoxigraph.parse(path=str(GOLDEN / case / "input.ttl"), format=pyoxigraph.RdfFormat.TURTLE))
+
+
+def is_dataset(node: Node) -> bool:
+    return DCAT + "Dataset" in node.get(TYPE, [])
+
+
+def datasets(description: Graph, language: str | None = None) -> list[Dataset]:
+    subjects = [subject for subject, node in description.items() if is_dataset(node)]
+    items = [dataset(description, subject, source="example", language=language) for subject in subjects]
+    return sorted(items, key=lambda item: item.id)
+
+
+def shown(value: Any) -> Any:
+    """As JSON, without what is empty: a golden shows what its rule is about."""
+    if isinstance(value, dict):
+        return {name: shown(one) for name, one in value.items() if one not in (None, []) and name != "source"}
+    return [shown(one) for one in value] if isinstance(value, list) else value
+
+
+def read(description: Graph, language: str | None = None) -> list[dict[str, Any]]:
+    return [shown(asdict(item)) for item in datasets(description, language)]
+
+
+def one(**predicates: list[Term]) -> Graph:
+    node: Node = {DCT + name: terms for name, terms in predicates.items()}
+    return {IRI: {DCT + "title": [Literal("Wells")], **node}}
+
+
+def mapped(description: Graph, language: str | None = None) -> Dataset:
+    return dataset(description, IRI, source="example", language=language)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden(case: str) -> None:
+    found, expected = read(description(case)), GOLDEN / case / "expected.json"
+    if not expected.exists():
+        expected.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        pytest.fail(f"{expected} was missing and has been written: read it")
+    assert found == json.loads(expected.read_text(encoding="utf-8"))
+
+
+def shuffled(description: Graph, seed: int) -> Graph:
+    """The same graph in another order, its blank nodes under other names."""
+    chance = random.Random(seed)
+    blank = [subject for subject in description if is_blank(subject)]
+    names = dict(zip(blank, chance.sample([f"_:x{number}" for number in range(len(blank))], len(blank)), strict=True))
+
+    def term(value: Any) -> Any:
+        return names.get(value, value) if isinstance(value, str) else value
+
+    triples = [
+        (term(subject), predicate, term(value))
+        for subject, node in description.items()
+        for predicate, values in node.items()
+        for value in values
+    ]
+    chance.shuffle(triples)
+    found: Graph = {}
+    for subject, predicate, value in triples:
+        found.setdefault(subject, {}).setdefault(predicate, []).append(value)
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_order_of_the_source_does_not_count(case: str) -> None:
+    given = description(case)
+    expected = read(given)
+    for seed in range(20):
+        assert read(shuffled(given, seed)) == expected
+
+
+LANGUAGES = {
+    None: "plain",
+    "de": "Brunnen",
+    "de-AT": "Brunnen",
+    "pt": "Poços",
+    "en": "Wells",
+    "EN": "Wells",
+    "fr": "plain",
+}
+
+
+@pytest.mark.parametrize(("language", "expected"), LANGUAGES.items())
+def test_the_language_asked_for_comes_first(language: str | None, expected: str) -> None:
+    titles = [Literal("Poços", "pt-BR"), Literal("Wells", "en"), Literal("Brunnen", "de"), Literal("plain")]
+    assert mapped(one(title=[*titles]), language).title == expected
+
+
+def test_the_language_reaches_what_is_inside() -> None:
+    words: list[Term] = [Literal("English", "en"), Literal("Deutsch", "de")]
+    nested: Node = {RDFS + "label": words, DCT + "title": words, DCT + "description": words}
+    given = one(provenance=["_:a"], rights=["_:a"], license=["_:a"], publisher=["_:a"], conformsTo=["_:a"])
+    given |= {"_:a": nested, IRI: {**given[IRI], DCAT + "distribution": ["_:a"]}}
+    item = mapped(given, "de")
+    (resource,) = item.resources
+    assert item.publisher
+    assert item.license
+    found = {item.provenance, item.rights, item.license.title, item.publisher.name, *item.conforms_to}
+    assert found | {resource.title, resource.description} == {"Deutsch"}
+
+
+@pytest.mark.parametrize(("days", "is_kept"), [(-1, True), (1, True), (3, False)])
+def test_tomorrow_has_begun_somewhere(days: int, is_kept: bool) -> None:
+    day = (datetime.now(UTC) + timedelta(days=days)).date().isoformat()
+    item = mapped(one(modified=[Literal(day)]))
+    assert (item.modified, bool(item.flaws)) == ((day, False) if is_kept else (None, True))
+
+
+def test_a_dataset_without_an_identity() -> None:
+    given: Graph = {"_:b0": {DCT + "title": [Literal("Wells")]}}
+    assert identity(given, "_:b0") is None
+    with pytest.raises(AnswerError, match="neither an identifier nor an IRI") as error:
+        dataset(given, "_:b0", source="example")
+    assert error.value.kind == "missing_id"
+
+
+def test_an_iri_is_the_identity_of_what_is_not_described() -> None:
+    assert identity({}, IRI) == IRI
+    assert mapped({}).flaws == ["the dataset has no title"]
+
+
+def test_ids_of_distributions_stay_when_others_come_and_go() -> None:
+    first: Node = {DCAT + "accessURL": ["https://example.org/1"], DCT + "title": [Literal("One", "en")]}
+    other: Node = {DCAT + "accessURL": ["https://example.org/0"], DCT + "title": [Literal("Nil")]}
+    alone: Graph = {IRI: {DCAT + "distribution": ["_:1"]}, "_:1": first}
+    beside: Graph = {IRI: {DCAT + "distribution": ["_:0", "_:1"]}, "_:0": other, "_:1": first}
+    id_ = mapped(alone).resources[0].id
+    assert [resource.id for resource in mapped(beside, "de").resources][1] == id_
+    elsewhere = dataset({"urn:b": alone[IRI], "_:1": first}, "urn:b", source="example")
+    assert elsewhere.resources[0].id != id_
+
+
+def test_ids_of_distributions_are_unique() -> None:
+    twins: Graph = {f"_:{number}": {DCT + "identifier": [Literal("a")]} for number in range(3)}
+    twins["_:9"] = {DCT + "identifier": [Literal("a-2")]}
+    item = mapped({IRI: {DCAT + "distribution": [*twins]}, **twins})
+    assert len({resource.id for resource in item.resources}) == 4
+
+
+JUNK: list[Term] = [
+    *("", " ", "_:nothing", "_:self", IRI, "urn:x", "http://[", "mailto:", "http://a b", "file:///", "#"),
+    *(Literal(text) for text in ("", " ", "\ud83d", "http://[", "{", "NaN", "a" * 70_000, "http://" + "a" * 70_000)),
+    *(Literal("x", "", ""), Literal("x", "-"), Literal("x", None, "urn:x"), Literal("1" * 5000)),
+    *(Literal("a@" * 40_000), Literal(",;" * 30_000), Literal("/" * 60_000 + "."), Literal("<" * 20_000)),
+]
+
+
+def places(description: Graph) -> Iterator[tuple[str, str]]:
+    for subject, node in description.items():
+        yield from ((subject, predicate) for predicate in node if predicate != TYPE)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_never_raises(case: str) -> None:
+    given = description(case) | {"_:self": {}}
+    for subject, predicate in places(given):
+        for junk in JUNK:
+            changed = {**given, subject: {**given[subject], predicate: [junk]}}
+            concerned = [subject] if is_dataset(given[subject]) else filter(lambda key: is_dataset(given[key]), given)
+            for key in concerned:
+                if identity(changed, key):
+                    item = dataset(changed, key, source="example")
+                    assert len(item.flaws) <= FLAWS + 1
+                    json.dumps(asdict(item), allow_nan=False, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("junk", [*([one] for one in JUNK), JUNK], ids=lambda junk: repr(junk)[:40])
+def test_everything_may_be_junk_at_once(junk: list[Term]) -> None:
+    predicates = {predicate for case in CASES for _, predicate in places(description(case))}
+    everything: Node = {predicate: [*junk, "_:self", IRI] for predicate in predicates}
+    item = mapped({IRI: everything, "_:self": everything})
+    assert item.id
+    assert len(item.flaws) <= FLAWS + 1
+    json.dumps(asdict(item), allow_nan=False, ensure_ascii=False).encode()
+
+
+def test_hostile_sizes_are_read_in_linear_time() -> None:
+    given: Graph = {f"_:{number}": {DCAT + "accessURL": ["https://example.org"]} for number in range(8_327)}
+    contacts: Graph = {f"_:c{number}": {FOAF + "name": [Literal(f"Name {number}")]} for number in range(5_000)}
+    keywords: list[Term] = [Literal(f"keyword {number}") for number in range(34_866)]
+    node: Node = {DCAT + "distribution": [*given], DCAT + "keyword": keywords, DCAT + "contactPoint": [*contacts]}
+    start = process_time()
+    item = mapped({IRI: node, **given, **contacts})
+    assert process_time() - start < 5
+    assert (len(item.keywords), len(item.resources), len(item.contacts)) == (34_866, 8_327, 5_000)
+    assert len({resource.id for resource in item.resources}) == 8_327
+
+
+def test_a_circle_of_nodes_ends() -> None:
+    around: Node = {
+        predicate: ["_:a"] for predicate in (RDFS + "label", DCT + "format", SPDX + "checksum", PROV + "agent")
+    }
+    given = one(publisher=["_:a"], rights=["_:a"], license=["_:a"], conformsTo=["_:a"], language=["_:a"])
+    assert mapped({**given, "_:a": around, IRI: {**given[IRI], DCAT + "distribution": ["_:a"]}}).publisher is None

@@ -1,0 +1,794 @@
+"""Single values of DCAT: descriptions, periods, places, themes, and which of several languages is taken."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+from pyoxigraph import BlankNode, RdfFormat, parse
+from pyoxigraph import Literal as PyoxigraphLiteral
+
+from crawlers.items import Period, Place
+from crawlers.mapping import markup
+from crawlers.mapping.dcat import authorities
+from crawlers.mapping.dcat.choice import languages_first, text
+from crawlers.mapping.dcat.spatial import spatial
+from crawlers.mapping.dcat.temporal import temporal
+from crawlers.mapping.dcat.themes import themes
+from crawlers.mapping.markup import markdown
+from crawlers.rdf.namespaces import (
+    DCAT,
+    DCATAP,
+    DCT,
+    GEO,
+    LOCN,
+    RDFS,
+    SCHEMA,
+    SCHEMA_HTTPS,
+    SCOVO,
+    SKOS,
+    TIME,
+    TYPE,
+    XSD,
+)
+from crawlers.rdf.terms import Graph, Literal, Node, Term
+
+REAL = Path(__file__).parents[2] / "shared" / "fixtures"
+DATA_THEME = "http://publications.europa.eu/resource/authority/data-theme/"
+COUNTRY = "http://publications.europa.eu/resource/authority/country/"
+INSPIRE = "http://inspire.ec.europa.eu/theme/"
+HVD = "http://data.europa.eu/bna/"
+CALENDAR = "http://reference.data.gov.uk/id/"
+WGS84 = "http://www.w3.org/2003/01/geo/wgs84_pos#"
+CRS84 = "<http://www.opengis.net/def/crs/OGC/1.3/CRS84>"
+EPSG = "<http://www.opengis.net/def/crs/EPSG/0/{}>"
+SQUARE = [[[1, 2], [3, 2], [3, 4], [1, 4], [1, 2]]]
+OTHER = [[[11, 2], [13, 2], [13, 4], [11, 2]]]
+SQUARE_WKT = "POLYGON((1 2, 3 2, 3 4, 1 4, 1 2))"
+JUNK = [
+    "",
+    " ",
+    "x",
+    "NaN",
+    "/",
+    "//",
+    "a/b",
+    "2016-13",
+    "\ud800",
+    "\x00",
+    "{",
+    "[" * 5000,
+    "POLYGON((",
+    "1,2,3",
+    "<",
+    "0",
+]
+JUNK += [
+    "POINT(nan inf)",
+    '{"type":[]}',
+    '{"type":"Point","coordinates":{}}',
+    "P1Y/2016",
+    "2016/P9999Y",
+    "9999-12-31/P1D",
+]
+JUNK += ["http://[", "file:///etc/passwd", "_:", f"{CALENDAR}day/2016", f"{CALENDAR}gregorian-interval/x/P", "9" * 9999]
+
+
+def literals(*values: str) -> list[Term]:
+    return [Literal(value) for value in values]
+
+
+def fixture(name: str) -> Graph:
+    path = REAL / name
+    if not path.exists():
+        pytest.skip("the real inputs are not at hand")
+    nodes: Graph = {}
+    for quad in parse(path.read_bytes(), RdfFormat.RDF_XML, base_iri="http://example.org/"):
+        subject, predicate, value = (term(part) for part in tuple(quad)[:3])
+        nodes.setdefault(subject, {}).setdefault(predicate, []).append(value)
+    return nodes
+
+
+def term(part: Any) -> Any:
+    if isinstance(part, PyoxigraphLiteral):
+        return Literal(part.value, part.language, part.datatype.value)
+    return str(part) if isinstance(part, BlankNode) else part.value
+
+
+# Which language
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        ("fr", "fr"),
+        ("FR", "fr"),
+        ("pt-br", "pt-BR"),
+        ("pt", "pt-BR"),
+        ("fr-CH", "fr"),
+        ("zh", "none"),
+        (None, "none"),
+        ("", "none"),
+    ],
+)
+def test_the_language_asked_for_then_none(language: str | None, expected: str) -> None:
+    values: list[Term] = [Literal("pt-BR", "pt-BR"), Literal("fr", "fr"), Literal("none"), Literal("en", "en")]
+    for order in (values, values[::-1]):
+        assert text(order, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (["de", "en", "en-GB"], "en"),
+        (["de", "en-GB"], "en-GB"),
+        (["sv", "de", "fr"], "de"),
+        (["FR", "de"], "FR"),
+    ],
+)
+def test_then_english_then_the_alphabet(tags: list[str], expected: str) -> None:
+    values: list[Term] = [Literal(tag, tag) for tag in tags]
+    assert text(values) == text(values[::-1]) == expected
+
+
+def test_the_tag_asked_for_comes_before_its_language() -> None:
+    values = [Literal("de", "de"), Literal("de-AT", "de-AT")]
+    assert text([*values], "de-AT") == "de-AT"
+    assert text([*values], "de") == "de"
+    assert [one.value for one in languages_first(values[::-1], "de-CH")] == ["de", "de-AT"]
+
+
+def test_no_iri_is_a_text_and_blank_ones_are_none() -> None:
+    assert text(["http://a.org/"]) is text(literals(" ")) is text([]) is text(None) is None
+    assert text([Literal(" ", "en"), Literal(" b ", "de")]) == "b"
+    assert text(["http://a.org/", *literals("a")]) == "a"
+
+
+# Descriptions
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<h1>h1 title</h1><h2>h2 title</h2> <b>and bold text</b>", "# h1 title\n\n## h2 title\n\n**and bold text**"),
+        ("<p>one</p><p>two<br/>three</p>", "one\n\ntwo  \nthree"),
+        ("<ul><li>a<li>b</ul>", "- a\n- b"),
+        ("<ol><li>a</li><li>b</li></ol>", "1. a\n2. b"),
+        ('<a href="https://example.org/a b">here</a>', "[here](https://example.org/a%20b)"),
+        ('<A HREF="/rel">here</A>', "[here](/rel)"),
+        (
+            "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table>",
+            "| a | b |\n| --- | --- |\n| 1 | 2 |",
+        ),
+        ("<table><tr><td>a</td></tr><tr><td>1</td></tr></table>", "| a |\n| --- |\n| 1 |"),
+        ("<p>one</p><b style='color: red'>two</b>", "one\n\n**two**"),
+        ("<p>one</p><b a='<'>two</b>", "one \\<b a=' two"),
+        ("<p>file_name *x*</p>", "file_name \\*x\\*"),
+        ("<p>&nbsp;</p><p>a</p><p>&nbsp;</p><p>b</p>", "a\n\nb"),
+        ("one\n\ntwo <b>three</b>", "one\n\ntwo **three**"),
+        ("caf&eacute; <i>noir</i>", "café *noir*"),
+        ("&lt;p&gt;escaped twice&lt;/p&gt;", "escaped twice"),
+        ("<!-- hidden -->shown", "shown"),
+        ('<img src="data:image/png;base64,AAAA" alt="map">', "map"),
+        ("<p> </p>", None),
+    ],
+)
+def test_html_becomes_markdown(html: str, expected: str | None) -> None:
+    assert markdown(html) == expected
+
+
+@pytest.mark.parametrize(
+    ("plain", "expected"),
+    [
+        (" two\n\n  lines \n", "two\n\n  lines"),
+        ("a < b and c > d", "a < b and c > d"),
+        ("if a<b && c>d", "if a<b && c>d"),
+        ("by <jane@doe.org>, <your name>, <http://a.org/?b=c>", "by <jane@doe.org>, <your name>, <http://a.org/?b=c>"),
+        ("# *not* [escaped](b) &c", "# *not* [escaped](b) &c"),
+        ("R&amp;D &lt; 3 &#8364; &#x20AC; caf&eacute;", "R&D < 3 € € café"),
+        ("?a=1&region=2 &notit; &copy", "?a=1&region=2 &notit; &copy"),
+        ("\ud800", "\ufffd"),
+        (" \n", None),
+        ("&nbsp;", None),
+    ],
+)
+def test_plain_text_stays(plain: str, expected: str | None) -> None:
+    assert markdown(plain) == expected
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<script>alert(1)</script>x",
+        "x<style>alert(1)</style>",
+        "<a href='javascript:alert(1)'>x</a>",
+        "<a href=' JaVa&#x0A;Script:alert(1)'>x</a>",
+        "<img src='javascript:alert(1)' alt='x'>",
+        "<p onclick='alert(1)'>x</p>",
+        "<a href='magnet:?xt=1'>x</a>",
+        "<svg/onload=alert(1)>x",
+        "<foo bar onclick=alert(1)>x",
+        "<iframe src='data:text/html,alert(1)'></iframe>x",
+        "&lt;script&gt;alert(1)&lt;/script&gt;x",
+    ],
+)
+def test_nothing_runs(html: str) -> None:
+    assert markdown(html) == "x"
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>",
+        "<p>&amp;lt;script&amp;gt; &lt;img src=x onerror=y&gt;</p>",
+        "<a href='http://a.org/) <script>'>x</a>",
+        "<img src='http://a.org/b.png' alt='<script>'>",
+        "<div>" * 200 + "&lt;script&gt;",
+        "<p>" * 40_000 + "&lt;script&gt;",
+    ],
+)
+def test_no_tag_is_left(html: str) -> None:
+    assert not [place for place in (markdown(html) or "").replace("\\<", "").split("<")[1:] if place[:1].isalpha()]
+
+
+def test_text_cannot_end_its_fence() -> None:
+    assert (markdown("<pre>a\n```\n&lt;script&gt;</pre>") or "").count("```") == 2
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<div>" * 100_000 + "x" + "</div>" * 100_000,
+        "<div>" * 11_000 + "x",
+        "<div>" * 1_500 + "x",
+        "<ul><li>" * 7_000 + "x",
+        "<dd><li>" * 90_000 + "x",
+        "<ol>" + "<li>x" * 11_000,
+        "<ol>" + "<li>x" * 1_900,
+        "<p>" + "".join(f"<b a={number}>" for number in range(3000)) + "<p>x" * 6000,
+        "<p>" + "".join(f"<b a='<' {number}>" for number in range(3000)) + "<p>x" * 6000,
+        "<script>" * 120_000 + "x",
+        "&lt;b&gt;" * 100_000,
+        "<b>" + "data:" * 190_000,
+        "<" * 999_999 + ">",
+        "<a " * 333_000 + ">",
+        "<p>" + " \n" * 29_000 + "x</p>",
+        "&#" * 500_000,
+        "<blockquote>" * 95 + "x",
+        "<p>x</p>" * 10_000_000,
+    ],
+    ids=lambda html: html[:12],
+)
+def test_hostile_html_is_bounded(html: str) -> None:
+    begun = perf_counter()
+    assert len(markdown(html) or "") < 1_500_000
+    assert perf_counter() - begun < 6
+
+
+def test_deep_html_needs_no_deep_stack() -> None:
+    def below(depth: int) -> str | None:
+        return below(depth - 1) if depth else markdown("<div>" * 99 + "<b>x</b>" + "</div>" * 99)
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    try:
+        assert below(200) == "**x**"
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def test_what_is_heavy_only_for_its_pictures_and_styles_stays_markdown() -> None:
+    style, picture = "<style>" + "p{} " * 30_000 + "</style>", f"<img src='data:image/png;base64,{'A' * 500_000}'>"
+    assert markdown(f"{style}<p>a <b>b</b></p>{picture}") == "a **b**"
+    assert markdown("<p>a <b>b</b></p>" * 5_000) == " ".join(["a b"] * 5_000)
+
+
+def test_html_is_imported_only_where_there_is_some() -> None:
+    markup._cleaner.cache_clear()
+    markdown("plain &amp; simple")
+    assert markup._cleaner.cache_info().currsize == 0
+
+
+# Periods
+
+
+def period_of(description: Graph, *values: Term) -> tuple[str | None, str | None] | None:
+    found = temporal(description, {DCT + "temporal": list(values)})
+    return (found.start, found.end) if found else None
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("2016-01-01/2016-12-05", ("2016-01-01", "2016-12-05")),
+        ("2016-01-01T10:00:00/2016-12-05T11:00:00+02:00", ("2016-01-01T10:00:00Z", "2016-12-05T11:00:00+02:00")),
+        ("2016", ("2016", "2016")),
+        ("2016-03", ("2016-03", "2016-03")),
+        ("2016Z", ("2016", "2016")),
+        ("2016/..", ("2016", None)),
+        ("../2016-03-04", (None, "2016-03-04")),
+        ("start=1999-09-25; end=2000-06; scheme=W3C-DTF;", ("1999-09-25", "2000-06")),
+        ("name=The 1990s", None),
+        ("2012-01-31/P1D", ("2012-01-31", "2012-01-31")),
+        ("2012-11-01T00:00:00Z/P3M", ("2012-11-01", "2013-01-31")),
+        ("2012-01-02/P2W", ("2012-01-02", "2012-01-15")),
+        ("2012-01-31/P1M", None),
+        ("2012-01-01/PT1H", None),
+        ("2012-01-01T10:00:00/P1D", None),
+        ("9999-12-31/P2D", None),
+        ("9999-12-31/P2Y", None),
+        ("2012-01-01/P", None),
+        ("2016-12-05/2016-01-01", None),
+        ("lately", None),
+        ("2016-01-01/soon", None),
+    ],
+)
+def test_a_period_that_is_written(written: str, expected: object) -> None:
+    assert period_of({}, Literal(written)) == expected
+
+
+START, END = Literal("2016-01-01", None, XSD + "date"), Literal("2016-12-05T00:00:00", None, XSD + "dateTime")
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        (DCAT + "startDate", DCAT + "endDate"),
+        (SCHEMA + "startDate", SCHEMA + "endDate"),
+        (SCHEMA_HTTPS + "startDate", SCHEMA_HTTPS + "endDate"),
+        (SCOVO + "min", SCOVO + "max"),
+        (TIME + "hasBeginning", TIME + "hasEnd"),
+    ],
+)
+@pytest.mark.parametrize("name", ["_:a", "file:///base/temporal-2", f"{CALENDAR}year/1999"])
+def test_a_period_that_is_described(name: str, start: str, end: str) -> None:
+    whole: Node = {TYPE: [DCT + "PeriodOfTime"], start: [START], end: [END]}
+    assert period_of({name: whole}, name) == ("2016-01-01", "2016-12-05T00:00:00Z")
+    assert period_of({name: {start: [START]}}, name) == ("2016-01-01", None)
+    assert period_of({name: {end: [END]}}, name) == (None, "2016-12-05T00:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("predicate", "written", "expected"),
+    [
+        ("inXSDDate", "2016-01-01+01:00", "2016-01-01"),
+        ("inXSDDateTime", "2016-01-01T10:00:00", "2016-01-01T10:00:00Z"),
+        ("inXSDDateTimeStamp", "2016-01-01T10:00:00+01:00", "2016-01-01T10:00:00+01:00"),
+        ("inXSDgYear", "2016", "2016"),
+        ("inXSDgYearMonth", "2016-02", "2016-02"),
+    ],
+)
+def test_an_instant(predicate: str, written: str, expected: str) -> None:
+    instant: Node = {TYPE: [TIME + "Instant"], TIME + predicate: literals(written)}
+    description: Graph = {"_:b": instant, "_:a": {TIME + "hasBeginning": ["_:b"], TIME + "hasEnd": ["_:b"]}}
+    assert period_of(description, "_:a") == period_of(description, "_:b") == (expected, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("year/2012", ("2012", "2012")),
+        ("gregorian-year/2012", ("2012", "2012")),
+        ("month/2012-03", ("2012-03", "2012-03")),
+        ("day/2012-03-04", ("2012-03-04", "2012-03-04")),
+        ("gregorian-instant/2012-03-04T05:06:07", ("2012-03-04T05:06:07Z", "2012-03-04T05:06:07Z")),
+        ("gregorian-interval/2012-01-01T00:00:00/P1Y", ("2012-01-01", "2012-12-31")),
+        ("gregorian-interval/2012-01-01T00:00:00/PT5M", None),
+        ("year/2012-03", None),
+        ("government-year/2012-2013", None),
+        ("week/2012-W03", None),
+    ],
+)
+def test_a_period_that_only_its_name_tells(name: str, expected: object) -> None:
+    assert period_of({}, CALENDAR + name) == expected
+    assert period_of({CALENDAR + name: {TYPE: [DCT + "PeriodOfTime"]}}, CALENDAR + name) == expected
+    assert period_of({}, "http://example.org/id/" + name) is None
+
+
+def test_an_end_that_is_named() -> None:
+    node: Node = {TIME + "hasBeginning": [f"{CALENDAR}day/2012-01-01"], TIME + "hasEnd": ["http://example.org/end"]}
+    assert period_of({"_:a": node}, "_:a") == ("2012-01-01", None)
+
+
+def test_a_period_that_only_its_label_tells() -> None:
+    assert period_of({"_:a": {RDFS + "label": literals("2016/2017")}}, "_:a") == ("2016", "2017")
+
+
+@pytest.mark.parametrize(
+    ("periods", "expected"),
+    [
+        (["2014", "2012/2013"], ("2012", "2014")),
+        (["2016", "2016-01-01/2016-06-30"], ("2016", "2016")),
+        (["2012", "2014/.."], ("2012", None)),
+        (["../2012", "2014/.."], None),
+        (["2012", "lately", "2020/2010"], ("2012", "2012")),
+    ],
+)
+def test_several_periods_are_one(periods: list[str], expected: object) -> None:
+    values = literals(*periods)
+    assert period_of({}, *values) == period_of({}, *values[::-1]) == expected
+
+
+def test_no_order_of_the_source_counts_in_a_period() -> None:
+    node: Node = {DCAT + "startDate": literals("2017", "2016"), DCAT + "endDate": literals("2019", "2019-06")}
+    backwards = {name: values[::-1] for name, values in node.items()}
+    assert period_of({"_:a": node}, "_:a") == period_of({"_:a": backwards}, "_:a") == ("2016", "2019")
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (1, Period(start="2016-01-01T00:00:00Z", end="2016-12-05T00:00:00Z")),
+        (2, Period(start="2016-01-01T00:00:00Z", end="2016-12-05T00:00:00Z")),
+        (4, None),
+    ],
+)
+def test_the_periods_of_a_real_catalogue(number: int, expected: Period | None) -> None:
+    description = fixture("opendatateam+udata/dcat/catalog.xml")
+    assert temporal(description, description[f"http://data.test.org/datasets/{number}"]) == expected
+
+
+# Places
+
+
+def places_of(description: Graph, *values: Term, language: str | None = None) -> list[Place]:
+    return spatial(description, {DCT + "spatial": list(values)}, language)
+
+
+def shape_of(*written: str, predicate: str = LOCN + "geometry", datatype: str | None = None) -> Any:
+    """The geometry of a node with these literals."""
+    node: Node = {predicate: [Literal(one, None, datatype) for one in written]}
+    found = places_of({"_:a": node}, "_:a")
+    return found[0].geometry if found else None
+
+
+def polygon(*polygons: Any) -> dict[str, Any]:
+    if len(polygons) == 1:
+        return {"type": "Polygon", "coordinates": polygons[0]}
+    return {"type": "MultiPolygon", "coordinates": list(polygons)}
+
+
+@pytest.mark.parametrize(
+    ("written", "kind", "coordinates"),
+    [
+        ("POINT(1 2)", "Point", [1, 2]),
+        (" point ( 1.5  -2e0 ) ", "Point", [1.5, -2]),
+        ("POINT Z (1 2 3)", "Point", [1, 2]),
+        ("POINTZM(1 2 3 4)", "Point", [1, 2]),
+        ("POINT(+.5 1.)", "Point", [0.5, 1]),
+        (f"{CRS84} POINT(1 2)", "Point", [1, 2]),
+        ("<urn:ogc:def:crs:OGC:1.3:CRS84> POINT(1 2)", "Point", [1, 2]),
+        (EPSG.format(4326) + " POINT(2 1)", "Point", [1, 2]),
+        ("<urn:ogc:def:crs:EPSG::4326> POINT(2 1)", "Point", [1, 2]),
+        (EPSG.format(4258) + "POINT(2 1)", "Point", [1, 2]),
+        ("SRID=4326;POINT(1 2)", "Point", [1, 2]),
+        ("LINESTRING(1 2, 3 4)", "LineString", [[1, 2], [3, 4]]),
+        ("MULTIPOINT(1 2, 3 4)", "MultiPoint", [[1, 2], [3, 4]]),
+        ("MULTIPOINT((1 2), (3 4))", "MultiPoint", [[1, 2], [3, 4]]),
+        ("MULTILINESTRING((1 2, 3 4))", "MultiLineString", [[[1, 2], [3, 4]]]),
+        (SQUARE_WKT, "Polygon", SQUARE),
+        ("MULTIPOLYGON(((1 2, 3 2, 3 4, 1 4, 1 2)))", "Polygon", SQUARE),
+        ("ENVELOPE(1, 3, 4, 2)", "Polygon", SQUARE),
+        ("BBOX(1, 2, 3, 4)", "Polygon", SQUARE),
+        ("BOX(1 2, 3 4)", "Polygon", SQUARE),
+        ("1,2,3,4", "Polygon", SQUARE),
+        ("1,2,1,2", "Point", [1, 2]),
+        ("northlimit=4; southlimit=2; eastlimit=3; westlimit=1; units=degrees", "Polygon", SQUARE),
+        (json.dumps({"type": "Feature", "geometry": polygon(SQUARE), "properties": None}), "Polygon", SQUARE),
+        (json.dumps({"type": "GeometryCollection", "geometries": [polygon(SQUARE)]}), "Polygon", SQUARE),
+        (json.dumps({"type": "FeatureCollection", "features": [polygon(SQUARE)]}), "Polygon", SQUARE),
+    ],
+)
+def test_a_shape(written: str, kind: str, coordinates: Any) -> None:
+    expected = {"type": kind, "coordinates": coordinates}
+    assert shape_of(written) == expected
+    assert [place.geometry for place in places_of({}, Literal(written))] == [expected]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "POINT(nan 2)",
+        "POINT(1 inf)",
+        "POINT(1e999 2)",
+        "POINT(181 2)",
+        "POINT(1 91)",
+        "POINT(1)",
+        "POINT(1 2 3 4 5)",
+        "POINT(1 2, 3 4)",
+        "POINT EMPTY",
+        "POINT(1 2) and more",
+        "LINESTRING(1 2)",
+        "MULTILINESTRING((1 2))",
+        "POLYGON((1 2, 3 2, 3 4, 1 4))",
+        "POLYGON((1 2, 3 2, 1 2))",
+        "POLYGON(1 2, 3 2, 3 4, 1 2)",
+        "POLYGON((1 2, 3 2, 3 4, 1 2)",
+        "CIRCLE(1 2, 3)",
+        "ENVELOPE(1, 3, 4)",
+        EPSG.format(25832) + " POINT(1 2)",
+        EPSG.format(4326) + " POINT(120 30)",
+        "SRID=3857;POINT(1 2)",
+        "1,2,3,NaN",
+        "1,2,3,95",
+        "1,2,inf,4",
+        '{"type": "Point", "coordinates": [NaN, 1]}',
+        '{"type": "Point", "coordinates": [1, 200]}',
+        '{"type": "Polygon", "coordinates": [[[1, 2]]]}',
+        '{"type": "Point"}',
+        '{"type": "Point", "coordinates": [1, 2]',
+        "POLYGON((" + ",".join(["1 2"] * 60_000) + "))",
+    ],
+    ids=lambda written: written[:40],
+)
+def test_no_shape(written: str) -> None:
+    assert shape_of(written) is None
+    assert not [place for place in places_of({}, Literal(written)) if place.geometry]
+
+
+@pytest.mark.parametrize(
+    "datatype",
+    [
+        None,
+        GEO + "geoJSONLiteral",
+        "https://www.iana.org/assignments/media-types/application/vnd.geo+json",
+        "http://www.opengis.net/ont/gsp#geoJSONLiteral",
+    ],
+)
+@pytest.mark.parametrize(
+    "predicate",
+    [LOCN + "geometry", DCAT + "bbox", DCAT + "centroid", GEO + "asWKT", GEO + "asGeoJSON", "http://example.org/any"],
+)
+def test_any_predicate_and_datatype(predicate: str, datatype: str | None) -> None:
+    assert shape_of(json.dumps(polygon(SQUARE)), predicate=predicate, datatype=datatype) == polygon(SQUARE)
+    assert shape_of(SQUARE_WKT, predicate=predicate, datatype=datatype) == polygon(SQUARE)
+
+
+def test_polygons_of_a_place_are_one_geometry() -> None:
+    square, other, point = json.dumps(polygon(SQUARE)), json.dumps(polygon(OTHER)), "POINT(0 0)"
+    assert shape_of(square, SQUARE_WKT, "BBOX(1,2,3,4)") == polygon(SQUARE)
+    for order in ([square, other, SQUARE_WKT, point], [point, SQUARE_WKT, other, square]):
+        assert shape_of(*order) == polygon(SQUARE, OTHER)
+    assert shape_of("POINT(2 2)", point) == shape_of(point, "POINT(2 2)") == {"type": "Point", "coordinates": [0, 0]}
+    assert shape_of(point, "LINESTRING(1 2, 3 4)")["type"] == "LineString"
+    assert repr(shape_of(square, SQUARE_WKT)) == repr(shape_of(SQUARE_WKT, square))
+    assert shape_of("1,2,3,nan", square) == polygon(SQUARE)
+
+
+@pytest.mark.parametrize("predicate", [LOCN + "geometry", GEO + "hasGeometry", SCHEMA + "geo", SCHEMA_HTTPS + "geo"])
+def test_a_geometry_with_a_node_to_itself(predicate: str) -> None:
+    description: Graph = {"_:a": {predicate: ["_:b"]}, "_:b": {GEO + "asWKT": literals(SQUARE_WKT)}}
+    assert places_of(description, "_:a") == [Place(geometry=polygon(SQUARE))]
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {SCHEMA + "latitude": literals("2"), SCHEMA + "longitude": literals("1")},
+        {SCHEMA_HTTPS + "latitude": literals("2"), SCHEMA_HTTPS + "longitude": literals("1")},
+        {WGS84 + "lat": literals("2"), WGS84 + "long": literals("1")},
+        {SCHEMA + "box": literals("2 1 2 1")},
+    ],
+)
+def test_a_point_of_two_numbers(node: Node) -> None:
+    expected = [Place(geometry={"type": "Point", "coordinates": [1, 2]})]
+    assert places_of({"_:a": node}, "_:a") == expected
+    assert places_of({"_:a": {SCHEMA + "geo": ["_:b"]}, "_:b": node}, "_:a") == expected
+
+
+def test_geometries_that_hold_each_other() -> None:
+    description: Graph = {"_:a": {LOCN + "geometry": ["_:a", "_:b"]}, "_:b": {LOCN + "geometry": ["_:a", "_:b"]}}
+    assert places_of(description, "_:a") == []
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Literal("Graz"), Place(name="Graz")),
+        (Literal("http://example.org/graz"), Place(uri="http://example.org/graz")),
+        (Literal(COUNTRY + "FRA"), Place(uri=COUNTRY + "FRA", code="FRA")),
+        (COUNTRY + "FRA", Place(uri=COUNTRY + "FRA", code="FRA")),
+        (COUNTRY + "1A0", Place(uri=COUNTRY + "1A0")),
+        ("http://sws.geonames.org/2778067/", Place(uri="http://sws.geonames.org/2778067/")),
+        ("http://example.org/FRA", Place(uri="http://example.org/FRA")),
+    ],
+)
+def test_a_place_that_nothing_describes(value: Term, expected: Place) -> None:
+    assert places_of({}, value) == [expected]
+
+
+@pytest.mark.parametrize("value", [Literal(" "), Literal("POINT EMPTY"), Literal("x" * 5000), Literal("42"), "_:a"])
+def test_no_place(value: Term) -> None:
+    assert places_of({}, value) == []
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        SKOS + "prefLabel",
+        RDFS + "label",
+        LOCN + "geographicName",
+        DCT + "title",
+        SCHEMA + "name",
+        SCHEMA_HTTPS + "name",
+    ],
+)
+def test_the_name_of_a_place(predicate: str) -> None:
+    node: Node = {predicate: [Literal("Österreich", "de"), Literal("Austria", "en"), Literal("Autriche", "fr")]}
+    assert places_of({COUNTRY + "AUT": node}, COUNTRY + "AUT") == [
+        Place(name="Austria", code="AUT", uri=COUNTRY + "AUT"),
+    ]
+    assert places_of({"_:a": node}, "_:a", language="de") == [Place(name="Österreich")]
+
+
+def test_the_first_name_of_a_place_is_its_preferred_label() -> None:
+    node: Node = {DCT + "title": literals("c"), RDFS + "label": literals("b"), SKOS + "prefLabel": literals("a")}
+    assert places_of({"_:a": node}, "_:a") == [Place(name="a")]
+
+
+def test_a_name_is_no_shape() -> None:
+    assert places_of({"_:a": {DCT + "title": literals("1,2,3,4")}}, "_:a") == [Place(name="1,2,3,4")]
+
+
+def test_a_name_in_many_languages_is_one_place() -> None:
+    names: list[Term] = [Literal("Österreich", "de"), Literal("Austria", "en"), Literal("Graz")]
+    for order in (names, names[::-1]):
+        assert places_of({}, *order) == [Place(name="Austria"), Place(name="Graz")]
+        assert places_of({}, *order, language="de") == [Place(name="Graz"), Place(name="Österreich")]
+
+
+def test_each_place_once_and_in_one_order() -> None:
+    values: list[Term] = [
+        "http://b.org/",
+        *literals("Graz", " Graz ", json.dumps(polygon(SQUARE)), SQUARE_WKT),
+        "http://a.org/",
+    ]
+    expected = [
+        Place(name="Graz"),
+        Place(geometry=polygon(SQUARE)),
+        Place(uri="http://a.org/"),
+        Place(uri="http://b.org/"),
+    ]
+    for _ in range(5):
+        random.shuffle(values)
+        assert repr(places_of({}, *values)) == repr(expected)
+
+
+def test_an_administrative_unit_stands_for_a_place_without_a_name() -> None:
+    unit = "http://dcat-ap.de/def/politicalGeocoding/regionalKey/130030000000"
+    assert places_of({"_:a": {LOCN + "adminUnitL2": [unit]}}, "_:a") == [Place(uri=unit)]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "POLYGON((" + "1" * 1_000_000,
+        "POLYGON((" + "1 1 " * 300_000 + "))",
+        "POINT" + " " * 1_000_000,
+        "POLYGON" + "(" * 1_000_000,
+        "POLYGON((" + "1.1." * 300_000,
+        "POLYGON((" + "1e" * 600_000,
+        '{"a":' * 200_000,
+        "[" * 1_000_000,
+        "ENVELOPE(" + "1" * 1_000_000 + ")",
+        "northlimit=" * 100_000,
+        "<http://" + "a" * 1_000_000,
+        "start=" * 200_000,
+        "POINT(1 2)" + " " * 10_000_000,
+    ],
+    ids=lambda written: written[:12],
+)
+def test_hostile_places_and_periods_are_bounded(written: str) -> None:
+    begun = perf_counter()
+    assert shape_of(written) is None
+    assert places_of({}, Literal(written)) == []
+    assert period_of({}, Literal(written)) is None
+    assert perf_counter() - begun < 5
+
+
+def test_the_places_of_real_catalogues() -> None:
+    german = fixture("ckan+ckanext-dcat/dcat/dataset_gov_de.rdf")
+    found = [place for node in german.values() for place in spatial(german, node)]
+    ring = [[11.9936, 54.0486], [11.9936, 54.2466], [12.3045, 54.2466], [12.3045, 54.0486], [11.9936, 54.0486]]
+    assert {place.uri for place in found} == {None, "http://dcat-ap.de/def/politicalGeocoding/regionalKey/130030000000"}
+    assert [place.geometry for place in found if place.geometry] == [polygon([ring])]
+    series = fixture("opendatateam+udata/dcat/series.xml")
+    assert [place.geometry["type"] for node in series.values() for place in spatial(series, node) if place.geometry]
+
+
+# Themes
+
+
+def themes_of(description: Graph, *values: Term, language: str | None = None) -> list[str]:
+    return themes(description, {DCAT + "theme": list(values)}, language)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (Literal(" Parks "), ["Parks"]),
+        (Literal(" "), []),
+        (DATA_THEME + "AGRI", ["Agriculture, fisheries, forestry and food"]),
+        (DATA_THEME.replace("http:", "https:") + "TRAN", ["Transport"]),
+        (Literal(DATA_THEME + "GOVE"), ["Government and public sector"]),
+        (DATA_THEME + "NONE", [DATA_THEME + "NONE"]),
+        (HVD + "c_dd313021", ["Earth observation and environment", "hvd"]),
+        (HVD + "c_00000000", ["http://data.europa.eu/bna/c_00000000", "hvd"]),
+        (INSPIRE + "ps", ["INSPIRE", "Protected sites"]),
+        (Literal(INSPIRE + "ps"), ["INSPIRE", "Protected sites"]),
+        ("http://www.eionet.europa.eu/gemet/nl/inspire-theme/ps", ["INSPIRE", "Protected sites"]),
+        ("http://eurovoc.europa.eu/100156", ["http://eurovoc.europa.eu/100156"]),
+        ("_:a", []),
+    ],
+)
+def test_a_theme_that_nothing_describes(value: Term, expected: list[str]) -> None:
+    assert themes_of({}, value) == expected
+    if isinstance(value, str):
+        assert themes_of({value: {TYPE: [SKOS + "Concept"]}}, value) == expected
+
+
+@pytest.mark.parametrize("predicate", [SKOS + "prefLabel", RDFS + "label", DCT + "title", SCHEMA + "name"])
+def test_the_label_of_the_source_comes_first(predicate: str) -> None:
+    node: Node = {predicate: [Literal("Environnement", "fr"), Literal("Umwelt", "de")]}
+    for name in (DATA_THEME + "ENVI", "http://example.org/t", "_:a"):
+        assert themes_of({name: node}, name, language="fr") == ["Environnement"]
+        assert themes_of({name: node}, name) == ["Umwelt"]
+    assert themes_of({INSPIRE + "ps": node}, INSPIRE + "ps") == ["INSPIRE", "Umwelt"]
+
+
+@pytest.mark.parametrize("predicate", [DCAT + "theme", DCT + "subject", DCATAP + "hvdCategory"])
+def test_the_predicates_of_a_theme(predicate: str) -> None:
+    marks = ["hvd"] if predicate == DCATAP + "hvdCategory" else []
+    assert themes({}, {predicate: literals("A")}) == ["A", *marks]
+
+
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        {INSPIRE[:-1]: {}},
+        {"http://www.eionet.europa.eu/gemet/inspire_themes": {}},
+        {"_:s": {DCT + "title": literals("GEMET - INSPIRE themes, version 1.0")}},
+        {"_:s": {RDFS + "label": literals("GEMET - INSPIRE themes, version 1.0")}},
+    ],
+)
+def test_a_scheme_that_is_inspires(scheme: Graph) -> None:
+    concept: Node = {SKOS + "prefLabel": literals("Protected sites"), SKOS + "inScheme": list(scheme)}
+    assert themes_of({"_:a": concept, **scheme}, "_:a") == ["INSPIRE", "Protected sites"]
+    other: Node = concept | {SKOS + "inScheme": ["http://example.org/", *literals(INSPIRE)]}
+    assert themes_of({"_:a": other, **scheme}, "_:a") == ["Protected sites"]
+
+
+def test_themes_are_unique_and_in_one_order() -> None:
+    values: list[Term] = [*literals("b", "a", "A", "b"), DATA_THEME + "ENER", "http://example.org/t"]
+    for _ in range(5):
+        random.shuffle(values)
+        assert themes_of({}, *values) == ["A", "a", "b", "Energy", "http://example.org/t"]
+
+
+def test_the_vocabularies_are_complete() -> None:
+    sizes = [len(labels) for _, labels, _ in authorities._IRIS]
+    assert sizes == [14, 6, 34, 34]
+
+
+# All of them
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=lambda junk: ascii(junk[:20]))
+def test_nothing_raises(junk: str) -> None:
+    names = (DCT, DCAT, SCHEMA, SKOS, TIME, LOCN, GEO)
+    words = ("temporal", "spatial", "theme", "startDate", "endDate", "prefLabel", "hasBeginning", "geometry", "bbox")
+    for value in (Literal(junk), Literal(junk, "en", None), junk, f"_:{junk}"):
+        node: Node = {
+            base + word: [value] for base in names for word in (*words, "geo", "box", "latitude", "longitude")
+        }
+        description: Graph = {"_:": node, junk: node, f"_:{junk}": node}
+        temporal(description, node)
+        themes(description, node)
+        for place in spatial(description, node):
+            json.dumps(place.geometry, allow_nan=False)
+        markdown(junk)
