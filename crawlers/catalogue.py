@@ -44,12 +44,14 @@ class CatalogueSpider(scrapy.Spider):
     #. It says what it has `planned`: whatever is planned and never ends is reported as missing.
 
     Attributes:
+        address: the attribute, and argument, that says where the catalogue is.
         arguments: the ``-a`` arguments of this spider, by name.
         given: those the user gave, as text; without Scrapyd's own, which start with ``_``.
         args: the value of every declared argument.
         source: the name of the source's folder.
     """
 
+    address: ClassVar[str] = "portal"
     arguments: ClassVar[dict[str, Argument]] = {
         "source": Argument(
             help="The name of the folder in OUTPUT_DIR; by default the spider's name, or the portal's host.",

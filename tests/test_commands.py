@@ -16,10 +16,11 @@ import termios
 import pytest
 
 from tests.conftest import ROOT, options, scrapy
+from tests.portal.dcat import Catalogue
 
 
 def test_list():
-    assert scrapy("list").stdout.split() == ["ckan", "hdx"]
+    assert scrapy("list").stdout.split() == ["ckan", "dcat", "hdx"]
 
 
 def test_check():
@@ -29,8 +30,9 @@ def test_check():
 
 def test_catalogues():
     lines = scrapy("catalogues").stdout.splitlines()
-    assert [line.split()[:2] for line in lines] == [["ckan", "-a"], ["hdx", "https://data.humdata.org"]]
-    assert lines[1].endswith("The Humanitarian Data Exchange, run by OCHA.")
+    assert [line.split()[:3] for line in lines[:2]] == [["ckan", "-a", "portal=URL"], ["dcat", "-a", "url=URL"]]
+    assert lines[2].split()[:2] == ["hdx", "https://data.humdata.org"]
+    assert lines[2].endswith("The Humanitarian Data Exchange, run by OCHA.")
 
 
 def test_catalogues_of_one_spider_names_every_argument():
@@ -56,7 +58,7 @@ def test_help_says_what_the_exit_codes_are():
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["hxd"], "There is no spider 'hxd'. Did you mean hdx? There are: ckan, hdx."),
+        (["hxd"], "There is no spider 'hxd'. Did you mean hdx? There are: ckan, dcat, hdx."),
         (["hdx", "-a", "qq=1"], "spider hdx has no argument 'qq'. Did you mean q? It takes: fq, group, level,"),
         (["hdx", "-a", "name=1"], "spider hdx has no argument 'name'."),
         (["hdx", "-a", "level=all"], "level='all' is not one of snapshot, dataset, resource, both."),
@@ -86,17 +88,30 @@ def test_no_spider_is_named():
     )
 
 
-def test_genspider_writes_a_catalogue_that_runs(portal, tmp_path):
+@pytest.fixture
+def generated(tmp_path):
+    """A new catalogue's spider in a copy of the project, and its crawl."""
     project = tmp_path / "project"
     shutil.copytree(ROOT, project, ignore=shutil.ignore_patterns(".git", ".venv", "output", "tests", ".*_cache"))
-    site = portal(datasets=20)
-    genspider = [sys.executable, "-m", "scrapy", "genspider", "-t", "ckan", "my-town", site.url]
-    subprocess.run(genspider, cwd=project, capture_output=True, check=True)
-    written = (project / "spiders" / "my_town.py").read_text()
-    assert len(written.splitlines()) <= 10
-    crawl = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "my-town", *options(tmp_path / "output", {})]
-    ran = subprocess.run(crawl, cwd=project, capture_output=True, text=True, check=False)
-    assert (ran.returncode, len(list((tmp_path / "output/my-town/datasets").iterdir()))) == (0, 20), ran.stderr
+
+    def run(template, url):
+        genspider = [sys.executable, "-m", "scrapy", "genspider", "-t", template, "my-town", url]
+        subprocess.run(genspider, cwd=project, capture_output=True, check=True)
+        assert len((project / "spiders" / "my_town.py").read_text().splitlines()) <= 10
+        crawl = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "my-town", *options(tmp_path / "output", {})]
+        ran = subprocess.run(crawl, cwd=project, capture_output=True, text=True, check=False)
+        return ran.returncode, len(list((tmp_path / "output/my-town/datasets").iterdir()))
+
+    return run
+
+
+def test_genspider_writes_a_ckan_portal_that_runs(generated, portal):
+    assert generated("ckan", portal(datasets=20).url) == (0, 20)
+
+
+def test_genspider_writes_a_dcat_catalogue_that_runs(generated):
+    with Catalogue(20, serialisation="ttl") as site:
+        assert generated("dcat", site.address) == (0, 20)
 
 
 def test_fetch_and_shell_still_fetch(portal):

@@ -52,10 +52,11 @@ class Command(ScrapyCommand):
 
 
 def _described(spider: type[CatalogueSpider]) -> dict[str, Any]:
-    own = {name: getattr(spider, name, None) for name in ("portal", "level")}
+    own = {name: getattr(spider, name, None) for name in (spider.address, "level")}
     return {
         "name": spider.name,
         "description": inspect.getdoc(spider),
+        "address": spider.address,
         **own,
         "arguments": {
             name: {"help": argument.help, "default": own.get(name) or argument.default}
@@ -66,7 +67,8 @@ def _described(spider: type[CatalogueSpider]) -> dict[str, Any]:
 
 def _line(spider: dict[str, Any]) -> str:
     summary = (spider["description"] or "").splitlines()[0]
-    return f"{spider['name']:<20} {spider['portal'] or '-a portal=URL':<32} {summary}"
+    where = spider[spider["address"]] or f"-a {spider['address']}=URL"
+    return f"{spider['name']:<20} {where:<32} {summary}"
 
 
 def _arguments(spider: dict[str, Any]) -> str:

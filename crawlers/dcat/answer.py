@@ -72,11 +72,15 @@ def _json_page(file: BinaryIO, url: str, *, name: str, language: str | None, mos
             f"JSON is read as a whole, in some ten times its size of memory, and this is larger than JSON_MAXSIZE "
             f"({most} bytes): raise that with -s JSON_MAXSIZE=, or ask for the catalogue's RDF/XML or Turtle",
         )
+    format_ = formats.JSON_LD
     try:
         content = strict_json.loads(text)
     except ValueError as error:
-        raise AnswerError("not_json", f"the JSON can't be read: {error}") from None
-    if data_json.recognised(content):
-        return DataJSONPage(content, name=name)
-    del content
-    return RDFPage(io.BytesIO(local(text)), formats.JSON_LD, url, name=name, language=language)
+        if b'"@' not in text:
+            raise AnswerError("not_json", f"the JSON can't be read: {error}") from None
+        format_ = formats.JSON_LD_UP_TO_AN_ERROR
+    else:
+        if data_json.recognised(content):
+            return DataJSONPage(content, name=name)
+        del content
+    return RDFPage(io.BytesIO(local(text)), format_, url, name=name, language=language)

@@ -44,6 +44,7 @@ class DCATWalk(CatalogueSpider):
         url: the catalogue's RDF, or a page that leads to it; ``-a url=`` goes before it.
     """
 
+    address = "url"
     arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
         "url": Argument(help="The catalogue's RDF or data.json, or a page that links to it.", parse=arguments.url),
         "language": Argument(

@@ -40,6 +40,7 @@ N_QUADS = Format("N-Quads", ("application/n-quads",), (".nq",), "text", pyoxigra
 N3 = Format("N3", ("text/n3", "text/rdf+n3"), (".n3",), "text", pyoxigraph.RdfFormat.N3)
 TRIG = Format("TriG", ("application/trig",), (".trig",), "text", pyoxigraph.RdfFormat.TRIG)
 JSON_LD = Format("JSON-LD", ("application/ld+json",), (".jsonld", ".json"), "json", pyoxigraph.RdfFormat.JSON_LD)
+JSON_LD_UP_TO_AN_ERROR = Format("JSON-LD", (), (), "json", pyoxigraph.RdfFormat.STREAMING_JSON_LD)
 FORMATS = (TURTLE, RDF_XML, JSON_LD, N_TRIPLES, N_QUADS, TRIG, N3)
 """The most readily parsed first: the order in which one is chosen where a page offers several."""
 
@@ -59,6 +60,7 @@ _QUAD = re.compile(r"""(?:<[^>]*>|_:\S+)\s+<[^>]*>\s+(?:<[^>]*>|_:\S+|"[^"]*"\S*
 _TURTLE = re.compile(
     r"@prefix\b|@base\b|prefix\b|base\b|<[^\s<>]*>\s|_:\w|\[\s*(?:\]|a\s|<|\w*:)|\w*:\w*\s", re.IGNORECASE
 )
+_STATEMENT = re.compile(r"<[^\s<>\"]*>\s+(?:a\s|<[^\s<>\"/]+>\s|<\w+:[^\s<>\"]*>\s|\w*:\w+\s)")
 _IN_GRAPH = re.compile(r"(?:<[^>]*>|\w*:\w*|graph\s+\S+)\s*\{", re.IGNORECASE)
 _HTML = {"html", "head", "body", "title", "meta", "script", "div", "p", "h1", "table"}
 
@@ -85,15 +87,20 @@ def family(head: bytes) -> Family | None:
 
     >>> family(b"<!DOCTYPE html><html>"), family(b"<http://a.org/1> a <http://a.org/2> ."), family(b'{"@id": "x"}')
     ('html', 'text', 'json')
+    >>> family(b"<rdf:RDF xmlns:rdf='x'>"), family(b"%PDF-1.4")
+    ('xml', None)
     """
     begin = beginning(head)
-    declared, element = _DOCTYPE.match(begin), _ELEMENT.match(begin)
-    if declared or element:
-        name = (declared or element)[1].lower()  # type: ignore[index]
-        return "html" if name in _HTML else "xml"
+    tag = _DOCTYPE.match(begin) or _ELEMENT.match(begin)
+    if tag and tag[1].lower() in _HTML:
+        return "html"
+    if _STATEMENT.match(begin) or _IN_GRAPH.match(begin):  # before XML: a relative IRI looks like a tag
+        return "text"
+    if tag:
+        return "xml"
     if _JSON.match(begin):
         return "json"
-    return "text" if _TURTLE.match(begin) or _IN_GRAPH.match(begin) else None
+    return "text" if _TURTLE.match(begin) else None
 
 
 def beginning(head: bytes) -> str:

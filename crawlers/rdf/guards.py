@@ -19,8 +19,8 @@ SLOWEST = 200_000  # bytes a second; a catalogue is read at a hundred times that
 DEEPEST = 100  # triple terms in triple terms; RDF 1.2's, which no catalogue has
 MOST_ATTRIBUTES = 1000  # of an element
 
-_LONGEST_TAG = 16
-_UNDERSCORED = re.compile(rb"""@(?<=["']@)([a-zA-Z]{1,8})_(?=[a-zA-Z0-9])""")
+_LONGEST_TAG = 64
+_UNDERSCORED = re.compile(rb"""@(?<=["']@)[a-zA-Z]{1,8}(?:_[a-zA-Z0-9]{1,8}){1,5}""")
 _TRIPLE_TERM = re.compile(rb"<<\(|\)>>")
 _CROWDED = re.compile(rb"""<(?:[^<>"']*+(?:"[^"<]*+"|'[^'<]*+')){%d}""" % MOST_ATTRIBUTES)
 
@@ -74,7 +74,7 @@ class TextGuard(Guard):
     depth = 0
 
     def checked(self, block: bytes) -> bytes:
-        text = _UNDERSCORED.sub(rb"@\1-", self.rest + block)
+        text = _UNDERSCORED.sub(lambda tag: tag[0].replace(b"_", b"-"), self.rest + block)
         end = max(0, len(text) - _LONGEST_TAG) if block else len(text)
         text, self.rest = text[:end], text[end:]  # what may be the head of a tag waits
         for mark in _TRIPLE_TERM.finditer(text):

@@ -1,0 +1,240 @@
+"""RDF from bytes to nodes: which serialisation it is, what is wrong with it, and graphs of any size."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+import rdflib
+from rdflib import namespace
+
+from crawlers.dcat.catalogue import Catalogue
+from crawlers.exceptions import AnswerError
+from crawlers.rdf import formats, guards, namespaces, nodes
+from crawlers.rdf.reader import MOST_FAULTS, Reader
+from crawlers.rdf.terms import Literal, graph, is_blank
+from tests.portal.dcat import Catalogue as Site
+
+BASE = "https://example.org/dir/catalogue"
+
+
+def triples(body: bytes, format_: formats.Format = formats.TURTLE):
+    reader = Reader(io.BytesIO(body), format_, BASE)
+    return list(reader), reader.faults
+
+
+@pytest.mark.parametrize(
+    "prefix", ["DCAT", "DCTERMS", "DC", "FOAF", "ODRL2", "ORG", "OWL", "PROV", "RDF", "RDFS", "SKOS"]
+)
+def test_namespaces_are_those_of_rdflib(prefix):
+    ours = {"DCTERMS": "DCT", "ODRL2": "ODRL"}.get(prefix, prefix)
+    assert getattr(namespaces, ours) == str(getattr(namespace, prefix)._NS)
+
+
+@pytest.mark.parametrize(
+    ("head", "family"),
+    [
+        (b"", None),
+        (b"\x00\x01\x02", None),
+        (b"plain words", None),
+        (b"  <!DOCTYPE html>", "html"),
+        (b"<?xml version='1.0'?><!-- a --><!DOCTYPE html PUBLIC 'x'><html>", "html"),
+        (b"<?xml version='1.0'?>\n<!-- a -->\n<rdf:RDF xmlns:rdf='x'>", "xml"),
+        (b"\xef\xbb\xbf<rdf:RDF>", "xml"),
+        ("<rdf:RDF >".encode("utf-16"), "xml"),
+        (b"<!DOCTYPE rdf:RDF [<!ENTITY a 'b'>]><rdf:RDF>", "xml"),
+        (b"<http://a.org/1> <http://a.org/2> <http://a.org/3> .", "text"),
+        (b"# a comment\n@prefix a: <b> .", "text"),
+        (b"PREFIX a: <b>", "text"),
+        (b"_:a <b> <c> .", "text"),
+        (b"[] a <b> .", "text"),
+        (b"dcat:a a dcat:b .", "text"),
+        (b"<g> { <a> <b> <c> }", "text"),
+        (b' {"@graph": []}', "json"),
+        (b'[{"@id": "a"}]', "json"),
+        (b"{}", "json"),
+    ],
+)
+def test_what_the_first_bytes_look_like(head, family):
+    assert formats.family(head) == family
+
+
+@pytest.mark.parametrize(
+    ("content_type", "path", "head", "found"),
+    [
+        ("text/turtle;charset=utf-8", "", b"<a> <b> <c> .", "Turtle"),
+        ("text/plain", ".nt", b"<a> <b> <c> .", "N-Triples"),
+        ("text/plain", ".nq", b"<a> <b> <c> <d> .", "N-Quads"),
+        ("", "", b"<a> <b> <c> <d> .", "N-Quads"),
+        ("", "", b"@prefix a: <b> .\n<g> { <a> <b> <c> }", "TriG"),
+        ("", "", b"@prefix a: <b> .", "Turtle"),
+        ("application/rdf+xml", ".ttl", b"@prefix a: <b> .", "Turtle"),
+        ("text/turtle", ".rdf", b"<rdf:RDF >", "RDF/XML"),
+        ("application/xml", "", b"<rdf:RDF >", "RDF/XML"),
+        ("application/json", "", b'{"@id": "a"}', "JSON-LD"),
+        ("text/n3", "", b"@prefix a: <b> .", "N3"),
+    ],
+)
+def test_the_serialisation(content_type, path, head, found):
+    assert formats.detect(content_type, f"https://example.org/catalog{path}", head).name == found
+
+
+def test_nothing_is_taken_for_html_that_is_rdf():
+    assert formats.detect("text/html", "https://example.org/", b"<html><body>") == "html"
+    assert formats.detect("text/html", "https://example.org/", b"words") is None
+
+
+def test_literals_keep_what_they_are():
+    found, _ = triples(b'<a> <b> "1"^^<http://www.w3.org/2001/XMLSchema#string>, "x"@EN, 01, "d"^^<t>, _:c .')
+    values = [value for _, _, value in found]
+    assert values[:2] == [Literal("1"), Literal("x", "en")]
+    assert values[2] == Literal("01", None, namespaces.XSD + "integer")
+    assert values[3] == Literal("d", None, "https://example.org/dir/t")
+    assert is_blank(values[4])
+    assert found[0][0] == "https://example.org/dir/a"
+
+
+@pytest.mark.parametrize("text", ['"x"@en_GB', "'x'@en_GB", '"""x"""@zh_Hans_CN'])
+def test_language_tags_with_underscores(text):
+    found, faults = triples(f"<a> <b> {text}, <c> .".encode())
+    assert (len(found), faults) == (2, [])
+    assert "-" in found[0][2].language
+
+
+def test_a_tag_across_two_blocks(monkeypatch):
+    monkeypatch.setattr(guards, "_BLOCK", 7)
+    body = b"".join(b'<a%d> <b> "x"@en_GB .\n' % number for number in range(50))
+    found, faults = triples(body)
+    assert (len(found), faults) == (50, [])
+    assert {value for _, _, value in found} == {Literal("x", "en-gb")}
+
+
+def test_an_error_costs_one_statement():
+    found, faults = triples(b"<a> <b> <c> . <d> <e> ;;; oops @@ . <f> <g> <h> .")
+    assert [subject.rpartition("/")[2] for subject, _, _ in found] == ["a", "f"]
+    assert faults
+
+
+def test_faults_are_bounded():
+    _, faults = triples(b"<a> oops .\n" * 1000)
+    assert len(faults) == MOST_FAULTS
+
+
+def test_a_text_that_is_too_long_is_a_fault():
+    found, faults = triples(b'<a> <b> <c> .\n<a> <b> "%b" .' % (b"x" * 20_000_000))
+    assert len(found) == 1
+    assert "too long" in faults[0]
+
+
+def test_triple_terms_are_not_nested_for_ever():
+    with pytest.raises(AnswerError, match="nested more than 100 deep"):
+        triples(b"<a> <b> " + b"<<( <a> <b> " * 200 + b"<c>" + b" )>>" * 200 + b" .")
+    triples(b"<a> <b> <<( <a> <b> <c> )>>, <d> ." * 200)
+
+
+def test_an_element_with_too_many_attributes():
+    head = b"<rdf:RDF xmlns:rdf='%b' xmlns:d='http://d/'>" % namespaces.RDF.encode()
+    few, many = (b" ".join(b'd:a%d=">"' % number for number in range(count)) for count in (900, 1100))
+    found, _ = triples(head + b"<rdf:Description " + few + b"/></rdf:RDF>", formats.RDF_XML)
+    assert len(found) == 900
+    with pytest.raises(AnswerError, match="more than 1000 attributes"):
+        triples(head + b"<rdf:Description " + many + b"/></rdf:RDF>", formats.RDF_XML)
+
+
+def test_a_parser_that_is_slow_is_stopped():
+    moments = iter([0.0, 1.0, 29.0, 100.0])
+    guard = guards.TextGuard(io.BytesIO(b"x" * 3_000_000), clock=lambda: next(moments))
+    guard.read(2_000_000)
+    with pytest.raises(AnswerError, match="so long to read"):
+        guard.readall()
+
+
+@pytest.mark.parametrize("most", [1, 7, 1000])
+def test_nodes_are_the_same_in_memory_and_on_disk(monkeypatch, most):
+    with Site(30, serialisation="nt") as site:
+        body = site.body(1)
+    expected = graph(rdflib.Graph().parse(body, format="nt"))
+    monkeypatch.setattr(nodes, "MOST_HELD", most)
+    found = nodes.Nodes()
+    list(found.add(Reader(io.BytesIO(body), formats.N_TRIPLES, BASE), ()))
+    found.filled()
+    assert (found.db is None) == (most == 1000)
+    named = [subject for subject in expected if not is_blank(subject)]
+    assert named
+    for subject in named:
+        ours = {predicate: sorted(map(repr, values)) for predicate, values in found.node(subject).items()}
+        theirs = {predicate: sorted(map(repr, values)) for predicate, values in expected[subject].items()}
+        assert {name: values for name, values in ours.items() if "contact" not in name} == {
+            name: values for name, values in theirs.items() if "contact" not in name
+        }
+    assert found.node("http://a.org/nothing") == {}
+
+
+PREFIXES = b"""
+@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> . @prefix : <http://a.org/> .
+@prefix foaf: <http://xmlns.com/foaf/0.1/> . @prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+"""
+
+
+def catalogue(body: bytes) -> Catalogue:
+    found = Catalogue()
+    list(found.read(Reader(io.BytesIO(PREFIXES + body), formats.TURTLE, BASE)))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b":1 a dcat:Dataset ; dct:title 'one' .", ["1"]),
+        (b":1 a dcat:Dataset, dcat:DatasetSeries ; dct:title 'one' .", ["1"]),
+        (
+            b":1 a dcat:DatasetSeries ; dct:title 'one' . :2 a dcat:Dataset ; dct:title 'two' ; dcat:inSeries :1 .",
+            ["1", "2"],
+        ),
+        (b":c dcat:dataset :1 . :1 dct:title 'untyped' .", ["1"]),
+        (b":c dcat:dataset :1 .", []),
+        (b":c dcat:dataset :1 . :1 a dcat:Dataset .", []),
+        (b":c dcat:dataset :1 . :1 a dcat:Dataset ; dcat:keyword 'no title' .", ["1"]),
+        (b":s dcat:servesDataset :1 . :1 a dcat:Dataset ; dct:identifier 'stub' .", []),
+        (b":d dct:hasPart :1 . :1 a dcat:Dataset ; dct:identifier 'stub' .", []),
+        (b":s dcat:servesDataset :1 . :1 a dcat:Dataset ; dct:title 'described' .", ["1"]),
+        (b":s dcat:servesDataset :1 . :c dcat:dataset :1 . :1 a dcat:Dataset ; dct:identifier 'listed' .", ["1"]),
+        (b":s a dcat:DataService ; dct:title 's' . :d dcat:accessService :s .", []),
+        (b":c dcat:dataset :s . :s a dcat:DataService ; dct:title 's' .", []),
+        (
+            b":c a dcat:Catalog, dcat:Dataset ; dct:title 'c' ; dcat:dataset :1 . :1 a dcat:Dataset ; dct:title '1' .",
+            ["1"],
+        ),
+        (b":c dcat:catalog :d . :d a dcat:Catalog ; dcat:dataset :1 . :1 a dcat:Dataset ; dct:title '1' .", ["1"]),
+        (
+            b":r a dcat:CatalogRecord ; foaf:primaryTopic :1 . :1 a dcat:Dataset ; dct:title '1' .",
+            ["1"],
+        ),
+    ],
+)
+def test_which_nodes_are_datasets(body, expected):
+    assert [subject.removeprefix("http://a.org/") for subject in catalogue(body).datasets()] == expected
+
+
+def test_what_belongs_to_a_dataset():
+    body = b"""
+    :1 a dcat:Dataset ; dct:title "one" ; dcat:distribution :file ; dct:publisher [ :in [ :in :town ] ] ;
+        dct:relation :2 ; dct:isPartOf :whole ; dcat:theme :theme .
+    :2 a dcat:Dataset ; dct:title "two" . :whole :is "large" . :file dcat:accessService :service .
+    :service dcat:servesDataset :2 ; dct:title "service" . :town :is "a town" .
+    :theme skos:prefLabel "theme" ; skos:inScheme :scheme ; skos:broader :all . :all skos:prefLabel "all" .
+    :scheme skos:hasTopConcept :all ; dct:title "scheme" .
+    """
+    description, whole = catalogue(body).description("http://a.org/1")
+    named = {subject.rpartition("/")[2] for subject in description if not is_blank(subject)}
+    assert named == {"1", "file", "service", "town", "theme", "scheme"}
+    assert (sum(map(is_blank, description)), whole) == (2, True)
+
+
+def test_a_description_is_bounded(monkeypatch):
+    monkeypatch.setattr("crawlers.dcat.catalogue.MOST_NODES", 10)
+    body = b":1 a dcat:Dataset ; dct:title 'one' ; dcat:distribution %b ." % b", ".join(
+        b"[ :a 'b' ]" for _ in range(20)
+    )
+    description, whole = catalogue(body).description("http://a.org/1")
+    assert (len(description), whole) == (10, False)
