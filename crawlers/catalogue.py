@@ -102,7 +102,7 @@ class CatalogueSpider(scrapy.Spider):
         """The output of one record; should it break this project's own code, that record is lost and no other."""
         try:
             yield from output
-        except CloseSpider:
+        except (CloseSpider, AnswerError):
             raise
         except Exception as error:
             self.logger.exception("A record of %s could not be handled", response.url)
@@ -140,6 +140,10 @@ class CatalogueSpider(scrapy.Spider):
     def provisional(self) -> None:
         """However complete this run gets, the next ``since=last`` begins where this one did."""
         self.crawler.stats.set_value("catalogue/provisional", True)
+
+    def whole_listing(self) -> None:
+        """Everything the portal has was listed, whatever is wrong with single records."""
+        self.crawler.stats.set_value("catalogue/whole_listing", True)
 
     def validated(self, validators: dict[str, str]) -> None:
         """The headers by which a later run may ask whether anything has changed since."""

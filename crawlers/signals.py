@@ -24,7 +24,7 @@ KINDS = {
     "truncated": "The answer broke off: the connection ended too early, or the JSON does.",
     "too_large": "The answer is larger than DOWNLOAD_MAXSIZE, or than SPOOL_MAXSIZE where it may go into a file.",
     "not_json": "Something else came instead of JSON: an HTML page, a login.",
-    "not_rdf": "Something else came instead of RDF or data.json, and led to neither: an HTML page, a feed.",
+    "not_rdf": "Something else came instead of RDF or data.json, and led to neither: an HTML page, a PDF.",
     "invalid_rdf": "A statement of the RDF can't be read; what it belongs to may be incomplete, the rest is kept.",
     "unsafe_xml": "The XML declares entities that would blow it up, or hide what it says: it is not read.",
     "remote_context": "The JSON-LD names a context that is not bundled with this project; nothing is fetched for it.",

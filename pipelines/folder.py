@@ -67,10 +67,6 @@ class JSONLines:
         if self.file.write(body) != len(body):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    @property
-    def size(self) -> int:
-        return os.fstat(self.file.fileno()).st_size
-
     def since(self, offset: int) -> Iterator[dict[str, Any]]:
         """The lines behind an offset."""
         self.file.seek(offset)

@@ -64,12 +64,11 @@ class Manifest(Pipeline):
             document = strict_json.loads((self.folder / known.file).read_bytes())
         except (OSError, ValueError):
             document = {}
-        name, title = document.get("name"), document.get("title")
         return Dataset(
             source=self.index.source,
             id=dataset_id,
-            name=name if isinstance(name, str) else None,
-            title=title if isinstance(title, str) else None,
+            name=_text(document.get("name")),
+            title=_text(document.get("title")),
             metadata_modified=known.metadata_modified,
         )
 
@@ -101,6 +100,15 @@ class Manifest(Pipeline):
             if known and known.run == self.report.run:
                 return known.status
         return stored.status
+
+
+def _text(value: Any) -> str | None:
+    """A text, also where JSON-LD says its language, the first where there are several."""
+    if isinstance(value, list):
+        value = value[0] if value else None
+    if isinstance(value, dict):
+        value = value.get("@value")
+    return value if isinstance(value, str) else None
 
 
 def _subject(item: Item) -> dict[str, Any]:

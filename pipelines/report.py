@@ -16,7 +16,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem, NotConfigured
 
 from crawlers import signals
-from crawlers.index import Index, from_the_beginning, scope
+from crawlers.index import Index
 from crawlers.items import Dataset, Export
 from crawlers.resume import Job, Records
 from crawlers.safety import strict_json
@@ -58,8 +58,9 @@ class Report:
         JSONLines(self.folder / "manifest.jsonl").close()  # mends it, before the index reads it
         self.started: str = self.job.state.setdefault("started", now())
         self.run: str = self.job.state.setdefault("run", self._run())
-        self.error_lines = JSONLines(self.folder / "errors.jsonl")
-        self.job.state.setdefault("errors_bytes", self.error_lines.size)  # in the ledger before anything is asked for
+        JSONLines(self.folder / "errors.jsonl").close()
+        begun = (self.folder / "errors.jsonl").stat().st_size
+        self.job.state.setdefault("errors_bytes", begun)  # in the ledger before anything is asked for
         self.verdict: Verdict | None = None
         self.disk_failures = 0
         self.closing: asyncio.Task[None] | None = None
@@ -91,6 +92,7 @@ class Report:
         return summary(self.outcome, self.folder)
 
     def spider_opened(self) -> None:
+        self.error_lines = JSONLines(self.folder / "errors.jsonl")
         for line in self.error_lines.since(self.job.state["errors_bytes"]):  # written by this run before it was killed
             if line["kind"] != "disk":  # which is over, or the crawl would not go on
                 self.records.first_failure(_key(line), line["kind"])
@@ -189,10 +191,8 @@ class Report:
         )
         self.outcome = self._report(reason)
         index = self.crawler.get_extension(Index)
-        lasting = not stats.get_value("catalogue/provisional")  # or what is to be asked again would look settled
-        if index and self.verdict == "complete" and lasting and from_the_beginning(self.outcome["arguments"]):
-            covered = scope(self.outcome["spider"], self.outcome["arguments"])
-            index.completed(covered, self.started, self.outcome["validators"])
+        if index:
+            index.read_report(self.outcome)
         if self.crawler.settings["LOG_FILE"]:  # a terminal gets these lines last, Scrapyd's log would not have them
             logger.info("%s", self.summary)
         try:
@@ -228,6 +228,8 @@ class Report:
             "retries": stats.get_value("retry/count", 0),
             "bytes": stats.get_value("downloader/response_bytes", 0),
             "robots_exempt": stats.get_value("politeness/robots_exempt", 0),
+            "whole_listing": reason == "finished" and stats.get_value("catalogue/whole_listing", False),
+            "provisional": stats.get_value("catalogue/provisional", False),
             "validators": stats.get_value("catalogue/validators", {}),
             "resumed": self.job.resumed,
             "versions": {

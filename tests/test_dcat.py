@@ -297,6 +297,13 @@ def test_the_same_in_data_json(harvest, catalogue, faults):
     assert len(ids(crawl)) == 6
 
 
+def test_records_without_ids_are_not_told_for_ever(harvest):
+    body = json.dumps({"conformsTo": "https://project-open-data.cio.gov/v1.1/schema", "dataset": [[]] * 100_000})
+    with Site(lambda _: Answer(body.encode())) as site:
+        crawl = harvest(site.url + "/data.json")
+    assert (crawl.code, crawl.report["errors"]) == (3, {"missing_id": 1001})
+
+
 def test_a_remote_context_is_never_fetched(harvest, catalogue):
     site = catalogue(5, serialisation="jsonld", faults={"remote_context": ""})
     crawl = harvest(site.address)
@@ -434,7 +441,10 @@ def test_withdrawn_when_missed_twice(harvest, catalogue):
     assert "1 datasets are gone" in crawl.log
     crawl = harvest(site.address)
     assert (crawl.code, statuses(crawl)) == (0, {"new": 100, "withdrawn": 1})
-    assert crawl.manifest[-1]["dataset_id"] == "d0042"
+    assert (crawl.manifest[-1]["dataset_id"], crawl.manifest[-1]["dataset_title"]) == (
+        "d0042",
+        "Dataset d0042, revision 1",
+    )
     assert len(ids(crawl)) == 100, "the document is kept"
     assert harvest(site.address).report["counts"]["withdrawn"] == 0
     site.entries["d0042"] = site.entries["d0041"].__class__("d0042", "d0042")
@@ -454,6 +464,46 @@ def test_a_catalogue_that_shrinks(harvest, catalogue):
     assert harvest(site.address, settings={"SHRINK_LIMIT": "0.04"}).report["counts"]["withdrawn"] == 3
 
 
+def test_a_faulty_record_keeps_nothing_from_being_withdrawn(harvest, catalogue):
+    site = catalogue(100, faults={"titleless": "", "duplicates": "", "nameless": ""})
+    harvest(site.address)
+    site.remove("d0042")
+    assert harvest(site.address).report["counts"]["withdrawn"] == 0
+    crawl = harvest(site.address)
+    assert (crawl.report["verdict"], crawl.report["counts"]["withdrawn"]) == ("incomplete", 1)
+
+
+def test_reindex_withdraws_nothing_sooner(harvest, catalogue, output):
+    site = catalogue(100)
+    for _ in range(2):
+        harvest(site.address)
+    site.remove("d0042")
+    assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
+    assert harvest(site.address).report["counts"]["withdrawn"] == 0
+    assert harvest(site.address).report["counts"]["withdrawn"] == 1
+
+
+def test_a_cached_answer_is_no_second_listing(harvest, catalogue, tmp_path):
+    site = catalogue(100)
+    harvest(site.address)
+    site.remove("d0042")
+    site.page = lambda number, asked: Answer(
+        Catalogue.page(site, number, asked).body, headers={"Content-Type": site.type, "Cache-Control": "max-age=600"}
+    )
+    for _ in range(3):
+        crawl = harvest(site.address, settings={"HTTPCACHE_ENABLED": "1", "HTTPCACHE_DIR": str(tmp_path / "cache")})
+        assert crawl.report["counts"]["withdrawn"] == 0
+    assert harvest(site.address).report["counts"]["withdrawn"] == 1
+
+
+def test_a_304_does_not_count_what_is_gone(harvest, catalogue):
+    site = catalogue(100, faults={"etag": ""})
+    harvest(site.address)
+    site.remove("d0042")
+    harvest(site.address)
+    assert judged(harvest(site.address, since="last")) == ("complete", 99, 99)
+
+
 # Killed
 
 
@@ -471,7 +521,7 @@ def begun(output, jobdir, site):
 def test_killed_and_resumed(harvest, catalogue, tmp_path, output):
     """At random moments, while pages fail and connections are cut."""
     random.seed(4)
-    faults = {"http_500": "3:2", "cut": "5:2", "duplicates": "", "titleless": ""}
+    faults = {"http_500": "3:2", "cut": "5:2", "duplicates": "", "titleless": "", "nameless": ""}
     site = catalogue(300, per_page=10, paging="hydra", faults=faults)
     whole = harvest(site.address, source="whole")
     site.failed.clear()

@@ -10,7 +10,7 @@ from typing import Any
 from crawlers.items import Dataset
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
     """Where a walk through pages is; travels with the request.
 
@@ -66,7 +66,7 @@ class Record:
     Args:
         key: what tells it from every other record: its IRI, or else its id.
         id: the dataset's id; ``None`` when it has none.
-        what: what people know it by.
+        what: what people know it by; the same whenever the page is read.
         item: makes the item.
     """
 
@@ -82,6 +82,7 @@ class Page(ABC):
         source: the item's ``metadata_source``.
         faults: what could not be read, a sentence each.
         repairs: what had to be mended before it could be read.
+        nameless: how many records had no id so far.
     """
 
     source: str
@@ -89,6 +90,7 @@ class Page(ABC):
     def __init__(self) -> None:
         self.faults: list[str] = []
         self.repairs: list[str] = []
+        self.nameless = 0
 
     def load(self) -> Iterator[None]:
         """Reads the page, a step at a time."""

@@ -10,6 +10,7 @@ from crawlers.dcat.page import Page, Record
 from crawlers.mapping import dcat
 from crawlers.mapping.dcat.document import document
 from crawlers.rdf.reader import Reader
+from crawlers.rdf.terms import is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +33,9 @@ class RDFPage(Page):
         return self.catalogue.read(self.reader)
 
     def records(self) -> Iterator[Record]:
-        return map(self._record, self.catalogue.datasets())
+        return (self._record(number, subject) for number, subject in enumerate(self.catalogue.datasets(), 1))
 
-    def _record(self, subject: str) -> Record:
+    def _record(self, number: int, subject: str) -> Record:
         description, whole = self.catalogue.description(subject)
         identifier = dcat.identity(description, subject)
 
@@ -45,8 +46,9 @@ class RDFPage(Page):
                 dataset.flaws.append(f"its description has more than {len(description)} nodes: the rest is left out")
             return dataset
 
-        blank = subject.startswith("_:")
-        return Record(identifier or "" if blank else subject, identifier, subject, item)
+        if not is_blank(subject):
+            return Record(subject, identifier, subject, item)
+        return Record(identifier or "", identifier, f"dataset {number} of the page, which has no IRI,", item)
 
     def is_first(self, identifier: str) -> bool:
         return self.catalogue.is_first(identifier)

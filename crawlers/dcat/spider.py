@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.dcat.walk import DCATWalk
-from crawlers.index import scope
+from crawlers.index import listing, scope
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -29,7 +29,7 @@ class DCATSpider(DCATWalk):
     #. Set ``name`` and ``url``; that is all most catalogues need.
 
     With ``-a since=last`` a catalogue in one file is asked for only if it has changed, by its ETag or Last-Modified.
-    What is gone is withdrawn when two complete crawls in a row did not have it: unlike CKAN's, a catalogue's RDF can't
+    What is gone is withdrawn when two whole listings in a row did not have it: unlike CKAN's, a catalogue's RDF can't
     be asked for one dataset.
 
     Attributes:
@@ -69,12 +69,13 @@ class DCATSpider(DCATWalk):
             yield output
 
     def not_changed(self) -> None:
-        """All that is known is there; what the last complete crawl saw is what counts."""
-        known = list(self.known())
-        for dataset_id in known:
+        """What the last complete crawl saw is there still."""
+        last = self.last_listing()
+        seen = [dataset_id for dataset_id in self.known() if not self.was_missing(dataset_id, last)]
+        for dataset_id in seen:
             self.records.end(("dataset", dataset_id, None), "unchanged")
-        self.expected(len(known))
-        self.listed(len(known))
+        self.expected(len(seen))
+        self.listed(len(seen))
         self.provisional()
         self.list_ended("pages")
         self.logger.info("The catalogue has not changed since the last complete crawl")
@@ -82,23 +83,27 @@ class DCATSpider(DCATWalk):
     def list_complete(self, after: Place) -> None:
         if after.number > 2:
             self.validated({})  # of the first page they say nothing about the others
-        if self.args["max_datasets"] or self.args["max_resources"] or set(self.records.failures()) - _HARMLESS:
+        provisional = self.crawler.stats.get_value("catalogue/provisional")  # an answer from a cache tells nothing new
+        limited = self.args["max_datasets"] or self.args["max_resources"]
+        if limited or provisional or set(self.records.failures()) - _HARMLESS:
             return
         missing = [dataset_id for dataset_id in self.known() if not self.records.is_planned("dataset", dataset_id)]
         if self.is_too_much(len(missing), sum(1 for _ in self.known())):
             return
-        last = self.opened_index().last_complete(scope(self.name, self.given))
+        self.whole_listing()
+        last = self.last_listing()
         gone = [dataset_id for dataset_id in missing if self.was_missing(dataset_id, last)]
         for dataset_id in gone:
             self.withdraw(dataset_id, str(self.url))
         if len(gone) < len(missing):
             what = len(missing) - len(gone)
-            self.logger.info(
-                "%d datasets are gone; if they are in the next complete crawl too, they are withdrawn", what
-            )
+            self.logger.info("%d datasets are gone; if the next whole listing lacks them too, they are withdrawn", what)
+
+    def last_listing(self) -> str | None:
+        return self.opened_index().last_complete(listing(scope(self.name, self.given)))
 
     def was_missing(self, dataset_id: str, last: str | None) -> bool:
-        """Whether the last complete crawl did not have it either."""
+        """Whether the last whole listing did not have it either."""
         known = self.opened_index().get("dataset", dataset_id, None)
         return bool(known and last and known.seen < last)
 

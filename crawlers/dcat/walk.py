@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 PATIENCE = 2  # pages in a row without a new dataset, before a walk is taken for a loop
 MOST_PAGES = 20_000
 MOST_HOPS = 2  # HTML pages between the address given and the RDF
+MOST_NAMELESS = 1000  # records of a page without an id; no error line for each of millions
 _STEPS = 500  # statements of what something is, between two looks at what else there is to do
 
 
@@ -88,6 +89,8 @@ class DCATWalk(CatalogueSpider):
 
     async def parse_page(self, response: Response, place: dict[str, Any]) -> AsyncIterator[Dataset | Request]:
         here = Place(**place)
+        if "cached" in response.flags:
+            self.provisional()
         most = self.crawler.settings.getint("JSON_MAXSIZE")
         try:
             page = read(response, name=self.source, language=self.args["language"], most_json=most)
@@ -129,19 +132,21 @@ class DCATWalk(CatalogueSpider):
         for repair in page.repairs:
             self.logger.warning("%s: %s", response.url, repair)
         for fault in page.faults:
-            self.failed("parse", AnswerError("invalid_rdf", f"{fault}; the rest is kept"), response.request)
+            self.failed("parse", AnswerError("invalid_rdf", fault), response.request)
         after = here.after(page)
         self.expected(after.total)
         for record in page.records():
             if self.is_enough(after):
                 break
-            after = replace(after, empty=False)
-            if not self.noticed(record.key or record.what, list_name="nodes", by=response.request):
+            after.empty = False
+            key = record.key or f"{response.url} {record.what}"
+            if not self.noticed(key, list_name="nodes", by=response.request):
                 continue
-            after = replace(after, listed=after.listed + 1, stale=0)
+            after.listed += 1
+            after.stale = 0
             self.listed(after.listed)
             for item in self.guarded(self.parse_record(response, page, record), response, {"id": record.id}):
-                after = replace(after, resources=after.resources + len(item.resources))
+                after.resources += len(item.resources)
                 yield item
         else:
             for request in self.turn(response, after, page):
@@ -160,7 +165,15 @@ class DCATWalk(CatalogueSpider):
         return bool((datasets and place.listed >= datasets) or (resources and place.resources >= resources))
 
     def parse_record(self, response: Response, page: Page, record: Record) -> Iterator[Dataset]:
+        """
+        Raises:
+            AnswerError: too many records of the page have no id; the rest of it is not read.
+        """
         if record.id is None:
+            page.nameless += 1
+            if page.nameless > MOST_NAMELESS:
+                message = f"more than {MOST_NAMELESS} records have no identifier: the rest of the page is not read"
+                raise AnswerError("missing_id", message)
             message = f"{record.what} has no identifier, so it is not kept"
             self.failed("list", AnswerError("missing_id", message), response.request)
             return

@@ -58,6 +58,10 @@ SELECT file, sha256, bytes, metadata_modified, status, run, last_seen, metadata_
 WHERE source = ? AND kind = ? AND dataset_id = ? AND resource_id = ?
 """
 
+_SEEN = """
+UPDATE documents SET last_seen = max(last_seen, :at)
+WHERE source = :source AND kind = 'dataset' AND status != 'withdrawn'
+"""
 _HELD = """
 SELECT dataset_id, file, last_seen, metadata_source, metadata_url FROM documents
 WHERE source = ? AND kind = 'dataset' AND dataset_id > ? AND status != 'withdrawn' ORDER BY dataset_id LIMIT ?
@@ -206,12 +210,22 @@ class Index:
         self.db.execute("INSERT OR REPLACE INTO complete VALUES (?, ?, ?, ?)", row)
 
     def read_reports(self) -> None:
-        """Takes the complete runs from the run reports: the manifest does not know of them."""
-        for path in sorted((self.folder / "runs").glob("*.json")):
+        """Takes from the run reports what the manifest does not know: which runs were complete, and what they saw."""
+        for path in sorted((self.folder / "runs").glob("*.json"), key=lambda path: path.stem):
             report = json.loads(path.read_bytes())
-            if report["verdict"] == "complete" and from_the_beginning(report["arguments"]):
-                covered = scope(report["spider"], report["arguments"])
-                self.completed(covered, report["started"], report.get("validators", {}))
+            if self.read_report(report):
+                self.db.execute(_SEEN, {"source": self.source, "at": report["started"]})
+
+    def read_report(self, report: Mapping[str, Any]) -> bool:
+        """Remembers what later runs may build on; whether it is that the listing was whole."""
+        if not from_the_beginning(report["arguments"]) or report.get("provisional"):
+            return False
+        covered = scope(report["spider"], report["arguments"])
+        if report["verdict"] == "complete":
+            self.completed(covered, report["started"], report.get("validators", {}))
+        if report.get("whole_listing"):
+            self.completed(listing(covered), report["started"], {})
+        return bool(report.get("whole_listing"))
 
     def flush(self) -> None:
         if self.pending:
@@ -279,6 +293,11 @@ def scope(spider: str, given: Mapping[str, str]) -> str:
     """What a run covers: two runs of one scope would list the same datasets, and ask for the same of them."""
     kept = {name: value for name, value in given.items() if name not in ("since", "rows", "source")}
     return json.dumps({"spider": spider, **kept}, sort_keys=True)
+
+
+def listing(scope: str) -> str:
+    """The scope of what only the listing covers: it may be whole, and a record of it faulty in every run."""
+    return f"listing {scope}"
 
 
 def _columns(known: Known) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import marshal
 import sqlite3
+from sys import intern
 from typing import TYPE_CHECKING
 
 from crawlers.rdf.terms import Literal
@@ -44,6 +45,9 @@ class Nodes:
         held = self.held
         for count, triple in enumerate(triples, 1):
             subject, predicate, value = triple
+            predicate = intern(predicate)
+            if type(value) is str:
+                value = intern(value)
             said = held.get(subject)
             if said is None:
                 held[subject] = said = []

@@ -51,9 +51,10 @@ class Reader:
             except SyntaxError as error:
                 self.faults.append(str(error))
                 if len(self.faults) >= MOST_FAULTS:
+                    self.faults.append(f"after {MOST_FAULTS} errors the rest is not read")
                     return
             except MemoryError as error:  # a text of over 16 MiB, not the machine's memory
-                self.faults.append(f"a statement is too long to be read: {error}")
+                self.faults.append(f"a statement is too long, and what follows is not read: {error}")
                 return
             else:
                 return
