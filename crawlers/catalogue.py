@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 import scrapy
@@ -33,6 +34,16 @@ def source_name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", text) or text.startswith("index.sqlite"):
         raise ValueError("a folder name of letters, digits, dots, dashes and underscores, at most 100")
     return text
+
+
+def host_name(url: str) -> str:
+    """The host as the name of a folder.
+
+    >>> host_name("https://Data.example.org:8000/c"), host_name("http://[::1]/"), host_name("http://../c.ttl")
+    ('data.example.org', '_1', 'host')
+    """
+    name = re.sub(r"[^a-z0-9._-]+", "_", urlsplit(url).hostname or "").lstrip(".") or "host"
+    return f"_{name}" if name.startswith("index.sqlite") else name[:100]
 
 
 class CatalogueSpider(scrapy.Spider):
@@ -166,11 +177,11 @@ class CatalogueSpider(scrapy.Spider):
         """Marks a dataset that the portal no longer has."""
         self.crawler.signals.send_catch_log(signals.dataset_withdrawn, dataset_id=dataset_id, url=url)
 
-    def planned(self, kind: str, dataset_id: str, resource_id: str | None = None, *, by: Request | None) -> bool:
+    def planned(self, kind: str, dataset_id: str, resource_id: str | None = None, *, by: Request | str | None) -> bool:
         """Promises that a document will be written, found unchanged, or reported as failed.
 
         Args:
-            by: the request whose answer lists it.
+            by: the request whose answer lists it, or what tells that from others.
 
         Returns:
             Whether it was not listed before, by another request.
@@ -178,7 +189,7 @@ class CatalogueSpider(scrapy.Spider):
         with self.remembering():
             return self.records.plan((kind, dataset_id, resource_id), self._name(by))
 
-    def noticed(self, dataset_id: str, *, list_name: str, by: Request | None) -> bool:
+    def noticed(self, dataset_id: str, *, list_name: str, by: Request | str | None) -> bool:
         """Takes note that a list has a dataset; whether it had not before, in the answer to another request."""
         with self.remembering():
             return self.records.notice(dataset_id, list_name, self._name(by))
@@ -196,9 +207,9 @@ class CatalogueSpider(scrapy.Spider):
             self.failed("write", AnswerError("disk", str(error.strerror)))
             raise CloseSpider("disk") from None
 
-    def _name(self, request: Request | None) -> str:
-        if request is None:
-            return ""
+    def _name(self, request: Request | str | None) -> str:
+        if request is None or isinstance(request, str):
+            return request or ""
         if request not in self._names:  # one request lists a hundred thousand datasets
             self._names[request] = self.crawler.request_fingerprinter.fingerprint(request).hex()
         return self._names[request]

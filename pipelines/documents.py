@@ -35,9 +35,9 @@ class Documents(Pipeline):
         file, sha256 = self.file(item), hashlib.sha256(body).hexdigest()
         known = self.index.get(*reference(item))
         if known and self._same(item, known, file, sha256):
-            self.index.put(
-                *reference(item), replace(known, metadata_modified=item.metadata_modified, seen=self.report.started)
-            )
+            stamp, url = item.metadata_modified, item.metadata_url
+            still = replace(known, metadata_modified=stamp, metadata_url=url, seen=self.report.started)
+            self.index.put(*reference(item), still)
             return Stored(file=file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
         path = f"{self.folder}/{file}"
         with self.report.writing(path):

@@ -128,6 +128,20 @@ def test_a_page_that_leads_nowhere(harvest, catalogue):
     assert "an HTML page came instead of RDF: look there for a link" in crawl.errors[0]["error"]
 
 
+@pytest.mark.parametrize(
+    ("page", "kind"),
+    [
+        (b"<a href=a.ttl>a</a> <a href=b.ttl>b</a>", "not_rdf"),
+        (b"<link rel=alternate type=text/turtle href='http://[bad'> <a href='mailto:x.ttl'>", "not_rdf"),
+        (b"<base href='http://[bad'> <a href='ftp://a.org/x.ttl'> <a href='http://a:99999/x.ttl'>", "not_rdf"),
+    ],
+)
+def test_a_page_with_links_of_no_use(harvest, page, kind):
+    with Site(lambda _: Answer(b"<html>" + page, headers={"Content-Type": "text/html"})) as site:
+        crawl = harvest(site.url)
+    assert (crawl.kinds(), "Traceback" in crawl.log) == ([("list", kind)], False)
+
+
 def test_a_page_that_leads_to_itself(harvest):
     page = b'<html><link rel="alternate" type="text/turtle" href="/other"></html>'
     with Site(lambda _: Answer(page, headers={"Content-Type": "text/html"})) as site:
@@ -249,6 +263,117 @@ def test_max_resources(harvest, catalogue):
     assert (crawl.report["verdict"], len(ids(crawl))) == ("partial", 4)
 
 
+TURTLE = {"Content-Type": "text/turtle"}
+PREFIXES = b"""
+@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> . @prefix : <http://a.org/> .
+@prefix hydra: <http://www.w3.org/ns/hydra/core#> .
+"""
+
+
+def described(*names: str) -> bytes:
+    return b"".join(f":{one} a dcat:Dataset ; dct:title '{one}' . :c dcat:dataset :{one} . ".encode() for one in names)
+
+
+@pytest.fixture
+def turtle():
+    """Serves Turtle by path: ``turtle({"/c": b"..."})``; a text is where a path is redirected to."""
+    started = []
+
+    def start(pages) -> Site:
+        def answer(asked):
+            page = pages.get(asked.path)
+            if isinstance(page, str):
+                return Answer(status=302, headers={"Location": page})
+            return Answer(b"", 404) if page is None else Answer(PREFIXES + page, headers=TURTLE)
+
+        started.append(Site(answer).__enter__())
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.__exit__()
+
+
+@pytest.mark.parametrize("empty", [b"", b":c a dcat:Catalog ."])
+def test_a_promised_page_that_is_empty(harvest, turtle, empty):
+    pages = {"/c": described("a", "b") + b"<> hydra:next <?page=2> .", "/c?page=2": described("x")}
+    site = turtle(pages)
+    assert judged(harvest(site.url + "/c")) == ("complete", 3, 3)
+    pages["/c?page=2"] = empty
+    for _ in range(3):
+        crawl = harvest(site.url + "/c", settings={"SHRINK_LIMIT": "1"})
+        assert (crawl.report["verdict"], crawl.report["errors"]) == ("incomplete", {"paging": 1})
+    assert statuses(crawl) == {"new": 3}
+
+
+def test_a_page_that_is_redirected_to_another(harvest, turtle):
+    total = b"<> hydra:totalItems 4 ; hydra:first </c> ; hydra:next </c?page=2> ."
+    site = turtle({"/c": described("a", "b") + total, "/c?page=2": "/c"})
+    crawl = harvest(site.url + "/c")
+    assert (crawl.code, crawl.report["listed"], crawl.report["errors"]) == (3, 2, {"paging": 1})
+
+
+def test_a_total_that_is_too_small_ends_nothing(harvest, turtle):
+    total = b"<> hydra:totalItems 2 ; hydra:next </c?page=2> ."
+    site = turtle({"/c": described("a", "b") + total, "/c?page=2": described("x", "y")})
+    assert harvest(site.url + "/c").report["listed"] == 4
+
+
+def test_a_total_of_something_else(harvest, turtle):
+    assert judged(harvest(turtle({"/c": described("a") + b":a :has [ hydra:totalItems 70 ] ."}).url + "/c")) == (
+        "complete",
+        1,
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    "following",
+    [
+        b"<> hydra:next <mailto:a@b.org> .",
+        b"<> hydra:next 'http://[bad' .",
+        b"<> hydra:next 'http://127.0.0.1:99999/' .",
+        b":v hydra:next </one> . :w hydra:next </two> .",
+    ],
+)
+def test_a_next_page_that_can_not_be_asked_for(harvest, turtle, following):
+    crawl = harvest(turtle({"/c": described("a") + following}).url + "/c")
+    assert (crawl.code, crawl.report["errors"], "Traceback" in crawl.log) == (3, {"paging": 1}, False)
+
+
+def test_the_same_id_on_another_page(harvest, turtle):
+    record = b"[] a dcat:Dataset ; dct:identifier 'x' ; dct:title '%b' . "
+    site = turtle(
+        {"/c": record % b"one" + b"<> hydra:next </c?page=2> .", "/c?page=2": record % b"two" + described("y")}
+    )
+    crawl = harvest(site.url + "/c")
+    assert (crawl.report["listed"], crawl.report["errors"]) == (3, {"duplicate_id": 1})
+
+
+def test_what_is_only_mentioned_is_described_elsewhere(harvest, turtle):
+    mention = b":a dct:relation :x . :x a dcat:Dataset ; dct:title 'a mention' . <> hydra:next </c?page=2> ."
+    site = turtle({"/c": described("a") + mention, "/c?page=2": described("x") + b":x dct:description 'all of it' ."})
+    crawl = harvest(site.url + "/c")
+    assert judged(crawl) == ("complete", 2, 2)
+    assert "all of it" in str(crawl.documents())
+
+
+def test_two_catalogues_in_one_folder(harvest, turtle):
+    pages = {"/a": described(*(f"a{number}" for number in range(60))), "/b": described("b")}
+    site = turtle(pages)
+    for path in ("/a", "/b", "/a", "/a", "/b", "/b"):
+        crawl = harvest(site.url + path)
+        assert (crawl.code, crawl.report["counts"]["withdrawn"]) == (0, 0)
+    pages["/a"] = described(*(f"a{number}" for number in range(59)))
+    assert [harvest(site.url + "/a").report["counts"]["withdrawn"] for _ in range(2)] == [0, 1]
+
+
+def test_a_host_that_is_no_folder(output):
+    ran = scrapy("crawl", "dcat", *options(output, {"RETRY_TIMES": "0"}, url="http://../c.ttl"))
+    assert ran.returncode in (3, 4)
+    assert sorted(path.name for path in output.parent.iterdir()) == ["output"]
+
+
 # Failures
 
 
@@ -302,6 +427,23 @@ def test_records_without_ids_are_not_told_for_ever(harvest):
     with Site(lambda _: Answer(body.encode())) as site:
         crawl = harvest(site.url + "/data.json")
     assert (crawl.code, crawl.report["errors"]) == (3, {"missing_id": 1001})
+
+
+@pytest.mark.parametrize("body", [b"%b" % ("\xe9".encode("latin-1")), b"\xef\xbf\xbd"])
+def test_a_data_json_with_a_bad_byte(harvest, catalogue, body):
+    site = catalogue(5, serialisation="data.json")
+    whole = site.body(1)
+    site.body = lambda number: whole.replace(b"nobody", body)
+    crawl = harvest(site.address)
+    assert (crawl.report["listed"], set(crawl.report["errors"]) <= {"invalid_rdf"}) == (5, True)
+
+
+def test_a_data_json_that_breaks_off(harvest, catalogue):
+    site = catalogue(5, serialisation="data.json")
+    whole = site.body(1)
+    site.body = lambda number: whole[: len(whole) * 3 // 4]
+    crawl = harvest(site.address)
+    assert (crawl.code, crawl.report["listed"], crawl.report["errors"]) == (3, 3, {"invalid_rdf": 1})
 
 
 def test_a_remote_context_is_never_fetched(harvest, catalogue):
@@ -412,6 +554,16 @@ def test_since_last_when_a_document_is_lost(harvest, catalogue):
     assert len(ids(crawl)) == 3
 
 
+def test_since_last_after_a_run_that_wrote_something_else(harvest, catalogue):
+    site = catalogue(30, faults={"etag": ""})
+    harvest(site.address)
+    before = site.body(1)
+    site.change("d0003")
+    harvest(site.address, max_datasets="10")
+    site.body = lambda number: before
+    assert harvest(site.address, since="last").report["counts"]["updated"] == 1
+
+
 def test_since_last_after_reindex(harvest, catalogue, output):
     site = catalogue(3, faults={"etag": ""})
     harvest(site.address)
@@ -465,12 +617,20 @@ def test_a_catalogue_that_shrinks(harvest, catalogue):
 
 
 def test_a_faulty_record_keeps_nothing_from_being_withdrawn(harvest, catalogue):
-    site = catalogue(100, faults={"titleless": "", "duplicates": "", "nameless": ""})
+    site = catalogue(100, faults={"titleless": ""})
     harvest(site.address)
     site.remove("d0042")
     assert harvest(site.address).report["counts"]["withdrawn"] == 0
     crawl = harvest(site.address)
     assert (crawl.report["verdict"], crawl.report["counts"]["withdrawn"]) == ("incomplete", 1)
+
+
+def test_a_record_without_id_may_be_any(harvest, catalogue):
+    site = catalogue(100, faults={"nameless": ""})
+    harvest(site.address)
+    site.remove("d0042")
+    for _ in range(3):
+        assert harvest(site.address).report["counts"]["withdrawn"] == 0
 
 
 def test_reindex_withdraws_nothing_sooner(harvest, catalogue, output):

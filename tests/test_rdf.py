@@ -199,6 +199,11 @@ def catalogue(body: bytes) -> Catalogue:
         (b":d dct:hasPart :1 . :1 a dcat:Dataset ; dct:identifier 'stub' .", []),
         (b":s dcat:servesDataset :1 . :1 a dcat:Dataset ; dct:title 'described' .", ["1"]),
         (b":s dcat:servesDataset :1 . :c dcat:dataset :1 . :1 a dcat:Dataset ; dct:identifier 'listed' .", ["1"]),
+        (
+            b":c dcat:dataset :2 . :2 dct:relation :1 ; dct:title '2' . :1 a dcat:Dataset ; dct:title 'mentioned' .",
+            ["2"],
+        ),
+        (b":2 dct:source :1 . :1 a dcat:Dataset ; dct:description 'without title' .", ["1"]),
         (b":s a dcat:DataService ; dct:title 's' . :d dcat:accessService :s .", []),
         (b":c dcat:dataset :s . :s a dcat:DataService ; dct:title 's' .", []),
         (
@@ -229,6 +234,18 @@ def test_what_belongs_to_a_dataset():
     named = {subject.rpartition("/")[2] for subject in description if not is_blank(subject)}
     assert named == {"1", "file", "service", "town", "theme", "scheme"}
     assert (sum(map(is_blank, description)), whole) == (2, True)
+
+
+def test_a_hub_is_no_part_of_a_dataset():
+    made = (
+        b", ".join(b":made%d" % number for number in range(200))
+        + b" . "
+        + b":made1 dct:title 'a' . :made2 dct:title 'b' ."
+    )
+    description, _ = catalogue(
+        b":1 a dcat:Dataset ; dct:publisher :all . :all dct:title 'all' ; :made " + made
+    ).description("http://a.org/1")
+    assert set(description) == {"http://a.org/1", "http://a.org/all"}
 
 
 def test_a_description_is_bounded(monkeypatch):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from crawlers.ckan.lister import Output
 
 LAST = "last"
+_SOURCES = ("package_search", "package_show")
 OVERLAP = timedelta(hours=1)  # a portal's index lags behind its database, and clocks differ
 
 
@@ -92,7 +93,7 @@ class CKANIncremental(CKANLister):
 
     def withdrawals(self, after: Cursor) -> Output:
         gone = list(self.gone())
-        known = sum(1 for _ in self.opened_index().datasets())
+        known = sum(1 for _ in self.known())
         if self.is_too_much(len(gone), known):
             return
         for dataset_id in gone:
@@ -138,7 +139,11 @@ class CKANIncremental(CKANLister):
 
     def gone(self) -> Iterator[str]:
         """The datasets that are on disk, and that the portal did not list."""
-        return (dataset_id for dataset_id in self.opened_index().datasets() if not self.records.is_listed(dataset_id))
+        return (dataset_id for dataset_id in self.known() if not self.records.is_listed(dataset_id))
+
+    def known(self) -> Iterator[str]:
+        """The source's datasets that are CKAN's: another spider may write into the same folder."""
+        return (held.dataset_id for held in self.opened_index().held() if held.metadata_source in _SOURCES)
 
     def parse_gone(self, response: Response, dataset_id: str, way: int) -> None:  # noqa: ARG002
         """A dataset that answers is not gone, listed or not."""

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from crawlers import arguments, failures
 from crawlers.arguments import Argument
-from crawlers.catalogue import CatalogueSpider
+from crawlers.catalogue import CatalogueSpider, host_name
 from crawlers.ckan import api
 from crawlers.ckan.listing import Cursor, Page, Query, identity, resources
 from crawlers.ckan.recovery import Refusal, another
@@ -77,7 +77,7 @@ class CKANLister(CatalogueSpider):
 
     @cached_property
     def source(self) -> str:
-        own = self.name if type(self).portal else urlsplit(self.portal).hostname
+        own = self.name if type(self).portal else host_name(str(self.portal))
         return str(self.args["source"] or own)
 
     async def start(self) -> AsyncIterator[Request]:

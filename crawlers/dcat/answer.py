@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from w3lib.encoding import http_content_type_encoding
 
@@ -72,15 +72,26 @@ def _json_page(file: BinaryIO, url: str, *, name: str, language: str | None, mos
             f"JSON is read as a whole, in some ten times its size of memory, and this is larger than JSON_MAXSIZE "
             f"({most} bytes): raise that with -s JSON_MAXSIZE=, or ask for the catalogue's RDF/XML or Turtle",
         )
-    format_ = formats.JSON_LD
+    faults: list[str] = []
+    content = _content(text, faults)
+    if data_json.recognised(content):
+        return DataJSONPage(content, faults, name=name)
+    if content is None and b'"@' not in text:
+        raise AnswerError("not_json", faults[0])
+    format_ = formats.JSON_LD_UP_TO_AN_ERROR if content is None else formats.JSON_LD
+    del content
+    page = RDFPage(io.BytesIO(local(text)), format_, url, name=name, language=language)
+    page.repairs = faults
+    return page
+
+
+def _content(text: bytes, faults: list[str]) -> Any:
+    """The JSON value; of a data.json that breaks off what came before, of anything else that does ``None``."""
     try:
-        content = strict_json.loads(text)
+        return strict_json.loads(text)
+    except UnicodeDecodeError as error:
+        faults.append(f"a byte is no character of UTF-8, and stands as U+FFFD: {error}")
+        return _content(text.decode("utf-8", "replace").encode(), faults)
     except ValueError as error:
-        if b'"@' not in text:
-            raise AnswerError("not_json", f"the JSON can't be read: {error}") from None
-        format_ = formats.JSON_LD_UP_TO_AN_ERROR
-    else:
-        if data_json.recognised(content):
-            return DataJSONPage(content, name=name)
-        del content
-    return RDFPage(io.BytesIO(local(text)), format_, url, name=name, language=language)
+        faults.append(f"the JSON can't be read: {error}")
+        return data_json.up_to_an_error(text.decode("utf-8", "replace"))

@@ -6,8 +6,9 @@ import sqlite3
 from collections import deque
 from typing import TYPE_CHECKING
 
-from crawlers.rdf.namespaces import DCAT, DCT, FOAF, HYDRA, PROV, SKOS, TYPE
-from crawlers.rdf.nodes import Nodes
+from crawlers.dcat import paging
+from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, PROV, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE
+from crawlers.rdf.nodes import Nodes, full_disk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,9 +28,11 @@ _MENTIONING = {
     PROV + "wasDerivedFrom",
 }
 _ROLES = dict.fromkeys(_LISTING, LISTED) | dict.fromkeys(_MENTIONING, MENTIONED)
-_TELLING = {TYPE, *_ROLES, *(HYDRA + name for name in ("next", "nextPage", "totalItems"))}
+_TELLING = {TYPE, *_ROLES, *paging.TELLING}
 _MOST_PAGING = 1000
-_TITLES = (DCT + "title", "http://purl.org/dc/elements/1.1/title")
+_TITLES = {DCT + "title", DC + "title", RDFS + "label", SKOS + "prefLabel", SCHEMA + "name", SCHEMA_HTTPS + "name"}
+_THIN = {TYPE, DCT + "identifier", DC + "identifier"}
+"""All that is said of a dataset where another only mentions it; and perhaps its title."""
 
 # What a description does not follow: thesauri have no end, and what a dataset is part of is not part of it.
 _BEYOND = (_MENTIONING - {DCT + "hasPart"}) | {
@@ -38,6 +41,7 @@ _BEYOND = (_MENTIONING - {DCT + "hasPart"}) | {
 MOST_NODES = 50_000
 """Of one description; the largest dataset met has 8,327 resources."""
 _FARTHEST = 4  # named nodes from the dataset: distribution, service, agent, its organisation
+_MOST_NEIGHBOURS = 100  # named ones of a named node; one that has more is a hub, which no dataset is described by
 
 _SCHEMA = """
 PRAGMA journal_mode = OFF;
@@ -54,12 +58,14 @@ class Catalogue:
     Attributes:
         paging: the statements about further pages, a thousand at most.
         is_catalogue: whether there is a dcat:Catalog.
+        lists: whether it says which its datasets are.
     """
 
     def __init__(self) -> None:
         self.nodes = Nodes()
         self.paging: list[Triple] = []
         self.is_catalogue = False
+        self.lists = False
         self.roles: dict[str, int] = {}
         self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, once it is large
         self.db.executescript(_SCHEMA)
@@ -72,12 +78,13 @@ class Catalogue:
             elif predicate in _ROLES:
                 if type(value) is str:
                     self._note(value, _ROLES[predicate])
-                self.is_catalogue |= predicate == DCAT + "dataset"
+                self.lists |= predicate == DCAT + "dataset"
             elif len(self.paging) < _MOST_PAGING:
                 self.paging.append((subject, predicate, value))
             yield
         self.nodes.filled()
         self._flush()
+        self.is_catalogue |= self.lists
 
     def _typed(self, subject: str, value: object) -> None:
         if value in DATASETS:
@@ -91,14 +98,15 @@ class Catalogue:
             self._flush()
 
     def _flush(self) -> None:
-        self.db.execute("BEGIN")
-        self.db.executemany(_NOTE, self.roles.items())
-        self.db.execute("COMMIT")
+        with full_disk():
+            self.db.execute("BEGIN")
+            self.db.executemany(_NOTE, self.roles.items())
+            self.db.execute("COMMIT")
         self.roles = {}
 
     def datasets(self) -> Iterator[str]:
         """The nodes that are datasets, each once, in the order in which they are first named."""
-        return (subject for subject, node, roles in self._candidates() if _is_dataset(node, roles))
+        return (subject for subject, node, roles in self._candidates() if self._is_dataset(node, roles))
 
     def undescribed(self) -> Iterator[str]:
         """What is listed as a dataset, and of which nothing is said here."""
@@ -109,9 +117,27 @@ class Catalogue:
         for subject, roles in self.db.execute(query, (TYPED | LISTED,)):
             yield subject, self.nodes.node(subject), roles
 
+    def _is_dataset(self, node: Node, roles: int) -> bool:
+        if _says_nothing(node):
+            return False
+        if not roles & TYPED:
+            return _OTHERS.isdisjoint(node.get(TYPE, ()))
+        if DCAT + "dataset" in node and DCAT + "Catalog" in node[TYPE]:
+            return False
+        return bool(roles & LISTED) or not (roles & MENTIONED and self._is_stub(node))
+
+    def _is_stub(self, node: Node) -> bool:
+        """A title makes it a dataset where no catalogue says which the datasets are."""
+        return node.keys() <= (_THIN | _TITLES if self.lists else _THIN)
+
     def is_first(self, identifier: str) -> bool:
-        """Whether no dataset of this graph had that id before."""
-        return self.db.execute("INSERT OR IGNORE INTO ids VALUES (?)", (identifier,)).rowcount == 1
+        """Whether no dataset of this graph had that id before.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        with full_disk():
+            return self.db.execute("INSERT OR IGNORE INTO ids VALUES (?)", (identifier,)).rowcount == 1
 
     def description(self, subject: str) -> tuple[Graph, bool]:
         """The dataset's node and what belongs to it, and whether that is all: `MOST_NODES` are taken at most."""
@@ -144,6 +170,7 @@ class Catalogue:
 
 
 def _further(node: Node, distance: int) -> Iterator[tuple[str, int]]:
+    named: list[str] = []
     for predicate, values in node.items():
         if predicate == TYPE or predicate in _BEYOND:
             continue
@@ -151,19 +178,10 @@ def _further(node: Node, distance: int) -> Iterator[tuple[str, int]]:
             if type(value) is str:
                 if value.startswith("_:"):
                     yield value, distance
-                elif distance < _FARTHEST:
-                    yield value, distance + 1
-
-
-def _is_dataset(node: Node, roles: int) -> bool:
-    if _says_nothing(node):
-        return False
-    if not roles & TYPED:
-        return _OTHERS.isdisjoint(node.get(TYPE, ()))
-    if DCAT + "dataset" in node and DCAT + "Catalog" in node[TYPE]:
-        return False
-    is_stub = roles & MENTIONED and not roles & LISTED and not any(title in node for title in _TITLES)
-    return not is_stub
+                else:
+                    named.append(value)
+    if distance < _FARTHEST and (not distance or len(named) <= _MOST_NEIGHBOURS):
+        yield from ((value, distance + 1) for value in named)
 
 
 def _says_nothing(node: Node) -> bool:

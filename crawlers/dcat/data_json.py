@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from crawlers.dcat.page import Page, Record
+from crawlers.dcat.page import Page, Record, digest
 from crawlers.mapping import data_json
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class DataJSONPage(Page):
     source = "data_json"
 
-    def __init__(self, content: Any, *, name: str) -> None:
+    def __init__(self, content: Any, faults: list[str], *, name: str) -> None:
         super().__init__()
+        self.faults = faults
         self.content, self.name = content, name
         self.ids: set[str] = set()
 
@@ -29,7 +30,8 @@ class DataJSONPage(Page):
             return Record("", None, f"{entry.place}, which is no object,", lambda: self._item({}, ""))
         identifier, title = data_json.identity(entry.value), entry.value.get("title")
         what = f"{entry.place}, {title[:100]!r}," if isinstance(title, str) else entry.place
-        return Record(identifier or "", identifier, what, lambda: self._item(entry.value, identifier or ""))
+        key = digest(identifier, entry.value) if identifier else ""
+        return Record(key, identifier, what, lambda: self._item(entry.value, identifier or ""))
 
     def _item(self, record: dict[str, Any], identifier: str) -> Dataset:
         return data_json.dataset(record, source=self.name, id=identifier)

@@ -3,41 +3,64 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
 
+from parsel import Selector
+
+from crawlers.exceptions import AnswerError
 from crawlers.rdf.formats import FORMATS, by_media_type, by_suffix
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy.http import TextResponse
+    from scrapy.http import HtmlResponse
 
     from crawlers.rdf.formats import Format
 
-_NO_CATALOGUE = (".xml", ".json", ".owl")  # of these an `a` leads to feeds and ontologies as often as to a catalogue
+_AMBIGUOUS = (".xml", ".json", ".owl")  # an `a` leads to feeds and ontologies as often as to a catalogue
+_Offer = tuple[int, bool, str]  # the format's rank, whether it is no catalogue by its name, the address
 
 
-def alternate(page: TextResponse) -> str | None:
-    """The address of the page's RDF: of its ``<link rel="alternate">`` first, then of its links to files by suffix."""
-    for found in (_alternates(page), _links(page)):
-        ranked = sorted(found, key=lambda one: (FORMATS.index(one[1]), "catalog" not in one[0]))
-        if ranked:
-            return page.urljoin(ranked[0][0])
+def alternate(page: HtmlResponse) -> str | None:
+    """The address of the page's RDF: of its ``<link rel="alternate">`` first, then of its links to files by suffix.
+
+    Raises:
+        AnswerError: it leads to several files, none better than the others.
+    """
+    selector = Selector(page.text)  # not the response's own, which stumbles over a broken <base>
+    base = selector.css("base::attr(href)").get("")
+    for offers in (set(_alternates(selector, page.url, base)), set(_links(selector, page.url, base))):
+        best = sorted(offers)[:1]
+        equal = sorted(address for rank, other, address in offers if [(rank, other)] == [one[:2] for one in best])
+        if len(equal) > 1:
+            several = ", ".join(equal[:5])
+            raise AnswerError("not_rdf", f"the HTML page leads to {len(equal)} files: name one of them: {several}")
+        if best:
+            return best[0][2]
     return None
 
 
-def _alternates(page: TextResponse) -> Iterator[tuple[str, Format]]:
-    for link in page.css("link[rel~=alternate][href], link[rel~=describedby][href]"):
-        format_ = by_media_type(link.attrib.get("type", ""))
-        if format_:
-            yield link.attrib["href"].strip(), format_
+def _alternates(selector: Selector, here: str, base: str) -> Iterator[_Offer]:
+    for link in selector.css("link[rel~=alternate][href], link[rel~=describedby][href]"):
+        yield from _offer(here, base, link.attrib["href"], by_media_type(link.attrib.get("type", "")))
 
 
-def _links(page: TextResponse) -> Iterator[tuple[str, Format]]:
-    for link in page.css("a[href]"):
+def _links(selector: Selector, here: str, base: str) -> Iterator[_Offer]:
+    for link in selector.css("a[href]"):
         address = link.attrib["href"].strip()
-        try:
-            format_ = by_suffix(address)
-        except ValueError:
-            continue
-        if format_ and (not address.lower().partition("?")[0].endswith(_NO_CATALOGUE) or "data.json" in address):
-            yield address, format_
+        path = address.lower().partition("?")[0].partition("#")[0]
+        if not path.endswith(_AMBIGUOUS) or path.endswith("data.json"):
+            yield from _offer(here, base, address, by_suffix(address))
+
+
+def _offer(here: str, base: str, address: str, format_: Format | None) -> Iterator[_Offer]:
+    if format_ is None:
+        return
+    try:
+        target = urljoin(urljoin(here, base), address.strip()).partition("#")[0]
+        parts = urlsplit(target)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        return
+    if usable:
+        yield FORMATS.index(format_), "catalog" not in target.lower(), target

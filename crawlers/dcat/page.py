@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from crawlers.items import Dataset
+from crawlers.safety import strict_json
+
+PATIENCE = 2
+"""Pages in a row without a new dataset, before a walk is taken for a loop."""
+MOST_PAGES = 20_000
 
 
 @dataclass(slots=True)
@@ -38,6 +44,16 @@ class Place:
     hops: int = 0
 
     @property
+    def is_fruitful(self) -> bool:
+        """Whether it is worth while to go on."""
+        return self.stale < PATIENCE and self.number <= MOST_PAGES
+
+    @property
+    def is_end(self) -> bool:
+        """Whether a page without a next one may be the last: one that a page promised is not empty, or all known."""
+        return self.number <= 2 or self.guessed or (not self.empty and not self.stale)
+
+    @property
     def is_all(self) -> bool:
         """Whether as many were listed as there are said to be."""
         return self.total is not None and self.listed >= self.total
@@ -53,7 +69,6 @@ class Place:
             empty=True,
             catalogue=self.catalogue or page.is_catalogue(),
             told=self.told or total is not None,
-            guessed=False,
         )
 
     def plain(self) -> dict[str, Any]:
@@ -64,7 +79,7 @@ class Place:
 class Record:
     """
     Args:
-        key: what tells it from every other record: its IRI, or else its id.
+        key: what tells it from every other record: its IRI, or else its id and what it says.
         id: the dataset's id; ``None`` when it has none.
         what: what people know it by; the same whenever the page is read.
         item: makes the item.
@@ -120,3 +135,8 @@ class Page(ABC):
 
     def close(self) -> None:  # noqa: B027  # most hold nothing
         """Lets go of what it holds."""
+
+
+def digest(identifier: str, document: Any) -> str:
+    """An id and what is said under it: the same record again, or another with the same id."""
+    return f"{identifier} {hashlib.sha256(strict_json.dumps(document)).hexdigest()}"

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
 
+from crawlers.exceptions import AnswerError
 from crawlers.rdf.namespaces import HYDRA
 from crawlers.rdf.terms import Literal
 
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from crawlers.rdf.terms import Triple
 
 _NEXT = (HYDRA + "next", HYDRA + "nextPage")
+_TOTAL = HYDRA + "totalItems"
+TELLING = {
+    *_NEXT,
+    _TOTAL,
+    *(HYDRA + name for name in ("view", "first", "last", "previous", "firstPage", "lastPage", "previousPage")),
+}
+"""The predicates that tell of pages."""
 _LINK = re.compile(r'<([^<>]*)>\s*((?:;\s*[\w*-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?\s*)*)')
 _REL = re.compile(r""";\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))""", re.IGNORECASE)
 
@@ -23,15 +31,26 @@ def stated(statements: Sequence[Triple], here: str) -> str | None:
     """The next page by Hydra's ``next`` or ``nextPage``, IRI or literal, against the page's own address.
 
     Of several views that one counts which is this page.
+
+    Raises:
+        AnswerError: it leads nowhere, or to several places.
     """
     found = [(subject, _text(value)) for subject, predicate, value in statements if predicate in _NEXT]
-    own = [value for subject, value in found if _same(subject, here)]
-    values = sorted({*own} or {value for _, value in found})
-    return _address(values[0], here) if values and values[0] else None
+    own = {value for subject, value in found if value and _same(subject, here)}
+    addresses = sorted({_address(value, here) for value in own or {value for _, value in found if value}})
+    if len(addresses) > 1:
+        raise AnswerError(
+            "paging", f"the page names several next ones, and none is followed: {', '.join(addresses)[:500]}"
+        )
+    return addresses[0] if addresses else None
 
 
 def linked(headers: Iterable[bytes], here: str) -> str | None:
-    """
+    """The next page by the header ``Link``.
+
+    Raises:
+        AnswerError: it leads nowhere.
+
     >>> linked([b'<a?p=1>; rel="first prev", <a?p=3>; title="x"; rel=next'], "https://example.org/c/")
     'https://example.org/c/a?p=3'
     """
@@ -59,10 +78,10 @@ def counted(here: str) -> str | None:
 
 
 def total(statements: Sequence[Triple]) -> int | None:
-    """How many datasets there are on all pages: Hydra's ``totalItems``."""
-    found = {_text(value) for _, predicate, value in statements if predicate == HYDRA + "totalItems"}
-    numbers = [int(one) for one in found if re.fullmatch("[0-9]{1,9}", one)]
-    return max(numbers, default=None)
+    """How many datasets there are on all pages: Hydra's ``totalItems``, of what has pages."""
+    paged = {subject for subject, predicate, _ in statements if predicate != _TOTAL}
+    found = {_text(value) for subject, predicate, value in statements if predicate == _TOTAL and subject in paged}
+    return max((int(one) for one in found if re.fullmatch("[0-9]{1,9}", one)), default=None)
 
 
 def _text(value: str | Literal) -> str:
@@ -73,10 +92,12 @@ def _same(subject: str, here: str) -> bool:
     return subject.partition("#")[0] == here.partition("#")[0]
 
 
-def _address(target: str, here: str) -> str | None:
+def _address(target: str, here: str) -> str:
     try:
-        address = urljoin(here, target)
-        scheme = urlsplit(address).scheme
+        address = urljoin(here, target).partition("#")[0]
+        parts = urlsplit(address)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return address
     except ValueError:
-        return None
-    return address.partition("#")[0] if scheme in ("http", "https") else None
+        pass
+    raise AnswerError("paging", f"the page says that {target[:200]!r} is the next one, which can't be asked for")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from crawlers.dcat import paging
 from crawlers.dcat.catalogue import Catalogue
-from crawlers.dcat.page import Page, Record
+from crawlers.dcat.page import Page, Record, digest
 from crawlers.mapping import dcat
 from crawlers.mapping.dcat.document import document
 from crawlers.rdf.reader import Reader
@@ -48,7 +48,8 @@ class RDFPage(Page):
 
         if not is_blank(subject):
             return Record(subject, identifier, subject, item)
-        return Record(identifier or "", identifier, f"dataset {number} of the page, which has no IRI,", item)
+        key = digest(identifier, document(description, subject)) if identifier else ""
+        return Record(key, identifier, f"dataset {number} of the page, which has no IRI,", item)
 
     def is_first(self, identifier: str) -> bool:
         return self.catalogue.is_first(identifier)

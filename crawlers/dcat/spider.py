@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from crawlers.dcat.page import Place
     from crawlers.items import Dataset
 
-_HARMLESS = {"invalid_record", "missing_id", "duplicate_id"}
-"""Failures of records that are there; any other may hide one."""
+_HARMLESS = {"invalid_record"}
+"""The failure of a record that is there, and kept; any other may hide one."""
 
 
 class DCATSpider(DCATWalk):
@@ -49,17 +49,18 @@ class DCATSpider(DCATWalk):
 
     def conditional(self, request: Request) -> Request:
         """Asks for the catalogue on the condition that it is not the one on disk, if that is there as it should be."""
-        validators = self.opened_index().validators(scope(self.name, self.given))
-        if not validators or not all(self.opened_index().is_whole(dataset_id) for dataset_id in self.known()):
+        index = self.opened_index()
+        validators = index.validators(scope(self.name, self.given))
+        if not validators or not all(index.is_whole(held.dataset_id) for held in index.held()):
             return request
         names = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
         headers = {names[name]: value for name, value in validators.items()}
-        return request.replace(
-            headers={**request.headers, **headers}, meta={**request.meta, "handle_httpstatus_list": [304]}
-        )
+        meta = {"handle_httpstatus_list": [304], "dont_cache": True}
+        return request.replace(headers={**request.headers, **headers}, meta={**request.meta, **meta})
 
     async def parse_page(self, response: Response, place: dict[str, Any]) -> AsyncIterator[Dataset | Request]:
         if response.status == 304:
+            self.noticed(response.url, list_name="pages", by=None)
             self.not_changed()
             return
         if place["number"] == 1 and not place["hops"]:
@@ -108,4 +109,8 @@ class DCATSpider(DCATWalk):
         return bool(known and last and known.seen < last)
 
     def known(self) -> Iterator[str]:
-        return self.opened_index().datasets()
+        """The datasets on disk that are this catalogue's: another may be in the same folder."""
+        pages = {address.partition("?")[0] for address in (*self.records.listed("pages"), str(self.url))}
+        for held in self.opened_index().held():
+            if held.metadata_url and held.metadata_url.partition("?")[0] in pages:
+                yield held.dataset_id

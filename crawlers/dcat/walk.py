@@ -8,16 +8,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.http import HtmlResponse
 
 from crawlers import arguments, failures
 from crawlers.arguments import Argument
-from crawlers.catalogue import CatalogueSpider
+from crawlers.catalogue import CatalogueSpider, host_name
 from crawlers.dcat import html, paging
-from crawlers.dcat.answer import NO_RDF, read
+from crawlers.dcat.answer import NO_RDF, body, read
 from crawlers.dcat.page import Place
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.rdf import formats
@@ -31,10 +30,9 @@ if TYPE_CHECKING:
     from crawlers.dcat.page import Page, Record
     from crawlers.items import Dataset
 
-PATIENCE = 2  # pages in a row without a new dataset, before a walk is taken for a loop
-MOST_PAGES = 20_000
 MOST_HOPS = 2  # HTML pages between the address given and the RDF
 MOST_NAMELESS = 1000  # records of a page without an id; no error line for each of millions
+_MOST_HTML = 2_000_000  # bytes; a link to the RDF stands near the beginning
 _STEPS = 500  # statements of what something is, between two looks at what else there is to do
 
 
@@ -70,7 +68,7 @@ class DCATWalk(CatalogueSpider):
 
     @cached_property
     def source(self) -> str:
-        own = self.name if type(self).url else urlsplit(self.url).hostname
+        own = self.name if type(self).url else host_name(str(self.url))
         return str(self.args["source"] or own)
 
     async def start(self) -> AsyncIterator[Request]:
@@ -110,8 +108,8 @@ class DCATWalk(CatalogueSpider):
         Raises:
             AnswerError: it leads to none.
         """
-        document = response if isinstance(response, HtmlResponse) else HtmlResponse(response.url, body=response.body)
-        address = html.alternate(document)
+        head = response.body[:_MOST_HTML] if isinstance(response, HtmlResponse) else body(response).read(_MOST_HTML)
+        address = html.alternate(HtmlResponse(response.url, headers=response.headers, body=head))
         if address is None or here.hops >= MOST_HOPS or not self.is_new_page(address, response):
             raise AnswerError("not_rdf", f"an HTML page came instead of RDF: {NO_RDF}")
         self.logger.info("%s is an HTML page: going on to %s", response.url, address)
@@ -140,7 +138,7 @@ class DCATWalk(CatalogueSpider):
                 break
             after.empty = False
             key = record.key or f"{response.url} {record.what}"
-            if not self.noticed(key, list_name="nodes", by=response.request):
+            if not self.noticed(key, list_name="nodes", by=_asked(response)):
                 continue
             after.listed += 1
             after.stale = 0
@@ -177,7 +175,7 @@ class DCATWalk(CatalogueSpider):
             message = f"{record.what} has no identifier, so it is not kept"
             self.failed("list", AnswerError("missing_id", message), response.request)
             return
-        if not (page.is_first(record.id) and self.planned("dataset", record.id, by=response.request)):
+        if not (page.is_first(record.id) and self.planned("dataset", record.id, by=_asked(response))):
             message = f"{record.what} has the identifier of another dataset, so it is not kept"
             self.failed("list", AnswerError("duplicate_id", message), response.request, dataset_id=record.id)
             return
@@ -191,32 +189,28 @@ class DCATWalk(CatalogueSpider):
 
     def turn(self, response: Response, after: Place, page: Page) -> Iterator[Request]:
         for name in page.undescribed():
-            self.noticed(name, list_name="named", by=response.request)
+            self.noticed(name, list_name="named", by=_asked(response))
         stated = page.following(response.url) or paging.linked(response.headers.getlist("Link"), response.url)
         following = stated or (None if after.empty or after.told else paging.counted(response.url))
-        if after.is_all or (following is None and (after.empty or not after.stale)):
-            self.end(response.request, after)
-        elif self.is_enough(after):
+        goes_on = following is not None and after.is_fruitful and self.is_new_page(following, response)
+        if goes_on and self.is_enough(after):
             self.stopped()
-        elif (
-            following is None
-            or after.stale >= PATIENCE
-            or after.number > MOST_PAGES
-            or not self.is_new_page(following, response)
-        ):
-            self.loop(response, after)
+        elif goes_on:
+            yield self.page_request(str(following), replace(after, told=bool(stated), guessed=not stated))
+        elif after.is_all or (following is None and after.is_end):
+            self.end(response.request, after)
         else:
-            yield self.page_request(following, replace(after, told=bool(stated), guessed=not stated))
+            self.loop(response, after)
 
     def is_new_page(self, url: str, response: Response) -> bool:
-        here = response.request
-        self.noticed(response.url, list_name="pages", by=here)
-        return url != response.url and self.noticed(url, list_name="pages", by=here)
+        asked = _asked(response)
+        self.noticed(response.url, list_name="pages", by=asked)
+        return url not in (response.url, asked) and self.noticed(url, list_name="pages", by=asked)
 
     def loop(self, response: Response, after: Place) -> None:
         self.list_ended("pages")
         of = "" if after.total is None else f" of {after.total}"
-        message = f"the catalogue's pages repeat after {after.listed}{of} datasets: there may be more"
+        message = f"the catalogue's pages repeat, or end in an empty one, after {after.listed}{of} datasets"
         self.failed("list", AnswerError("paging", message), response.request)
 
     def end(self, request: Request | None, after: Place) -> None:
@@ -249,3 +243,11 @@ class DCATWalk(CatalogueSpider):
     def not_read(self, error: AnswerError, request: Request | None, status: int | None = None) -> None:
         self.list_ended("pages")
         self.failed("list", error, request, http_status=status)
+
+
+def _asked(response: Response) -> str:
+    """The address that a page was asked for by, wherever it was redirected to."""
+    request = response.request
+    if request is None:
+        return response.url
+    return str(request.meta.get("redirect_urls", [request.url])[0])

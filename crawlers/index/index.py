@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS sources (
     source TEXT PRIMARY KEY, manifest_bytes INTEGER NOT NULL, manifest_tail BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS complete (
-    source TEXT, scope TEXT, started TEXT, validators TEXT, PRIMARY KEY (source, scope)
+    source TEXT, scope TEXT, started TEXT, run TEXT, validators TEXT, PRIMARY KEY (source, scope)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS documents (
     source TEXT, kind TEXT, dataset_id TEXT, resource_id TEXT,
@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS documents (
     PRIMARY KEY (source, kind, dataset_id, resource_id)
 ) WITHOUT ROWID;
 """
-_VERSION = 4  # of the tables below; an index of another is made anew from the manifests
+_VERSION = 5  # of the tables below; an index of another is made anew from the manifests
 _ANEW = f"""
 DROP TABLE IF EXISTS sources; DROP TABLE IF EXISTS documents; DROP TABLE IF EXISTS complete;
 PRAGMA user_version = {_VERSION};
@@ -200,14 +200,21 @@ class Index:
         return str(row[0]) if row else None
 
     def validators(self, scope: str) -> dict[str, str]:
-        """The headers, ETag and Last-Modified, by which the last complete run of this scope knows what it saw."""
-        query = "SELECT validators FROM complete WHERE source = ? AND scope = ?"
-        row = self.db.execute(query, (self.source, scope)).fetchone()
+        """The headers, ETag and Last-Modified, by which the last complete run of this scope knows what is on disk.
+
+        None when another run has written since: what is on disk is not what that one saw.
+        """
+        query = """
+            SELECT validators FROM complete WHERE source = :source AND scope = :scope AND NOT EXISTS
+            (SELECT 1 FROM documents WHERE source = :source AND run > complete.run)
+        """
+        self.flush()
+        row = self.db.execute(query, {"source": self.source, "scope": scope}).fetchone()
         return json.loads(row[0]) if row else {}
 
-    def completed(self, scope: str, started: str, validators: Mapping[str, str]) -> None:
-        row = (self.source, scope, started, json.dumps(validators))
-        self.db.execute("INSERT OR REPLACE INTO complete VALUES (?, ?, ?, ?)", row)
+    def completed(self, scope: str, report: Mapping[str, Any]) -> None:
+        row = (self.source, scope, report["started"], report["run"], json.dumps(report.get("validators", {})))
+        self.db.execute("INSERT OR REPLACE INTO complete VALUES (?, ?, ?, ?, ?)", row)
 
     def read_reports(self) -> None:
         """Takes from the run reports what the manifest does not know: which runs were complete, and what they saw."""
@@ -222,9 +229,9 @@ class Index:
             return False
         covered = scope(report["spider"], report["arguments"])
         if report["verdict"] == "complete":
-            self.completed(covered, report["started"], report.get("validators", {}))
+            self.completed(covered, report)
         if report.get("whole_listing"):
-            self.completed(listing(covered), report["started"], {})
+            self.completed(listing(covered), report)
         return bool(report.get("whole_listing"))
 
     def flush(self) -> None:

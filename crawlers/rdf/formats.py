@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Literal
-from urllib.parse import urlsplit
 
 import pyoxigraph
 
@@ -78,7 +77,7 @@ def by_suffix(url: str) -> Format | None:
     >>> by_suffix("https://example.org/catalog.rdf?page=2").name, by_suffix("https://example.org/catalog")
     ('RDF/XML', None)
     """
-    path = urlsplit(url).path
+    path = url.partition("#")[0].partition("?")[0]
     return _BY_SUFFIX.get(path[path.rfind(".") :].lower()) if "." in path else None
 
 

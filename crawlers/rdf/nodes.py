@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import marshal
 import sqlite3
+from contextlib import contextmanager
 from sys import intern
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,10 @@ from crawlers.rdf.terms import Literal
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
-    from crawlers.rdf.terms import Node, Term, Triple
+    from crawlers.rdf.terms import Graph, Node, Term, Triple
 
-MOST_HELD = 600_000  # triples in memory, some 200 MB
+MOST_HELD = 600_000  # triples in memory, some 200 MB; a long text counts as several
+_LONG = 256  # characters
 _SCHEMA = """
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
@@ -23,18 +25,31 @@ PRAGMA cache_size = -65536;
 CREATE TABLE nodes (subject TEXT NOT NULL, said BLOB NOT NULL);
 """
 _FEW = 200
-_KEPT = 4096  # nodes that many datasets share: publishers, licences, themes
+_MOST_KEPT = 50_000  # triples of nodes that many datasets share: publishers, licences, themes
+_NOTHING: Node = {}
 
-Said = list[tuple[str, "Term"]]
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """
+    Raises:
+        OSError: instead of SQLite's own error, when its temporary file can't grow.
+    """
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise OSError(errno.ENOSPC, f"the temporary file of a large graph can't be written: {error}") from None
 
 
 class Nodes:
     """Filled by `add`, then read by `node`: in that order."""
 
     def __init__(self) -> None:
-        self.held: dict[str, Said] = {}
+        self.held: Graph = {}
+        self.crowded: set[str] = set()
         self.db: sqlite3.Connection | None = None
-        self.kept: dict[str, Node] = {}
+        self.kept: Graph = {}
+        self.weight = 0
 
     def add(self, triples: Iterable[Triple], telling: Container[str]) -> Iterator[Triple]:
         """Takes the triples in, and hands on those of the telling predicates.
@@ -42,19 +57,24 @@ class Nodes:
         Raises:
             OSError: the disk is full.
         """
-        held = self.held
-        for count, triple in enumerate(triples, 1):
+        held, weight = self.held, 0
+        for triple in triples:
             subject, predicate, value = triple
-            predicate = intern(predicate)
-            if type(value) is str:
-                value = intern(value)
-            said = held.get(subject)
-            if said is None:
-                held[subject] = said = []
-            said.append((predicate, value))
-            if not count % MOST_HELD:
+            node = held.get(subject)
+            if node is None:
+                held[subject] = node = {}
+            values = node.get(predicate)
+            if values is None:
+                node[intern(predicate)] = [value]  # one text for all nodes: less memory, and found faster
+            elif len(values) >= _FEW:
+                values.append(value)
+                self.crowded.add(subject)
+            elif value not in values:
+                values.append(value)
+            weight += _weight(value)
+            if weight >= MOST_HELD:
                 self._spill()
-                held = self.held
+                held, weight = self.held, 0
             if predicate in telling:
                 yield triple
 
@@ -62,60 +82,67 @@ class Nodes:
         if self.db is None:
             self.db = sqlite3.connect("", isolation_level=None)  # SQLite's own temporary file, gone with the process
             self.db.executescript(_SCHEMA)
-        rows = ((subject, marshal.dumps([_plain(one) for one in said])) for subject, said in self.held.items())
-        try:
+        rows = ((subject, marshal.dumps(_plain(node))) for subject, node in self.held.items())
+        with full_disk():
             self.db.execute("BEGIN")
             self.db.executemany("INSERT INTO nodes VALUES (?, ?)", rows)
             self.db.execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            raise OSError(errno.ENOSPC, f"the temporary file of a large graph can't be written: {error}") from None
         self.held = {}
 
     def filled(self) -> None:
         """Nothing more is to come."""
+        for subject in () if self.db else self.crowded:
+            self.held[subject] = _each_once(self.held[subject])
         if self.db is not None:
             self._spill()
-            self.db.execute("CREATE INDEX subjects ON nodes (subject)")
+            with full_disk():
+                self.db.execute("CREATE INDEX subjects ON nodes (subject)")
 
     def node(self, subject: str) -> Node:
         """What is said of the subject; nothing when the graph does not describe it."""
+        if self.db is None:
+            return self.held.get(subject, _NOTHING)
         found = self.kept.get(subject)
         if found is None:
-            found = _node(self._said(subject))
+            found = self._stored(self.db, subject)
             if not subject.startswith("_:"):
-                if len(self.kept) >= _KEPT:
-                    self.kept.clear()
-                self.kept[subject] = found
+                self._keep(subject, found)
         return found
 
-    def _said(self, subject: str) -> Said:
-        if self.db is None:
-            return self.held.get(subject, [])
-        rows = self.db.execute("SELECT said FROM nodes WHERE subject = ? ORDER BY rowid", (subject,))
-        stored = (marshal.loads(said) for (said,) in rows)  # noqa: S302  # our own file, which nobody else can open
-        return [(predicate, _term(value)) for said in stored for predicate, value in said]
+    def _keep(self, subject: str, node: Node) -> None:
+        self.weight += 1 + sum(_weight(value) for values in node.values() for value in values)
+        if self.weight > _MOST_KEPT:
+            self.kept, self.weight = {}, 0
+        self.kept[subject] = node
+
+    def _stored(self, db: sqlite3.Connection, subject: str) -> Node:
+        rows = db.execute("SELECT said FROM nodes WHERE subject = ? ORDER BY rowid", (subject,)).fetchall()
+        parts = [marshal.loads(said) for (said,) in rows]  # noqa: S302  # our own file, which nobody else can open
+        node: Node = {}
+        for part in parts:
+            for predicate, values in part.items():
+                node.setdefault(predicate, []).extend(map(_term, values))
+        return _each_once(node) if len(parts) > 1 or subject in self.crowded else node
 
     def close(self) -> None:
         if self.db is not None:
             self.db.close()
 
 
-def _node(said: Said) -> Node:
-    """A stream may repeat triples; few are told apart fastest by looking."""
-    node: Node = {}
-    for predicate, value in said if len(said) < _FEW else dict.fromkeys(said):
-        values = node.get(predicate)
-        if values is None:
-            node[predicate] = [value]
-        elif len(said) >= _FEW or value not in values:
-            values.append(value)
-    return node
+def _weight(value: Term) -> int:
+    return 1 + len(value if type(value) is str else value[0]) // _LONG
 
 
-def _plain(one: tuple[str, Term]) -> tuple[str, str | tuple[str | None, ...]]:
-    predicate, value = one
-    return predicate, value if type(value) is str else tuple(value)
+def _each_once(node: Node) -> Node:
+    """A stream may repeat triples; those far apart are found when all are there."""
+    return {predicate: list(dict.fromkeys(values)) for predicate, values in node.items()}
+
+
+def _plain(node: Node) -> dict[str, list[str | tuple[str | None, ...]]]:
+    return {
+        predicate: [one if type(one) is str else tuple(one) for one in values] for predicate, values in node.items()
+    }
 
 
 def _term(value: str | tuple[str, str | None, str | None]) -> Term:
-    return value if type(value) is str else Literal._make(value)
+    return value if isinstance(value, str) else Literal(*value)

@@ -51,6 +51,10 @@ class Records:
         query = "SELECT by FROM listed WHERE dataset_id = ? AND list = ?"
         return bool(self.job.db.execute(query, (dataset_id, name)).fetchone()[0] == by)
 
+    def listed(self, name: str) -> Iterator[str]:
+        """What a list has."""
+        return (row[0] for row in self.job.db.execute("SELECT dataset_id FROM listed WHERE list = ?", (name,)))
+
     def only_in(self, name: str, other: str) -> Iterator[str]:
         """The datasets that one list has and another has not."""
         query = """
