@@ -124,7 +124,7 @@ def test_what_is_no_turtle(harvest, site, types):
     """What can be read of it is kept, an error line says where it can't be."""
     crawl = harvest(site({"/d.ttl": f"{CKAN}/dataset.ttl"}, TYPES[types]).url + "/d.ttl")
     assert (crawl.code, crawl.report["verdict"]) == (3, "incomplete")
-    assert crawl.report["errors"] == {"invalid_rdf": 6}
+    assert crawl.report["errors"]["invalid_rdf"] == 6
     assert "healthdcatap: has not been declared (line 149)" in crawl.errors[0]["error"]
     assert ids(crawl) == ["http://example.com/dataset/1234567890"]
 

@@ -47,6 +47,7 @@ _SCHEMA = """
 PRAGMA journal_mode = OFF;
 CREATE TABLE roles (id INTEGER PRIMARY KEY, subject TEXT UNIQUE, roles INTEGER);
 CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE undescribed (id INTEGER PRIMARY KEY, subject TEXT UNIQUE);
 """
 _NOTE = "INSERT INTO roles (subject, roles) VALUES (?, ?) ON CONFLICT DO UPDATE SET roles = roles | excluded.roles"
 _BATCH = 10_000
@@ -105,17 +106,23 @@ class Catalogue:
         self.roles = {}
 
     def datasets(self) -> Iterator[str]:
-        """The nodes that are datasets, each once, in the order in which they are first named."""
-        return (subject for subject, node, roles in self._candidates() if self._is_dataset(node, roles))
+        """The nodes that are datasets, each once, in the order in which they are first named.
 
-    def undescribed(self) -> Iterator[str]:
-        """What is listed as a dataset, and of which nothing is said here."""
-        return (subject for subject, node, roles in self._candidates() if roles & LISTED and _says_nothing(node))
-
-    def _candidates(self) -> Iterator[tuple[str, Node, int]]:
+        Raises:
+            OSError: the disk is full.
+        """
         query = "SELECT subject, roles FROM roles WHERE roles & ? ORDER BY id"
         for subject, roles in self.db.execute(query, (TYPED | LISTED,)):
-            yield subject, self.nodes.node(subject), roles
+            node = self.nodes.node(subject)
+            if self._is_dataset(node, roles):
+                yield subject
+            elif roles & LISTED and _says_nothing(node):
+                with full_disk():
+                    self.db.execute("INSERT OR IGNORE INTO undescribed (subject) VALUES (?)", (subject,))
+
+    def undescribed(self) -> Iterator[str]:
+        """What is listed as a dataset, and of which nothing is said here; known when all of `datasets` have come."""
+        return (subject for (subject,) in self.db.execute("SELECT subject FROM undescribed ORDER BY id"))
 
     def _is_dataset(self, node: Node, roles: int) -> bool:
         if _says_nothing(node):

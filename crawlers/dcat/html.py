@@ -30,13 +30,14 @@ def alternate(page: HtmlResponse) -> str | None:
     selector = Selector(page.text)  # not the response's own, which stumbles over a broken <base>
     base = selector.css("base::attr(href)").get("")
     for offers in (set(_alternates(selector, page.url, base)), set(_links(selector, page.url, base))):
-        best = sorted(offers)[:1]
-        equal = sorted(address for rank, other, address in offers if [(rank, other)] == [one[:2] for one in best])
+        if not offers:
+            continue
+        best = min(offers)
+        equal = sorted(address for *rank, address in offers if rank == list(best[:2]))
         if len(equal) > 1:
             several = ", ".join(equal[:5])
             raise AnswerError("not_rdf", f"the HTML page leads to {len(equal)} files: name one of them: {several}")
-        if best:
-            return best[0][2]
+        return best[2]
     return None
 
 

@@ -175,7 +175,9 @@ class DCATWalk(CatalogueSpider):
             message = f"{record.what} has no identifier, so it is not kept"
             self.failed("list", AnswerError("missing_id", message), response.request)
             return
-        if not (page.is_first(record.id) and self.planned("dataset", record.id, by=_asked(response))):
+        with self.remembering():
+            first = page.is_first(record.id)
+        if not (first and self.planned("dataset", record.id, by=_asked(response))):
             message = f"{record.what} has the identifier of another dataset, so it is not kept"
             self.failed("list", AnswerError("duplicate_id", message), response.request, dataset_id=record.id)
             return

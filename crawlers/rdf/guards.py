@@ -16,12 +16,17 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 20
 GRACE = 30.0  # seconds of processor time
 SLOWEST = 200_000  # bytes a second; a catalogue is read at a hundred times that
-DEEPEST = 100  # triple terms in triple terms; RDF 1.2's, which no catalogue has
+MOST_TERMS = 1000  # triple terms, which may stand in one another; RDF 1.2's, which no catalogue has
+DEEPEST = 1000  # elements in elements, which cost their depth squared
 MOST_ATTRIBUTES = 1000  # of an element
 
 _LONGEST_TAG = 64
 _UNDERSCORED = re.compile(rb"""@(?<=["']@)[a-zA-Z]{1,8}(?:_[a-zA-Z0-9]{1,8}){1,5}""")
-_TRIPLE_TERM = re.compile(rb"<<\(|\)>>")
+_TRIPLE_TERM = re.compile(
+    rb"""<<\((?:\s|\#[^\n]*+)*+(?:[<_\["'(]|[^\s()<>"']*:)"""
+)  # with a subject, which `cout <<(a)` lacks
+_STEP = 1 << 14
+_EMPTY = re.compile(rb"""<[^<>"']*+(?:"[^"<]*+"[^<>"']*+|'[^'<]*+'[^<>"']*+)*+>(?<=/>)""")
 _CROWDED = re.compile(rb"""<(?:[^<>"']*+(?:"[^"<]*+"|'[^'<]*+')){%d}""" % MOST_ATTRIBUTES)
 
 
@@ -71,21 +76,23 @@ class Guard(io.RawIOBase):
 class TextGuard(Guard):
     """For Turtle and its kin; mends language tags with an underscore (``"x"@en_GB``), which none of them takes."""
 
-    depth = 0
+    terms = 0
 
     def checked(self, block: bytes) -> bytes:
         text = _UNDERSCORED.sub(lambda tag: tag[0].replace(b"_", b"-"), self.rest + block)
         end = max(0, len(text) - _LONGEST_TAG) if block else len(text)
         text, self.rest = text[:end], text[end:]  # what may be the head of a tag waits
-        for mark in _TRIPLE_TERM.finditer(text):
-            self.depth = max(0, self.depth + (1 if mark[0] == b"<<(" else -1))
-            if self.depth > DEEPEST:
-                raise AnswerError("invalid_rdf", f"triple terms are nested more than {DEEPEST} deep: it is not read on")
+        if b"<<(" in text:  # where they end can't be told from a comment that looks so: they are counted only
+            self.terms += len(_TRIPLE_TERM.findall(text))
+            if self.terms > MOST_TERMS:
+                raise AnswerError("invalid_rdf", f"there are more than {MOST_TERMS} triple terms: it is not read on")
         return text
 
 
 class XMLGuard(Guard):
-    """For RDF/XML, behind the DTD gate; an element's attributes cost their number squared."""
+    """For RDF/XML, behind the DTD gate; an element's attributes and its depth cost their number squared."""
+
+    depth = 0
 
     def checked(self, block: bytes) -> bytes:
         text = self.rest + block
@@ -94,5 +101,17 @@ class XMLGuard(Guard):
                 "invalid_rdf", f"an element has more than {MOST_ATTRIBUTES} attributes: it is not read on"
             )
         begun = text.rfind(b"<")
+        self._check_depth(text[:begun] if begun >= 0 else b"")
         self.rest = text[begun:] if begun >= 0 and len(text) - begun <= _BLOCK else b""
         return block
+
+    def _check_depth(self, text: bytes) -> None:
+        """In steps, between which so many levels can't be added; a raw ``<`` in a value counts as one, as it should."""
+        at = 0
+        while at < len(text):
+            end = text.find(b"<", at + _STEP)
+            part = text[at : end if end >= 0 else len(text)]
+            self.depth += part.count(b"<") - 2 * part.count(b"</") - len(_EMPTY.findall(part))
+            if self.depth > DEEPEST:
+                raise AnswerError("invalid_rdf", f"elements are nested more than {DEEPEST} deep: it is not read on")
+            at += len(part)

@@ -49,7 +49,7 @@ class Reader:
             try:
                 yield from self._triples()
             except SyntaxError as error:
-                self.faults.append(str(error))
+                self.faults.append(str(error)[:500])
                 if len(self.faults) >= MOST_FAULTS:
                     self.faults.append(f"after {MOST_FAULTS} errors the rest is not read")
                     return

@@ -85,9 +85,9 @@ def _order(agent: Agent) -> tuple[int, bool, str, str, str, str, str]:
 
 
 def _by_property(about: Description, node: Node) -> Iterator[Agent]:
-    for predicate, role in _PROPERTIES.items():
-        if predicate in node:
-            for term in node[predicate]:
+    for predicate, terms in node.items():
+        if role := _PROPERTIES.get(predicate):
+            for term in terms:
                 yield _agent(about, term, role)
 
 
