@@ -126,7 +126,7 @@ def test_what_is_no_turtle(harvest, site, types):
     assert (crawl.code, crawl.report["verdict"]) == (3, "incomplete")
     assert crawl.report["errors"]["invalid_rdf"] == 6
     assert "healthdcatap: has not been declared (line 149)" in crawl.errors[0]["error"]
-    assert ids(crawl) == ["http://example.com/dataset/1234567890"]
+    assert ids(crawl) == ["http://example.com/dataset/1234567890", "http://example.com/series"]
 
 
 @pytest.mark.parametrize("types", TYPES)

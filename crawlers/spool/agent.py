@@ -126,7 +126,9 @@ def _say_unpacked(txresponse: TxResponse, staying: list[bytes], size: int) -> No
 
 
 def _spooled(response: Response, body: Body) -> Response:
-    return SpooledResponse.of(response, body.file, body.received) if body.file else response
+    if body.file:
+        return SpooledResponse.of(response, body.file, body.received)
+    return body.drop(response)  # Twisted leaves the agent in a circle, which lives until garbage is collected
 
 
 def _abort(transport: Any) -> None:
