@@ -88,8 +88,11 @@ class DCATSpider(DCATWalk):
         limited = self.args["max_datasets"] or self.args["max_resources"]
         if limited or provisional or set(self.records.failures()) - _HARMLESS:
             return
-        missing = [dataset_id for dataset_id in self.known() if not self.records.is_planned("dataset", dataset_id)]
-        if self.is_too_much(len(missing), sum(1 for _ in self.known())):
+        known, missing = 0, []
+        for known, dataset_id in enumerate(self.known(), 1):  # noqa: B007  # how many there are
+            if not self.records.is_planned("dataset", dataset_id):
+                missing.append(dataset_id)
+        if self.is_too_much(len(missing), known):
             return
         self.whole_listing()
         last = self.last_listing()

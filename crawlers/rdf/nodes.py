@@ -14,7 +14,7 @@ from crawlers.rdf.terms import Literal
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
-    from crawlers.rdf.terms import Graph, Node, Term, Triple
+    from crawlers.rdf.terms import Graph, Node, Triple
 
 MOST_HELD = 600_000  # triples in memory, some 200 MB; a long text counts as several
 _LONG = 256  # characters
@@ -25,8 +25,10 @@ PRAGMA cache_size = -65536;
 CREATE TABLE nodes (subject TEXT NOT NULL, said BLOB NOT NULL);
 """
 _FEW = 200
-_MOST_KEPT = 50_000  # triples of nodes that many datasets share: publishers, licences, themes
+_MOST_KEPT = 4_000_000  # bytes of nodes that many datasets share: publishers, licences, themes
+_OVERHEAD = 200  # bytes, of a node of which nothing is said
 _NOTHING: Node = {}
+_MASK = (1 << 24) - 1  # of hashes: 16 MiB tell a million subjects from most others
 
 
 @contextmanager
@@ -48,8 +50,9 @@ class Nodes:
         self.held: Graph = {}
         self.crowded: set[str] = set()
         self.db: sqlite3.Connection | None = None
+        self.hashes = bytearray()
         self.kept: Graph = {}
-        self.weight = 0
+        self.size = 0
 
     def add(self, triples: Iterable[Triple], telling: Container[str]) -> Iterator[Triple]:
         """Takes the triples in, and hands on those of the telling predicates.
@@ -71,7 +74,7 @@ class Nodes:
                 self.crowded.add(subject)
             elif value not in values:
                 values.append(value)
-            weight += _weight(value)
+            weight += 1 + len(value if type(value) is str else value[0]) // _LONG
             if weight >= MOST_HELD:
                 self._spill()
                 held, weight = self.held, 0
@@ -82,6 +85,9 @@ class Nodes:
         if self.db is None:
             self.db = sqlite3.connect("", isolation_level=None)  # SQLite's own temporary file, gone with the process
             self.db.executescript(_SCHEMA)
+            self.hashes = bytearray(_MASK + 1)
+        for subject in self.held:
+            self.hashes[hash(subject) & _MASK] = 1
         rows = ((subject, marshal.dumps(_plain(node))) for subject, node in self.held.items())
         with full_disk():
             self.db.execute("BEGIN")
@@ -102,18 +108,10 @@ class Nodes:
         """What is said of the subject; nothing when the graph does not describe it."""
         if self.db is None:
             return self.held.get(subject, _NOTHING)
+        if not self.hashes[hash(subject) & _MASK]:  # most IRIs are pages and files: not worth a query
+            return _NOTHING
         found = self.kept.get(subject)
-        if found is None:
-            found = self._stored(self.db, subject)
-            if not subject.startswith("_:"):
-                self._keep(subject, found)
-        return found
-
-    def _keep(self, subject: str, node: Node) -> None:
-        self.weight += 1 + sum(_weight(value) for values in node.values() for value in values)
-        if self.weight > _MOST_KEPT:
-            self.kept, self.weight = {}, 0
-        self.kept[subject] = node
+        return self._stored(self.db, subject) if found is None else found
 
     def _stored(self, db: sqlite3.Connection, subject: str) -> Node:
         rows = db.execute("SELECT said FROM nodes WHERE subject = ? ORDER BY rowid", (subject,)).fetchall()
@@ -121,16 +119,26 @@ class Nodes:
         node: Node = {}
         for part in parts:
             for predicate, values in part.items():
-                node.setdefault(predicate, []).extend(map(_term, values))
-        return _each_once(node) if len(parts) > 1 or subject in self.crowded else node
+                terms = [one if type(one) is str else Literal(*one) for one in values]
+                if predicate in node:
+                    node[predicate] += terms
+                else:
+                    node[predicate] = terms
+        if len(parts) > 1 or subject in self.crowded:
+            node = _each_once(node)
+        if not subject.startswith("_:"):
+            self._keep(subject, node, sum(len(said) for (said,) in rows))
+        return node
+
+    def _keep(self, subject: str, node: Node, size: int) -> None:
+        self.size += size + _OVERHEAD
+        if self.size > _MOST_KEPT:
+            self.kept, self.size = {}, 0
+        self.kept[subject] = node
 
     def close(self) -> None:
         if self.db is not None:
             self.db.close()
-
-
-def _weight(value: Term) -> int:
-    return 1 + len(value if type(value) is str else value[0]) // _LONG
 
 
 def _each_once(node: Node) -> Node:
@@ -142,7 +150,3 @@ def _plain(node: Node) -> dict[str, list[str | tuple[str | None, ...]]]:
     return {
         predicate: [one if type(one) is str else tuple(one) for one in values] for predicate, values in node.items()
     }
-
-
-def _term(value: str | tuple[str, str | None, str | None]) -> Term:
-    return value if isinstance(value, str) else Literal(*value)
