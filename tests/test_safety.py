@@ -28,6 +28,7 @@ def site_of(export, *, ids=("one",)):
     records = [{"id": one, "resources": []} for one in ids]
     return Site(lambda asked: listing(*records) if asked.action == "package_search" else export(asked))
 
+
 # A process between, because a child's peak begins with the size of the process that started it.
 PEAK = """
 import resource, subprocess, sys
