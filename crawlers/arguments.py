@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from crawlers.exceptions import ArgumentError
 from crawlers.safety.logs import redact
@@ -69,12 +69,8 @@ def portal(value: str) -> str:
     'https://example.org/data'
     """
     expected = "an http(s) address such as https://demo.ckan.org, without user, password or query"
-    try:
-        parts = urlsplit(value.strip())
-        host, _ = parts.hostname, parts.port
-    except ValueError:
-        raise ValueError(expected) from None
-    if parts.scheme not in ("http", "https") or not host or parts.username or parts.password or parts.query:
+    parts = _address(value, expected)
+    if parts.query:
         raise ValueError(expected)
     path = re.sub(r"/(api(/[123])?(/action(/\w+)?)?|dataset(/.*)?)?/*$", "", parts.path)
     return f"{parts.scheme}://{parts.netloc}{path}"
@@ -86,7 +82,11 @@ def url(value: str) -> str:
     >>> url(" https://example.org/catalog.ttl?page=1#here ")
     'https://example.org/catalog.ttl?page=1'
     """
-    expected = "an http(s) address such as https://example.org/catalog.ttl, without user or password"
+    parts = _address(value, "an http(s) address such as https://example.org/catalog.ttl, without user or password")
+    return parts._replace(fragment="").geturl()
+
+
+def _address(value: str, expected: str) -> SplitResult:
     try:
         parts = urlsplit(value.strip())
         host, _ = parts.hostname, parts.port
@@ -94,7 +94,7 @@ def url(value: str) -> str:
         raise ValueError(expected) from None
     if parts.scheme not in ("http", "https") or not host or parts.username or parts.password:
         raise ValueError(expected)
-    return parts._replace(fragment="").geturl()
+    return parts
 
 
 def language(value: str) -> str:
