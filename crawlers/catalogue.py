@@ -87,7 +87,10 @@ class CatalogueSpider(scrapy.Spider):
 
     @cached_property
     def source(self) -> str:
-        return self.args["source"] or self.name
+        """The catalogue's own name where a class declares it, else its host's."""
+        where = getattr(self, self.address, None)
+        own = self.name if where is None or getattr(type(self), self.address) else host_name(where)
+        return str(self.args["source"] or own)
 
     @cached_property
     def records(self) -> Records:

@@ -8,13 +8,12 @@ import sys
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from crawlers import arguments, failures
 from crawlers.arguments import Argument
-from crawlers.catalogue import CatalogueSpider, host_name
+from crawlers.catalogue import CatalogueSpider
 from crawlers.ckan import api
 from crawlers.ckan.listing import Cursor, Page, Query, identity, resources
 from crawlers.ckan.recovery import Refusal, another
@@ -74,11 +73,6 @@ class CKANLister(CatalogueSpider):
             return arguments.portal(cls.portal)
         except ValueError as error:
             raise ArgumentError(f"spider {cls.name}: its portal, {cls.portal!r}, is not {error}.") from None
-
-    @cached_property
-    def source(self) -> str:
-        own = self.name if type(self).portal else host_name(str(self.portal))
-        return str(self.args["source"] or own)
 
     async def start(self) -> AsyncIterator[Request]:
         self.list_begun("datasets")

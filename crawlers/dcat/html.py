@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
 
 from parsel import Selector
 
+from crawlers.dcat.addresses import absolute
 from crawlers.exceptions import AnswerError
 from crawlers.rdf.formats import FORMATS, by_media_type, by_suffix
 
@@ -55,13 +55,6 @@ def _links(selector: Selector, here: str, base: str) -> Iterator[_Offer]:
 
 
 def _offer(here: str, base: str, address: str, format_: Format | None) -> Iterator[_Offer]:
-    if format_ is None:
-        return
-    try:
-        target = urljoin(urljoin(here, base), address.strip()).partition("#")[0]
-        parts = urlsplit(target)
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        return
-    if usable:
+    target = absolute(address, here, base)
+    if format_ is not None and target is not None:
         yield FORMATS.index(format_), "catalog" not in target.lower(), target

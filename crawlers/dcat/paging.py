@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from crawlers.dcat.addresses import absolute
 from crawlers.exceptions import AnswerError
 from crawlers.rdf.namespaces import HYDRA
 from crawlers.rdf.terms import Literal
@@ -93,11 +94,7 @@ def _same(subject: str, here: str) -> bool:
 
 
 def _address(target: str, here: str) -> str:
-    try:
-        address = urljoin(here, target).partition("#")[0]
-        parts = urlsplit(address)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return address
-    except ValueError:
-        pass
-    raise AnswerError("paging", f"the page says that {target[:200]!r} is the next one, which can't be asked for")
+    address = absolute(target, here)
+    if address is None:
+        raise AnswerError("paging", f"the page says that {target[:200]!r} is the next one, which can't be asked for")
+    return address

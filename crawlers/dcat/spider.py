@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.dcat.page import Place
+    from crawlers.index import Held
     from crawlers.items import Dataset
 
 _HARMLESS = {"invalid_record"}
@@ -72,7 +73,7 @@ class DCATSpider(DCATWalk):
     def not_changed(self) -> None:
         """What the last complete crawl saw is there still."""
         last = self.last_listing()
-        seen = [dataset_id for dataset_id in self.known() if not self.was_missing(dataset_id, last)]
+        seen = [held.dataset_id for held in self.known() if not (last and held.seen < last)]
         for dataset_id in seen:
             self.records.end(("dataset", dataset_id, None), "unchanged")
         self.expected(len(seen))
@@ -89,14 +90,14 @@ class DCATSpider(DCATWalk):
         if limited or provisional or set(self.records.failures()) - _HARMLESS:
             return
         known, missing = 0, []
-        for known, dataset_id in enumerate(self.known(), 1):  # noqa: B007  # how many there are
-            if not self.records.is_planned("dataset", dataset_id):
-                missing.append(dataset_id)
+        for known, held in enumerate(self.known(), 1):  # noqa: B007  # how many there are
+            if not self.records.is_planned("dataset", held.dataset_id):
+                missing.append(held)
         if self.is_too_much(len(missing), known):
             return
         self.whole_listing()
         last = self.last_listing()
-        gone = [dataset_id for dataset_id in missing if self.was_missing(dataset_id, last)]
+        gone = [held.dataset_id for held in missing if last and held.seen < last]  # nor did the listing before have it
         for dataset_id in gone:
             self.withdraw(dataset_id, str(self.url))
         if len(gone) < len(missing):
@@ -106,14 +107,9 @@ class DCATSpider(DCATWalk):
     def last_listing(self) -> str | None:
         return self.opened_index().last_complete(listing(scope(self.name, self.given)))
 
-    def was_missing(self, dataset_id: str, last: str | None) -> bool:
-        """Whether the last whole listing did not have it either."""
-        known = self.opened_index().get("dataset", dataset_id, None)
-        return bool(known and last and known.seen < last)
-
-    def known(self) -> Iterator[str]:
+    def known(self) -> Iterator[Held]:
         """The datasets on disk that are this catalogue's: another may be in the same folder."""
         pages = {address.partition("?")[0] for address in (*self.records.listed("pages"), str(self.url))}
         for held in self.opened_index().held():
             if held.metadata_url and held.metadata_url.partition("?")[0] in pages:
-                yield held.dataset_id
+                yield held

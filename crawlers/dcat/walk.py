@@ -6,7 +6,6 @@ import asyncio
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
@@ -14,7 +13,7 @@ from scrapy.http import HtmlResponse
 
 from crawlers import arguments, failures
 from crawlers.arguments import Argument
-from crawlers.catalogue import CatalogueSpider, host_name
+from crawlers.catalogue import CatalogueSpider
 from crawlers.dcat import html, paging
 from crawlers.dcat.answer import NO_RDF, body, read
 from crawlers.dcat.page import Place
@@ -65,11 +64,6 @@ class DCATWalk(CatalogueSpider):
     def portal(self) -> str | None:
         """The address that the user named: the host that may be private, and that credentials are for."""
         return self.url
-
-    @cached_property
-    def source(self) -> str:
-        own = self.name if type(self).url else host_name(str(self.url))
-        return str(self.args["source"] or own)
 
     async def start(self) -> AsyncIterator[Request]:
         self.list_begun("pages")

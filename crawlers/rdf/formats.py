@@ -16,7 +16,6 @@ class Format:
     """
     Args:
         family: what its first bytes look like.
-        streams: whether it can be read without holding all of it.
     """
 
     name: str
@@ -24,10 +23,6 @@ class Format:
     suffixes: tuple[str, ...]
     family: Family
     parser: pyoxigraph.RdfFormat
-
-    @property
-    def streams(self) -> bool:
-        return self.family != "json"
 
 
 RDF_XML = Format("RDF/XML", ("application/rdf+xml",), (".rdf", ".owl", ".xml"), "xml", pyoxigraph.RdfFormat.RDF_XML)
