@@ -19,6 +19,10 @@ class ExportError(CrawlersError):
     """`scrapy export` can't write: an unknown source, a file that can't be written, a missing package."""
 
 
+class RulesError(CrawlersError):
+    """A rules file can't be read, or says what it may not; raised when it is loaded, before any request."""
+
+
 class JobError(CrawlersError):
     """JOBDIR can't be used: it is another job's, or no job's; raised before any request."""
 

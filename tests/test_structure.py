@@ -26,6 +26,15 @@ MAY_IMPORT = {
     "crawlers.arguments": ("crawlers.exceptions", "crawlers.safety"),
     "crawlers.mapping": (
         *("crawlers.items", "crawlers.exceptions", "crawlers.safety", "crawlers.rdf", "crawlers.mapping"),
+        "crawlers.rules",
+    ),
+    "crawlers.rules": ("crawlers.exceptions", "crawlers.rules"),
+    "crawlers.browser": (*STAND_ALONE, "crawlers.safety", "crawlers.politeness", "crawlers.spool", "crawlers.browser"),
+    "crawlers.learn": ("crawlers.exceptions", "crawlers.items", "crawlers.mapping", "crawlers.rules", "crawlers.learn"),
+    "crawlers.html": (
+        *("crawlers.catalogue", "crawlers.mapping", "crawlers.items", "crawlers.exceptions", "crawlers.arguments"),
+        *("crawlers.failures", "crawlers.safety", "crawlers.rules", "crawlers.browser", "crawlers.dcat"),
+        *("crawlers.index", "crawlers.html"),
     ),
     "crawlers.rdf": ("crawlers.exceptions", "crawlers.safety", "crawlers.rdf"),
     "crawlers.spool": (*STAND_ALONE, "crawlers.spool"),
@@ -66,7 +75,7 @@ MAY_IMPORT = {
     "crawlers.commands": ("crawlers", "pipelines"),
     "crawlers": (),
     "pipelines": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "crawlers.resume", "pipelines"),
-    "spiders": ("crawlers.ckan", "crawlers.dcat"),
+    "spiders": ("crawlers.ckan", "crawlers.dcat", "crawlers.html"),
 }
 
 

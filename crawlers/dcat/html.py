@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from parsel import Selector
 
-from crawlers.dcat.addresses import absolute
 from crawlers.exceptions import AnswerError
+from crawlers.mapping.addresses import absolute
 from crawlers.rdf.formats import FORMATS, by_media_type, by_suffix
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from crawlers.dcat.addresses import absolute
 from crawlers.exceptions import AnswerError
+from crawlers.mapping.addresses import absolute
 from crawlers.rdf.namespaces import HYDRA
 from crawlers.rdf.terms import Literal
 

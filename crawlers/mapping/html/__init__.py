@@ -1,0 +1,1 @@
+"""HTML pages -> documents -> items, by the rules of `crawlers.rules`."""

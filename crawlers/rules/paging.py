@@ -1,0 +1,71 @@
+"""``[paging]``: how a listing goes on, in one way of several."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from crawlers.exceptions import RulesError
+from crawlers.rules.rules import Kind, Paging
+from crawlers.rules.selectors import selector
+from crawlers.rules.table import Table
+
+WAYS = tuple(kind for kind in get_args(Kind) if kind != "none")
+
+
+def paging(table: Table | None) -> Paging:
+    """
+    Raises:
+        RulesError: it names no way, or several, or what a way does not take.
+    """
+    if table is None:
+        return Paging()
+    ways = [way for way in WAYS if way in table.left]
+    if len(ways) > 1:
+        raise RulesError(f"paging goes on in one way, not in {' and '.join(ways)}.")
+    kind: Any = ways[0] if ways else "next"
+    way = _way(kind, table) if ways else {}
+    found = Paging(
+        kind=way.pop("kind", kind),
+        **way,
+        first=table.number("first", 1, 0),
+        step=table.number("step", 1, 1),
+        max_pages=table.number("max_pages", 10_000, 1),
+        patience=table.number("patience", 2, 1),
+        wait=table.typed("wait", float, 10.0),
+    )
+    table.end(WAYS)
+    return found
+
+
+def _way(kind: str, table: Table) -> dict[str, Any]:
+    value = table.left[kind]
+    if kind == "next" and value is False:
+        table.value(kind)
+        return {"kind": "none"}
+    if kind in ("query", "path", "script"):
+        return _said(kind, table)
+    if value is True:
+        table.value(kind)
+        return {}
+    if isinstance(value, dict):
+        return _selected(table.table(kind) or Table({}))
+    text = table.text(kind)
+    return {"address": text} if kind == "sitemap" else {"text": text}
+
+
+def _said(kind: str, table: Table) -> dict[str, Any]:
+    """The ways that need to be told what."""
+    text = table.text(kind)
+    if not text:
+        raise RulesError(f"paging.{kind} is empty.")
+    if kind == "path" and "{page}" not in text:
+        raise RulesError(f"paging.path is {text!r}, and has no {{page}} where the number goes.")
+    return {"address" if kind == "path" else kind: text}
+
+
+def _selected(table: Table) -> dict[str, Any]:
+    css, xpath = selector(table)
+    table.end()
+    if xpath is None:
+        raise RulesError(f"{table.path} needs css or xpath.")
+    return {"css": css, "xpath": xpath}
