@@ -10,6 +10,7 @@ from pathlib import Path
 
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats
@@ -25,6 +26,7 @@ from crawlers.items import Dataset
 from crawlers.lean_log import LeanLogFormatter
 from crawlers.politeness.addon import Politeness
 from crawlers.politeness.blocked import Blocked
+from crawlers.politeness.offsite import Offsite
 from crawlers.politeness.pace import Pace
 from crawlers.politeness.retry import BackoffRetry
 from crawlers.politeness.robots import Robots
@@ -125,6 +127,8 @@ EXTENSIONS = {
 }
 SPIDER_MIDDLEWARES = {SkipUnchanged: 100, DefaultErrback: 200}
 DOWNLOADER_MIDDLEWARES = {
+    OffsiteMiddleware: None,
+    Offsite: 50,
     RobotsTxtMiddleware: None,
     Robots: 100,
     RetryMiddleware: None,

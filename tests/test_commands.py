@@ -20,7 +20,7 @@ from tests.portal.dcat import Catalogue
 
 
 def test_list():
-    assert scrapy("list").stdout.split() == ["ckan", "dcat", "hdx"]
+    assert scrapy("list").stdout.split() == ["ckan", "dcat", "hdx", "html"]
 
 
 def test_check():
@@ -58,7 +58,7 @@ def test_help_says_what_the_exit_codes_are():
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["hxd"], "There is no spider 'hxd'. Did you mean hdx? There are: ckan, dcat, hdx."),
+        (["hxd"], "There is no spider 'hxd'. Did you mean hdx? There are: ckan, dcat, hdx, html."),
         (["hdx", "-a", "qq=1"], "spider hdx has no argument 'qq'. Did you mean q? It takes: fq, group, level,"),
         (["hdx", "-a", "name=1"], "spider hdx has no argument 'name'."),
         (["hdx", "-a", "level=all"], "level='all' is not one of snapshot, dataset, resource, both."),

@@ -120,7 +120,7 @@ class Robots(RobotsTxtMiddleware):
         file = Request(
             f"{parts.scheme}://{parts.netloc}/robots.txt",
             priority=self.DOWNLOAD_PRIORITY,
-            meta={"dont_obey_robotstxt": True},
+            meta={"dont_obey_robotstxt": True, "allow_offsite": True},
             callback=NO_CALLBACK,
         )
         self._stats.inc_value("robotstxt/request_count")

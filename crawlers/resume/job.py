@@ -90,6 +90,7 @@ class Job:
         """
         jobdir, spider = crawler.settings["JOBDIR"], crawler.spider
         identity = {"spider": spider.name, "arguments": getattr(spider, "given", {})}  # type: ignore[union-attr]
+        identity |= getattr(spider, "identity", {})
         if crawler.settings["OUTPUT_DIR"]:
             identity["output"] = str(Path(crawler.settings["OUTPUT_DIR"]).resolve())
         if crawler in _JOBS:
@@ -175,5 +176,5 @@ class Job:
 
 
 def _difference(path: Path | None, known: dict[str, Any], wanted: dict[str, Any]) -> str:
-    name = next(name for name in ("format", "spider", "arguments", "output") if known.get(name) != wanted.get(name))
+    name = next(name for name in (*known, *wanted) if known.get(name) != wanted.get(name))
     return f"the job in {path} is of {name} {known.get(name)!r}, not {wanted.get(name)!r}: choose another JOBDIR"

@@ -148,5 +148,7 @@ def _agree(rules: Rules) -> None:
         raise RulesError(f'paging.{rules.paging.kind} is done by a browser: it needs browser = "listing".')
     if rules.paging.kind in ("postback", "sitemap") and "listing" in rules.browser:
         raise RulesError(f'paging.{rules.paging.kind} needs no browser: say browser = "datasets", or none.')
+    if rules.rdf and not rules.rdf.xpath:
+        raise RulesError('rdf is found by css or xpath, rdf = "a.rdf": it is a link.')
     if not (rules.fields or rules.structured or rules.rdf):
         raise RulesError("[fields] is missing, and without structured data nothing else tells what a page says.")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _TRANSLATOR = HTMLTranslator()
 _MOST = 10_000  # characters of a pattern
+_EMPTY = etree.fromstring("<html/>")
 _QUIET = re2.Options()
 _QUIET.log_errors = False
 
@@ -48,8 +49,8 @@ def from_css(css: str, where: str) -> str:
 
 def checked_xpath(xpath: str, where: str) -> str:
     try:
-        etree.XPath(xpath, namespaces={"re": "http://exslt.org/regular-expressions"})
-    except etree.XPathSyntaxError as error:
+        etree.XPath(xpath, namespaces={"re": "http://exslt.org/regular-expressions"})(_EMPTY)
+    except etree.XPathError as error:  # its syntax; or a function or a prefix that is not known
         raise RulesError(f"{where} is no XPath: {error}.") from None
     return xpath
 

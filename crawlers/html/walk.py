@@ -1,0 +1,319 @@
+"""Walks a catalogue's listings, and knows when that is over."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+from urllib.parse import urljoin
+
+from scrapy import Request
+
+from crawlers import arguments, browser, failures
+from crawlers.arguments import Argument
+from crawlers.catalogue import CatalogueSpider, host_name
+from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.html import turn
+from crawlers.html.answer import page_of
+from crawlers.html.links import canonical, chosen, dataset_links, follow_links, foreign, total
+from crawlers.html.place import Place
+from crawlers.html.sitemap import Sitemap, read
+from crawlers.rules import load
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.html.links import Link
+    from crawlers.html.turn import Turn
+    from crawlers.items import Dataset
+    from crawlers.mapping.html import Page
+    from crawlers.rules import Rules
+
+HOME = Path(__file__).parent.parent.parent
+
+
+class HTMLWalk(CatalogueSpider):
+    """The part of `HTMLSpider` that walks the listings and asks for the datasets' pages.
+
+    Attributes:
+        rules: the rules file, against the working directory, or else this project's; ``-a rules=`` goes before it.
+        site: what the file says.
+    """
+
+    address = "rules"
+    arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
+        "rules": Argument(help="The catalogue's rules file.", parse=arguments.text),
+    }
+
+    rules: str | None = None
+
+    def __init__(self, **given: str) -> None:
+        super().__init__(**given)
+        self.rules = self.args["rules"] or self.rules
+        if self.rules is None:
+            raise ArgumentError(f"spider {self.name} needs to know the catalogue: -a rules=catalogues/example.toml")
+        self.site: Rules = load(_file(self.rules))
+        self.start_urls = list(self.site.start)
+        self.allowed_domains = list(self.site.hosts)
+        self.identity = {"rules": self.site.digest}
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
+        spider = super().from_crawler(crawler, **given)
+        if spider.site.cookies:
+            crawler.settings.set("COOKIES_ENABLED", True, "spider")
+        if spider.site.browser:
+            browser.enable(crawler)
+        return spider
+
+    @property
+    def portal(self) -> str:
+        """The address that the user named: the host that may be private, and that credentials are for."""
+        return self.site.start[0]
+
+    @cached_property
+    def source(self) -> str:
+        own = self.name if type(self).rules else host_name(self.portal)
+        return str(self.args["source"] or self.site.source or own)
+
+    # Asking
+
+    async def start(self) -> AsyncIterator[Request]:
+        if self.site.paging.kind == "sitemap":
+            yield self.sitemap_request(urljoin(self.portal, self.site.paging.address or "/sitemap.xml"))
+            return
+        for address in self.site.start:
+            yield self.listing_request(turn.Turn(address), self.begun(Place(walk=address)))
+
+    def begun(self, place: Place) -> Place:
+        self.list_begun(place.walk)
+        return place
+
+    def listing_request(self, to: Turn, place: Place) -> Request:
+        meta = {"browser": turn.browser(self.site.paging, to.times)} if "listing" in self.site.browser else {}
+        form = {"Content-Type": "application/x-www-form-urlencoded"} if to.body is not None else {}
+        return Request(
+            to.url,
+            method="GET" if to.body is None else "POST",
+            body=to.body or b"",
+            headers=form,
+            callback=self.parse_listing,
+            errback=self.listing_failed,
+            cb_kwargs={"place": place.plain()},
+            meta=meta,
+            priority=0 if self.args["max_resources"] else 1,  # first: a listing that takes hours changes meanwhile
+        )
+
+    def dataset_request(self, link: Link, modified: str | None = None) -> Iterator[Request]:  # noqa: ARG002
+        yield self.page_request(link.url, link.id, self.parse_dataset, self.dataset_failed)
+
+    def page_request(self, url: str, dataset_id: str, callback: Any, errback: Any, **meta: Any) -> Request:
+        """The request for a dataset's page."""
+        if "datasets" in self.site.browser:
+            meta["browser"] = {"kind": None, "times": 0}
+        return Request(url, callback=callback, errback=errback, cb_kwargs={"dataset_id": dataset_id}, meta=meta)
+
+    def parse_dataset(self, response: Response, dataset_id: str) -> Iterator[Dataset | Request]:
+        raise NotImplementedError
+
+    def dataset_failed(self, failure: Failure) -> None:
+        request = failures.request(failure)
+        dataset_id = request.cb_kwargs["dataset_id"]
+        status = failures.status(failure)
+        self.failed(
+            "fetch", failures.of(failure), request, http_status=status, dataset_id=dataset_id, missing="dataset"
+        )
+
+    # A page of a listing
+
+    def parse_listing(self, response: Response, place: dict[str, Any]) -> Iterator[Dataset | Request]:
+        here = Place(**place)
+        try:
+            page = page_of(response)
+            links, strangers = foreign(dataset_links(page, self.site), self.site)
+            after = here.after(links, total(page, self.site))
+            self.left_out(strangers, response.request)
+            yield from self.datasets(links, after, response.request)
+            if not self.is_enough():
+                yield from self.further(page, here)
+                yield from self.turned(page, response, here, after)
+                return
+        except AnswerError as error:
+            yield from self.not_listed(here, error, response.request, response.status)
+            return
+        self.limited()
+        yield from self.ended(here)
+
+    def left_out(self, strangers: Sequence[Link], request: Request | None) -> None:
+        for link in strangers:
+            message = f"{link.url} is not on one of the catalogue's hosts: name its host in `hosts` if it is a dataset"
+            self.failed("list", AnswerError("offsite", message), request)
+
+    def datasets(
+        self, links: Sequence[Link], after: Place, request: Request | None, modified: Mapping[str, str] = {}
+    ) -> Iterator[Request]:
+        for link in links:
+            if self.is_enough():
+                return
+            if self.noticed(link.id, list_name=f"walk {after.walk}", by=request):
+                after.seen += 1
+                after.stale = 0
+            if self.planned("dataset", link.id, by=request):
+                yield from self.dataset_request(link, modified.get(link.id))
+        self.listed(self.crawler.stats.get_value("catalogue/planned", 0))
+
+    def is_enough(self) -> bool:
+        """Whether the user wants no more."""
+        datasets, resources = self.args["max_datasets"], self.args["max_resources"]
+        stats = self.crawler.stats
+        return bool(
+            (datasets and stats.get_value("catalogue/planned", 0) >= datasets)
+            or (resources and stats.get_value("catalogue/resources", 0) >= resources)
+        )
+
+    def further(self, page: Page, here: Place) -> Iterator[Request]:
+        """The walks through the listings that this one leads to."""
+        addresses = follow_links(page, self.site) if self.site.links.follow else []
+        for address in addresses:
+            if here.depth >= self.site.links.depth:
+                message = f"{address} is another listing, deeper than links.depth ({self.site.links.depth})"
+                self.failed("list", AnswerError("trap", message))
+                self.cut_short()
+                return
+            if self.site.follows(address) and self.noticed(address, list_name="walks", by=here.walk):
+                yield self.listing_request(turn.Turn(address), self.begun(Place(walk=address, depth=here.depth + 1)))
+
+    # Where it goes on
+
+    def turned(self, page: Page, response: Response, here: Place, after: Place) -> Iterator[Request]:
+        self.check(here, after, response.request)
+        following = None if self.is_end(response, here, after) else turn.following(page, self.site, after)
+        if following and self.is_new(following, here):
+            if here.number < self.site.paging.max_pages:
+                yield self.listing_request(following, after)
+                return
+            message = f"the listing goes on beyond paging.max_pages ({here.number}): a calendar, a session id?"
+            self.failed("list", AnswerError("trap", message), response.request)
+            yield from self.ended(here, whole=False)
+        else:
+            yield from self.weighed(after, response.request)
+
+    def check(self, here: Place, after: Place, request: Request | None) -> None:
+        """An empty page is the end or a failure, and which of both is seen from what comes behind it."""
+        if here.gap and after.gap is None:
+            message = f"page {here.gap} of {here.walk} lists no dataset, and later ones do"
+            self.failed("list", AnswerError("paging", message), request)
+
+    def is_end(self, response: Response, here: Place, after: Place) -> bool:
+        """The button is gone, the page repeats, all are there, or nothing new came for too long."""
+        repeats = bool(after.digest) and after.digest == here.digest
+        return (
+            b"Page-End" in response.headers
+            or (repeats and here.number > 1)
+            or after.is_all
+            or after.stale >= self.site.paging.patience
+        )
+
+    def is_new(self, to: Turn, here: Place) -> bool:
+        if to.body is not None or to.times:
+            return True
+        self.noticed(canonical(here.walk, self.site.links.drop), list_name="pages", by="")
+        return self.noticed(canonical(to.url, self.site.links.drop), list_name="pages", by=f"{here.walk} {here.number}")
+
+    def weighed(self, after: Place, request: Request | None) -> Iterator[Request]:
+        """A walk's end: what was seen against what was promised."""
+        whole = True
+        if after.total is not None and after.seen < after.total:
+            message = f"{after.walk} says it has {after.total} datasets, and listed {after.seen}"
+            whole = self.faulty("count_mismatch", message, request)
+        elif after.gap and after.gap > 1 and self.site.paging.kind in turn.PROMISED:
+            message = f"{after.walk} leads to a page {after.gap} that lists no dataset"
+            whole = self.faulty("paging", message, request)
+        yield from self.ended(after, whole=whole)
+
+    def faulty(self, kind: str, message: str, request: Request | None) -> bool:
+        self.failed("list", AnswerError(kind, message), request)
+        return False
+
+    def listing_failed(self, failure: Failure) -> Iterator[Request]:
+        request, status = failures.request(failure), failures.status(failure)
+        place = Place(**request.cb_kwargs["place"])
+        if status in (404, 410) and place.number > 1 and self.site.paging.kind in turn.COUNTED:
+            yield from self.weighed(place, request)
+        else:
+            yield from self.not_listed(place, failures.of(failure), request, status)
+
+    def not_listed(
+        self, place: Place, error: AnswerError, request: Request | None, status: int | None
+    ) -> Iterator[Request]:
+        self.failed("list", error, request, http_status=status)
+        yield from self.ended(place, whole=False)
+
+    def ended(self, place: Place, *, whole: bool = True) -> Iterator[Request]:
+        """Nothing more of this walk is to come; after the last one what is gone can be told."""
+        if not whole:
+            self.cut_short()
+        self.list_ended(place.walk)
+        if all(state == "ended" for state in self.crawler.stats.get_value("catalogue/lists", {}).values()):
+            yield from self.finished()
+
+    def cut_short(self) -> None:
+        """Some listing was not read to its end: what it lacks may be there."""
+        self.crawler.stats.set_value("catalogue/cut_short", True)
+
+    def finished(self) -> Iterator[Request]:
+        listed = self.crawler.stats.get_value("catalogue/planned", 0)
+        limited = self.crawler.stats.get_value("catalogue/limited")
+        cut_short = self.crawler.stats.get_value("catalogue/cut_short")
+        if not limited and not cut_short:
+            self.expected(listed)
+            if listed:
+                yield from self.list_complete()
+            else:
+                message = "the listing has no link to a dataset: look at [links] in the rules, or ask for a browser"
+                self.failed("list", AnswerError("no_datasets", message))
+
+    def list_complete(self) -> Iterator[Request]:
+        """What there is to do when every listing was read to its end."""
+        yield from ()
+
+    # Sitemaps
+
+    def sitemap_request(self, address: str) -> Request:
+        self.list_begun(address)
+        place = Place(walk=address).plain()
+        return Request(address, callback=self.parse_sitemap, errback=self.listing_failed, cb_kwargs={"place": place})
+
+    def parse_sitemap(self, response: Response, place: dict[str, Any]) -> Iterator[Request]:
+        here = Place(**place)
+        try:
+            sitemap = read(response.body, response.url)
+            for flaw in sitemap.flaws:
+                self.failed("list", AnswerError("truncated", flaw), response.request)
+            changed = _dated(sitemap, self.site)
+            links, strangers = foreign(list(changed), self.site)
+            self.left_out(strangers, response.request)
+            yield from self.datasets(
+                links, here, response.request, {link.id: day for link, day in changed.items() if day}
+            )
+        except AnswerError as error:
+            yield from self.not_listed(here, error, response.request, response.status)
+            return
+        for address in sitemap.sitemaps:
+            if self.noticed(address, list_name="walks", by=here.walk):
+                yield self.sitemap_request(address)
+        yield from self.ended(here, whole=not sitemap.flaws)
+
+
+def _file(name: str) -> Path:
+    path = Path(name)
+    return path if path.exists() or path.is_absolute() or not (HOME / path).exists() else HOME / path
+
+
+def _dated(sitemap: Sitemap, rules: Rules) -> dict[Link, str | None]:
+    """The datasets of a sitemap, and when each was changed."""
+    return {link: day for address, day in sitemap.pages for link in chosen([address], rules)}
