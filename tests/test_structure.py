@@ -30,11 +30,14 @@ MAY_IMPORT = {
     ),
     "crawlers.rules": ("crawlers.exceptions", "crawlers.rules"),
     "crawlers.browser": (*STAND_ALONE, "crawlers.safety", "crawlers.politeness", "crawlers.spool", "crawlers.browser"),
-    "crawlers.learn": ("crawlers.exceptions", "crawlers.items", "crawlers.mapping", "crawlers.rules", "crawlers.learn"),
+    "crawlers.learn": (
+        *("crawlers.exceptions", "crawlers.items", "crawlers.mapping", "crawlers.rules", "crawlers.html"),
+        "crawlers.learn",
+    ),
     "crawlers.html": (
         *("crawlers.catalogue", "crawlers.mapping", "crawlers.items", "crawlers.exceptions", "crawlers.arguments"),
         *("crawlers.failures", "crawlers.safety", "crawlers.rules", "crawlers.browser", "crawlers.dcat"),
-        *("crawlers.index", "crawlers.html"),
+        *("crawlers.index", "crawlers.rdf", "crawlers.html"),
     ),
     "crawlers.rdf": ("crawlers.exceptions", "crawlers.safety", "crawlers.rdf"),
     "crawlers.spool": (*STAND_ALONE, "crawlers.spool"),

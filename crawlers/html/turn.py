@@ -33,8 +33,12 @@ class Turn:
     times: int = 0
 
 
-def following(page: Page, rules: Rules, after: Place) -> Turn | None:
-    """The next page; ``None`` when there is none, as far as this one says."""
+def following(page: Page, rules: Rules, after: Place, encoding: str | None = None) -> Turn | None:
+    """The next page; ``None`` when there is none, as far as this one says.
+
+    Args:
+        encoding: of the page, in which its forms are sent.
+    """
     way = rules.paging
     number = way.first + way.step * (after.number - 1)
     if way.kind in BY_BROWSER:
@@ -42,8 +46,8 @@ def following(page: Page, rules: Rules, after: Place) -> Turn | None:
     if way.kind in COUNTED:
         return Turn(paging.counted(after.walk, way, after.number - 1))
     if way.kind == "postback":
-        form = postback.postback(page, way, number)
-        return Turn(form.url, body=form.body) if form else None
+        form = postback.postback(page, way, number, encoding)
+        return Turn(form.url, body=form.body or None) if form else None
     if way.kind == "numbers":
         address = paging.numbered_link(page, way, number)
     else:

@@ -191,7 +191,7 @@ class HTMLWalk(CatalogueSpider):
 
     def turned(self, page: Page, response: Response, here: Place, after: Place) -> Iterator[Request]:
         self.check(here, after, response.request)
-        following = None if self.is_end(response, here, after) else turn.following(page, self.site, after)
+        following = None if self.is_end(response, here, after) else self.following(page, response, after)
         if following and self.is_new(following, here):
             if here.number < self.site.paging.max_pages:
                 yield self.listing_request(following, after)
@@ -201,6 +201,9 @@ class HTMLWalk(CatalogueSpider):
             yield from self.ended(here, whole=False)
         else:
             yield from self.weighed(after, response.request)
+
+    def following(self, page: Page, response: Response, after: Place) -> Turn | None:
+        return turn.following(page, self.site, after, getattr(response, "encoding", None))
 
     def check(self, here: Place, after: Place, request: Request | None) -> None:
         """An empty page is the end or a failure, and which of both is seen from what comes behind it."""

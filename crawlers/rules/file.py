@@ -55,7 +55,7 @@ def _rules(file: Table, text: str) -> Rules:
     return Rules(
         text=text,
         start=start,
-        hosts=tuple(dict.fromkeys([*(urlsplit(one).hostname or "" for one in start), *file.texts("hosts")])),
+        hosts=_hosts([*(urlsplit(one).hostname or "" for one in start), *file.texts("hosts")]),
         source=file.text("source"),
         language=file.text("language"),
         browser=_browser(file),
@@ -87,6 +87,18 @@ def _address(address: str) -> None:
         usable = False
     if not usable:
         raise RulesError(f"start: {address!r} is not an http(s) address without user or password.")
+
+
+def _hosts(names: list[str]) -> tuple[str, ...]:
+    """As they stand in addresses that are asked for.
+
+    >>> _hosts(["Data.example.org", "bücher.example"])
+    ('data.example.org', 'xn--bcher-kva.example')
+    """
+    try:
+        return tuple(dict.fromkeys(name.lower().encode("idna").decode() for name in names))
+    except UnicodeError:
+        raise RulesError(f"hosts: one of {', '.join(names)} is no name of a host, data.example.org.") from None
 
 
 def _browser(file: Table) -> frozenset[Where]:

@@ -17,15 +17,15 @@ _SHOWN = 60
 
 
 def issued(fields: Node) -> str | None:
-    return _date(fields, "issued") or _date(fields, "created")
+    return read_date(fields, "issued") or read_date(fields, "created")
 
 
 def modified(fields: Node) -> str | None:
     """An interval is none (`crawlers.mapping.data_json.item` reads it as a frequency), nor is an unfilled template."""
-    return _date(fields, "modified")
+    return read_date(fields, "modified")
 
 
-def _date(fields: Node, name: str) -> str | None:
+def read_date(fields: Node, name: str) -> str | None:
     text = fields.text(name)
     found = values.date(text) if text else None
     if found and _has_come(found):

@@ -35,7 +35,7 @@ def resources(fields: Node, dataset_id: str) -> list[Resource]:
     found = [_resource(one, dataset_id) for one in fields.nodes("distribution")]
     if not found and "distribution" not in fields.data:
         found = _inline(fields, dataset_id)
-    _name(found, dataset_id)
+    identify(found, dataset_id)
     return found
 
 
@@ -88,7 +88,7 @@ def _checksum(fields: Node) -> Checksum | None:
     return None
 
 
-def _name(found: list[Resource], dataset_id: str) -> None:
+def identify(found: list[Resource], dataset_id: str) -> None:
     own = [identity(one.document or {}) or "" for one in found]
     by_address = [_digest(dataset_id, one.url, one.title) for one in found]
     counts, copies, taken = Counter((*own, *by_address)), Counter[str](), set[str]()

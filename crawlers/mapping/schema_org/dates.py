@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlers.mapping.data_json.dates import _date
+from crawlers.mapping.data_json.dates import read_date
 
 if TYPE_CHECKING:
     from crawlers.mapping.data_json.node import Node
@@ -20,4 +20,4 @@ def modified(fields: Node) -> str | None:
 
 
 def _first(fields: Node, *names: str) -> str | None:
-    return next((found for name in names if name in fields.fields and (found := _date(fields, name))), None)
+    return next((found for name in names if name in fields.fields and (found := read_date(fields, name))), None)

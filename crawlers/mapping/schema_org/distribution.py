@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.items import Checksum, Resource
 from crawlers.mapping import values
 from crawlers.mapping.checksums import checksum
-from crawlers.mapping.data_json.distribution import _name
+from crawlers.mapping.data_json.distribution import identify
 from crawlers.mapping.data_json.formats import file_type
 from crawlers.mapping.data_json.licensing import license as license_of
 from crawlers.mapping.data_json.node import Node
@@ -30,7 +30,7 @@ def resources(fields: Node, dataset_id: str) -> list[Resource]:
     The ids are made as those of a data.json's distributions: they stay when the order changes, and are unique.
     """
     found = [_resource(one, dataset_id) for one in fields.nodes(*_LISTS, text=_written)]
-    _name(found, dataset_id)
+    identify(found, dataset_id)
     return found
 
 

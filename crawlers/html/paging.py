@@ -1,0 +1,349 @@
+"""How a listing goes on: the link to the next page, the link with a number, or an address that is counted up."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote_plus, urljoin, urlsplit, urlunsplit
+
+from lxml import etree
+
+from crawlers.html import words
+from crawlers.html.links import canonical, outermost
+from crawlers.mapping.html.page import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from crawlers.mapping.html.page import Page
+    from crawlers.rules.rules import Paging
+
+_LINKS = "descendant-or-self::*[(self::a or self::area or self::link) and @href]"
+_OFF = re.compile(r"(?:^|[\s_-])(?:disabled|inactive|unavailable)(?:$|[\s_-])", re.IGNORECASE)
+_PAGER = re.compile(r"pag(?:er|in|ing|e-?nav|es\b)|seiten|seitennav|nav-links", re.IGNORECASE)
+_CALENDAR = re.compile(r"calendar|datepicker|carousel|slide|breadcrumb", re.IGNORECASE)
+_NEXT_CLASS = re.compile(
+    r"(?:^|[\s_-])(?:next|(?:chevron|angle|arrow|caret)-(?:circle-)?right)(?:$|[\s_-])", re.IGNORECASE
+)
+_NUMBER = re.compile(r"[\W_]{0,3}(\d{1,9})[\W_]{0,3}")
+_LABELLED = re.compile(r"([^\d]{1,40})(\d{1,9})[\W_]{0,3}")
+_DIGITS = re.compile(r"\d{1,18}")
+_DATED = re.compile(r"(?:19|20)\d\d(?:[-/.]?\d{1,2})?[-/.]?\Z")
+_PICTURES = etree.XPath(".//img/@alt | .//img/@title | .//*[local-name()='svg']/*[local-name()='title']/text()")
+_LONGEST = 200  # characters of what a pager's link can say
+_PARENTS = 6
+_MOST = 100  # elements within a pager's link
+
+
+def next_link(page: Page, paging: Paging) -> str | None:
+    """The address of the page after this one.
+
+    By the rules' selector, else by their text, else by ``rel=next``, else by what the links say: the usual words
+    before signs such as ``›``, those before ``»``, and that before a class that says "next". Links that are disabled,
+    and those to the page itself, are none. Where the links lead to several addresses, the one in a pager counts, else
+    the one with the page's own path; several even so are not followed: they are not the listing's.
+    """
+    if paging.xpath is not None:
+        return _selected(page, paging.xpath, paging.text)
+    usable = list(_usable(page, page.root))
+    links = [link for link in usable if link.element.tag != "link"]
+    if paging.text is not None:
+        return _best(links, paging.text)
+    related = [link for link in usable if "next" in (link.element.get("rel") or "").lower().split()]
+    return related[0].address if related else _said(page, links)
+
+
+def numbered_link(page: Page, paging: Paging, number: int) -> str | None:
+    """The address of the page with this number, seen from the page before it.
+
+    Within the rules' pager where they name one. Else a pager is at least two links whose texts are numbers and whose
+    addresses differ in one number only, evenly; or numbers in an element that is called a pager, or beside others. A
+    pager that does not show the number goes on by the ``...`` behind its highest one, or by its link to the next page.
+    """
+    found = [page.root] if paging.xpath is None else outermost(page.find(paging.xpath))
+    roots = [one for one in found if not isinstance(one, str)]
+    links = [link for root in roots for link in _usable(page, root) if link.element.tag != "link"]
+    numbered = [(one, link) for link in links if (one := _number(link)) is not None]
+    if paging.xpath is None:
+        numbered = _by_shape(numbered) or [pair for pair in numbered if _is_among_numbers(pair[0], pair[1].element)]
+    for value, link in numbered:
+        if value == number:
+            return link.address
+    dots = _dots(links, numbered, number)
+    if dots is not None:
+        return dots
+    return next_link(page, paging) if paging.xpath is None else _said(page, links)
+
+
+def counted(start: str, paging: Paging, index: int) -> str:
+    """The address of the page so many pages after the first one, which is the start address itself.
+
+    >>> from crawlers.rules.rules import Paging
+    >>> counted("https://example.org/list?page=1&q=a%20b", Paging(kind="query", query="page"), 2)
+    'https://example.org/list?page=3&q=a%20b'
+    >>> counted("https://example.org/list", Paging(kind="path", address="/list/{page}/", first=0, step=20), 2)
+    'https://example.org/list/40/'
+    """
+    if index == 0:
+        return start
+    number = str(paging.first + index * paging.step)
+    if paging.address is not None:
+        return urljoin(start, paging.address.replace("{page}", number))
+    parts = urlsplit(start)
+    return urlunsplit(parts._replace(query=_with(parts.query, paging.query or "page", number), fragment=""))
+
+
+def _with(query: str, name: str, number: str) -> str:
+    """The query with one parameter set: where it stood, or at the end; the rest letter for letter."""
+    pairs = query.split("&") if query else []
+    mine = [at for at, pair in enumerate(pairs) if unquote_plus(pair.partition("=")[0]) == name]
+    pair = f"{quote(name, safe='[]()$:,!*;@/?~')}={number}"
+    if not mine:
+        return "&".join([*pairs, pair])
+    pairs[mine[0]] = f"{pairs[mine[0]].partition('=')[0]}={number}"
+    return "&".join(pair for at, pair in enumerate(pairs) if at not in mine[1:])
+
+
+# Links
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """
+    Args:
+        texts: all that it says: its text, label and title, and the names of its images.
+    """
+
+    element: Any
+    address: str
+    texts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return self.texts[0] if self.texts else ""
+
+
+def _usable(page: Page, root: Any) -> Iterator[_Link]:
+    """The links within an element that lead to another page and are not switched off."""
+    here = canonical(page.url)
+    for element in page.find(_LINKS, root):
+        href = (element.get("href") or "").strip()
+        if not href or href.startswith("#") or is_off(element):
+            continue
+        address = page.absolute(href.replace("\\", "/"))
+        if address is not None and canonical(address) != here:
+            yield _Link(element, address, texts(element))
+
+
+def is_off(element: Any) -> bool:
+    """Whether a link or button is disabled, by itself or by the list item around it."""
+    parent = element.getparent()
+    around = [element] if parent is None or parent.tag not in ("li", "span", "td") else [element, parent]
+    return any(
+        one.get("disabled") is not None
+        or (one.get("aria-disabled") or "").lower() == "true"
+        or "aspNetDisabled" in (one.get("class") or "")
+        or _OFF.search((one.get("class") or "")[:_LONGEST]) is not None
+        for one in around
+    )
+
+
+def texts(element: Any) -> tuple[str, ...]:
+    """What a link or button says, to readers of every kind."""
+    if next(islice(element.iter(), _MOST, None), None) is not None:
+        return ()
+    found = [text(element), element.get("value") if element.tag == "input" else ""]
+    found += [element.get(name) for name in ("aria-label", "title", "alt")]
+    found += _PICTURES(element)[:5] if len(element) else []
+    return tuple(dict.fromkeys(" ".join(one.split()) for one in found if one and len(one) <= _LONGEST and one.strip()))
+
+
+def _selected(page: Page, xpath: str, wanted: str | None) -> str | None:
+    """The link that a selector finds; within a pager, that which says "next", or else the one that is left."""
+    for found in outermost(page.find(xpath)):
+        if isinstance(found, str):
+            address = page.absolute(found)
+            address = None if address is None or canonical(address) == canonical(page.url) else address
+        elif is_off(found):
+            continue
+        else:
+            address = _within(page, found, wanted)
+        if address is not None:
+            return address
+    return None
+
+
+def _within(page: Page, found: Any, wanted: str | None) -> str | None:
+    links = list(_usable(page, found)) or _around(page, found)
+    if wanted is not None:
+        return _best(links, wanted)
+    if len(links) == 1 and (links[0].element is found or found.tag in ("span", "i", "img")):
+        return links[0].address
+    left = [link for link in links if not _leads_back(link) and _number(link) is None]
+    return _said(page, links) or (left[0].address if len({link.address for link in left}) == 1 else None)
+
+
+def _around(page: Page, element: Any) -> list[_Link]:
+    """The link that an image or a word is in."""
+    for _, parent in zip(range(3), element.iterancestors(), strict=False):
+        if parent.tag == "a":
+            return [link for link in _usable(page, parent) if link.element is parent]
+    return []
+
+
+def _best(links: Iterable[_Link], wanted: str) -> str | None:
+    """The link that says nearly this, the first of those that say it best."""
+    scored = [(max((words.alike(one, wanted) for one in link.texts), default=0.0), link) for link in links]
+    score, link = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    return link.address if link and score >= words.ALIKE else None
+
+
+def _said(page: Page, links: Sequence[_Link]) -> str | None:
+    """The link to the next page by what links say."""
+    forward = [link for link in links if not _leads_back(link)]
+    ranks: tuple[Callable[[_Link], bool], ...] = (
+        lambda link: any(words.says_next(one) for one in link.texts),
+        lambda link: link.text in words.SINGLE,
+        lambda link: link.text in words.DOUBLE,
+        lambda link: not words.plain(link.text) and not any(map(str.isdigit, link.text)) and _has_next_class(link),
+    )
+    for rank in ranks:
+        found = [link for link in forward if rank(link)]
+        if found:
+            return _agreed(page, found)
+    return None
+
+
+def _agreed(page: Page, links: Sequence[_Link]) -> str | None:
+    """The address that they share, or that those share which are in a pager or have the page's own path."""
+    path = urlsplit(page.url).path
+    in_pager = [link for link in links if _is_in(link.element, _PAGER)]
+    for some in (links, in_pager, [link for link in in_pager or links if urlsplit(link.address).path == path]):
+        if len({link.address for link in some}) == 1:
+            return some[0].address
+    return None
+
+
+def _leads_back(link: _Link) -> bool:
+    return any(words.says_back(one) for one in link.texts)
+
+
+def _has_next_class(link: _Link) -> bool:
+    parent = link.element.getparent()
+    near = [link.element, *link.element[:3], *([parent] if parent is not None and parent.tag == "li" else [])]
+    return any(_NEXT_CLASS.search((one.get("class") or "")[:_LONGEST]) for one in near if isinstance(one.tag, str))
+
+
+def _is_in(element: Any, names: re.Pattern[str]) -> bool:
+    """Whether the element or one near above it is called so."""
+    for _, one in zip(range(_PARENTS), _upwards(element), strict=False):
+        called = " ".join(one.get(name) or "" for name in ("class", "id", "role", "aria-label"))
+        if names.search(called[:_LONGEST]):
+            return True
+    return False
+
+
+def _upwards(element: Any) -> Iterator[Any]:
+    yield element
+    yield from element.iterancestors()
+
+
+# Numbers
+
+
+def _number(link: _Link) -> int | None:
+    return next((one for one in map(page_number, link.texts) if one is not None), None)
+
+
+def page_number(text: str) -> int | None:
+    """The number that a pager's link stands for.
+
+    >>> page_number(" 3 "), page_number("[12]"), page_number("Seite 4"), page_number("Top 10"), page_number("2,5")
+    (3, 12, 4, None, None)
+    """
+    if found := _NUMBER.fullmatch(text):
+        return int(found[1])
+    labelled = _LABELLED.fullmatch(text)
+    return int(labelled[2]) if labelled and words.is_beside(labelled[1]) else None
+
+
+def _by_shape(numbered: Sequence[tuple[int, _Link]]) -> list[tuple[int, _Link]]:
+    """The links of the pager that is most likely one: those in an element called so, then the most."""
+    shapes: defaultdict[tuple[str, int, str], list[tuple[int, int, _Link]]] = defaultdict(list)
+    for value, link in numbered:
+        if not _is_in(link.element, _CALENDAR):
+            for shape, digits in _shapes(link.address):
+                shapes[shape].append((value, digits, link))
+    pagers = [(_is_in(group[0][2].element, _PAGER), group) for group in shapes.values() if _is_even(group)]
+    best = max(pagers, key=lambda pager: (pager[0], len({value for value, _, _ in pager[1]})), default=(False, []))
+    return [(value, link) for value, _, link in best[1]]
+
+
+def _is_among_numbers(value: int, element: Any) -> bool:
+    """Whether it is in a pager, or beside the number before or after it, which is no link: the page's own."""
+    if _is_in(element, _PAGER):
+        return True
+    element = cell_of(element)
+    return any(page_number(one) in (value - 1, value + 1) for one in _beside(element))
+
+
+def _beside(element: Any) -> Iterator[str]:
+    """The short texts right before and behind an element, those of links aside."""
+    before, behind, parent = element.getprevious(), element.getnext(), element.getparent()
+    first = "" if before is not None or parent is None else parent.text
+    yield from (one for one in (first, element.tail, None if before is None else before.tail) if one and len(one) <= 20)
+    for one in (before, behind):
+        if (
+            one is not None
+            and isinstance(one.tag, str)
+            and len(one) <= 1
+            and not one.xpath("descendant-or-self::a[@href]")
+        ):
+            yield "".join(islice(one.itertext(), 4))[:20]
+
+
+def cell_of(element: Any) -> Any:
+    """The outermost element that has nothing but this one in it: a list's item, a table's cell."""
+    for _ in range(4):
+        parent = element.getparent()
+        if parent is None or parent.getparent() is None or not _is_alone(element, parent):
+            break
+        element = parent
+    return element
+
+
+def _is_alone(element: Any, parent: Any) -> bool:
+    has_siblings = element.getprevious() is not None or element.getnext() is not None
+    return not has_siblings and not (parent.text or "").strip() and not (element.tail or "").strip()
+
+
+def _shapes(address: str) -> Iterator[tuple[tuple[str, int, str], int]]:
+    """The address with each of its last numbers taken out, days of dates aside."""
+    runs = list(_DIGITS.finditer(address[-_LONGEST:]))[-8:]
+    before, address = address[:-_LONGEST], address[-_LONGEST:]
+    for at, run in enumerate(runs):
+        if not _DATED.search(address[: run.start()]):
+            yield (before + address[: run.start()], at - len(runs), address[run.end() :]), int(run[0])
+
+
+def _is_even(group: Sequence[tuple[int, int, Any]]) -> bool:
+    """Whether the numbers in the addresses grow evenly with those in the texts, as pages and offsets do."""
+    known = sorted({(value, digits) for value, digits, _ in group})
+    (value, digits), (other, others) = known[0], known[-1]
+    if other == value:
+        return False
+    step, rest = divmod(others - digits, other - value)
+    return step > 0 and rest == 0 and all(two == digits + (one - value) * step for one, two in known)
+
+
+def _dots(links: Sequence[_Link], numbered: Sequence[tuple[int, _Link]], number: int) -> str | None:
+    """The ``...`` behind the highest number, where that is lower than the one looked for."""
+    highest, last = max(numbered, key=lambda pair: pair[0], default=(number, None))
+    if last is None or highest >= number:
+        return None
+    at = next(at for at, link in enumerate(links) if link.element is last.element)
+    behind = [link for link in links[at + 1 : at + 3] if any(one in words.ELLIPSIS for one in link.texts)]
+    return behind[0].address if behind else None
