@@ -95,10 +95,17 @@ def _hosts(names: list[str]) -> tuple[str, ...]:
     >>> _hosts(["Data.example.org", "bücher.example"])
     ('data.example.org', 'xn--bcher-kva.example')
     """
+    return tuple(dict.fromkeys(map(_host, names)))
+
+
+def _host(name: str) -> str:
     try:
-        return tuple(dict.fromkeys(name.lower().encode("idna").decode() for name in names))
+        host = name.lower().encode("idna").decode()
     except UnicodeError:
-        raise RulesError(f"hosts: one of {', '.join(names)} is no name of a host, data.example.org.") from None
+        host = ""
+    if not host or set(host) & set("/@?#* "):
+        raise RulesError(f"hosts: {name!r} is not the name of a host such as data.example.org.")
+    return host
 
 
 def _browser(file: Table) -> frozenset[Where]:

@@ -2,20 +2,43 @@
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
-from parsel.selector import create_root_node
 
+from crawlers.exceptions import RulesError
 from crawlers.mapping.addresses import absolute
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lxml.html import HtmlElement
 
+LONGEST = 100_000
+"""Characters of one text; what is longer is cut."""
+
+UNSEEN = frozenset(("script", "style", "template", "noscript", "head", "select", "textarea"))
+BREAKS = frozenset(
+    (
+        *("address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog"),
+        *("div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6"),
+        *("header", "hr", "html", "legend", "li", "main", "menu", "nav", "ol", "option", "p", "pre", "section"),
+        *("summary", "table", "tbody", "td", "tfoot", "th", "thead", "title", "tr", "ul"),
+    )
+)
 _NAMESPACES = {"re": "http://exslt.org/regular-expressions"}
-_UNSEEN = ("script", "style", "template", "noscript")
-_BREAKS = ("br", "p", "div", "li", "tr", "td", "th", "dt", "dd", "h1", "h2", "h3", "h4", "h5", "h6", "section", "table")
+_LARGE = 200_000  # bytes
+_MOST_ATTRIBUTES = 256
+_EMPTY = etree.fromstring("<html/>")
+_MOST_RAW = 10 * LONGEST  # with the space that goes
+_MOST_STEPS = 200_000  # elements that are looked at for one text
+_STRUCTURED = etree.XPath(
+    "boolean(//@itemscope) or boolean(//script[contains(@type, 'ld+') or contains(@type, 'LD+')])"
+)
+_NESTED = etree.XPath("//dd/dd")
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # the joiners of Arabic and Indic scripts stay
 
 
 class Page:
@@ -25,12 +48,26 @@ class Page:
         url: where it came from; relative links are against it, or against its ``<base>``.
 
     Attributes:
-        root: the ``html`` element.
+        root: the ``html`` element; comments are not in it.
+        flaw: why not all of the page is there, in a sentence; ``None`` where it is.
     """
 
     def __init__(self, html: str, url: str) -> None:
         self.url = url
-        self.root: HtmlElement = create_root_node(html, etree.HTMLParser, huge_tree=True)
+        body = html.strip().encode("utf-8", "replace").replace(b"\x00", b"") or b"<html/>"
+        self.root, self.flaw = _parsed(body)
+        if "<dd" in html or "<DD" in html:
+            self._part_definitions()
+
+    def _part_definitions(self) -> None:
+        """libxml2 puts a ``dd`` into the one before it when that has no end tag."""
+        for inner in _NESTED(self.root):
+            inner.getparent().addnext(inner)
+
+    @cached_property
+    def structured(self) -> bool:
+        """Whether it may hold JSON-LD or microdata."""
+        return bool(_STRUCTURED(self.root))
 
     @cached_property
     def base(self) -> str:
@@ -46,33 +83,118 @@ class Page:
         """A link's address, without its fragment; ``None`` when it can't be asked for."""
         return absolute(href, self.base)
 
-    def find(self, xpath: str, node: Any = None) -> list[Any]:
-        """What an XPath finds, from an element or the whole page: elements, or texts and attributes as ``str``."""
-        found = _compiled(xpath)(self.root if node is None else node)
+    def find(self, xpath: str, node: Any = None, most: int | None = None) -> list[Any]:
+        """What an XPath finds, from an element or the whole page: elements, or texts and attributes as ``str``.
+
+        Args:
+            most: elements or texts of which no more are wanted.
+
+        Raises:
+            RulesError: it can't be evaluated; it calls a function that there is not, say.
+        """
+        try:
+            found = _compiled(xpath, most)(self.root if node is None else node)
+        except etree.XPathError as error:
+            raise RulesError(f"The XPath {xpath} can't be evaluated: {error}.") from None
         return found if isinstance(found, list) else [found]
 
 
-@cache
-def _compiled(xpath: str) -> etree.XPath:
-    return etree.XPath(xpath, namespaces=_NAMESPACES)
+def _parsed(body: bytes) -> tuple[HtmlElement, str | None]:
+    """The root, and what is wrong with it."""
+    if (
+        len(body) > _LARGE
+        and etree.fromstring(body, etree.HTMLParser(target=_Widest(), huge_tree=True)) > _MOST_ATTRIBUTES
+    ):
+        return _root(b"<html/>")[0], f"an element has more than {_MOST_ATTRIBUTES} attributes: the page is not read"
+    root, parser = _root(body)
+    if root is None:
+        return _root(b"<html/>")[0], None
+    last = parser.error_log.last_error
+    is_cut = last is not None and last.type_name == "ERR_RESOURCE_LIMIT"
+    return root, "the page is nested deeper than can be read: what follows is missing" if is_cut else None
+
+
+def _root(body: bytes) -> tuple[HtmlElement, etree.HTMLParser]:
+    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    return etree.fromstring(body, parser), parser
+
+
+class _Widest:
+    """The most attributes of an element: libxml2's time for them is quadratic, but not where it makes no tree."""
+
+    def __init__(self) -> None:
+        self.most = 0
+
+    def start(self, _tag: str, attributes: dict[str, str]) -> None:
+        self.most = max(self.most, len(attributes))
+
+    def close(self) -> int:
+        return self.most
+
+
+@lru_cache(maxsize=2048)
+def _compiled(xpath: str, most: int | None) -> etree.XPath:
+    whole = etree.XPath(xpath, namespaces=_NAMESPACES, smart_strings=False)
+    if most is None:
+        return whole
+    first = etree.XPath(f"({xpath})[position() <= {most}]", namespaces=_NAMESPACES, smart_strings=False)
+    try:
+        first(_EMPTY)
+    except etree.XPathError:
+        return whole  # it finds a number or a text, of which there is one
+    return first
 
 
 def text(node: Any) -> str:
     """What a reader sees of an element, in one line: inline markup joins, ``<br>`` and blocks part.
 
-    >>> text(Page("<p>A<b>B</b> c<br>d<script>x</script></p>", "https://example.org/").root)
-    'AB c d'
+    It ends at ten times `LONGEST`, whoever keeps it cuts it.
+
+    >>> text(Page("<p>A<b>B</b> c<br>d<script>x</script><!-- e -->f</p>", "https://example.org/").root)
+    'AB c df'
     """
     if isinstance(node, str):
-        return " ".join(node.split())
-    pieces: list[str] = []
-    for event, element in etree.iterwalk(node, events=("start", "end")):
+        return tidy(node)
+    if not len(node):
+        return tidy("" if node.tag in UNSEEN else node.text or "")
+    return tidy("".join(pieces(node)))
+
+
+def tidy(text: str) -> str:
+    r"""In one line, without characters that nobody sees.
+
+    >>> tidy(" Daten\u00adsatz \n\u00a0 1\u200b")
+    'Datensatz 1'
+    """
+    return " ".join((text if text.isascii() else text.translate(_INVISIBLE)).split())
+
+
+def says(node: HtmlElement) -> bool:
+    """Whether a reader sees any text in it."""
+    return any(not piece.isspace() for piece in _pieces(node))
+
+
+def pieces(node: HtmlElement) -> Iterator[str]:
+    """The texts of an element, a space where a line ends."""
+    length = 0
+    for piece in _pieces(node):
+        yield piece
+        length += len(piece)
+        if length > _MOST_RAW:
+            return
+
+
+def _pieces(node: HtmlElement) -> Iterator[str]:
+    walk = etree.iterwalk(node, events=("start", "end"))
+    for event, element in islice(walk, _MOST_STEPS):
         if event == "start":
-            if element.tag in _UNSEEN or not isinstance(element.tag, str):
+            if element.tag in UNSEEN and element is not node:
+                walk.skip_subtree()
                 continue
-            pieces.append(" " if element.tag in _BREAKS else "")
-            pieces.append(element.text or "")
+            piece = element.text
         else:
-            pieces.append(" " if element.tag in _BREAKS else "")
-            pieces.append((element.tail or "") if element is not node else "")
-    return " ".join("".join(pieces).split())
+            piece = element.tail if element is not node else None
+        if element.tag in BREAKS:
+            yield " "
+        if piece:
+            yield piece
