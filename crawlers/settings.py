@@ -98,6 +98,10 @@ API_TOKEN_ENV = "CKAN_API_TOKEN"  # noqa: S105 -- the environment variable that 
 URLLENGTH_LIMIT = 0  # default 2083, beyond which requests are dropped without a word
 MEMUSAGE_LIMIT_MB = 2048  # default 0, no limit
 
+# Browser, for HTML catalogues whose rules ask for one
+BROWSER_EXECUTABLE: str | None = None  # the Chromium to use; by default Playwright's own, else the system's
+BROWSER_SANDBOX = True  # False where the machine can't have one; as root there is none anyway
+
 # HTTP cache: off by default (HTTPCACHE_ENABLED)
 HTTPCACHE_POLICY = Policy  # default DummyPolicy, which keeps everything for ever, errors and robot checks too
 HTTPCACHE_STORAGE = SqliteStorage  # default FilesystemCacheStorage, seven files an answer, pickles among them

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers import arguments
 from crawlers.exceptions import AnswerError, ExportError
 from crawlers.index import Held, Index
-from crawlers.mapping import ckan, data_json
+from crawlers.mapping import ckan, data_json, html
 from crawlers.mapping import dcat as rdf
 from crawlers.mapping.dcat.document import graph_of
 from crawlers.safety import strict_json
@@ -82,7 +82,10 @@ def _ckan(document: dict[str, Any], held: Held, source: str) -> Dataset:
     return ckan.dataset(document, source=source, portal=portal)
 
 
-def _rdf(document: dict[str, Any], _: Held, source: str) -> Dataset:
+def _rdf(document: dict[str, Any], held: Held, source: str) -> Dataset:
+    """A description as JSON-LD; that of a page stands beside the page's fields."""
+    if "fields" in document:
+        return _html(document, held, source)
     subject = str(document.setdefault("@id", "_:dataset"))  # a blank node has no name
     return rdf.dataset(graph_of(document), subject, source=source, language=None)
 
@@ -91,6 +94,15 @@ def _data_json(document: dict[str, Any], held: Held, source: str) -> Dataset:
     return data_json.dataset(document, source=source, id=held.dataset_id)
 
 
+def _html(document: dict[str, Any], held: Held, source: str) -> Dataset:
+    return html.dataset(document, source=source, id=held.dataset_id)
+
+
 _UNREADABLE = (OSError, ValueError, AnswerError, SyntaxError)  # the last is pyoxigraph's word for what is no JSON-LD
-_READERS = {"package_search": _ckan, "package_show": _ckan, "rdf": _rdf, "data_json": _data_json}
+_READERS = {
+    **dict.fromkeys(("package_search", "package_show"), _ckan),
+    **dict.fromkeys(("html", "schema_org", "schema_org+html", "rdf+html"), _html),
+    "rdf": _rdf,
+    "data_json": _data_json,
+}
 """Who maps a document again, by the ``metadata_source`` of its manifest line."""

@@ -206,17 +206,19 @@ class HTMLWalk(CatalogueSpider):
         return turn.following(page, self.site, after, getattr(response, "encoding", None))
 
     def check(self, here: Place, after: Place, request: Request | None) -> None:
-        """An empty page is the end or a failure, and which of both is seen from what comes behind it."""
+        """An empty page is the end or a failure, which is seen from what comes behind it; the first again is none."""
         if here.gap and after.gap is None:
             message = f"page {here.gap} of {here.walk} lists no dataset, and later ones do"
-            self.failed("list", AnswerError("paging", message), request)
+            self.faulty("paging", message, request)
+        if here.number == 2 and _repeats(here, after) and self.site.paging.kind not in turn.BY_BROWSER:
+            message = f"page 2 of {here.walk} lists what page 1 does: does [paging] name what turns the page?"
+            self.faulty("paging", message, request)
 
     def is_end(self, response: Response, here: Place, after: Place) -> bool:
         """The button is gone, the page repeats, all are there, or nothing new came for too long."""
-        repeats = bool(after.digest) and after.digest == here.digest
         return (
             b"Page-End" in response.headers
-            or (repeats and here.number > 1)
+            or (_repeats(here, after) and here.number > 1)
             or after.is_all
             or after.stale >= self.site.paging.patience
         )
@@ -229,18 +231,16 @@ class HTMLWalk(CatalogueSpider):
 
     def weighed(self, after: Place, request: Request | None) -> Iterator[Request]:
         """A walk's end: what was seen against what was promised."""
-        whole = True
         if after.total is not None and after.seen < after.total:
             message = f"{after.walk} says it has {after.total} datasets, and listed {after.seen}"
-            whole = self.faulty("count_mismatch", message, request)
+            self.faulty("count_mismatch", message, request)
         elif after.gap and after.gap > 1 and self.site.paging.kind in turn.PROMISED:
-            message = f"{after.walk} leads to a page {after.gap} that lists no dataset"
-            whole = self.faulty("paging", message, request)
-        yield from self.ended(after, whole=whole)
+            self.faulty("paging", f"{after.walk} leads to a page {after.gap} that lists no dataset", request)
+        yield from self.ended(after)
 
-    def faulty(self, kind: str, message: str, request: Request | None) -> bool:
+    def faulty(self, kind: str, message: str, request: Request | None) -> None:
         self.failed("list", AnswerError(kind, message), request)
-        return False
+        self.cut_short()
 
     def listing_failed(self, failure: Failure) -> Iterator[Request]:
         request, status = failures.request(failure), failures.status(failure)
@@ -315,6 +315,10 @@ class HTMLWalk(CatalogueSpider):
 def _file(name: str) -> Path:
     path = Path(name)
     return path if path.exists() or path.is_absolute() or not (HOME / path).exists() else HOME / path
+
+
+def _repeats(here: Place, after: Place) -> bool:
+    return bool(after.digest) and after.digest == here.digest
 
 
 def _dated(sitemap: Sitemap, rules: Rules) -> dict[Link, str | None]:

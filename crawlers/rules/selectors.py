@@ -49,7 +49,7 @@ def from_css(css: str, where: str) -> str:
 
 def checked_xpath(xpath: str, where: str) -> str:
     try:
-        etree.XPath(xpath, namespaces={"re": "http://exslt.org/regular-expressions"})(_EMPTY)
+        etree.XPath(xpath)(_EMPTY)
     except etree.XPathError as error:  # its syntax; or a function or a prefix that is not known
         raise RulesError(f"{where} is no XPath: {error}.") from None
     return xpath

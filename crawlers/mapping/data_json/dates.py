@@ -28,17 +28,17 @@ def modified(fields: Node) -> str | None:
 def read_date(fields: Node, name: str) -> str | None:
     text = fields.text(name)
     found = values.date(text) if text else None
-    if found and _has_come(found):
+    if found and has_come(found):
         return found
     if text and not _NO_MOMENT.match(text) and not frequency(text):
         fields.flaw(f"{fields.path}{name} {text[:_SHOWN]!r} is {'in the future' if found else 'no date'}")
     return None
 
 
-def _has_come(date: str) -> bool:
+def has_come(date: str) -> bool:
     """A day is added, for the zones east of UTC.
 
-    >>> _has_come("2020-03"), _has_come("2999")
+    >>> has_come("2020-03"), has_come("2999")
     (True, False)
     """
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%d")

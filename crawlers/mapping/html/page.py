@@ -28,7 +28,6 @@ BREAKS = frozenset(
         *("summary", "table", "tbody", "td", "tfoot", "th", "thead", "title", "tr", "ul"),
     )
 )
-_NAMESPACES = {"re": "http://exslt.org/regular-expressions"}
 _LARGE = 200_000  # bytes
 _MOST_ATTRIBUTES = 256
 _EMPTY = etree.fromstring("<html/>")
@@ -134,10 +133,10 @@ class _Widest:
 
 @lru_cache(maxsize=2048)
 def _compiled(xpath: str, most: int | None) -> etree.XPath:
-    whole = etree.XPath(xpath, namespaces=_NAMESPACES, smart_strings=False)
+    whole = etree.XPath(xpath, smart_strings=False)
     if most is None:
         return whole
-    first = etree.XPath(f"({xpath})[position() <= {most}]", namespaces=_NAMESPACES, smart_strings=False)
+    first = etree.XPath(f"({xpath})[position() <= {most}]", smart_strings=False)
     try:
         first(_EMPTY)
     except etree.XPathError:
@@ -171,6 +170,9 @@ def tidy(text: str) -> str:
 
 def says(node: HtmlElement) -> bool:
     """Whether a reader sees any text in it."""
+    own = node.text
+    if own and not own.isspace() and node.tag not in UNSEEN:  # nearly always
+        return True
     return any(not piece.isspace() for piece in _pieces(node))
 
 

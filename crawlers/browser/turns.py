@@ -1,0 +1,150 @@
+"""How a page is turned: by a button, a numbered one, by scrolling, by the rules' own JavaScript."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal
+
+from playwright.async_api import Error
+from playwright.async_api import TimeoutError as BrowserTimeoutError
+
+from crawlers.browser import scripts
+from crawlers.exceptions import AnswerError
+
+if TYPE_CHECKING:
+    from playwright.async_api import ElementHandle
+
+    from crawlers.browser.page import LivePage
+    from crawlers.browser.turning import Turning
+
+logger = logging.getLogger(__name__)
+
+End = Literal["gone", "disabled", "unchanged", "false"]
+
+_LOOKS = 10  # at a button that is not there yet, a tenth of a second apart
+_CLICK = 2.0  # seconds until what covers a button is ignored, a cookie banner say
+_BLOCKS = 50  # of numbered buttons, on the way to one
+
+
+async def turn(live: LivePage, turning: Turning) -> End | None:
+    """Turns the page once; why there is no further page, if so.
+
+    Raises:
+        AnswerError: the XPath or the script can't be run in a browser.
+    """
+    if turning.kind == "button":
+        return await _button(live, turning, _want(turning, "button"))
+    if turning.kind == "buttons":
+        return await _numbered(live, turning)
+    if turning.kind == "scroll":
+        return await _scroll(live, turning)
+    return await _script(live, turning)
+
+
+def _want(turning: Turning, what: str, number: int = 0) -> dict[str, Any]:
+    known = {"what": what, "number": number, "step": turning.step}
+    return {**known, "texts": list(turning.texts), "xpath": turning.xpath}
+
+
+async def _button(live: LivePage, turning: Turning, want: dict[str, Any], looks: int = _LOOKS) -> End | None:
+    button: ElementHandle | End = "gone"
+    for _ in range(looks):
+        before, button = await live.state(), await _found(live, want)
+        if not isinstance(button, str) and await _click(button):
+            return None if await live.settled(turning.wait, before) else "unchanged"
+        await asyncio.sleep(0.1)
+    return button if isinstance(button, str) else "gone"
+
+
+async def _found(live: LivePage, want: dict[str, Any]) -> ElementHandle | Any:
+    try:
+        handle = await live.page.evaluate_handle(scripts.FIND, want)
+    except Error as error:
+        if "Failed to execute 'evaluate'" in error.message:
+            sentence = f"a browser can't evaluate the XPath {want['xpath']!r}"
+            raise AnswerError("paging", sentence) from error
+        raise
+    return handle.as_element() or await handle.json_value()
+
+
+async def _click(button: ElementHandle) -> bool:
+    """As a person would; where that is not possible, because something is in front of it, as a script would.
+
+    Once in any case: a second click would leave out a page. Not at all when the page has put another in its place.
+    """
+    try:
+        await button.click(timeout=_CLICK * 1000, trial=True)
+    except Error as error:
+        if "not attached" in error.message:
+            return False
+        await button.evaluate("button => button.click()")
+    else:
+        with suppress(BrowserTimeoutError):
+            await button.click(timeout=_CLICK * 1000, force=True)
+    return True
+
+
+async def _numbered(live: LivePage, turning: Turning) -> End | None:
+    number = turning.first + (live.turns + 1) * turning.step
+    for _ in range(_BLOCKS):
+        end = await _button(live, turning, _want(turning, "number", number), looks=3)
+        if end != "gone":
+            return end
+        end = await _button(live, turning, _want(turning, "dots", number), looks=1)
+        if end:
+            return end
+        if await _found(live, _want(turning, "current", number)) is True:
+            return None
+    return "gone"
+
+
+async def _scroll(live: LivePage, turning: Turning) -> End | None:
+    before = await live.state()
+    slices = max(1, min(3, int(turning.wait)))
+    for _ in range(slices):
+        await live.page.bring_to_front()  # which a page that was opened meanwhile may be
+        await live.page.evaluate(scripts.SCROLL, arg=False)
+        if await live.settled(turning.wait / slices, before):
+            return None
+        await live.page.evaluate(scripts.SCROLL, arg=True)  # some pages look only when the bottom comes into view
+        await asyncio.sleep(0.3)
+    return "unchanged"
+
+
+async def _script(live: LivePage, turning: Turning) -> End | None:
+    before = await live.state()
+    try:
+        async with asyncio.timeout(turning.wait):
+            answer = await _evaluated(live, turning.script or "false")
+    except Error as error:
+        if _navigates(error):
+            answer = None
+        elif "SyntaxError" in error.message:
+            raise AnswerError("paging", f"paging.script is no JavaScript: {_first(error)}") from error
+        else:
+            logger.warning("%s: paging.script failed, which is taken for the end: %s", live.url, _first(error))
+            return "false"
+    except TimeoutError:
+        answer = None  # whether it did anything, the page tells
+    if answer is False:
+        return "false"
+    return None if await live.settled(turning.wait, before) else "unchanged"
+
+
+async def _evaluated(live: LivePage, script: str) -> Any:
+    try:
+        return await live.page.evaluate(script)
+    except Error as error:
+        if "Illegal return" not in error.message and "await is only valid" not in error.message:
+            raise
+        return await live.page.evaluate(f"async () => {{ {script}\n }}")
+
+
+def _navigates(error: Error) -> bool:
+    return "Execution context was destroyed" in error.message
+
+
+def _first(error: Error) -> str:
+    return error.message.partition("\n")[0].removeprefix("Page.evaluate: ")

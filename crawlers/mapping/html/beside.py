@@ -1,0 +1,167 @@
+"""What stands beside or under a label."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from crawlers.mapping.html.page import BREAKS, UNSEEN, says, text, tidy
+from crawlers.mapping.html.wording import LONGEST, colon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.html import HtmlElement
+
+    Value = list[HtmlElement | str]
+    """The elements and texts of one value, in order; the elements count without their tails."""
+
+_MOST = 200
+"""Elements that are looked at after a label."""
+
+_HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
+_LISTED = ("field-item", "field__item")
+_BOLD = frozenset(("b", "strong", "label"))
+_OBJECTS = ("img", "input", "meta", "time", "data", "audio", "video", "object")
+
+
+def written(value: Value) -> str:
+    """The value's text."""
+    if len(value) == 1:
+        return text(value[0])
+    return tidy("".join(_joined(value)))
+
+
+def _joined(value: Value) -> Iterator[str]:
+    for part in value:
+        if isinstance(part, str):
+            yield part
+        else:
+            yield f" {text(part)} " if part.tag in BREAKS else _spaced(part)
+
+
+def _spaced(part: HtmlElement) -> str:
+    """Space at the edges of inline markup is space between words."""
+    found, before = text(part), part.text or ""
+    return f"{before[:1] if before[:1].isspace() else ''}{found}{' ' if _ends_in_space(part) else ''}"
+
+
+def _ends_in_space(part: HtmlElement) -> bool:
+    last = next(part.iterchildren(reversed=True), None)
+    end = (part.text if last is None else last.tail) or ""
+    return end[-1:].isspace()
+
+
+def definitions(term: HtmlElement) -> list[Value]:
+    """Every ``dd`` of a ``dt``; several ``dt`` in a row share them."""
+    found: list[Value] = []
+    for sibling in islice(term.itersiblings(), _MOST):
+        if sibling.tag == "dd":
+            found.append([sibling])
+        elif sibling.tag == "dt" and found:
+            break
+        elif sibling.tag not in ("dt", "dd", *UNSEEN) and not found:
+            return _filled([[sibling]])
+    return _filled(found)
+
+
+def of_text(element: HtmlElement, rest: str, *, is_tail: bool, is_last: bool) -> list[Value]:
+    """After "Label:" in a text: the rest of it, and the inline elements that follow."""
+    if not is_last:
+        return [[rest]] if rest.strip() else []
+    first = element.getnext() if is_tail else next(iter(element), None)
+    value = _run(rest, first, None, is_open=True)
+    return _listed(value)
+
+
+def of_element(label: HtmlElement, *, is_marked: bool) -> list[Value]:
+    """After a label's element: what follows in its line, or the next line or block where nothing does."""
+    if label.tag in _HEADINGS:
+        return _under(label)
+    tail = (label.tail or "").lstrip(" \t\r\n\u00a0:\uff1a")
+    value = _run(tail, label.getnext(), label, is_open=is_marked and label.tag not in BREAKS)
+    return _listed(value)
+
+
+def _under(heading: HtmlElement) -> list[Value]:
+    """Each block up to the next heading."""
+    found: list[Value] = [[heading.tail]] if heading.tail and heading.tail.strip() else []
+    for sibling in islice(heading.itersiblings(), _MOST):
+        if sibling.tag in _HEADINGS:
+            break
+        if found and found[-1][-1:] and sibling.tag not in BREAKS:
+            found[-1].append(sibling)
+        elif sibling.tag not in UNSEEN:
+            found += _listed([sibling])
+        if sibling.tail and sibling.tail.strip():
+            found.append([sibling.tail])
+    return _filled(found)
+
+
+def _run(before: str, first: HtmlElement | None, label: HtmlElement | None, *, is_open: bool) -> Value:
+    """
+    Args:
+        before: the text before the first element.
+        label: the label's element, if it has one: another one like it begins the next label.
+        is_open: whether several inline elements make up the value; else the first one with a text does.
+    """
+    value: Value = [before] if before.strip() else []
+    element = first
+    for _ in range(_MOST):
+        if element is None or _ends(element, label, is_empty=not value):
+            break
+        if element.tag not in UNSEEN and element.tag != "br" and (element.tag in _OBJECTS or says(element)):
+            value.append(element)
+            if element.tag in BREAKS or not is_open:
+                break
+        if element.tail and element.tail.strip():
+            value.append(element.tail)
+        elif value and element.tail:
+            value.append(" ")
+        element = element.getnext()
+    return value if any(not isinstance(part, str) or part.strip() for part in value) else []
+
+
+def _ends(element: HtmlElement, label: HtmlElement | None, *, is_empty: bool) -> bool:
+    """Whether the value ends before this element."""
+    if element.tag in UNSEEN:
+        return False
+    if element.tag in BREAKS and not is_empty:
+        return True
+    if element.tag in _HEADINGS and label is not None and label.tag not in _HEADINGS:
+        return True
+    if not is_empty and (element.tag in _BOLD or _is_like(element, label)):
+        return True
+    return element.tag not in BREAKS and _is_label(element)
+
+
+def _is_like(element: HtmlElement, label: HtmlElement | None) -> bool:
+    return label is not None and element.tag == label.tag and element.get("class") == label.get("class")
+
+
+def _is_label(element: HtmlElement) -> bool:
+    found = text(element)
+    return 0 < len(found) <= LONGEST and colon(found) == len(found) - 1
+
+
+def _listed(value: Value) -> list[Value]:
+    """Drupal gives each value of a field an element of its own."""
+    only = value[0] if len(value) == 1 else None
+    if only is None or isinstance(only, str):
+        return [value] if value else []
+    items = [one for one in islice(only.iter("div", "li", "span"), _MOST) if _is_item(one)]
+    return _filled([[one] for one in items]) or [value]
+
+
+def _is_item(element: HtmlElement) -> bool:
+    return any(name in _LISTED for name in (element.get("class") or "").split())
+
+
+def _filled(values: list[Value]) -> list[Value]:
+    return [value for value in values if any(_has_content(part) for part in value)]
+
+
+def _has_content(part: HtmlElement | str) -> bool:
+    if isinstance(part, str):
+        return bool(part.strip())
+    return says(part) or next(part.iter(*_OBJECTS), None) is not None

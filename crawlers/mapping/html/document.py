@@ -1,0 +1,82 @@
+"""What the rules find on a dataset's page: the document that is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawlers.mapping import schema_org
+from crawlers.mapping.html.field import read
+from crawlers.mapping.html.page import LONGEST, text
+from crawlers.mapping.html.search import Search
+from crawlers.mapping.html.sessions import without_session
+
+if TYPE_CHECKING:
+    from crawlers.items import Document
+    from crawlers.mapping.html.page import Page
+    from crawlers.rules import Resources, Rule, Rules
+
+MOST_RESOURCES = 2_000
+
+_MOST_LINKS = 50
+_LONGEST_LANGUAGE = 35  # RFC 5646
+
+
+def document(page: Page, rules: Rules) -> Document:
+    """The page's fields as JSON: each with its value, what found it and how sure that is; what is not found is absent.
+
+    ``flaws`` is there when something was cut. The spider adds ``rdf``.
+
+    Raises:
+        RulesError: an XPath of the rules can't be evaluated.
+    """
+    language = _language(rules.language or page.language)
+    search = Search(page, (*rules.fields, *rules.extras))
+    found: Document = {"url": page.url, "language": language}
+    found["fields"] = _fields(page, rules.fields, search, language)
+    found["extras"] = _fields(page, rules.extras, search, language)
+    found["resources"] = [] if rules.resources is None else _resources(page, rules.resources, language)
+    if rules.structured and (record := _schema_org(page)):
+        found["schema_org"] = record
+    if page.flaw:
+        found["flaws"] = [page.flaw]
+    return found
+
+
+def _language(given: str | None) -> str | None:
+    given = (given or "").strip()
+    return given if given and len(given) <= _LONGEST_LANGUAGE else None
+
+
+def _fields(page: Page, rules: tuple[Rule, ...], search: Search, language: str | None) -> dict[str, Any]:
+    return {rule.name: entry for rule in rules if (entry := read(page, rule, search, language))}
+
+
+def _schema_org(page: Page) -> dict[str, Any] | None:
+    """The record that describes this page."""
+    if not page.structured:
+        return None
+    return schema_org.describing(schema_org.records(page.root, page.url), page.url)
+
+
+def _resources(page: Page, resources: Resources, language: str | None) -> list[dict[str, Any]]:
+    found = []
+    for node in page.find(resources.xpath, most=MOST_RESOURCES):
+        search = Search(page, resources.fields, node)
+        entry = _fields(page, resources.fields, search, language)
+        if not any(rule.name == "url" for rule in resources.fields):
+            entry = _link(page, node) | entry
+        if "url" in entry:
+            found.append(entry)
+    return found
+
+
+def _link(page: Page, node: Any) -> dict[str, Any]:
+    """The first link of an element, and its text."""
+    links = page.find("descendant-or-self::a[@href]", node, most=_MOST_LINKS) if not isinstance(node, str) else []
+    for link in links:
+        if address := page.absolute(link.get("href")):
+            entry = {"url": {"value": without_session(address), "by": "first link", "confidence": 0.95}}
+            if title := text(link)[:LONGEST]:
+                entry["title"] = {"value": title, "by": "first link", "confidence": 0.95}
+            return entry
+    return {}

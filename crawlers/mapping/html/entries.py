@@ -1,0 +1,166 @@
+"""The fields of a document, read as the items need them; whatever the document holds, nothing here raises."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from crawlers.items import Agent
+from crawlers.mapping import values
+from crawlers.mapping.data_json.dates import has_come
+from crawlers.mapping.html import dates
+from crawlers.mapping.licenses import license as license_of
+from crawlers.mapping.markup import markdown
+from crawlers.mapping.record import FLAWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from crawlers.items import License, Period
+
+T = TypeVar("T")
+
+_SHOWN = 60
+_LONGEST_NAME = 200
+_AT = re.compile(r"\s*[\[({]\s*(?:at|ät|arroba|chiocciola|@)\s*[\])}]\s*", re.IGNORECASE)
+_DOT = re.compile(r"\s*[\[({]\s*(?:dot|punkt|point|punto|\.)\s*[\])}]\s*", re.IGNORECASE)
+_CLOSING = "().,;:<>[]\"'"
+
+
+class Entries:
+    """
+    Args:
+        fields: by name, as `crawlers.mapping.html.document` writes them.
+        language: of the page.
+        flaws: takes a sentence for each field that can't be read.
+        path: where these stand in the document, for people.
+    """
+
+    def __init__(self, fields: Any, language: Any, flaws: list[str], path: str = "") -> None:
+        self.fields: dict[str, Any] = fields if isinstance(fields, dict) else {}
+        self.language = language if isinstance(language, str) else None
+        self.flaws = flaws
+        self.path = path
+        for name, entry in self.fields.items():
+            if isinstance(entry, dict) and entry.get("cut"):
+                self.flaw(f"{path}{name} is longer than is kept, and was cut")
+
+    def entry(self, name: str) -> dict[str, Any]:
+        found = self.fields.get(name)
+        return found if isinstance(found, dict) else {}
+
+    def texts(self, name: str) -> list[str]:
+        given = self.entry(name).get("value")
+        listed = given if isinstance(given, list) else [given]
+        found = (values.text(one) for one in listed if isinstance(one, str))
+        return list(dict.fromkeys(filter(None, found)))
+
+    def text(self, name: str) -> str | None:
+        return "; ".join(self.texts(name)) or None
+
+    def markdown(self, name: str) -> str | None:
+        """HTML where the rule asked for it; elsewhere a ``<b>`` is what a reader of the page has seen."""
+        found = "\n\n".join(self.texts(name))
+        return (markdown(found) if self.entry(name).get("html") else found) or None
+
+    def read(self, reader: Callable[[str], T | None], name: str) -> T | None:
+        return next((found for one in self.texts(name) if (found := reader(one)) is not None), None)
+
+    def link(self, name: str) -> str | None:
+        found = self.entry(name).get("link")
+        return found if isinstance(found, str) else None
+
+    def date(self, name: str) -> str | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        found = dates.date(text, self.language)
+        if found and has_come(found):
+            return found
+        self.flaw(f"{self.path}{name} {text[:_SHOWN]!r} is {'in the future' if found else 'no date'}")
+        return None
+
+    def period(self, name: str) -> Period | None:
+        texts = self.texts(name)
+        found = self.read(lambda text: dates.period(text, self.language), name)
+        if texts and not found:
+            self.flaw(f"{self.path}{name} {texts[0][:_SHOWN]!r} is no period")
+        return found
+
+    def url(self, name: str) -> str | None:
+        texts = self.texts(name)
+        found = self.read(values.url, name)
+        if texts and not found:
+            self.flaw(f"{self.path}{name} {texts[0][:_SHOWN]!r} is no web address")
+        return found
+
+    def license(self, name: str) -> License | None:
+        text = self.text(name)
+        return _license(text, self.link(name)) if text else None
+
+    def agent(self, name: str, email: str | None = None) -> Agent | None:
+        """
+        Args:
+            email: the field with the address, if there is one.
+        """
+        text, link = self.text(name), self.link(name) or ""
+        agent = _agent(text, name) if text else Agent(role=name)
+        agent.url = agent.url or values.url(link)
+        agent.email = self._email(email) or agent.email or (_email(link) if "@" in link else None)
+        return agent if agent.name or agent.email or agent.url else None
+
+    def _email(self, name: str | None) -> str | None:
+        if name is None or not self.texts(name):
+            return None
+        found = self.read(_email, name) or _email(self.link(name) or "")
+        if not found:
+            self.flaw(f"{self.path}{name} {self.texts(name)[0][:_SHOWN]!r} is no e-mail address")
+        return found
+
+    def flaw(self, sentence: str) -> None:
+        if sentence not in self.flaws and len(self.flaws) <= FLAWS:
+            self.flaws.append(sentence if len(self.flaws) < FLAWS else "the record has more flaws than these")
+
+
+def _license(text: str, link: str | None) -> License | None:
+    """
+    >>> _license("https://creativecommons.org/licenses/by/4.0/", None)
+    License(id='CC-BY-4.0', uri='https://creativecommons.org/licenses/by/4.0/', title=None, text=None)
+    >>> _license("Namensnennung", "https://creativecommons.org/licenses/by/4.0/").id, _license("CC BY 4.0", None).id
+    ('CC-BY-4.0', 'CC-BY-4.0')
+    >>> _license("As CC-BY, see https://example.org/terms.", None).uri
+    'https://example.org/terms'
+    """
+    written = (values.url(one.strip(_CLOSING)) for one in text.split() if "://" in one)
+    address = next(filter(None, written), None)
+    found = license_of(None, address or link, None if address == text else text)
+    if found and found.title and len(text) > _LONGEST_NAME:
+        found.title, found.text = None, text
+    return found
+
+
+def _agent(text: str, role: str) -> Agent:
+    """
+    >>> _agent("Water Office (water@example.org)", "publisher")
+    Agent(name='Water Office', uri=None, email='water@example.org', url=None, role='publisher')
+    """
+    if url := values.url(text):
+        return Agent(url=url, role=role)
+    email = _email(text)
+    name = _readable(text).replace(email, "").replace("mailto:", "") if email else text
+    return Agent(name=values.text(name.strip(" <>()[],;:–-")), email=email, role=role)
+
+
+def _email(text: str) -> str | None:
+    """
+    >>> _email("jane [at] example [dot] org"), _email("mailto:a@example.org?subject=Hi"), _email("Mail: a@example.org.")
+    ('jane@example.org', 'a@example.org', 'a@example.org')
+    """
+    found = values.email(_readable(text).partition("?")[0])
+    return found.removeprefix("mailto:").strip(_CLOSING) if found else None
+
+
+def _readable(text: str) -> str:
+    if "@" in text:
+        return text
+    return _DOT.sub(".", _AT.sub("@", text[: 2 * _LONGEST_NAME])) + text[2 * _LONGEST_NAME :]

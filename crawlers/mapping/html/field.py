@@ -1,0 +1,279 @@
+"""One field of a page, by its rule."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import re2
+from lxml import etree
+
+from crawlers.mapping import values
+from crawlers.mapping.html import beside, confidence
+from crawlers.mapping.html.dates import date
+from crawlers.mapping.html.page import LONGEST, pieces, text, tidy
+from crawlers.mapping.html.sessions import without_session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lxml.html import HtmlElement
+
+    from crawlers.mapping.html.beside import Value
+    from crawlers.mapping.html.page import Page
+    from crawlers.mapping.html.search import Search
+    from crawlers.rules import Rule
+
+MOST = 1_000
+"""Values of one field."""
+
+_ADDRESSES = frozenset(("href", "src", "action", "cite", "data", "poster", "resource", "about"))
+_LINKED = frozenset(("license", "publisher", "creator", "maintainer", "contact", "contact_email", "publisher_email"))
+_EMAILS = frozenset(("contact_email", "publisher_email"))
+_ITEMS = ("li", "a", "span", "div", "p", "dd", "button")
+_SEPARATORS = frozenset(",;|/·•-–\u00a0 \t\r\n")
+_LINKS = {"a": "href", "img": "src"}
+_KEPT = ("http:", "https:", "mailto:", "ftp:")  # the rest is relative
+
+
+@dataclass(slots=True)
+class Found:
+    """What a rule finds.
+
+    Attributes:
+        values: elements, texts, or lists of both, as they stand on the page.
+        label: of a label rule, as the page has it.
+        confidence: how sure it is that this is the field; see `crawlers.mapping.html.confidence`.
+    """
+
+    values: list[Any] = field(default_factory=list)
+    label: str | None = None
+    confidence: float = confidence.SURE
+
+
+def read(page: Page, rule: Rule, search: Search, language: str | None) -> dict[str, Any] | None:
+    """The field's entry in the document; ``None`` where there is no value.
+
+    Args:
+        search: finds what the rule's selector or label stands for.
+        language: of the texts.
+
+    Raises:
+        RulesError: its XPath can't be evaluated.
+    """
+    found = search.find(rule)
+    texts = _unequal(_texts(page, rule, found.values), MOST if rule.many else 1)
+    if not texts:
+        return None
+    reading = _Reading(rule, language, found.confidence)
+    entry = reading.entry(texts if rule.many else texts[:1], is_one_of=len(texts))
+    if found.label is not None:
+        entry["label"] = found.label
+    if rule.name in _LINKED and (link := _link(page, found.values[0])):
+        entry["link"] = link
+    entry["confidence"] = entry.pop("confidence")  # the last, for people
+    return entry
+
+
+def _unequal(texts: Iterator[str], most: int) -> list[str]:
+    """Each text once, and one more than is wanted, to tell that there is more."""
+    found: dict[str, None] = {}
+    for one in texts:
+        found[one] = None
+        if len(found) > most:
+            break
+    return list(found)
+
+
+@dataclass(slots=True)
+class _Reading:
+    rule: Rule
+    language: str | None
+    confidence: float
+
+    def entry(self, texts: list[str], is_one_of: int) -> dict[str, Any]:
+        is_cut = len(texts) > MOST or any(len(one) > LONGEST for one in texts)
+        texts = [one[:LONGEST] for one in texts[:MOST]]
+        if is_one_of > 1 and not self.rule.many:
+            self.confidence *= confidence.AMBIGUOUS
+        read = [self._value(one) for one in texts]
+        entry: dict[str, Any] = {"value": read if self.rule.many else read[0]}
+        if read != texts:
+            entry["text"] = texts if self.rule.many else texts[0]
+        entry["by"] = self.rule.by
+        if self.rule.html:
+            entry["html"] = True
+        if is_cut:
+            entry["cut"] = True
+            self.confidence *= confidence.CUT
+        entry["confidence"] = round(self.confidence, 2)
+        return entry
+
+    def _value(self, text: str) -> str:
+        """A date in ISO 8601; whatever can't be read stays as it is."""
+        if self.rule.date:
+            found = date(text, self.language, self.rule.date)
+            self.confidence *= 1 if found else confidence.UNREADABLE
+            return found or text
+        if self.rule.name in _EMAILS and not values.email(text):
+            self.confidence *= confidence.UNREADABLE
+        return text
+
+
+def _texts(page: Page, rule: Rule, found: list[Any]) -> Iterator[str]:
+    for value in found:
+        for part in _parts(value) if rule.many and not rule.split and not rule.attr else (value,):
+            written = _written(page, rule, part)
+            if written:
+                yield from _split(rule, _matched(rule, written))
+
+
+def _written(page: Page, rule: Rule, value: Any) -> str | None:
+    if rule.attr:
+        return _attribute(page, rule.attr, value)
+    if rule.html and not isinstance(value, str):
+        return _html(page, value)
+    return _plain(value)
+
+
+def _plain(value: Any) -> str:
+    r"""
+    >>> _plain(" a\n b "), _plain(3.0), _plain(0.5), _plain(True), _plain(False), _plain(float("nan"))
+    ('a b', '3', '0.5', 'true', '', '')
+    """
+    if isinstance(value, str):
+        return tidy(value)
+    if isinstance(value, list):
+        return beside.written(value)
+    if isinstance(value, bool):
+        return "true" if value else ""
+    if isinstance(value, float):
+        return f"{value:.15g}" if value - value == 0 else ""
+    return text(value)
+
+
+def _attribute(page: Page, name: str, value: Any) -> str | None:
+    """Of the first element that has it: the one found, or one inside it."""
+    for element in _elements(value):
+        for one in islice(element.iter(etree.Element), MOST):
+            given = one.get(name)
+            if given and (found := tidy(given)):
+                return _address(page, found) if name in _ADDRESSES else found
+    return tidy(value) if isinstance(value, str) else None
+
+
+def _address(page: Page, href: str) -> str:
+    found = page.absolute(href)
+    return without_session(found) if found else href
+
+
+def _elements(value: Any) -> list[HtmlElement]:
+    parts = value if isinstance(value, list) else [value]
+    return [part for part in parts if etree.iselement(part)]
+
+
+def _html(page: Page, value: Any) -> str:
+    """The inside of an element, its links absolute."""
+    parts: Value = value if isinstance(value, list) else [value]
+    inside = [part if isinstance(part, str) else _markup(page, part, is_alone=len(parts) == 1) for part in parts]
+    return "".join(inside).strip()
+
+
+def _markup(page: Page, element: HtmlElement, *, is_alone: bool) -> str:
+    if sum(map(len, pieces(element))) > LONGEST:
+        return text(element)
+    if any(_is_mended(one) for one in element.iter("a", "img")):
+        element = _with_addresses(page, deepcopy(element))
+    written = str(etree.tostring(element, encoding="unicode", method="html", with_tail=False))
+    return written.partition(">")[2].rpartition("</")[0] if is_alone else written
+
+
+def _is_mended(element: HtmlElement) -> bool:
+    given = element.get(_LINKS[element.tag])
+    return bool(given) and not (given.lower().startswith(_KEPT) and without_session(given) == given)
+
+
+def _with_addresses(page: Page, copy: HtmlElement) -> HtmlElement:
+    for one in copy.iter(*_LINKS):
+        if _is_mended(one):
+            one.set(_LINKS[one.tag], _address(page, one.get(_LINKS[one.tag])))
+    return copy
+
+
+def _parts(value: Any) -> list[Any]:
+    """The items of a list, where the value is one: ``li``, or links with nothing but commas between them."""
+    elements = _elements(value)
+    if len(elements) == 1 and (not isinstance(value, list) or len(value) == 1):
+        return _items(elements[0]) or [value]
+    if isinstance(value, list) and len(elements) > 1 and len({one.tag for one in elements}) == 1:
+        texts = (part for part in value if isinstance(part, str))
+        return list(elements) if all(_is_separator(one) for one in texts) else [value]
+    return [value]
+
+
+def _items(element: HtmlElement) -> list[HtmlElement]:
+    listed = list(islice(element.iter("li"), MOST))
+    if listed:
+        return listed
+    inner, only = element, None
+    while (only := next(iter(inner), None)) is not None and only.getnext() is None and not _is_said(inner, only):
+        inner = only
+    children = list(islice(inner, MOST))
+    return children if len(children) > 1 and _is_list(inner, children) else []
+
+
+def _is_said(element: HtmlElement, only: HtmlElement) -> bool:
+    return not (_is_separator(element.text) and _is_separator(only.tail))
+
+
+def _is_list(element: HtmlElement, children: list[HtmlElement]) -> bool:
+    if len({child.tag for child in children if child.tag != "br"}) != 1:
+        return False
+    if any(child.tag not in _ITEMS for child in children if child.tag != "br"):
+        return False
+    return _is_separator(element.text) and all(_is_separator(child.tail) for child in children)
+
+
+def _is_separator(between: str | None) -> bool:
+    return not between or _SEPARATORS.issuperset(between)
+
+
+def _matched(rule: Rule, written: str) -> list[str]:
+    """What the regular expression finds, once, or each time where there are many."""
+    if rule.regex is None:
+        return [written]
+    matches = _pattern(rule.regex).finditer(written[: LONGEST + 1])
+    groups = (one[1] if one.re.groups else one[0] for one in islice(matches, MOST + 1 if rule.many else 1))
+    return [found for one in groups if (found := tidy(one or ""))]
+
+
+@lru_cache(maxsize=1024)
+def _pattern(regex: str) -> Any:
+    return re2.compile(regex)
+
+
+def _split(rule: Rule, texts: list[str]) -> list[str]:
+    if rule.split is None:
+        return texts
+    parts = [found for one in texts for part in one.split(rule.split)[: MOST + 1] if (found := part.strip())]
+    return parts if rule.many else parts[:1]
+
+
+def _link(page: Page, value: Any) -> str | None:
+    """The only link of a value: a licence's address, or that of a person."""
+    found = {
+        link.get("href").strip()
+        for element in _elements(value)
+        for link in islice(element.iter("a"), 2)
+        if (link.get("href") or "").strip()
+    }
+    if len(found) != 1:
+        return None
+    href = str(found.pop())
+    if href.lower().startswith("mailto:"):
+        return href
+    address = page.absolute(href)
+    return without_session(address) if address else None

@@ -1,0 +1,152 @@
+"""Where on a page, or in one element of it, the values of a rule stand."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from lxml import etree
+
+from crawlers.mapping.html import beside, cells, confidence
+from crawlers.mapping.html.field import MOST as MOST_VALUES
+from crawlers.mapping.html.field import Found
+from crawlers.mapping.html.labels import MARKED, MOST, at, marks, pieces, unrepeated
+from crawlers.mapping.html.vocabulary import vocabulary
+from crawlers.mapping.html.wording import has_colon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from lxml.html import HtmlElement
+
+    from crawlers.mapping.html.labels import Label, Piece
+    from crawlers.mapping.html.page import Page
+    from crawlers.mapping.html.vocabulary import Vocabulary
+    from crawlers.rules import Rule
+
+_ASIDE = frozenset(("nav", "aside", "footer"))
+_MOST_TRIED = 20  # labels of one wording, until one has a value
+_MOST_COMPARED = 3
+_TEXTS = ("description", "provenance", "rights")
+_FRAMES = etree.XPath(f"({'|'.join(f'descendant-or-self::{tag}[*]' for tag in (*MARKED, 'td'))})[position() <= {MOST}]")
+
+
+class Search:
+    """
+    Args:
+        rules: all that are asked for here.
+        node: the element to look in; the whole page when it is ``None``.
+    """
+
+    def __init__(self, page: Page, rules: tuple[Rule, ...], node: HtmlElement | None = None) -> None:
+        self.page = page
+        self.rules = rules
+        self.node = node
+
+    def find(self, rule: Rule) -> Found:
+        """
+        Raises:
+            RulesError: an XPath can't be evaluated.
+        """
+        if rule.xpath is not None:
+            return Found(
+                self.page.find(rule.xpath, self.node, most=MOST_VALUES + 1), None, confidence.of_selector(rule)
+            )
+        return self._by_label(rule) if rule.by_label else Found(list(rule.constant))
+
+    @cached_property
+    def _around(self) -> HtmlElement:
+        return self.page.root if self.node is None else self.node
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return vocabulary(tuple(rule for rule in self.rules if rule.by_label))
+
+    @cached_property
+    def _equal(self) -> dict[str, list[Label]]:
+        """The labels that are worded as one that a rule looks for, by key.
+
+        Nothing of the page is looked at until a rule asks for a label.
+        """
+        return self._listed(pieces(self._around, self._vocabulary.concerns))
+
+    @cached_property
+    def _marked(self) -> dict[str, list[Label]]:
+        """All that the page marks as labels: one of them may be a misspelling."""
+        frames = (piece for frame in _FRAMES(self._around) for piece in islice(pieces(frame), 1))
+        by_key = self._listed([*filter(_is_marked, pieces(self._around)), *frames])
+        return {key: labels for key, labels in by_key.items() if labels[0].is_marked}
+
+    def _listed(self, found: Iterable[Piece]) -> dict[str, list[Label]]:
+        by_key: dict[str, list[Label]] = {}
+        for label in islice(unrepeated(one for piece in found for one in at(piece, self._around)), MOST):
+            by_key.setdefault(label.key, []).append(label)
+        return by_key
+
+    def _by_label(self, rule: Rule) -> Found:
+        for labels, sure in self._wordings(rule):
+            if found := self._valued(rule, labels, sure):
+                return found
+        return Found()
+
+    def _wordings(self, rule: Rule) -> Iterator[tuple[list[Label], float]]:
+        """The labels that the rule may mean, the surest first; those of equal sureness in page order."""
+        words = self._vocabulary.sure[rule]
+        equal: dict[float, list[Label]] = {}
+        for key, labels in self._equal.items():
+            if key in words:
+                equal.setdefault(words[key], []).extend(labels)
+        for sure in sorted(equal, reverse=True):
+            yield equal[sure], sure
+        likes = {key: self._vocabulary.likes(key, rule) for key in self._marked}
+        for key in sorted(filter(likes.get, likes), key=lambda key: -likes[key]):
+            yield self._marked[key], likes[key]
+
+    def _valued(self, rule: Rule, labels: list[Label], sure: float) -> Found | None:
+        labels = sorted(labels, key=_rank)[:_MOST_TRIED] if len(labels) > 1 else labels
+        first = next((label for label in labels if label.values), None)
+        if first is None:
+            return None
+        if rule.many:
+            return Found([value for one in _together(first, labels) for value in one.values], first.text, sure)
+        if len(labels) > 1 and _are_several(first, labels):
+            sure *= confidence.AMBIGUOUS
+        is_whole = rule.name in _TEXTS or rule.html
+        return Found([_joined(first)] if is_whole else first.values, first.text, sure)
+
+
+def _is_marked(piece: Piece) -> bool:
+    """Whether a text stands in what marks a label, or has a colon."""
+    if has_colon(piece.text):
+        return True
+    return not piece.is_tail and (marks(piece.element) or cells.marks(piece.element))
+
+
+def _are_several(first: Label, labels: list[Label]) -> bool:
+    """Whether another label that is as good has another value."""
+    given, rank = beside.written(first.values[0]), _rank(first)
+    others = [one for one in labels if one is not first and _rank(one) == rank][:_MOST_COMPARED]
+    return any(one.values and beside.written(one.values[0]) != given for one in others)
+
+
+def _joined(label: Label) -> list[HtmlElement | str]:
+    """All paragraphs of it."""
+    found: list[HtmlElement | str] = []
+    for value in label.values:
+        found += [*value, " "] if len(label.values) > 1 else value
+    return found
+
+
+def _together(first: Label, labels: list[Label]) -> list[Label]:
+    """Those of the same wording in the same place: a label for each of its values."""
+    around = first.element.getparent()
+    return [one for one in labels if one is first or (one.element.getparent() is around and one.key == first.key)]
+
+
+def _rank(label: Label) -> tuple[bool, bool]:
+    return _is_aside(label.element), not label.is_marked
+
+
+def _is_aside(element: HtmlElement) -> bool:
+    return next(element.iterancestors(*_ASIDE), None) is not None

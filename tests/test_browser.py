@@ -1,0 +1,682 @@
+"""Pages in a real browser: how they are turned, what they may not do, and what becomes of the browser."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from scrapy.settings import Settings
+
+from crawlers.browser import executable
+from crawlers.browser.errors import BrowserError
+from crawlers.browser.guard import Guard
+from tests.conftest import FAST, ROOT, json_lines
+from tests.site import Answer, Asked, Site, redirect
+
+needs_browser = pytest.mark.skipif(
+    not any(shutil.which(name) for name in executable.NAMES), reason="there is no Chromium on this machine"
+)
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+FAST_PAGES = {**FAST, "ROBOTSTXT_OBEY": "0", "RETRY_TIMES": "0", "LOG_LEVEL": "WARNING", "CONCURRENT_REQUESTS": "4"}
+ONE_BY_ONE = {"CONCURRENT_REQUESTS": "1"}
+
+PROBE = """
+import json
+import os
+import sys
+from pathlib import Path
+from scrapy import Request, Spider
+from scrapy.crawler import CrawlerProcess
+from scrapy.utils.project import get_project_settings
+from crawlers import failures
+from crawlers.browser import enable
+from crawlers.resume.scheduler import stored_request
+
+class Probe(Spider):
+    name = "probe"
+    allowed_domains = ["127.0.0.1", "localhost"]
+    start_urls = [os.environ["PROBE_SITE"]]
+    portal = start_urls[0]
+
+    @classmethod
+    def from_crawler(cls, crawler, *arguments, **keywords):
+        spider = super().from_crawler(crawler, *arguments, **keywords)
+        enable(crawler)
+        return spider
+
+    async def start(self):
+        for number, asked in enumerate(json.loads(Path("requests.json").read_text())):
+            known = {"priority": -number, "cb_kwargs": {"number": number}}
+            yield Request(**asked, **known, callback=self.parse, errback=self.failed)
+
+    def parse(self, response, number):
+        asked = response.request
+        stored_request(asked.replace(dont_filter=True), self)
+        headers = {name.decode(): value[0].decode() for name, value in response.headers.items()}
+        known = {"url": response.url, "status": response.status, "body": response.body.decode()}
+        self.tell(number=number, **known, headers=headers, meta=list(asked.meta))
+
+    def failed(self, failure):
+        stored_request(failure.request.replace(dont_filter=True), self)
+        error = failures.of(failure)
+        self.tell(number=failure.request.cb_kwargs["number"], kind=error.kind, error=str(error))
+
+    def tell(self, **known):
+        with open("answers.jsonl", "a") as file:
+            file.write(json.dumps(known) + chr(10))
+
+if __name__ == "__main__":
+    settings = get_project_settings()
+    settings.update(json.loads(os.environ["PROBE_SETTINGS"]), priority="cmdline")
+    process = CrawlerProcess(settings)
+    crawling = process.crawl(Probe)
+    crawling.addErrback(lambda failure: print(failure.type.__name__, failure.value, file=sys.stderr))
+    process.start()
+"""
+
+
+def html(body: str, **keywords) -> Answer:
+    return Answer(body.encode(), headers=HTML | keywords.pop("headers", {}), **keywords)
+
+
+class Crawl:
+    """Runs the probe in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "probe.py").write_text(textwrap.dedent(PROBE))
+
+    def start(self, site: Site, *requests: dict, **settings: str) -> subprocess.Popen[str]:
+        asked = [{"url": site.url + one.pop("path"), "meta": one} for one in map(dict, requests)]
+        (self.folder / "requests.json").write_text(json.dumps(asked))
+        (self.folder / "answers.jsonl").write_bytes(b"")
+        chosen = {**FAST_PAGES, "HTTPCACHE_DIR": str(self.folder / "cache"), **settings}
+        own = {"PYTHONPATH": str(ROOT), "PROBE_SITE": site.url, "PROBE_SETTINGS": json.dumps(chosen)}
+        environment = {**os.environ, **own, "SCRAPY_SETTINGS_MODULE": "crawlers.settings"}
+        command = [sys.executable, "-W", "error", str(self.folder / "probe.py")]
+        return subprocess.Popen(command, cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True)
+
+    def __call__(self, site: Site, *requests: dict, **settings: str) -> list[dict]:
+        process = self.start(site, *requests, **settings)
+        self.log = process.communicate(timeout=60)[1]
+        assert "Traceback" not in self.log, self.log
+        answers = sorted(json_lines(self.folder / "answers.jsonl"), key=lambda one: one["number"])
+        assert len(answers) == len(requests), self.log
+        return answers
+
+
+@pytest.fixture
+def shown(tmp_path):
+    return Crawl(tmp_path)
+
+
+def turns(path: str, kind: str | None, times: int = 0, **more) -> dict:
+    return {"path": path, "browser": {"kind": kind, "times": times, "wait": 1.5, **more}}
+
+
+def ended(answers: list[dict]) -> list[tuple[str, str | None]]:
+    return [(one["headers"]["Page-Turns"], one["headers"].get("Page-End")) for one in answers]
+
+
+def links(answer: dict) -> int:
+    return answer["body"].count("</a></li>")
+
+
+def paths(site: Site) -> list[str]:
+    return [asked.path for asked in site.asked]
+
+
+def browsers(site: Site) -> list[int]:
+    """The processes of the browser that is pinned to a site, by its port."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if f":{site.port} 127.0.0.1".encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def wait_until(is_so, seconds: float = 15.0) -> bool:
+    end = time.monotonic() + seconds
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.05)
+    return bool(is_so())
+
+
+# A listing that grows
+
+MORE = """
+<ul id=list><li><a href=/d/1>1</a></ul><p id=state></p><button id=more> Load  <b>more</b> » </button>
+<script>
+let page = 1;
+more.onclick = async () => {
+  state.textContent = 'Loading ...';
+  const number = await (await fetch('/data?page=' + ++page)).json();
+  list.insertAdjacentHTML('beforeend', `<li><a href="/d/${number}">${number}</a>`);
+  state.textContent = '';
+  if (number == 4) END;
+};
+</script>
+"""
+
+
+def growing(end: str = "more.disabled = true", delay: float = 0.0):
+    def answer(asked: Asked) -> Answer:
+        if asked.path.startswith("/data"):
+            time.sleep(delay)
+            return Answer(asked.path.rpartition("=")[2].encode())
+        return html(MORE.replace("END", end))
+
+    return answer
+
+
+@needs_browser
+def test_a_button_is_pressed_until_it_is_disabled_and_the_page_is_opened_once(shown):
+    with Site(growing(delay=0.5)) as site:
+        asked = [turns("/", "button", times, text="load more") for times in (0, 1, 3, 5)]
+        answers = shown(site, *asked, **ONE_BY_ONE)
+        assert [links(one) for one in answers] == [1, 2, 4, 4]
+        assert ended(answers) == [("0", None), ("1", None), ("3", None), ("3", "disabled")]
+        assert paths(site) == ["/", "/data?page=2", "/data?page=3", "/data?page=4"]
+        assert answers[0]["status"] == 200
+        assert not [name for one in answers for name in one["meta"] if "playwright" in name]
+
+
+ENDS = {
+    "more.remove()": "gone",
+    "more.hidden = true": "gone",
+    "more.style.visibility = 'hidden'": "gone",
+    "more.setAttribute('aria-disabled', 'true')": "disabled",
+    "more.className = 'page-item--disabled'": "disabled",
+    "more.onclick = null": "unchanged",
+}
+
+
+@needs_browser
+def test_a_button_has_more_than_one_way_to_end(shown):
+    every = list(ENDS)
+    with Site(lambda asked: growing(every[int(asked.path[1:2])] if asked.path[1:2].isdigit() else "")(asked)) as site:
+        asked = [turns(f"/{number}", "button", 9, texts=["mehr", "Load more"]) for number in range(len(every))]
+        assert ended(shown(site, *asked)) == [("3", end) for end in ENDS.values()]
+
+
+@needs_browser
+def test_a_page_that_is_gone_is_opened_anew_and_turned_as_often(shown):
+    with Site(growing()) as site:
+        asked = (turns("/", "button", 2, text="load more"), turns("/", "button", 1, text="load more"))
+        answers = shown(site, *asked, **ONE_BY_ONE)
+        assert [links(one) for one in answers] == [3, 2]
+        assert paths(site).count("/") == 2
+
+
+@needs_browser
+def test_four_pages_are_kept(shown):
+    with Site(growing()) as site:
+        every = [f"/{number}" for number in range(5)]
+        asked = [
+            turns(path, "button", times, text="load more") for times in (0, 1) for path in (*every[:4], *every[4:])
+        ]
+        asked[5:] = asked[:4:-1]  # those that were opened last are turned first
+        shown(site, *asked, **ONE_BY_ONE)
+        assert [paths(site).count(path) for path in every] == [2, 1, 1, 1, 1]
+
+
+@needs_browser
+def test_turns_keep_the_pace(shown):
+    moments = []
+    answer = growing()
+    with Site(lambda asked: (moments.append(time.monotonic()), answer(asked))[1]) as site:
+        shown(site, turns("/", "button", 3, text="load more"), REQUESTS_PER_SECOND="0.8")
+    assert len(moments) == 4
+    assert all(after - before > 1.2 for before, after in itertools.pairwise(moments))
+
+
+# Other ways to turn a page
+
+NEXT = "<a href=/d/{n}>{n}</a><nav><a class=next href=/list?page={after}>Siguiente ›</a></nav>"
+
+
+def pages(asked: Asked) -> Answer:
+    number = int(asked.path.rpartition("=")[2] or 1) if "=" in asked.path else 1
+    body = NEXT.format(n=number, after=number + 1) if number < 3 else "<a href=/d/3>3</a>"
+    return html(body, headers={"X-Page": str(number)})
+
+
+@needs_browser
+def test_a_button_may_load_another_page(shown):
+    with Site(pages) as site:
+        xpath = "//a[contains(@class, 'next')]"
+        answers = shown(site, *(turns("/list", "button", times, xpath=xpath) for times in (0, 1, 3)), **ONE_BY_ONE)
+        assert ended(answers) == [("0", None), ("1", None), ("2", "gone")]
+        assert [one["headers"]["X-Page"] for one in answers] == ["1", "2", "3"]
+        assert [one["url"] for one in answers] == [
+            site.url + path for path in ("/list", "/list?page=2", "/list?page=3")
+        ]
+        assert len(site.asked) == 3
+
+
+NUMBERED = """
+<a href=/about>7</a><div id=list></div><div id=pager></div>
+<script>
+function show(now) {
+  list.innerHTML = `<a href="/d/${now}">${now}</a>`;
+  const from = Math.floor((now - 1) / 3) * 3 + 1, all = [];
+  if (from > 1) all.push([from - 1, '...']);
+  for (let n = from; n < from + 3 && n < 9; n++) all.push([n, n]);
+  if (from + 3 < 9) all.push([from + 3, '...']);
+  pager.innerHTML = all.map(([n, text]) =>
+    n == now ? `<span>${text}</span>` : `<a href="javascript:show(${n})">${text}</a>`).join(' ');
+}
+show(1);
+</script>
+"""
+
+
+@needs_browser
+def test_numbered_buttons_and_the_dots_after_them(shown):
+    with Site(lambda _: html(NUMBERED)) as site:
+        asked = (
+            turns("/", "buttons", 3),
+            turns("/all", "buttons", 8),
+            turns("/x", "buttons", 4, xpath="//*[@id='pager']"),
+        )
+        answers = shown(site, *asked)
+        assert ['href="/d/' + n in one["body"] for one, n in zip(answers, "485", strict=True)] == [True] * 3
+        assert ended(answers) == [("3", None), ("7", "gone"), ("4", None)]
+
+
+SCROLLED = """
+<style>OUTER li {height: 900px}</style><div id=box><ul id=list></ul><p id=end>end</p></div>
+<script>
+let page = 0;
+new IntersectionObserver(async ([seen]) => {
+  if (!seen.isIntersecting || page == 3) return;
+  const number = await (await fetch('/data?page=' + ++page)).json();
+  list.insertAdjacentHTML('beforeend', `<li><a href="/d/${number}">${number}</a>`);
+}).observe(end);
+</script>
+"""
+
+
+@needs_browser
+def test_scrolling(shown):
+    answer = growing()
+    style = "#box {height: 400px; overflow-y: auto}"
+
+    def page(asked: Asked) -> Answer:
+        return answer(asked) if "data" in asked.path else html(SCROLLED.replace("OUTER", style * ("box" in asked.path)))
+
+    with Site(page) as site:
+        answers = shown(
+            site, *(turns(path, "scroll", times, wait=4.0) for path in ("/", "/box") for times in (0, 1, 3))
+        )
+        assert [links(one) for one in answers] == [1, 2, 3] * 2
+        assert ended(answers) == [("0", None), ("1", None), ("2", "unchanged")] * 2
+
+
+STEPS = """
+<table id=rows><tr><td>row 1</table>
+<script>let n = 1; function forward() { if (n == 3) return false; n++;
+setTimeout(() => rows.innerHTML = `<tr><td>row ${n}`, 100); }</script>
+"""
+
+
+@needs_browser
+def test_a_script_turns_the_page_and_says_when_it_is_the_last(shown, caplog):
+    with Site(lambda _: html(STEPS, headers={"Content-Security-Policy": "script-src 'unsafe-inline'"})) as site:
+        answers = shown(
+            site,
+            *(turns("/", "script", times, script="forward()") for times in (1, 4)),
+            turns("/return", "script", 4, script="const more = forward(); if (more === false) return false;"),
+            turns("/nothing", "script", 1, script="void 0"),
+            turns("/error", "script", 1, script="document.querySelector('.next').click()"),
+            turns("/hang", "script", 1, script="new Promise(() => {})"),
+            turns("/wrong", "script", 1, script="forward("),
+            turns("/xpath", "button", 1, xpath="//a[has-class('x')]"),
+        )
+        assert ended(answers[:6]) == [
+            *(("1", None), ("2", "false"), ("2", "false")),
+            *(("0", "unchanged"), ("0", "false"), ("0", "unchanged")),
+        ]
+        assert "row 3" in answers[1]["body"]
+        assert [one["kind"] for one in answers[6:]] == ["paging", "paging"]
+        assert "paging.script failed" in shown.log
+
+
+COVERED = """
+<div style="position: fixed; inset: 0; z-index: 9">We use cookies</div>
+<div id=list></div><a id=more target=_blank href=/page2>Next</a>
+"""
+
+
+@needs_browser
+def test_what_covers_a_button_and_new_windows_are_no_hindrance(shown):
+    with Site(lambda asked: html(COVERED if asked.path == "/" else "<p>page 2")) as site:
+        answer = shown(site, turns("/", "button", 1, text="Next", wait=4.0))[0]
+        assert (answer["url"], ended([answer])) == (site.url + "/page2", [("1", None)])
+
+
+# What a page may not do
+
+FORBIDDEN = """
+<link rel=stylesheet href=/own.css><link rel=stylesheet href=OTHER/foreign.css><link rel=icon href=/icon.png>
+<img src=/own.png><img src=OTHER/foreign.png><script src=/own.js></script><script src=OTHER/foreign.js></script>
+<iframe src=/frame></iframe><iframe src=/redirected-frame></iframe><audio src=/own.mp3 autoplay></audio>
+<script>
+const tries = [
+  () => fetch('OTHER/fetch', {mode: 'no-cors'}), () => fetch('/redirect'), () => new WebSocket('ws://127.0.0.1:PORT/ws'),
+  () => navigator.sendBeacon('/beacon', 'x'), () => new EventSource('/events'), () => window.open('/window'),
+  () => window.open('OTHER/window'), () => navigator.serviceWorker.register('/worker.js'),
+  () => { const link = document.createElement('a'); link.href = '/blank'; link.target = '_blank'; link.click(); },
+  () => new Worker(URL.createObjectURL(new Blob(["fetch('OTHER/from-worker', {mode: 'no-cors'})"]))),
+  () => fetch('/mine').then(() => document.body.append('fetched')),
+  () => navigator.geolocation.getCurrentPosition(() => {}),
+];
+for (const one of tries) try { const made = one(); if (made && made.catch) made.catch(() => {}); } catch (error) {}
+</script>
+"""
+
+
+@needs_browser
+def test_a_page_loads_what_it_needs_from_the_portal_and_nothing_from_anywhere_else(shown):
+    with Site(lambda _: html("<p>not the portal's")) as other:
+
+        def answer(asked: Asked) -> Answer:
+            foreign = f"http://{'localhost' if 'localhost' in asked.path else '127.0.0.1'}:{other.port}"
+            if "redirect" in asked.path:
+                return redirect(foreign + asked.path)
+            body = FORBIDDEN.replace("OTHER", foreign).replace("PORT", str(site.port))
+            return html(body if asked.path in ("/", "/localhost") else "")
+
+        with Site(answer) as site:
+            answers = shown(site, turns("/", None), turns("/localhost", None))
+            assert ["fetched" in one["body"] for one in answers] == [True, True]
+            wanted = {"/own.css", "/own.js", "/frame", "/redirected-frame", "/redirect", "/mine"}
+            assert set(paths(site)) == {"/", "/localhost"} | wanted
+            assert other.asked == []
+
+
+AWAY = """
+<a href=FOREIGN>there</a> <a href=/redirect?to=HOST>away</a>
+<p><script>if (location.pathname == '/itself') setTimeout(() => location = 'FOREIGN', 50)</script>
+"""
+LEADS = {"redirect": (None, 0), "link": ("button", 1, "there"), "led": ("button", 1, "away"), "itself": (None, 0)}
+HOSTS = ("127.0.0.1", "localhost", "169.254.169.254", "nowhere.invalid")
+
+
+@needs_browser
+def test_nobody_leads_the_browser_away(shown):
+    with Site(lambda _: html("<p>not the portal's")) as other:
+
+        def answer(asked: Asked) -> Answer:
+            host = asked.path.rpartition("=")[2]
+            foreign = f"http://{host}:{other.port}/"
+            if asked.path.startswith("/redirect"):
+                return redirect(foreign)
+            return html(AWAY.replace("FOREIGN", foreign).replace("HOST", host))
+
+        with Site(answer) as site:
+            requests = [
+                turns(f"/{path}?to={host}", kind, times, texts=texts)
+                for host in HOSTS
+                for path, (kind, times, *texts) in LEADS.items()
+            ]
+            answers = shown(site, *requests, LOG_LEVEL="ERROR")
+            kinds = [[one.get("kind") for one in answers[at : at + 4]] for at in range(0, 16, 4)]
+            forbidden, offsite = "forbidden_address", "offsite"
+            assert kinds[:2] == [[forbidden, forbidden, forbidden, None]] * 2
+            assert kinds[2] == [offsite, forbidden, forbidden, None]  # Scrapy's redirect, and the browser's
+            assert kinds[3] == [offsite, offsite, offsite, None]
+            assert other.asked == []
+
+
+@needs_browser
+def test_the_portal_redirects_and_scrapy_follows(shown):
+    with Site(lambda asked: redirect("/list") if asked.path == "/" else pages(asked)) as site:
+        answer = shown(site, turns("/", "button", 1, text="Siguiente"))[0]
+        assert (answer["url"], ended([answer])) == (site.url + "/list?page=2", [("1", None)])
+        assert paths(site) == ["/", "/list", "/list?page=2"]
+
+
+@needs_browser
+def test_headers_are_for_the_page_and_a_token_for_the_portal_alone(shown, monkeypatch):
+    monkeypatch.setenv("CKAN_API_TOKEN", "secret")
+    body = "<script>fetch('/data')</script><iframe src=/frame></iframe><a href=/list>more</a>"
+    with Site(lambda asked: html(body if asked.path == "/" else "x")) as site:
+        shown(site, turns("/", "button", 1, text="more"), CONTACT="mailto:a@example.org", LOG_LEVEL="ERROR")
+        found = {asked.path: asked.headers for asked in site.asked}
+        assert set(found) == {"/", "/data", "/frame", "/list"}
+        agents = {headers["User-Agent"] for headers in found.values()}
+        assert len(agents) == 1
+        assert agents.pop().endswith("(+mailto:a@example.org)")
+        assert [path for path, headers in found.items() if "Authorization" in headers] == ["/"]
+        assert found["/"]["Authorization"] == "secret"
+
+
+# Pages that never come to rest
+
+HOSTILE = {
+    "/alert": "<script>alert(1); confirm(2); prompt(3); print(); onbeforeunload = () => 'stay'</script><p>shown",
+    "/busy": "<p>busy<script>setTimeout(() => { while (true); }, 50)</script>",
+    "/alerts": "<p>alerts<script>while (true) alert(1)</script>",
+    "/reload": "<p>reload<script>location = '/reload?' + Math.random()</script>",
+    "/clock": "<p id=now><script>setInterval(() => now.textContent = Math.random(), 20)</script>",
+    "/long": "<p>long<script>fetch('/slow')</script>",
+    "/huge": "<p id=p><script>p.textContent = 'x'.repeat(3e6)</script>",
+    "/endless": "<p>endless",
+    "/downloads": "<p>x<script>for (let n = 0; n < 9; n++) fetch('/big?' + n).then(answer => answer.text())</script>",
+}
+
+
+def hostile(asked: Asked) -> Answer:
+    path = asked.path.partition("?")[0]
+    if path == "/slow":
+        time.sleep(8)
+    if path == "/big":
+        return Answer(b"x" * 500_000)
+    if path == "/endless":
+        return Answer(itertools.repeat(b"<p>" + b"x" * 60_000), headers=HTML)
+    return html(HOSTILE.get(path, "<p>next"))
+
+
+@needs_browser
+def test_pages_that_never_come_to_rest_end_all_the_same(shown):
+    begun = time.monotonic()
+    with Site(hostile) as site:
+        asked = [turns(path, None, wait=1.0) for path in HOSTILE]
+        settings = {"DOWNLOAD_TIMEOUT": "4", "DOWNLOAD_MAXSIZE": "2000000", "CONCURRENT_REQUESTS": "9"}
+        answers = shown(site, *asked, **settings)
+    assert time.monotonic() - begun < 40
+    kinds = {path: one.get("kind") for path, one in zip(HOSTILE, answers, strict=True)}
+    assert kinds == {
+        **dict.fromkeys(("/alert", "/clock", "/long")),
+        **dict.fromkeys(("/busy", "/alerts", "/reload"), "timeout"),
+        **dict.fromkeys(("/huge", "/endless", "/downloads"), "too_large"),
+    }
+
+
+@needs_browser
+def test_a_page_that_asks_whether_to_leave_it_is_left(shown):
+    with Site(
+        lambda asked: html(HOSTILE["/alert"] + "<a href=/next>next</a>" if asked.path == "/" else "<p>2")
+    ) as site:
+        answer = shown(site, turns("/", "button", 1, text="next"))[0]
+        assert answer["url"] == site.url + "/next"
+
+
+# What is no page
+
+
+def cut():
+    yield b"<p>not all of it"
+    raise ConnectionError
+
+
+OTHERS = {
+    "/json": Answer(b'{"a": 1}'),
+    "/pdf": Answer(b"%PDF-1.4", headers={"Content-Type": "application/pdf"}),
+    "/attached": html("a;b", headers={"Content-Disposition": "attachment; filename=a.csv"}),
+    "/error": html("<p>gone", status=410),
+    "/empty": Answer(status=500, headers=HTML),
+    "/busy": html("<p>later", status=503, headers={"Retry-After": "1"}),
+    "/nothing": Answer(status=204, headers={}),
+    "/cut": Answer(),
+}
+
+
+@needs_browser
+def test_what_is_no_page_is_told_as_scrapy_tells_it(shown):
+    seen = set()
+
+    def answer(asked: Asked) -> Answer:
+        again = asked.path == "/busy" and asked.path in seen
+        seen.add(asked.path)
+        if asked.path == "/cut":
+            return Answer(cut(), headers=HTML)
+        return html("<p>now") if again else OTHERS[asked.path]
+
+    with Site(answer) as site:
+        settings = {"RETRY_TIMES": "1", "RETRY_HTTP_CODES": "503", "LOG_LEVEL": "CRITICAL"}
+        found = shown(site, *(turns(path, None) for path in OTHERS), **settings)
+    told = dict(zip(OTHERS, found, strict=True))
+    assert [told[path]["body"] for path in ("/json", "/attached")] == ['{"a": 1}', "a;b"]
+    assert told["/json"]["headers"]["Page-Turns"] == "0"
+    assert [told[path]["error"] for path in ("/error", "/empty")] == ["HTTP 410 Gone", "HTTP 500 Internal Server Error"]
+    assert "now" in told["/busy"]["body"]
+    assert told["/nothing"]["status"] == 204
+    assert told["/cut"]["kind"] == "truncated"
+
+
+@needs_browser
+def test_hosts_that_can_not_be_reached(shown):
+    with Site(pages) as site:
+        pass
+    assert [one["kind"] for one in shown(site, turns("/", None))] == ["connection"]
+
+
+# The browser's life
+
+
+@needs_browser
+def test_a_browser_that_dies_is_started_anew(shown):
+    killed = []
+
+    def answer(_: Asked) -> Answer:
+        if not killed:
+            killed.extend(browsers(site))
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+        return html("<p>here again")
+
+    with Site(answer) as site:
+        answers = shown(site, turns("/", None), turns("/2", None), RETRY_TIMES="1", LOG_LEVEL="ERROR")
+        assert killed
+        assert ["here again" in one["body"] for one in answers] == [True, True]
+        assert browsers(site) == []
+
+
+@needs_browser
+@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGTERM])
+def test_the_browser_ends_with_the_crawl(shown, way):
+    with Site(growing("page = 1")) as site:
+        process = shown.start(site, turns("/", "button", 500, text="load more"), JOBDIR=str(shown.folder / "job"))
+        assert wait_until(lambda: len(site.asked) > 2)
+        assert browsers(site)
+        process.send_signal(way)
+        log = process.communicate(timeout=20)[1]
+        assert "Traceback" not in log, log
+        assert wait_until(lambda: not browsers(site))
+        assert (shown.folder / "answers.jsonl").read_bytes() == b""
+
+
+@needs_browser
+def test_what_was_turned_half_way_is_turned_again_after_a_stop(shown):
+    with Site(growing("more.disabled = true", delay=0.3)) as site:
+        job = {"JOBDIR": str(shown.folder / "job"), "REQUESTS_PER_SECOND": "2"}
+        process = shown.start(site, turns("/", "button", 3, text="load more"), **job)
+        assert wait_until(lambda: len(site.asked) > 1)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=20)
+        assert (shown.folder / "answers.jsonl").read_bytes() == b""
+        answers = shown(site, turns("/", "button", 3, text="load more"), **job)
+        assert ended(answers) == [("3", None)]
+
+
+@needs_browser
+def test_the_cache_keeps_what_was_turned(shown):
+    with Site(growing()) as site:
+        asked = [turns("/", "button", times, text="load more") for times in (0, 1, 9)]
+        settings = {"HTTPCACHE_ENABLED": "1", "HTTPCACHE_ALWAYS_STORE": "1", **ONE_BY_ONE}
+        first = shown(site, *asked, **settings)
+        count = len(site.asked)
+        second = shown(site, *asked, **settings)
+        assert [(one["body"], one["url"]) for one in second] == [(one["body"], one["url"]) for one in first]
+        assert ended(second) == ended(first) == [("0", None), ("1", None), ("3", "disabled")]
+        assert len(site.asked) == count
+
+
+# No browser, no Playwright
+
+
+def test_other_spiders_never_import_playwright():
+    code = "import sys, crawlers.settings, crawlers.browser; sys.exit('playwright' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_a_machine_without_a_browser_is_told_how_to_get_one(shown):
+    with Site(pages) as site:
+        process = shown.start(site, turns("/", None), BROWSER_EXECUTABLE="/no/such/chromium")
+        log = process.communicate(timeout=30)[1]
+        assert "BrowserError BROWSER_EXECUTABLE is /no/such/chromium" in log
+        assert site.asked == []
+
+
+def test_where_a_browser_is_looked_for(monkeypatch, tmp_path):
+    for name in ("chromium-9/chrome-linux64/chrome", "bin/google-chrome", "mine"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    mine = Settings({"BROWSER_EXECUTABLE": str(tmp_path / "mine")})
+    assert executable.executable(mine) == str(tmp_path / "mine")
+    monkeypatch.setattr(executable, "_revision", lambda: "9")
+    assert executable.executable(Settings()) == str(tmp_path / "chromium-9/chrome-linux64/chrome")
+    monkeypatch.setattr(executable, "_revision", lambda: "10")
+    assert executable.executable(Settings()) == str(tmp_path / "bin/google-chrome")
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(BrowserError, match="apt-get install chromium"):
+        executable.executable(Settings())
+
+
+def test_playwright_is_asked_for_by_name(monkeypatch):
+    monkeypatch.setattr(executable, "find_spec", lambda _: None)
+    with pytest.raises(BrowserError, match="pip install"):
+        executable.driver()
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        *(("https://a.example/x", True), ("https://a.example:8443/x", True), ("https://www.a.example/", False)),
+        *(("http://intranet:8080/", True), ("http://intranet/", False), ("http://b.example/", False)),
+        *(("http://127.0.0.1/", False), ("http://2130706433/", False), ("http://[::1]/", False), ("http://[", False)),
+        *(("file:///etc/passwd", False), ("ftp://a.example/", False), ("chrome://settings", False)),
+        *(("javascript:alert(1)", False), ("data:text/css,", True), ("blob:https://a.example/1", True)),
+    ],
+)
+def test_where_the_browser_may_go(url, allowed):
+    guard = Guard({"a.example": "8.8.8.8", "intranet": "10.0.0.7", "b.example": None}, {("intranet", 8080)})
+    assert guard.allows(url, "document") is allowed
+    assert not guard.allows(url, "image") or url.startswith(("data:", "blob:"))

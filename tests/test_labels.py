@@ -1,0 +1,316 @@
+"""Labels on pages: where they stand, what stands at them, and which field they are the label of."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import pytest
+
+from crawlers.mapping.html import Page, beside
+from crawlers.mapping.html.labels import labels
+from crawlers.mapping.html.likeness import likeness
+from crawlers.mapping.html.search import Search
+from crawlers.mapping.html.synonyms import _WORDS, fields, synonyms
+from crawlers.mapping.html.wording import key
+from crawlers.rules import Rule
+
+URL = "https://example.org/d/1"
+LICENSE = Rule(name="license", by_label=True)
+KEYWORDS = Rule(name="keywords", by_label=True, many=True)
+
+
+def found(html: str) -> list[tuple[str, list[str]]]:
+    return [(one.text, [beside.written(value) for value in one.values]) for one in labels(Page(html, URL))]
+
+
+def marked(html: str) -> list[tuple[str, list[str]]]:
+    page = Page(html, URL)
+    return [(one.text, [beside.written(value) for value in one.values]) for one in labels(page) if one.is_marked]
+
+
+def value(html: str, rule: Rule = LICENSE, *others: Rule) -> list[str]:
+    given = Search(Page(html, URL), (rule, *others)).find(rule).values
+    return [beside.written(one) if isinstance(one, list) else one for one in given]
+
+
+LAYOUTS = {
+    "dl": ("<dl><dt>Lizenz</dt><dd>CC BY</dd><dt>Titel</dt><dd>Pegel</dd></dl>", "CC BY"),
+    "dl without end tags": ("<dl><dt>Titel<dd>Pegel<dt>Lizenz<dd>CC BY<dt>Turnus<dd>täglich</dl>", "CC BY"),
+    "dl in groups": (
+        "<dl><div><dt>Lizenz</dt><dd>CC BY</dd></div><div><dt>Titel</dt><dd>Pegel</dd></div></dl>",
+        "CC BY",
+    ),
+    "dl, two dt": ("<dl><dt>Lizenz</dt><dt>Nutzung</dt><dd>CC BY</dd></dl>", "CC BY"),
+    "th and td": ("<table><tr><th>Titel<td>Pegel<tr><th>Lizenz<td>CC BY</table>", "CC BY"),
+    "th and td, twice": ("<table><tr><th>Titel<td>Pegel<th>Lizenz<td>CC BY</table>", "CC BY"),
+    "td and td": ("<table><tr><td>Titel<td>Pegel<tr><td>Lizenz<td>CC BY</table>", "CC BY"),
+    "td and td, twice": ("<table><tr><td>Titel<td>Pegel<td>Lizenz<td>CC BY</table>", "CC BY"),
+    "a colon of its own": ("<table><tr><td>Lizenz<td>:<td>CC BY</table>", "CC BY"),
+    "bold in td": ("<table><tr><td><b>Lizenz:</b></td><td>CC BY</td></tr></table>", "CC BY"),
+    "column": ("<table><tr><th>Titel<th>Lizenz<tr><td>Pegel<td>CC BY</table>", "CC BY"),
+    "column, thead": (
+        "<table><thead><tr><td>Titel<td colspan=2>x<td>Lizenz<tbody><tr><td>P<td>a<td>b<td>CC BY</table>",
+        "CC BY",
+    ),
+    "column, wide cells": ("<table><tr><th>Titel<th>Von<th>Lizenz<tr><td colspan=2>x<td>CC BY</table>", "CC BY"),
+    "row above row": ("<table><tr><td><b>Lizenz</b></td></tr><tr><td>CC BY</td></tr></table>", "CC BY"),
+    "table in table": (
+        "<table><tr><td>Titel<td>Pegel<tr><td colspan=2><table><tr><td>Lizenz<td>CC BY</table></table>",
+        "CC BY",
+    ),
+    "b": ("<p><b>Titel:</b> Pegel <b>Lizenz:</b> CC BY <b>Turnus:</b> täglich</p>", "CC BY"),
+    "b, colon outside": ("<p><b>Titel</b>: Pegel<br><b>Lizenz</b>: CC BY<br><b>Turnus</b>: täglich</p>", "CC BY"),
+    "b, value on the next line": ("<p><b>Lizenz:</b><br>CC BY<br><b>Turnus:</b><br>täglich</p>", "CC BY"),
+    "b, value is bold": ("<p><b>Lizenz:</b> <b>CC BY</b></p>", "CC BY"),
+    "strong without colon": ("<li><strong>Lizenz</strong> CC BY</li><li><strong>Titel</strong> Pegel</li>", "CC BY"),
+    "strong in one line": ("<p><strong>Lizenz</strong> CC BY <strong>Titel</strong> Pegel</p>", "CC BY"),
+    "span.label": ("<p><span class=label>Lizenz</span> <span class=value>CC BY</span></p>", "CC BY"),
+    "spans with colon": ("<p><span>Lizenz:</span><span>CC BY</span><span>Titel:</span><span>P</span></p>", "CC BY"),
+    "label": ("<div><label>Lizenz</label><span>CC BY</span></div>", "CC BY"),
+    "one text, li": ("<ul><li>Titel: Pegel<li>Lizenz: CC BY</ul>", "CC BY"),
+    "one text, p": ("<p>Lizenz: CC BY</p>", "CC BY"),
+    "one text, br": ("<div>Titel: Pegel<br>Lizenz: CC BY<br>Turnus: täglich</div>", "CC BY"),
+    "one text, bars": ("<p>Titel: Pegel | Lizenz: CC BY | Turnus: täglich</p>", "CC BY"),
+    "one text, a link": ("<p>Lizenz: <a href=/by>CC <i>BY</i></a><br>Titel: Pegel</p>", "CC BY"),
+    "h3 and p": ("<h3>Titel</h3><p>Pegel</p><h3>Lizenz</h3><p>CC BY</p><h3>Turnus</h3><p>täglich</p>", "CC BY"),
+    "div above div": ("<div class=row><div>Lizenz</div><div>CC BY</div></div>", "CC BY"),
+    "columns of a grid": ("<div class=row><div><span>Lizenz</span></div><div><p>CC BY</p></div></div>", "CC BY"),
+    "div.label": ("<div class=meta-label>Lizenz</div><div class=meta-value>CC BY</div>", "CC BY"),
+    "p above p": ("<p><strong>Lizenz</strong></p><p>CC BY</p>", "CC BY"),
+    "Drupal": (
+        "<div class=field-label>Lizenz:&nbsp;</div><div class=field-items><div class='field-item a'>CC BY</div></div>",
+        "CC BY",
+    ),
+    "1990s": ("<font size=2><b>Titel</b><br>Pegel<br><b>Lizenz</b><br>CC BY<br></font>", "CC BY"),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layout(layout: str) -> None:
+    html, expected = LAYOUTS[layout]
+    assert value(html)[:1] == [expected]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rules_see_the_labels_that_there_are(layout: str) -> None:
+    """The quick search for the words of rules and the list of all labels agree."""
+    html, _ = LAYOUTS[layout]
+    rules = tuple(Rule(name=name, by_label=True) for name in ("license", "title", "frequency"))
+    search = Search(Page(html, URL), rules)
+    quick = {(one.key, *map(beside.written, one.values)) for labels in search._equal.values() for one in labels}
+    every = {(one.key, *map(beside.written, one.values)) for one in labels(Page(html, URL))}
+    words = frozenset().union(*(synonyms(rule.name) for rule in rules))
+    assert {one for one in quick if one[0] in words and len(one) > 1} == {one for one in every if one[0] in words}
+
+
+SPELLINGS = (
+    *(
+        "Lizenz",
+        "LIZENZ",
+        "lizenz:",
+        "Lizenz :",
+        " Lizenz\n",
+        "Lizenz&nbsp;:",
+        "Li&shy;zenz",
+        "Lizenz&#8203;",
+        "*Lizenz",
+    ),
+    *("Lizenz*", "Lizenz?", "<u>L</u>izenz", "Li<b>zen</b>z", "<span>Lizenz</span>", "<i></i> Lizenz", "1. Lizenz"),
+    *(
+        "Licencia",
+        "licença",
+        "Licenza",
+        "Лицензия",
+        "Άδεια",
+        "ライセンス",
+        "许可证：",
+        "الترخيص",
+        "Lisans",
+        "Lizenz：",
+        "LİSANS",
+    ),
+)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("frame", ["<dl><dt>{}</dt><dd>CC BY</dd></dl>", "<p><b>{}</b> CC BY</p>"])
+def test_spelling_and_markup_do_not_get_in_the_way(spelling: str, frame: str) -> None:
+    assert value(frame.format(spelling)) == ["CC BY"]
+
+
+def test_a_label_broken_by_br() -> None:
+    rule = Rule(name="issued", labels=("Datum der Veröffentlichung",), by_label=True)
+    assert value("<dl><dt>Datum der<br>Veröffent&shy;lichung:</dt><dd>2020</dd></dl>", rule) == ["2020"]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<dl><dt>Tags<dd>a<dd>b, c<dt>Titel<dd>d</dl>", ["a", "b, c"]),
+        ("<dl><dt>Tags<dd>a<dt>Tags<dd>b</dl><aside><dl><dt>Tags<dd>x</dl></aside>", ["a", "b"]),
+        ("<table><tr><th rowspan=2>Tags<td>a<tr><td>b<tr><th>Titel<td>d</table>", ["a", "b"]),
+        ("<table><tr><th>Tags<th>Titel<tr><td>a<td>x<tr><td>b<td>y</table>", ["a", "b"]),
+        (
+            "<div class=label>Tags</div><div class=x><div class=field-item>a</div><div class=field-item>b</div></div>",
+            ["a", "b"],
+        ),
+    ],
+    ids=["dd", "dt again", "rowspan", "column", "Drupal"],
+)
+def test_several_values(html: str, expected: list[str]) -> None:
+    assert value(html, KEYWORDS) == expected
+
+
+def test_every_label_of_a_page_in_order() -> None:
+    html = "<h3>Kontakt</h3><p>Jane</p><dl><dt>Lizenz<dd>CC BY</dl><p>Stand: 2020</p>"
+    assert marked(html) == [
+        ("Kontakt", ["Jane", "Lizenz CC BY", "Stand: 2020"]),
+        ("Lizenz", ["CC BY"]),
+        ("Stand", ["2020"]),
+    ]
+
+
+def test_what_has_no_value_is_no_label() -> None:
+    assert not found("<dl><dt>Lizenz</dt></dl><p>Lizenz:</p>")
+    assert not found("<script>Lizenz: x</script><style>Lizenz: y</style><template><b>Lizenz</b> z</template>")
+    assert value("<form><label>Lizenz</label></form><dl><dt>Lizenz<dd>CC BY</dl>") == ["CC BY"]
+
+
+def test_times_and_addresses_are_no_labels() -> None:
+    assert not found("<p>12:30 https://example.org dct:title</p>")
+
+
+def test_what_stands_aside_goes_last() -> None:
+    html = "<nav><dl><dt>Lizenz<dd>all</dl></nav><p>Lizenz: CC BY</p><footer><dl><dt>Lizenz<dd>CC0</dl></footer>"
+    assert value(html) == ["CC BY"]
+
+
+def test_the_best_match_wins_over_the_first() -> None:
+    rule = Rule(name="publisher", labels=("Anbieter",), by_label=True)
+    assert value("<dl><dt>Anbietern<dd>x<dt>Anbieter<dd>Amt</dl>", rule) == ["Amt"]
+    assert value("<dl><dt>Anbietern<dd>x<dt>Titel<dd>Amt</dl>", rule) == ["x"]
+
+
+def test_the_rules_own_word_wins_over_a_synonym() -> None:
+    rule = Rule(name="publisher", labels=("Anbieter", "Amt"), by_label=True)
+    assert value("<dl><dt>Herausgeber<dd>x<dt>Amt<dd>y</dl>", rule) == ["y"]
+    assert value("<dl><dt>Herausgeber<dd>x<dt>Titel<dd>y</dl>", rule) == ["x"]
+
+
+def test_what_another_rule_names_is_no_misspelling_of_this_one() -> None:
+    rules = [Rule(name=name, labels=(name,), by_label=True) for name in ("colours", "colour")]
+    html = "<dl><dt>Colour<dd>red</dl>"
+    assert value(html, *rules) == []
+    assert value(html, rules[0]) == ["red"]
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong"),
+    [
+        ("creator", "Author e-mail"),
+        ("creator", "Authority"),
+        ("publisher", "Published"),
+        ("issued", "Publisher"),
+        ("title", "Titles of use"),
+        ("license", "Licensor of data"),
+        ("themes", "Tema de la licencia"),
+        ("modified", "Created"),
+        ("size", "Site"),
+    ],
+)
+def test_what_is_not_the_label(field: str, wrong: str) -> None:
+    assert likeness(wrong, Rule(name=field, by_label=True, threshold=88.0)) == 0.0
+
+
+def test_a_word_for_another_field_is_no_misspelling() -> None:
+    rule = Rule(name="publisher", labels=("Publishes",), by_label=True, threshold=60.0)
+    assert likeness("Published", rule) == 0.0
+    assert likeness("Publishez", rule) == pytest.approx(8 / 9, abs=0.01)
+
+
+def test_a_label_that_another_rule_names_is_taken() -> None:
+    rules = Rule(name="creator", labels=("Herausgeber",), by_label=True), Rule(name="publisher", by_label=True)
+    html = "<dl><dt>Herausgeber<dd>Amt</dl>"
+    assert value(html, rules[0], rules[1]) == ["Amt"]
+    assert value(html, rules[1], rules[0]) == []
+    assert value(html, rules[1]) == ["Amt"]
+
+
+def test_two_rules_may_name_one_label() -> None:
+    rules = [Rule(name=name, labels=("Kontakt",), by_label=True) for name in ("contact", "contact_email")]
+    assert [value("<p><b>Kontakt:</b> Jane</p>", *order) for order in (rules, rules[::-1])] == [["Jane"], ["Jane"]]
+
+
+def test_a_field_that_nobody_knows_is_its_own_label() -> None:
+    assert value("<p>Colour: red</p>", Rule(name="colour", by_label=True)) == ["red"]
+
+
+LANGUAGES = (
+    "en de fr es it pt ca gl eu nl da sv nb fi pl cs sk hu ro bg el hr sl et lv lt ga mt is uk ru tr ar zh ja".split()
+)
+COMMON = (
+    "title",
+    "description",
+    "issued",
+    "modified",
+    "publisher",
+    "keywords",
+    "themes",
+    "license",
+    "format",
+    "languages",
+)
+
+
+@pytest.mark.parametrize("field", COMMON)
+def test_synonyms_are_there_in_every_language(field: str) -> None:
+    given = {line.split()[0] for line in _WORDS[field].strip().splitlines()}
+    assert given >= set(LANGUAGES)
+
+
+def test_synonyms_of_each_field() -> None:
+    few = {"publisher_email", "media_type", "conforms_to", "rights"}
+    lines = {field: len(words.strip().splitlines()) for field, words in _WORDS.items() if field not in few}
+    assert min(lines.values()) >= 20, lines
+
+
+def test_a_word_is_of_one_field() -> None:
+    """In one language a word that stands for two fields would be taken for either."""
+    twice = []
+    for field, words in _WORDS.items():
+        for line in words.strip().splitlines():
+            language, _, listed = line.partition(" ")
+            twice += [(language, key(word), field) for word in listed.split(",")]
+    met: dict[tuple[str, str], str] = {}
+    both = [(one, met[one[:2]]) for one in twice if met.setdefault(one[:2], one[2]) != one[2]]
+    assert not both
+
+
+def test_words_that_differ_by_language_are_of_every_field_they_stand_for() -> None:
+    assert fields()["licence"] == ("license",)
+    assert all(word == key(word) for word in fields())
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<dl>" + "<dt>Lizenz</dt>" * 100_000 + "</dl>",
+        "<dl>" + "<dt>Lizenz<dd></dd>" * 100_000 + "</dl>",
+        "<p>" + "<b>Lizenz:</b>" * 50_000 + "<i></i>" * 50_000,
+        "<table><tr>" + "<th>Lizenz</th>" * 100_000,
+        "<table>" + "<tr><td>Lizenz</td><td></td></tr>" * 50_000,
+        "<table><tr><td>Lizenz</td><td>" * 20_000,
+        "<div>" * 100_000 + "Lizenz: x",
+        "<br>Lizenz: " * 50_000,
+        "Lizenz: x|" * 50_000,
+        "<h2>Lizenz</h2>" * 50_000,
+        "<table><tr><th colspan=99999999999 rowspan=-1>Lizenz<th>x<tr><td>",
+    ],
+    ids=["dt", "dd", "b", "th", "tr", "nested tables", "nested divs", "br", "bars", "h2", "spans"],
+)
+def test_hostile_pages_take_bounded_time(html: str) -> None:
+    page = Page(html, URL)
+    start = perf_counter()
+    Search(page, (LICENSE, KEYWORDS)).find(LICENSE)
+    labels(page)
+    assert perf_counter() - start < 10

@@ -1,0 +1,517 @@
+"""The rules file: what each key becomes, and the sentence for each mistake."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from crawlers.exceptions import RulesError
+from crawlers.rules import Paging, Rules, load, loads
+from crawlers.rules.rules import FIELDS, MANY, RESOURCE_FIELDS
+
+EXAMPLE = Path(__file__).parent.parent / "catalogues" / "example.toml"
+START = 'start = "https://example.org/datasets"\n'
+LINKS = '[links]\ncss = "h2 a"\n'
+FIELD = '[fields]\ntitle = "h1"\n'
+LEAST = START + LINKS + FIELD
+
+
+def top(line: str) -> Rules:
+    return loads(f"{START}{line}\n{LINKS}{FIELD}")
+
+
+def links(line: str) -> Rules:
+    return loads(f"{START}{LINKS}{line}\n{FIELD}")
+
+
+def paging(line: str, browser: str = "") -> Paging:
+    return loads(f"{START}{browser}\n{LINKS}[paging]\n{line}\n{FIELD}").paging
+
+
+def field(line: str) -> Rules:
+    return loads(f"{LEAST}{line}\n")
+
+
+def resources(line: str) -> Rules:
+    return loads(f"{LEAST}[resources]\n{line}\n")
+
+
+# What is read
+
+
+def test_the_least():
+    rules = loads(LEAST)
+    assert (rules.start, rules.hosts) == (("https://example.org/datasets",), ("example.org",))
+    assert (rules.source, rules.language, rules.rdf, rules.resources, rules.extras) == (None, None, None, None, ())
+    assert (rules.browser, rules.cookies, rules.structured) == (frozenset(), False, True)
+    assert rules.paging == Paging()
+    assert (rules.paging.kind, rules.paging.first, rules.paging.step) == ("next", 1, 1)
+    assert (rules.paging.max_pages, rules.paging.patience, rules.paging.wait) == (10_000, 2, 10.0)
+    assert (rules.links.css, rules.links.pattern, rules.links.id, rules.links.depth) == ("h2 a", None, None, 3)
+    (title,) = rules.fields
+    assert (title.name, title.css, title.by, title.required, title.many) == ("title", "h1", "css h1", True, False)
+    assert rules.text == LEAST
+
+
+def test_without_fields_there_is_structured_data():
+    assert loads(START + LINKS).fields == ()
+
+
+def test_several_starts_and_hosts():
+    rules = loads(f'start = ["https://a.org/x", "http://b.org:81"]\nhosts = ["c.org", "a.org"]\n{LINKS}')
+    assert rules.start == ("https://a.org/x", "http://b.org:81")
+    assert rules.hosts == ("a.org", "b.org", "c.org")
+    assert [rules.follows(f"https://{host}/y") for host in ("a.org", "c.org", "d.org", "x.a.org")] == [
+        *(True, True, False, False)
+    ]
+
+
+def test_other_rules_have_another_digest():
+    assert loads(LEAST).digest == loads(LEAST).digest != field('version = "b"').digest
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [("true", {"listing", "datasets"}), ("false", set()), ('"listing"', {"listing"}), ('"datasets"', {"datasets"})],
+)
+def test_browser(value, wanted):
+    assert top(f"browser = {value}").browser == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "wanted"),
+    [
+        ('source = "county"', "source", "county"),
+        ('source = " "', "source", None),
+        ('language = "de"', "language", "de"),
+        ("cookies = true", "cookies", True),
+        ("structured = false", "structured", False),
+    ],
+)
+def test_top(line, name, wanted):
+    assert getattr(top(line), name) == wanted
+
+
+def test_rdf():
+    rdf = top('rdf = "a.rdf"').rdf
+    assert rdf is not None
+    assert (rdf.css, rdf.many) == ("a.rdf", False)
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "wanted"),
+    [
+        ("pattern = '/d/[0-9]+'", "pattern", "/d/[0-9]+"),
+        ("id = '/d/([0-9]+)'", "id", "/d/([0-9]+)"),
+        ('drop = "view"', "drop", ("view",)),
+        ('drop = ["view", "tab"]', "drop", ("view", "tab")),
+        ('follow = "ul a"', "follow", "descendant-or-self::ul/descendant::a"),
+        ("depth = 1", "depth", 1),
+    ],
+)
+def test_links(line, name, wanted):
+    assert getattr(links(line).links, name) == wanted
+
+
+def test_total():
+    total = links("total = { css = '.n', regex = '[0-9]+' }").links.total
+    assert total is not None
+    assert (total.name, total.css, total.regex) == ("total", ".n", "[0-9]+")
+
+
+def test_links_by_xpath_or_pattern_alone():
+    assert loads(f"{START}[links]\nxpath = '//a[1]'\n").links.xpath == "//a[1]"
+    found = loads(f"{START}[links]\npattern = '/d/'\n").links
+    assert (found.css, found.xpath, found.pattern) == (None, None, "/d/")
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("", Paging()),
+        ("next = true", Paging(kind="next")),
+        ("next = false", Paging(kind="none")),
+        ('next = "Siguiente"', Paging(kind="next", text="Siguiente")),
+        ('next = { xpath = "//a[2]" }', Paging(kind="next", xpath="//a[2]")),
+        ('next = { css = "b" }', Paging(kind="next", css="b", xpath="descendant-or-self::b")),
+        ("numbers = true", Paging(kind="numbers")),
+        ('query = "page"\nfirst = 0\nstep = 20', Paging(kind="query", query="page", first=0, step=20)),
+        ('path = "/p/{page}"', Paging(kind="path", address="/p/{page}")),
+        ("sitemap = true", Paging(kind="sitemap")),
+        ('sitemap = "/map.xml"', Paging(kind="sitemap", address="/map.xml")),
+        ("postback = true", Paging(kind="postback")),
+        ('postback = "Siguiente"', Paging(kind="postback", text="Siguiente")),
+        ("max_pages = 7\npatience = 5\nwait = 2", Paging(max_pages=7, patience=5, wait=2.0)),
+        ("wait = 0.5", Paging(wait=0.5)),
+    ],
+)
+def test_paging(line, wanted):
+    assert paging(line) == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("button = true", Paging(kind="button")),
+        ('button = "Mehr laden"', Paging(kind="button", text="Mehr laden")),
+        ('button = { css = "b" }', Paging(kind="button", css="b", xpath="descendant-or-self::b")),
+        ("buttons = true", Paging(kind="buttons")),
+        ("scroll = true", Paging(kind="scroll")),
+        ('script = "app.next()"', Paging(kind="script", script="app.next()")),
+    ],
+)
+def test_paging_in_a_browser(line, wanted):
+    assert paging(line, 'browser = "listing"') == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted", "by"),
+    [
+        ('license = ".x"', {"css": ".x", "many": False, "required": False, "threshold": 85.0}, "css .x"),
+        ("license = { xpath = '//b' }", {"css": None, "xpath": "//b"}, "xpath //b"),
+        ('license = { label = "Lizenz" }', {"labels": ("Lizenz",), "by_label": True}, "label Lizenz"),
+        ('license = { label = ["A", "B"], threshold = 60 }', {"labels": ("A", "B"), "threshold": 60.0}, "label A | B"),
+        ("license = { label = true }", {"labels": (), "by_label": True}, "label license"),
+        ('license = { constant = "CC0" }', {"constant": ("CC0",), "by_label": False}, "constant"),
+        ('keywords = { constant = ["a", "b"] }', {"constant": ("a", "b"), "many": True}, "constant"),
+        ('license = { css = "a", attr = "href" }', {"attr": "href"}, "css a"),
+        ("license = { css = 'a', regex = '\\w+' }", {"regex": "\\w+"}, "css a"),
+        ('license = { css = "a", many = true, split = ";" }', {"many": True, "split": ";"}, "css a"),
+        ('issued = { css = "a", date = true }', {"date": "auto"}, "css a"),
+        ('issued = { css = "a", date = false }', {"date": None}, "css a"),
+        ('issued = { css = "a", date = "dmy" }', {"date": "dmy"}, "css a"),
+        ('description = { css = "a", html = true }', {"html": True}, "css a"),
+        ('license = { css = "a", required = true }', {"required": True}, "css a"),
+    ],
+)
+def test_field(line, wanted, by):
+    _, rule = field(line).fields
+    assert {name: getattr(rule, name) for name in wanted} == wanted
+    assert rule.by == by
+
+
+def test_the_title_need_not_be_required():
+    assert not loads(f'{START}{LINKS}[fields]\ntitle = {{ css = "h1", required = false }}').fields[0].required
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_field(name):
+    rules = loads(f'{START}{LINKS}[fields]\n{name} = "b"')
+    assert [(rule.name, rule.many) for rule in rules.fields] == [(name, name in MANY)]
+
+
+@pytest.mark.parametrize("name", RESOURCE_FIELDS)
+def test_every_field_of_a_resource(name):
+    found = resources(f'css = "li"\n{name} = "b"').resources
+    assert found is not None
+    assert [(rule.name, rule.attr) for rule in found.fields] == [(name, "href" if name == "url" else None)]
+
+
+@pytest.mark.parametrize("xpath", [".//a/@href", "a/text()"])
+def test_the_address_of_a_file_by_an_xpath_of_its_own(xpath):
+    found = resources(f"css = 'li'\nurl = {{ xpath = '{xpath}' }}").resources
+    assert found is not None
+    assert found.fields[0].attr is None
+
+
+def test_extras_have_any_name():
+    assert [rule.name for rule in loads(f'{LEAST}[extras]\n"Größe des Gebiets" = "i"').extras] == ["Größe des Gebiets"]
+
+
+def test_resources_by_xpath():
+    found = resources("xpath = '//li'").resources
+    assert found is not None
+    assert (found.css, found.xpath, found.fields) == (None, "//li", ())
+
+
+# The mistakes
+
+TELLS_LINKS = "what tells the links to datasets from others"
+NOTHING_ELSE = "without structured data nothing else tells what a page says"
+ONE_FINDS = "one of them finds the element"
+NO_WAY = "needs one of css, xpath, label and constant"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("start = ", "this is no TOML: Invalid value (at end of document)."),
+        (LINKS, 'start is missing: the address of the listing, start = "https://example.org/datasets".'),
+        ("start = 3\n" + LINKS, "start is neither a text nor a list of texts."),
+        ('start = ["https://a.org", ""]\n' + LINKS, "start is neither a text nor a list of texts."),
+        *(
+            (f'start = "{wrong}"\n{LINKS}', f"start: '{wrong}' is not an http(s) address without user or password.")
+            for wrong in ("data.example.org", "ftp://example.org", "https://", "https://me:x@a.org", "http://[a", "http://a:x")
+        ),
+        (START, '[links] is missing: which links lead to datasets, css = "h2 a" or pattern = "/dataset/".'),
+        (START + "links = 3", "links is not a table."),
+        (START + "[links]\ndepth = 2", f"links needs css, xpath or pattern: {TELLS_LINKS}."),
+        (f"structured = false\n{START}{LINKS}", f"[fields] is missing, and {NOTHING_ELSE}."),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_wrong(text, told):
+    with pytest.raises(RulesError) as raised:
+        loads(text)
+    assert str(raised.value) == told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("source = 1", "source is not a text."),
+        ("language = true", "language is not a text."),
+        ('cookies = "yes"', "cookies is not true or false."),
+        ("structured = 1", "structured is not true or false."),
+        ("hosts = [1]", "hosts is neither a text nor a list of texts."),
+        ('browser = "all"', 'browser is neither true, "listing" nor "datasets".'),
+        ("rdf = true", 'rdf is neither a CSS selector nor a table such as { label = "Lizenz" }.'),
+        ("rdf = {}", "rdf needs one of css, xpath, label and constant, and has 0."),
+        ('rdf = { label = "RDF" }', 'rdf is found by css or xpath, rdf = "a.rdf": it is a link.'),
+        ("paging = true", "paging is not a table."),
+        ("extras = []", "extras is not a table."),
+    ],
+)
+def test_a_wrong_key(line, told):
+    with pytest.raises(RulesError, match=exactly(told)):
+        top(line)
+
+
+def exactly(told: str) -> str:
+    return f"^{re.escape(told)}$"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('xpath = "//a"', "links has both css and xpath: one of them finds the element."),
+        ("pattern = '('", "links.pattern is no regular expression of RE2: missing ): (."),
+        (r"id = '(?=a)'", "links.id is no regular expression of RE2: invalid perl operator: (?=."),
+        (f"id = '{'a' * 10_001}'", "links.id is longer than 10000 characters."),
+        ("pattern = 1", "links.pattern is not a text."),
+        ('follow = "a["', "links.follow is no CSS selector: Expected ident or '*', got <EOF at 2>."),
+        ("depth = 0", "links.depth is 0, and must be 1 or more."),
+        ('depth = "2"', "links.depth is not a whole number."),
+        ("depth = true", "links.depth is not a whole number."),
+        ("drop = 1", "links.drop is neither a text nor a list of texts."),
+        ("total = 1", 'links.total is neither a CSS selector nor a table such as { label = "Lizenz" }.'),
+    ],
+)  # fmt: skip
+def test_wrong_links(line, told):
+    with pytest.raises(RulesError) as raised:
+        links(line)
+    assert str(raised.value) == told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('next = true\nquery = "p"', "paging goes on in one way, not in next and query."),
+        ('path = "/page/"', "paging.path is '/page/', and has no {page} where the number goes."),
+        ('query = ""', "paging.query is empty."),
+        ('path = " "', "paging.path is empty."),
+        ("query = true", "paging.query is not a text."),
+        ("next = 1", "paging.next is not a text."),
+        ("next = {}", "paging.next needs css or xpath."),
+        ("sitemap = false", "paging.sitemap is not a text."),
+        ("first = -1", "paging.first is -1, and must be 0 or more."),
+        ("step = 0", "paging.step is 0, and must be 1 or more."),
+        ("max_pages = 0", "paging.max_pages is 0, and must be 1 or more."),
+        ("patience = 0", "paging.patience is 0, and must be 1 or more."),
+        ('wait = "1"', "paging.wait is not a number."),
+        ("button = true", 'paging.button is done by a browser: it needs browser = "listing".'),
+        ("buttons = true", 'paging.buttons is done by a browser: it needs browser = "listing".'),
+        ("scroll = true", 'paging.scroll is done by a browser: it needs browser = "listing".'),
+        ('script = "a()"', 'paging.script is done by a browser: it needs browser = "listing".'),
+        ('script = ""', "paging.script is empty."),
+    ],
+)  # fmt: skip
+def test_wrong_paging(line, told):
+    with pytest.raises(RulesError) as raised:
+        paging(line)
+    assert str(raised.value) == told
+
+
+@pytest.mark.parametrize("way", ["postback = true", "sitemap = true"])
+def test_ways_that_need_no_browser(way):
+    told = f'paging.{way.partition(" ")[0]} needs no browser: say browser = "datasets", or none.'
+    with pytest.raises(RulesError, match=exactly(told)):
+        paging(way, "browser = true")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("license = 1", 'fields.license is neither a CSS selector nor a table such as { label = "Lizenz" }.'),
+        ("license = {}", f"fields.license {NO_WAY}, and has 0."),
+        ('license = ""', f"fields.license {NO_WAY}, and has 0."),
+        ('license = { css = "a", label = "b" }', f"fields.license {NO_WAY}, and has 2."),
+        ('license = { css = "a", xpath = "b" }', f"fields.license has both css and xpath: {ONE_FINDS}."),
+        ("license = { label = 3 }", "fields.license.label is neither a text nor a list of texts."),
+        ('license = "a["', "fields.license.css is no CSS selector: Expected ident or '*', got <EOF at 2>."),
+        ('license = { xpath = "//[" }', "fields.license.xpath is no XPath: Invalid expression."),
+        ("license = { css = 'a', regex = '[' }", "fields.license.regex is no regular expression of RE2: missing ]: [."),
+        ('license = { css = "a", many = 1 }', "fields.license.many is not true or false."),
+        ('license = { css = "a", html = "x" }', "fields.license.html is not true or false."),
+        ('license = { css = "a", split = 1 }', "fields.license.split is not a text."),
+        ('license = { css = "a", attr = 1 }', "fields.license.attr is not a text."),
+        ('license = { css = "a", required = "x" }', "fields.license.required is not true or false."),
+        ('license = { css = "a", date = "german" }', "fields.license.date is neither true nor one of dmy, mdy, ymd."),
+        ('license = { css = "a", date = 1 }', "fields.license.date is neither true nor one of dmy, mdy, ymd."),
+        ('license = { label = "a", threshold = 40 }', "fields.license.threshold is 40, and must be from 50 to 100."),
+        ('license = { label = "a", threshold = 101 }', "fields.license.threshold is 101, and must be from 50 to 100."),
+        ('license = { label = "a", threshold = "9" }', "fields.license.threshold is not a number."),
+    ],
+)  # fmt: skip
+def test_a_wrong_field(line, told):
+    with pytest.raises(RulesError) as raised:
+        field(line)
+    assert str(raised.value) == told
+
+
+def test_a_title_that_is_wrong():
+    with pytest.raises(RulesError, match=r"^fields\.title is neither a CSS selector nor a table"):
+        loads(f"{START}{LINKS}[fields]\ntitle = true")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('url = "a"', 'resources needs css or xpath: the element of each file, css = "ul.files li".'),
+        ('css = "a"\nxpath = "b"', "resources has both css and xpath: one of them finds the element."),
+        ('css = "a"\nurl = {}', "resources.url needs one of css, xpath, label and constant, and has 0."),
+        ('css = "a"\ntitle = 1', 'resources.title is neither a CSS selector nor a table such as { label = "Lizenz" }.'),
+    ],
+)  # fmt: skip
+def test_wrong_resources(line, told):
+    with pytest.raises(RulesError) as raised:
+        resources(line)
+    assert str(raised.value) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "there"),
+    [
+        (
+            f"starts = 1\n{LEAST}",
+            "starts is unknown. Did you mean start?",
+            "browser cookies extras fields hosts language links paging rdf resources source start structured",
+        ),
+        (f"xyz = 1\n{LEAST}", "xyz is unknown.", None),
+        (
+            f'{START}{LINKS}patern = "a"',
+            "links.patern is unknown. Did you mean pattern?",
+            "css depth drop follow id pattern total xpath",
+        ),
+        (
+            f"{LEAST}[paging]\nbuton = true",
+            "paging.buton is unknown. Did you mean button?",
+            "button buttons first max_pages next numbers path patience postback query script scroll sitemap step wait",
+        ),
+        (f'{LEAST}[paging]\nnext = {{ text = "x" }}', "paging.next.text is unknown.", "css xpath"),
+        (f'{LEAST}licence = "a"', "fields.licence is unknown. Did you mean license?", " ".join(sorted(FIELDS))),
+        (
+            f'{LEAST}license = {{ css = "a", regexp = "b" }}',
+            "fields.license.regexp is unknown. Did you mean regex?",
+            "attr constant css date html label many regex required split threshold xpath",
+        ),
+        (
+            f'{LEAST}[resources]\ncss = "a"\nlink = "b"',
+            "resources.link is unknown.",
+            " ".join(sorted((*RESOURCE_FIELDS, "css", "xpath"))),
+        ),
+        (
+            f'{LEAST}[resources]\ncss = "a"\nurl = {{ css = "a", regexp = "b" }}',
+            "resources.url.regexp is unknown. Did you mean regex?",
+            None,
+        ),
+    ],
+)
+def test_an_unknown_key(text, told, there):
+    with pytest.raises(RulesError) as raised:
+        loads(text)
+    said, _, names = str(raised.value).partition(" There are: ")
+    assert said == told
+    assert names.endswith(".")
+    assert there is None or names == ", ".join(there.split()) + "."
+
+
+# The file itself
+
+
+def test_a_mistake_names_the_file(tmp_path):
+    path = tmp_path / "county.toml"
+    path.write_text(LINKS, encoding="utf-8")
+    with pytest.raises(RulesError, match=f"^The rules {re.escape(str(path))}: start is missing"):
+        load(path)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    path = tmp_path / "county.toml"
+    told = f"The rules {path} can't be read: No such file or directory."
+    with pytest.raises(RulesError, match=f"^{re.escape(told)}$"):
+        load(path)
+    with pytest.raises(RulesError, match=r"can't be read: Is a directory\.$"):
+        load(tmp_path)
+
+
+def test_a_file_in_another_encoding(tmp_path):
+    path = tmp_path / "county.toml"
+    path.write_bytes(f"# für Köln\n{LEAST}".encode("latin-1"))
+    told = f"The rules {path} can't be read: the file is not UTF-8."
+    with pytest.raises(RulesError, match=f"^{re.escape(told)}$"):
+        load(path)
+
+
+# The example
+
+
+def test_the_example_is_read():
+    rules = load(EXAMPLE)
+    assert rules.hosts == ("data.example.org", "files.example.org")
+    assert (rules.paging.kind, rules.paging.text) == ("button", "Mehr laden")
+
+
+def keys(content: dict, path: str = "") -> set[str]:
+    found = set()
+    for name, value in content.items():
+        found |= {f"{path}{name}"} | (keys(value, f"{path}{name}.") if isinstance(value, dict) else set())
+    return found
+
+
+@pytest.mark.parametrize("key", "start hosts source language browser cookies structured rdf".split())
+def test_the_example_has_every_key(key):
+    assert key in tomllib.loads(EXAMPLE.read_text(encoding="utf-8"))
+
+
+def test_the_example_has_every_key_of_every_table():
+    """What a mistake says there is, in the file itself or as the commented way beside it."""
+    text = EXAMPLE.read_text(encoding="utf-8")
+    written = {name.rpartition(".")[2] for name in keys(tomllib.loads(text))}
+    tables = (links, paging, resources, field)
+    for table in tables:
+        with pytest.raises(RulesError) as raised:
+            table('css = "li"\nzzz = 1' if table is resources else "zzz = 1")
+        there = str(raised.value).partition("There are: ")[2].rstrip(".").split(", ")
+        assert there
+        lacking = [name for name in there if name not in written and not re.search(rf"# .*\b{name}\b", text)]
+        assert lacking == [], table.__name__
+
+
+def test_the_example_has_every_key_of_a_field():
+    text = EXAMPLE.read_text(encoding="utf-8")
+    with pytest.raises(RulesError) as raised:
+        field("license = { css = 'a', zzz = 1 }")
+    for name in str(raised.value).partition("There are: ")[2].rstrip(".").split(", "):
+        assert re.search(rf"\b{name} = ", text), name
+
+
+def test_the_commented_ways_of_the_example_are_ways():
+    text = EXAMPLE.read_text(encoding="utf-8")
+    ways = re.findall(r"^# (\w+ = .*?)  +#", text, re.MULTILINE)
+    assert len(ways) == 9
+    for way in ways:
+        browser = way.split()[0] in ("buttons", "scroll", "script")
+        assert paging(way, 'browser = "listing"' if browser else "").kind == way.split()[0]
