@@ -1,0 +1,157 @@
+"""``scrapy learn``: a rules file from a page and what a user sees on it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+from crawlers.commands.pages import is_address, pages
+from crawlers.exceptions import CrawlersError
+from crawlers.learn import LearnError, Listing, Result, Sample, check, confirmed, learn, listing
+from crawlers.learn.report import report
+from crawlers.learn.toml import toml
+
+if TYPE_CHECKING:
+    import argparse
+
+    from crawlers.mapping.html import Page
+
+NOT_LEARNED = 1
+
+
+class Command(ScrapyCommand):
+    """Exit code: 0 learned, 1 not."""
+
+    requires_project = True
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return '<URL|FILE> [--value title="..."] [--label license="Lizenz"] [--more URL ...] [--list URL] [-o FILE]'
+
+    def short_desc(self) -> str:
+        return "Learn the rules of an HTML catalogue from a page and what you see on it"
+
+    def long_desc(self) -> str:
+        return (
+            "Finds what you see on a dataset's page, and writes rules for `scrapy crawl html` that find it on every "
+            "page. Without --value and --label it proposes what labels alone tell. Exit code: 0 learned, 1 not."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        group = parser.add_argument_group(title="What to learn")
+        told: dict[str, Any] = {"action": "append", "default": [], "metavar": "FIELD=TEXT"}
+        group.add_argument("--value", **told, help="what the page shows; again for each further value of a list")
+        group.add_argument("--label", **told, help="the text beside or above the value")
+        group.add_argument("--more", nargs="+", default=[], metavar="URL", help="further pages to check the rules on")
+        group.add_argument("--list", dest="listing", metavar="URL", help="a listing, for the links and the pager")
+        group.add_argument("--browser", action="store_true", help="look at the pages in a browser")
+        group.add_argument("-o", "--output", metavar="FILE", help="default: standard output")
+        group.add_argument("--force", action="store_true", help="overwrite FILE")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if len(args) != 1 or args[0].startswith("-"):
+            raise UsageError("name one page of a dataset, an address or a file", print_help=False)
+        try:
+            self._learn(args[0], opts)
+        except CrawlersError as error:
+            print(error, file=sys.stderr)
+            self.exitcode = NOT_LEARNED
+
+    def _learn(self, address: str, opts: argparse.Namespace) -> None:
+        values = _said(opts.value, "--value")
+        labels = {name: said[-1] for name, said in _said(opts.label, "--label").items()}
+        check([*values, *labels])
+        output = _output(opts)
+        asked = [address, *opts.more]
+        looked = _Looked(asked, opts.listing)
+        every = [*asked, *([opts.listing] if opts.listing else [])]
+        in_browser = {one for one in every if is_address(one)} if opts.browser else ()
+        found = pages(self, every, then=looked.further, in_browser=in_browser)
+        samples = [Sample(found[one]) for one in dict.fromkeys(asked)]
+        result = replace(learn(samples, values, labels), listing=looked.listing(found))
+        _check_found(result, samples[0])
+        _write(toml(result), output)
+        print("\n".join(report(result, samples)), file=sys.stdout if output else sys.stderr)
+
+
+class _Looked:
+    """What becomes of the listing while the crawl goes on: its second page is asked for.
+
+    Args:
+        asked: the datasets' pages, as typed.
+    """
+
+    def __init__(self, asked: list[str], address: str | None) -> None:
+        self.asked = asked
+        self.address = address
+        self.first: Listing | None = None
+
+    def further(self, found: dict[str, Page]) -> list[str]:
+        if self.address is None:
+            return []
+        known = [one for text in self.asked for one in (found[text].url, text)]
+        self.first = listing(Sample(found[self.address]), known)
+        following = self.first.pager.following
+        return [following] if following and is_address(self.address) else []
+
+    def listing(self, found: dict[str, Page]) -> Listing | None:
+        if self.first is None or self.address is None:
+            return None
+        second = found.get(self.first.pager.following or "")
+        if second is None:
+            return self.first
+        return confirmed(self.first, Sample(found[self.address]), Sample(second))
+
+
+def _said(given: list[str], option: str) -> dict[str, list[str]]:
+    """
+    Raises:
+        LearnError: it is no field with a text.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not value.strip():
+            raise LearnError(f'{option} {text!r} is no field and text, such as {option} title="Street trees".')
+        found[name.strip()].append(value.strip())
+    return found
+
+
+def _output(opts: argparse.Namespace) -> Path | None:
+    """
+    Raises:
+        LearnError: the file is there already.
+    """
+    path = None if opts.output in (None, "-") else Path(opts.output)
+    if path is not None and path.exists() and not opts.force:
+        raise LearnError(f"{path} is there already: --force overwrites it.")
+    return path
+
+
+def _check_found(result: Result, sample: Sample) -> None:
+    if result.fields or result.files or result.structured:
+        return
+    if sample.looks_empty:
+        raise LearnError(f'{sample.address} is empty until scripts have run: try --browser, with browser = "datasets".')
+    raise LearnError(f"{sample.address} has no label that is known, and no h1: say what you see, --value title=...")
+
+
+def _write(text: str, path: Path | None) -> None:
+    if path is None:
+        print(text, end="")
+        return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise LearnError(f"{path} can't be written: {error.strerror}.") from None

@@ -1,0 +1,122 @@
+"""The best rule for one field: every way to what the user has seen is tried on every page, and compared."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from crawlers.learn.candidate import Candidate, Learned
+from crawlers.learn.dated import is_date, order
+from crawlers.learn.proposals import proposals
+from crawlers.learn.texts import normal, shortened
+from crawlers.learn.wanted import EMAILS, Wanted
+from crawlers.rules.rules import MANY
+
+if TYPE_CHECKING:
+    from crawlers.learn.trial import Trial
+
+_ONE_PAGE = 0.93
+_GOOD = 0.6
+_SILENT = 0.5  # that a rule gives nothing is weak evidence: it may be a bad rule
+_MARKED_UP = ("description", "provenance", "rights")
+_WHY = {
+    "position": "it is found by its position, which moves when another field is missing",
+    "path": "it is found by tags alone",
+    "tag": "it is found by a tag alone",
+}
+
+
+def learned(trial: Trial, wanted: Wanted) -> Learned | None:
+    """The best rule for a field; ``None`` when no rule gives what was seen."""
+    tried = []
+    found = proposals(trial, wanted)
+    if wanted.is_list and wanted.name not in MANY:
+        found = (replace(one, table={**one.table, "many": True}) for one in found)
+    for candidate in {str(one.table): one for one in found}.values():
+        given = trial.first(wanted.name, candidate.table)
+        fit = wanted.gives(given)
+        if fit:
+            tried.append(replace(candidate, stability=candidate.stability * fit))
+    if not tried:
+        return None
+    fits = {id(one): wanted.gives(trial.first(wanted.name, one.table)) for one in tried}
+    if any(fits[id(one)] == 1 and one.stability >= _GOOD for one in tried):
+        tried = [one for one in tried if fits[id(one)] >= 0.9]
+    agreed = _agreed(trial, wanted, tried)
+    ranked = sorted(tried, key=lambda one: (-_sure(trial, wanted, one, agreed), len(one.selector)))
+    return _result(trial, wanted, ranked[0], agreed)
+
+
+def _agreed(trial: Trial, wanted: Wanted, tried: list[Candidate]) -> list[tuple[str, ...]]:
+    """What the ways together give on each further page: each place has a voice, as loud as its best way is stable."""
+    agreed = []
+    places = [_place(trial, candidate) for candidate in tried]
+    for number in range(1, len(trial.samples)):
+        voices: dict[tuple[str, ...], dict[Any, float]] = defaultdict(dict)
+        for place, candidate in zip(places, tried, strict=True):
+            said = _said(trial.on(number, wanted.name, candidate.table))
+            loud = candidate.stability if said else candidate.stability * _SILENT
+            voices[said][place] = max(loud, voices[said].get(place, 0))
+        agreed.append(max(voices, key=lambda said: sum(voices[said].values())))
+    return agreed
+
+
+def _place(trial: Trial, candidate: Candidate) -> Any:
+    """What tells ways to one element from ways to another: the element, without what only frames it."""
+    css = candidate.table.get("css")
+    found = trial.samples[0].css(css) if css else []
+    if not found:
+        return candidate.by
+    element = found[0]
+    while len(element) == 1 and not (element.text or "").strip() and not (element[0].tail or "").strip():
+        element = element[0]
+    return element
+
+
+def _said(values: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(map(normal, values)))
+
+
+def _sure(trial: Trial, wanted: Wanted, candidate: Candidate, agreed: list[tuple[str, ...]]) -> float:
+    """Stability alone where there is one page; else stability and how far the pages bear it out."""
+    if not agreed:
+        return candidate.stability * _ONE_PAGE
+    marks = [_mark(trial, wanted, candidate, number, said) for number, said in enumerate(agreed, 1)]
+    mark = sum(marks) / len(marks)
+    if mark == 1:
+        return candidate.stability * (1 + (1 - candidate.stability) * 0.4)
+    return candidate.stability * (0.2 + 0.8 * mark)
+
+
+def _mark(trial: Trial, wanted: Wanted, candidate: Candidate, number: int, said: tuple[str, ...]) -> float:
+    given = trial.on(number, wanted.name, candidate.table)
+    if wanted.name == "title" and (not given or _said(given) == _said(trial.first(wanted.name, candidate.table))):
+        return 0.0
+    if not given:
+        return 1.0 if not said else 0.2
+    mark = 1.0 if _said(given) == said else 0.1
+    return mark if _is_plausible(wanted, given) else mark * 0.3
+
+
+def _is_plausible(wanted: Wanted, given: list[str]) -> bool:
+    if wanted.is_date:
+        return all(is_date(one, wanted.language) for one in given)
+    if wanted.name in EMAILS:
+        return all("@" in one for one in given)
+    return wanted.name == "description" or max(map(len, given)) <= 20 * max((20, *map(len, wanted.values)))
+
+
+def _result(trial: Trial, wanted: Wanted, best: Candidate, agreed: list[tuple[str, ...]]) -> Learned:
+    given = trial.every(wanted.name, best.table)
+    table = dict(best.table)
+    if wanted.is_date:
+        table["date"] = order([one for values in given for one in values], wanted.seen, wanted.language)
+    if wanted.name in _MARKED_UP and any("<" in one for one in trial.first(wanted.name, {**table, "html": True})):
+        table["html"] = True
+    why = [*best.why, *([_WHY[best.by]] if best.by in _WHY and "h1" not in str(table.get("css")) else [])]
+    why += [f"nothing on page {number}" for number, values in enumerate(given[1:], 2) if not values]
+    for number, (values, said) in enumerate(zip(given[1:], agreed, strict=True), 2):
+        if values and _said(values) != said:
+            why.append(f"other ways give {shortened(', '.join(said), 40)!r} on page {number}")
+    return Learned(wanted.name, table, best.by, given, round(_sure(trial, wanted, best, agreed), 2), tuple(why))

@@ -1,0 +1,88 @@
+"""What was learned, for the person who asked: what each rule gives on each page, and how sure it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawlers.learn.texts import shortened
+from crawlers.learn.toml import toml
+from crawlers.learn.trial import texts
+from crawlers.mapping.html import document
+from crawlers.rules import loads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlers.learn.candidate import Learned
+    from crawlers.learn.listing import Listing
+    from crawlers.learn.resources import Files
+    from crawlers.learn.result import Result
+    from crawlers.learn.sample import Sample
+
+_MOST = 70  # characters of a value
+
+
+def report(result: Result, samples: list[Sample]) -> list[str]:
+    """Lines for a terminal; the values are what the finished rules give."""
+    rules = loads(toml(result))
+    documents = [document(sample.page, rules) for sample in samples]
+    return [*_head(result, samples), *_fields(result, documents), *_files(result.files), *_listing(result.listing)]
+
+
+def _head(result: Result, samples: list[Sample]) -> Iterator[str]:
+    for number, sample in enumerate(samples, 1):
+        yield f"page {number}: {sample.address}"
+    if samples[0].looks_empty:
+        yield 'The page shows next to nothing before its scripts have run: it may need browser = "datasets".'
+    if result.guessed:
+        yield "No --value was given: these are the labels whose words are known, and h1 as the title."
+    if len(samples) == 1:
+        yield "One page was seen: nothing bears the rules out. --more URL names further ones."
+    if result.structured:
+        yield f"The page has {' and '.join(result.structured)}: that goes first, and the rules fill it up."
+    yield ""
+
+
+def _fields(result: Result, documents: list[dict[str, Any]]) -> Iterator[str]:
+    for one in result.fields:
+        yield from _field(one, [document["fields"].get(one.name, {}) for document in documents])
+
+
+def _field(one: Learned, entries: list[dict[str, Any]]) -> Iterator[str]:
+    way = next(f"{name} {one.table[name]}" for name in ("label", "css", "xpath") if name in one.table)
+    rest = {name: value for name, value in one.table.items() if name not in ("label", "css", "xpath")}
+    more = [name if value is True else f"{name} {value}" for name, value in rest.items()]
+    yield f"{one.name:<15} {round(100 * one.sure):>3} %  {shortened(', '.join([way, *more]), 300)}"
+    for number, entry in enumerate(entries, 1):
+        given = texts(entry.get("value"))
+        yield f"{'':>15} {number:>3}    {shortened(' | '.join(given), _MOST) if given else '-'}"
+    if one.why:
+        yield f"{'':>15}   !    {'; '.join(one.why)}"
+
+
+def _files(files: Files | None) -> Iterator[str]:
+    if files is None:
+        return
+    yield f"{'resources':<15} {round(100 * files.sure):>3} %  css {files.css}"
+    for number, count in enumerate(files.counts, 1):
+        yield f"{'':>15} {number:>3}    {count} files"
+    said = ", ".join(f"{name} {value}" for name, value in files.first.items())
+    yield f"{'':>15}        first: {shortened(said, 120)}"
+    if files.why:
+        yield f"{'':>15}   !    {'; '.join(files.why)}"
+
+
+def _listing(listing: Listing | None) -> Iterator[str]:
+    if listing is None:
+        yield "No --list was given: start and [links] are guesses; learn them from a listing before you crawl."
+        return
+    way = ", ".join(f"{name} {value}" for name, value in listing.links.table.items())
+    yield f"{'links':<15} {round(100 * listing.links.sure):>3} %  {way}"
+    yield f"{'':>15}        {listing.count} links on {listing.start}; ids: {shortened(', '.join(listing.ids), _MOST)}"
+    if listing.links.why:
+        yield f"{'':>15}   !    {'; '.join(listing.links.why)}"
+    yield f"{'paging':<15} {round(100 * listing.pager.sure):>3} %  {listing.pager.says}"
+    if listing.second is not None:
+        yield f"{'':>15}        the second page has {listing.second} links that the first has not"
+    if listing.pager.in_browser:
+        yield f'{"":>15}   !    this takes browser = "listing"'

@@ -1,0 +1,138 @@
+"""What was learned, as a rules file that a person reads and goes on with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import tomlkit
+
+from crawlers.learn.texts import shortened
+from crawlers.rules import loads
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+    from tomlkit.items import Item, Table
+
+    from crawlers.learn.candidate import Learned
+    from crawlers.learn.listing import Listing
+    from crawlers.learn.resources import Files
+    from crawlers.learn.result import Result
+
+_MOST = 90  # characters of a comment
+
+
+def toml(result: Result) -> str:
+    """The rules file.
+
+    Raises:
+        RulesError: never, for what is learned is what a rules file takes; it is loaded all the same.
+    """
+    file = tomlkit.document()
+    _head(file, result)
+    if result.listing:
+        _listing(file, result.listing)
+    else:
+        _no_listing(file, result)
+    if result.fields:
+        file.add("fields", _fields(result.fields))
+    if result.files:
+        file.add("resources", _resources(result.files))
+    text = tomlkit.dumps(file)
+    loads(text)
+    return text
+
+
+def _head(file: TOMLDocument, result: Result) -> None:
+    more = len(result.samples) - 1
+    file.add(tomlkit.comment(f"Learned from {shortened(result.samples[0], 200)}{f' and {more} more' if more else ''}"))
+    seen = "one page only" if len(result.samples) == 1 else f"{len(result.samples)} pages"
+    file.add(tomlkit.comment(f"The comments say how sure each rule is, by {seen}, and what speaks against it."))
+    if result.structured:
+        file.add(tomlkit.comment(f"The page has {' and '.join(result.structured)}, which goes before the fields."))
+    start = result.listing.start if result.listing else root(result.samples[0])
+    file.add("start", _said(start, None if result.listing else "to do: the address of the listing"))
+    if result.listing and result.listing.pager.in_browser:
+        file.add("browser", _said("listing", "its pages are turned by JavaScript"))
+
+
+def root(address: str) -> str:
+    """
+    >>> root("https://example.org/dataset/a?b=c")
+    'https://example.org/'
+    """
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}/"
+
+
+def _listing(file: TOMLDocument, listing: Listing) -> None:
+    links = tomlkit.table()
+    for number, (name, value) in enumerate(listing.links.table.items()):
+        said = f"{_percent(listing.links.sure)}: {listing.count} links" if not number else None
+        links.add(name, _said(value, said, listing.links.why if not number else ()))
+    file.add("links", links)
+    if listing.pager.table:
+        paging = tomlkit.table()
+        for number, (name, value) in enumerate(listing.pager.table.items()):
+            paging.add(name, _said(value, _percent(listing.pager.sure) if not number else None))
+        file.add("paging", paging)
+    else:
+        file.add(tomlkit.comment(shortened(listing.pager.says, _MOST)))
+
+
+def _no_listing(file: TOMLDocument, result: Result) -> None:
+    from crawlers.learn.addresses import shape  # noqa: PLC0415
+
+    found = shape(list(dict.fromkeys(result.samples)))
+    links = tomlkit.table()
+    pattern = found.pattern if found else "/"
+    links.add("pattern", _said(pattern, "a guess: `scrapy learn --list URL` looks at a listing"))
+    if found:
+        links.add("id", _said(found.id))
+    file.add("links", links)
+
+
+def _fields(fields: tuple[Learned, ...]) -> Table:
+    table = tomlkit.table()
+    for one in fields:
+        table.add(one.name, _said(one.value, _percent(one.sure), one.why))
+    return table
+
+
+def _resources(files: Files) -> Table:
+    table = tomlkit.table()
+    table.add("css", _said(files.css, _percent(files.sure), files.why))
+    for name, rule in files.tables.items():
+        table.add(name, _said(rule["css"] if set(rule) == {"css"} else rule))
+    return table
+
+
+def _said(value: Any, comment: str | None = None, why: tuple[str, ...] = ()) -> Item:
+    """A value with a comment behind it."""
+    item: Item = tomlkit.item(_inline(value))
+    if comment:
+        item.comment(shortened(", ".join([comment, *why]), _MOST))
+    return item
+
+
+def _inline(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return _literal(value) if isinstance(value, str) else value
+    table = tomlkit.inline_table()
+    for name, one in value.items():
+        table.add(name, _inline(one))
+    return table
+
+
+def _literal(text: str) -> Any:
+    """In single quotes where that spares backslashes."""
+    plain = "'" not in text and text.isprintable()
+    return tomlkit.string(text, literal=True) if plain and ('"' in text or "\\" in text) else tomlkit.string(text)
+
+
+def _percent(sure: float) -> str:
+    """
+    >>> _percent(0.934)
+    '93 %'
+    """
+    return f"{round(100 * sure)} %"
