@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
 
-    from crawlers.browser.page import Document
+    from crawlers.browser.page import Document, State
     from crawlers.browser.turns import End
 
 logger = logging.getLogger(__name__)
@@ -46,8 +46,11 @@ _START = 60.0
 _END = 10.0
 _SLACK = 5.0
 _MOST = 1 << 30
-_GONE = {b"Content-Encoding", b"Content-Length", b"Transfer-Encoding", b"Etag", b"Last-Modified"}
-"""Headers that say something of the page as it was sent, which the page as it is shown is not."""
+_GONE = {
+    *(b"Content-Encoding", b"Content-Length", b"Transfer-Encoding", b"Etag", b"Last-Modified"),
+    *(b"Page-Turns", b"Page-End"),
+}
+"""Headers that say something of the page as it was sent, which the page as it is shown is not; and `Browser`'s own."""
 
 
 class Browser:
@@ -136,7 +139,7 @@ class Browser:
                 live = found[0] if found else await self._open(request, turning, found)
                 end = await self._turn(live, request, turning)
                 response = await _response(live, request, end)
-            kept = bool(turning.kind) and end is None and live.shown and live.is_good
+            kept = bool(turning.kind) and end is None and live.shown and live.is_good and not live.lacking
         except (Error, TimeoutError, DownloadFailedError) as error:
             raise self._told(error, found) from error
         finally:
@@ -196,16 +199,16 @@ class Browser:
 
     async def _turn(self, live: LivePage, request: Request, turning: Turning) -> End | None:
         delay = self._delay(request)
-        while live.turns < turning.turns and live.shown and live.is_good:
+        while live.turns < turning.turns and live.shown and live.is_good and not live.lacking:
             await asyncio.sleep(live.acted + delay - monotonic())
             if self._is_stopping():
                 raise Stopping("the crawl is being stopped between two turns of a page")
             async with self.front:
                 await live.page.bring_to_front()
                 live.acted, live.refused = monotonic(), None
-                end = await turn(live, turning)
-            if end == "unchanged" and live.refused:
-                raise live.refused
+                end = await _turned(live, turning)
+            if live.lacking:
+                return None
             if end:
                 return end
             live.latency = max(0.0, monotonic() - live.acted - QUIET)
@@ -264,6 +267,37 @@ def _reason(error: Exception) -> str:
     return text.strip().partition("\n")[0]
 
 
+async def _turned(live: LivePage, turning: Turning) -> End | None:
+    """
+    Raises:
+        DownloadTimeoutError: the page still waits for what it asked for, and has nothing to show until that comes.
+    """
+    before, waited = await live.state(), live.waits()
+    end = await turn(live, turning)
+    if end == "unchanged" and live.refused:
+        raise live.refused
+    late = [url for place, url in live.waits().items() if place not in waited]  # others wait for news, for ever
+    if late and (end or _is_emptied(before, await live.state())):
+        raise DownloadTimeoutError(f"the page still waits for {late[0]}")
+    if end == "unchanged" and turning.kind in ("button", "buttons") and not live.lacking:
+        logger.warning("%s: a button that can be clicked changed nothing, which is taken for the end", live.url)
+    return end
+
+
+def _is_emptied(before: State | None, now: State | None) -> bool:
+    """Whether links are gone, and none have come instead."""
+    return before is not None and now is not None and now[1] < before[1]
+
+
+def _lacks(live: LivePage, request: Request) -> Response:
+    """What came instead of what the page's scripts asked for: such a page is not what the portal would show."""
+    found = next(iter(live.lacking.values()))
+    if isinstance(found, Exception):
+        raise found
+    flag = f"for {found.url}, which the page asked for"
+    return Response(live.url, found.status, _headers(found, live.turns, None), flags=[flag], request=request)
+
+
 async def _response(live: LivePage, request: Request, end: End | None) -> Response | None:
     document = live.document
     if live.failure or document is None:
@@ -277,6 +311,8 @@ async def _response(live: LivePage, request: Request, end: End | None) -> Respon
     if not live.page.url.startswith("http"):  # the browser's own page for an answer without a body
         return Response(document.url, document.status, headers, request=request)
     live.guard.check(live.page.url)
+    if live.is_good and live.lacking:
+        return _lacks(live, request)
     body = (await live.html()).encode(errors="replace")
     if len(body) > live.most:
         raise DownloadCancelledError(f"the page is larger than {live.most} bytes")

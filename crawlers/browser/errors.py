@@ -24,6 +24,13 @@ _KNOWN: tuple[tuple[str, type[Exception]], ...] = (
 """https://source.chromium.org/chromium/chromium/src/+/main:net/base/net_error_list.h"""
 
 
+_OWN = (
+    *("ERR_ABORTED", "ERR_BLOCKED_BY", "ERR_NAME_NOT_RESOLVED", "ERR_FILE_NOT_FOUND", "ERR_INVALID_URL"),
+    *("ERR_UNKNOWN_URL_SCHEME", "ERR_DISALLOWED_URL_SCHEME", "ERR_UNSAFE_PORT", "ERR_TOO_MANY_REDIRECTS"),
+)
+"""What the guard, or the page itself, is the cause of: only names that are pinned are resolved."""
+
+
 class BrowserError(CrawlersError):
     """There is no browser, or no Playwright to drive it; raised by `enable`, before any request."""
 
@@ -33,6 +40,15 @@ class ForeignHostError(AnswerError, IgnoreRequest):
 
     def __init__(self, url: str) -> None:
         super().__init__("offsite", f"the page leads to {url}, which is on no host of this catalogue")
+
+
+def is_the_networks(failure: str) -> bool:
+    """Whether something failed that the guard and the page had no part in, so that it may come the next time.
+
+    >>> is_the_networks("net::ERR_CONNECTION_RESET"), is_the_networks("net::ERR_BLOCKED_BY_CLIENT")
+    (True, False)
+    """
+    return failure.startswith("net::") and not failure.removeprefix("net::").startswith(_OWN)
 
 
 def of(message: str) -> Exception:

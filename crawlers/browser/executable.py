@@ -33,7 +33,7 @@ def driver() -> None:
     if find_spec("scrapy_playwright") is None or find_spec("playwright") is None:
         raise BrowserError(
             "These rules need a browser, and scrapy-playwright, which drives it, is not installed: "
-            "pip install -r requirements-browser.txt"
+            "pip install -r requirements.txt"
         )
 
 

@@ -18,12 +18,13 @@ from scrapy.exceptions import (
 )
 
 from crawlers.browser import scripts
-from crawlers.browser.errors import of
+from crawlers.browser.errors import is_the_networks, of
 from crawlers.exceptions import AnswerError
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page, Route
     from playwright.async_api import Request as BrowserRequest
+    from playwright.async_api import Response as BrowserResponse
 
     from crawlers.browser.guard import Guard
 
@@ -36,6 +37,8 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _HTML = ("text/html", "application/xhtml+xml")
 _NO_FAILURES = ("ERR_ABORTED", "ERR_HTTP_RESPONSE_CODE_FAILURE")  # of a page: a turn led to another; an empty answer
 _WATCHED = ("document", "script", "xhr", "fetch", "stylesheet")
+_PARTS = ("script", "xhr", "fetch")  # what a list is made of
+_MOST_LACKING = 100
 
 State = tuple[int, int, int, int]
 
@@ -86,6 +89,7 @@ class LivePage:
         shown: whether there is a page to see.
         refused: where a turn led that it may not lead.
         failure: why the page is not worth anything any more.
+        lacking: what its scripts asked for and did not get, through no fault of their own, and what came instead.
     """
 
     page: Page
@@ -103,6 +107,7 @@ class LivePage:
     loading: bool = True
     received: int = 0
     pending: set[BrowserRequest] = field(default_factory=set)
+    lacking: dict[tuple[str, str], Document | Exception] = field(default_factory=dict)
     closing: asyncio.Task[None] | None = None
 
     @property
@@ -114,6 +119,7 @@ class LivePage:
         """Sees to it that nothing is asked for that may not be."""
         await self.page.route("**", self._route)
         self.page.on("request", self._begins)
+        self.page.on("response", self._hears)
         self.page.on("requestfinished", self._ends)
         self.page.on("requestfailed", self._fails)
         self.page.on("crash", self._crashes)
@@ -172,10 +178,29 @@ class LivePage:
     def _fails(self, asked: BrowserRequest) -> None:
         """While it is loaded, the load itself says what went wrong, but for a page that broke off."""
         self.pending.discard(asked)
-        error = of(asked.failure or "")
+        error = of(f"{asked.failure} at {asked.url}")
+        if _is_part(asked) and is_the_networks(asked.failure or ""):
+            self._lacks(asked, error)
         told = self.loading or any(code in str(error) for code in _NO_FAILURES)
         if self._is_main(asked) and (isinstance(error, ResponseDataLossError) or not told):
             self._give_up(error)
+
+    def _hears(self, answer: BrowserResponse) -> None:
+        """A script that is told to come later shows what it has, as if there were no more; 404 may be the end."""
+        if not _is_part(answer.request):
+            return
+        if answer.status == 429 or answer.status >= 500:
+            self._lacks(answer.request, Document(answer.url, answer.status, list(answer.headers.items())))
+        else:  # some scripts ask again themselves
+            self.lacking.pop(_name(answer.request), None)
+
+    def _lacks(self, asked: BrowserRequest, instead: Document | Exception) -> None:
+        if len(self.lacking) < _MOST_LACKING:
+            self.lacking[_name(asked)] = instead
+
+    def waits(self) -> dict[str, str]:
+        """What its scripts wait for: the addresses, by the same without their queries."""
+        return {asked.url.partition("?")[0]: asked.url for asked in self.pending if _is_part(asked)}
 
     def _crashes(self, _: Any) -> None:
         self.failure = self.failure or DownloadFailedError("the page crashed the browser")
@@ -260,6 +285,8 @@ class LivePage:
                 return True
             if now - begun > wait and not self.navigates:
                 return changed
+            if self.lacking and not self.pending and now - text >= QUIET_CLOCK:
+                return changed
             await asyncio.sleep(_LOOK)
 
     # What it shows
@@ -277,6 +304,18 @@ class LivePage:
     async def close(self) -> None:
         with suppress(Error, TimeoutError):
             await asyncio.wait_for(self.page.close(), _CLOSE)
+
+
+def _is_part(asked: BrowserRequest) -> bool:
+    """Whether it is for the page itself, and not for a frame in it or a worker beside it."""
+    try:
+        return asked.resource_type in _PARTS and asked.frame.parent_frame is None
+    except Error:
+        return False
+
+
+def _name(asked: BrowserRequest) -> tuple[str, str]:
+    return asked.method, asked.url
 
 
 def _links(state: State | None) -> tuple[int, ...]:

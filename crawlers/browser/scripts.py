@@ -97,8 +97,16 @@ want => {
   };
   const clickable = within(scopes, CLICKABLE);
   const said = leaves(scopes, words => words === number).filter(isPager);
+  const isCurrent = element => {
+    for (let at = element, up = 0; at && up < 3 && leaves([at], () => true).length < 2; at = at.parentElement, up++)
+      if (!['false', null].includes(at.getAttribute('aria-current')) ||
+          (at.getAttribute('class') || '').split(/\\s+/).some(name => /(^|[-_])(current|active|selected)$/i.test(name)))
+        return true;
+    return false;
+  };
   if (want.what === 'current')
-    return said.some(element => isShown(element) && !element.closest('a[href], button:not([disabled])'));
+    return said.some(element => isShown(element) &&
+      (isCurrent(element) || !element.closest('a[href], button:not([disabled])')));
   if (want.what === 'number') {
     const found = clickable.filter(element => plain(element.textContent) === number && isPager(element));
     return chosen(found.length ? found : said);

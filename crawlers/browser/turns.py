@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,15 +15,16 @@ from crawlers.exceptions import AnswerError
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle
 
-    from crawlers.browser.page import LivePage
+    from crawlers.browser.page import LivePage, State
     from crawlers.browser.turning import Turning
-
-logger = logging.getLogger(__name__)
 
 End = Literal["gone", "disabled", "unchanged", "false"]
 
 _LOOKS = 10  # at a button that is not there yet, a tenth of a second apart
 _CLICK = 2.0  # seconds until what covers a button is ignored, a cookie banner say
+_DRAWN = 0.3  # seconds until a page knows what is in sight
+_LOW = 100  # pixels
+_AFTER = 1.0  # seconds in which the answer comes that made a script fail
 _BLOCKS = 50  # of numbered buttons, on the way to one
 
 
@@ -32,7 +32,7 @@ async def turn(live: LivePage, turning: Turning) -> End | None:
     """Turns the page once; why there is no further page, if so.
 
     Raises:
-        AnswerError: the XPath or the script can't be run in a browser.
+        AnswerError: the XPath or the script can't be run in a browser, or the script fails.
     """
     if turning.kind == "button":
         return await _button(live, turning, _want(turning, "button"))
@@ -88,8 +88,10 @@ async def _click(button: ElementHandle) -> bool:
 
 async def _numbered(live: LivePage, turning: Turning) -> End | None:
     number = turning.first + (live.turns + 1) * turning.step
-    for _ in range(_BLOCKS):
+    for block in range(_BLOCKS):
         end = await _button(live, turning, _want(turning, "number", number), looks=3)
+        if end == "unchanged" and block and not live.refused and not live.pending:
+            return None  # it is what the dots have shown
         if end != "gone":
             return end
         end = await _button(live, turning, _want(turning, "dots", number), looks=1)
@@ -102,15 +104,27 @@ async def _numbered(live: LivePage, turning: Turning) -> End | None:
 
 async def _scroll(live: LivePage, turning: Turning) -> End | None:
     before = await live.state()
-    slices = max(1, min(3, int(turning.wait)))
-    for _ in range(slices):
+    looks = max(2, min(4, int(turning.wait)))
+    for look in range(looks):
         await live.page.bring_to_front()  # which a page that was opened meanwhile may be
+        if look == looks - 1:
+            await _squeeze(live)
         await live.page.evaluate(scripts.SCROLL, arg=False)
-        if await live.settled(turning.wait / slices, before):
+        if await live.settled(turning.wait / looks, before):
             return None
         await live.page.evaluate(scripts.SCROLL, arg=True)  # some pages look only when the bottom comes into view
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(_DRAWN)
     return "unchanged"
+
+
+async def _squeeze(live: LivePage) -> None:
+    """Makes the window low for a moment: where all of the page is in sight, nothing else comes into it."""
+    size = live.page.viewport_size
+    if size:
+        await live.page.set_viewport_size({"width": size["width"], "height": _LOW})
+        await live.page.evaluate(scripts.SCROLL, arg=True)
+        await asyncio.sleep(_DRAWN)
+        await live.page.set_viewport_size(size)
 
 
 async def _script(live: LivePage, turning: Turning) -> End | None:
@@ -124,13 +138,20 @@ async def _script(live: LivePage, turning: Turning) -> End | None:
         elif "SyntaxError" in error.message:
             raise AnswerError("paging", f"paging.script is no JavaScript: {_first(error)}") from error
         else:
-            logger.warning("%s: paging.script failed, which is taken for the end: %s", live.url, _first(error))
-            return "false"
+            await _failed(live, error, before)
+            return None
     except TimeoutError:
         answer = None  # whether it did anything, the page tells
     if answer is False:
         return "false"
     return None if await live.settled(turning.wait, before) else "unchanged"
+
+
+async def _failed(live: LivePage, error: Error, before: State | None) -> None:
+    """A script fails of itself, or of what it was not given, which may come a moment after its error."""
+    await live.settled(_AFTER, before)
+    if not live.lacking:
+        raise AnswerError("paging", f"paging.script failed: {_first(error)}") from error
 
 
 async def _evaluated(live: LivePage, script: str) -> Any:

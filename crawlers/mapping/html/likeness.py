@@ -34,7 +34,7 @@ def likeness(text: str, rule: Rule) -> float:
     return of_key(key(text), rule)
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=4_096)
 def of_key(label: str, rule: Rule) -> float:
     """The same of a label's key."""
     return equality(label, rule) or alike(label, rule)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from crawlers.rules import Rule
 
-_MOST_REMEMBERED = 20_000
+_MOST_REMEMBERED = 4_000
 
 
 class Vocabulary:

@@ -31,7 +31,7 @@ class _Signs(dict[int, str | None]):
 _SIGNS = _Signs()
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=4_096)
 def key(text: str) -> str:
     r"""Without accents, case, punctuation and a number before it.
 
