@@ -47,7 +47,7 @@ def page(number: int) -> str:
 <section id="coverage"><span class="place">Bezirk {number % 12}</span></section>
 <a class="mail" href="mailto:amt{number % 20}@example.org">Post</a></main><aside class="row">
 """
-    teasers = []
+    teasers: list[str] = []
     while len(body) + sum(map(len, teasers)) < SIZE:
         teasers.append(_TEASER.format(n=len(teasers)))
     return f"{body}{''.join(teasers)}</aside></body></html>"

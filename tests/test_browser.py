@@ -11,7 +11,12 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from scrapy.settings import Settings
@@ -21,6 +26,9 @@ from crawlers.browser.errors import BrowserError
 from crawlers.browser.guard import Guard
 from tests.conftest import FAST, ROOT, json_lines
 from tests.site import Answer, Asked, Site, redirect
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 needs_browser = pytest.mark.skipif(
     not any(shutil.which(name) for name in executable.NAMES), reason="there is no Chromium on this machine"
@@ -44,7 +52,7 @@ from crawlers.resume.scheduler import stored_request
 class Probe(Spider):
     name = "probe"
     allowed_domains = ["127.0.0.1", "localhost"]
-    start_urls = [os.environ["PROBE_SITE"]]
+    start_urls = os.environ["PROBE_SITES"].split()
     portal = start_urls[0]
 
     @classmethod
@@ -75,6 +83,9 @@ class Probe(Spider):
             file.write(json.dumps(known) + chr(10))
 
 if __name__ == "__main__":
+    if "PROBE_IDLE" in os.environ:
+        from crawlers.browser import browser
+        browser.IDLE = float(os.environ["PROBE_IDLE"])
     settings = get_project_settings()
     settings.update(json.loads(os.environ["PROBE_SETTINGS"]), priority="cmdline")
     process = CrawlerProcess(settings)
@@ -96,27 +107,98 @@ class Crawl:
         (folder / "probe.py").write_text(textwrap.dedent(PROBE))
 
     def start(self, site: Site, *requests: dict, **settings: str) -> subprocess.Popen[str]:
-        asked = [{"url": site.url + one.pop("path"), "meta": one} for one in map(dict, requests)]
+        return self.start_at(((site, one) for one in requests), settings)
+
+    def start_at(self, requests: Iterable[tuple[Site, dict]], settings: dict[str, str]) -> subprocess.Popen[str]:
+        every = [(site.url, dict(one)) for site, one in requests]
+        asked = [{"url": url + one.pop("path"), "meta": one} for url, one in every]
         (self.folder / "requests.json").write_text(json.dumps(asked))
         (self.folder / "answers.jsonl").write_bytes(b"")
         chosen = {**FAST_PAGES, "HTTPCACHE_DIR": str(self.folder / "cache"), **settings}
-        own = {"PYTHONPATH": str(ROOT), "PROBE_SITE": site.url, "PROBE_SETTINGS": json.dumps(chosen)}
+        own = {"PYTHONPATH": str(ROOT), "PROBE_SETTINGS": json.dumps(chosen)}
+        own["PROBE_SITES"] = " ".join(dict.fromkeys(url for url, _ in every))
         environment = {**os.environ, **own, "SCRAPY_SETTINGS_MODULE": "crawlers.settings"}
         command = [sys.executable, "-W", "error", str(self.folder / "probe.py")]
-        return subprocess.Popen(command, cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True)
+        known = {"cwd": self.folder, "env": environment, "start_new_session": True}
+        return subprocess.Popen(command, **known, stderr=subprocess.PIPE, text=True)
 
     def __call__(self, site: Site, *requests: dict, **settings: str) -> list[dict]:
-        process = self.start(site, *requests, **settings)
-        self.log = process.communicate(timeout=60)[1]
+        return self.ended(self.start(site, *requests, **settings), len(requests))
+
+    def ended(self, process: subprocess.Popen[str], count: int) -> list[dict]:
+        self.log = process.communicate(timeout=120)[1]
         assert "Traceback" not in self.log, self.log
         answers = sorted(json_lines(self.folder / "answers.jsonl"), key=lambda one: one["number"])
-        assert len(answers) == len(requests), self.log
+        assert len(answers) == count, self.log
         return answers
 
 
 @pytest.fixture
 def shown(tmp_path):
     return Crawl(tmp_path)
+
+
+@dataclass
+class Case:
+    """A site, what a test wants to see of it, and what it saw; crawls of many are run at once, which saves minutes."""
+
+    answer: Callable[[Asked], Answer]
+    requests: tuple[dict, ...]
+    settings: dict[str, str]
+    answers: list[dict] = field(default_factory=list)
+    moments: list[float] = field(default_factory=list)
+    log: str = ""
+
+    def start(self) -> Site:
+        self.site = Site(lambda asked: (self.moments.append(time.monotonic()), self.answer(asked))[1])
+        return self.site
+
+
+CASES: dict[str, Case] = {}
+TOGETHER = {**ONE_BY_ONE, "RETRY_TIMES": "1"}
+PROCESSES = 3
+
+
+def case(answer: Callable[[Asked], Answer], *requests: dict, **settings: str):
+    """Gives the test ``seen``: the `Case`, after its crawl."""
+
+    def kept(test):
+        CASES[test.__name__] = Case(answer, requests, settings or TOGETHER)
+        return needs_browser(test)
+
+    return kept
+
+
+def crawled(cases: list[Case], folder: Path) -> None:
+    with ExitStack() as open_sites:
+        for one in cases:
+            open_sites.enter_context(one.start())
+        crawl = Crawl(folder)
+        requests = [(one.site, asked) for one in cases for asked in one.requests]
+        answers = iter(crawl.ended(crawl.start_at(requests, cases[0].settings), len(requests)))
+        for one in cases:
+            one.answers, one.log = list(itertools.islice(answers, len(one.requests))), crawl.log
+
+
+@pytest.fixture(scope="module")
+def every_case(request, tmp_path_factory):
+    wanted = {item.originalname for item in request.session.items if item.path == request.path}
+    groups = defaultdict(list)
+    for number, (name, one) in enumerate(CASES.items()):
+        if name in wanted:
+            groups[str(one.settings), number % PROCESSES if one.settings is TOGETHER else 0].append(one)
+    with ThreadPoolExecutor(PROCESSES) as pool:
+        crawls = [pool.submit(crawled, group, tmp_path_factory.mktemp("crawl")) for group in groups.values()]
+    return crawls
+
+
+@pytest.fixture
+def seen(request, every_case):
+    one = CASES[request.node.originalname]
+    if not one.answers:
+        for crawl in every_case:
+            crawl.result()
+    return one
 
 
 def turns(path: str, kind: str | None, times: int = 0, **more) -> dict:
@@ -159,7 +241,7 @@ def wait_until(is_so, seconds: float = 15.0) -> bool:
 MORE = """
 <ul id=list><li><a href=/d/1>1</a></ul><p id=state></p><button id=more> Load  <b>more</b> » </button>
 <script>
-let page = 1;
+let page = FIRST;
 more.onclick = async () => {
   state.textContent = 'Loading ...';
   const number = await (await fetch('/data?page=' + ++page)).json();
@@ -171,26 +253,23 @@ more.onclick = async () => {
 """
 
 
-def growing(end: str = "more.disabled = true", delay: float = 0.0):
+def growing(end: str = "more.disabled = true", delay: float = 0.0, first: int = 1):
     def answer(asked: Asked) -> Answer:
         if asked.path.startswith("/data"):
             time.sleep(delay)
             return Answer(asked.path.rpartition("=")[2].encode())
-        return html(MORE.replace("END", end))
+        return html(MORE.replace("END", end).replace("FIRST", str(first)))
 
     return answer
 
 
-@needs_browser
-def test_a_button_is_pressed_until_it_is_disabled_and_the_page_is_opened_once(shown):
-    with Site(growing(delay=0.5)) as site:
-        asked = [turns("/", "button", times, text="load more") for times in (0, 1, 3, 5)]
-        answers = shown(site, *asked, **ONE_BY_ONE)
-        assert [links(one) for one in answers] == [1, 2, 4, 4]
-        assert ended(answers) == [("0", None), ("1", None), ("3", None), ("3", "disabled")]
-        assert paths(site) == ["/", "/data?page=2", "/data?page=3", "/data?page=4"]
-        assert answers[0]["status"] == 200
-        assert not [name for one in answers for name in one["meta"] if "playwright" in name]
+@case(growing(delay=0.5), *(turns("/", "button", times, text="load more") for times in (0, 1, 3, 5)))
+def test_a_button_is_pressed_until_it_is_disabled_and_the_page_is_opened_once(seen):
+    assert [links(one) for one in seen.answers] == [1, 2, 4, 4]
+    assert ended(seen.answers) == [("0", None), ("1", None), ("3", None), ("3", "disabled")]
+    assert paths(seen.site) == ["/", "/data?page=2", "/data?page=3", "/data?page=4"]
+    assert seen.answers[0]["status"] == 200
+    assert not [name for one in seen.answers for name in one["meta"] if "playwright" in name]
 
 
 ENDS = {
@@ -203,43 +282,220 @@ ENDS = {
 }
 
 
-@needs_browser
-def test_a_button_has_more_than_one_way_to_end(shown):
-    every = list(ENDS)
-    with Site(lambda asked: growing(every[int(asked.path[1:2])] if asked.path[1:2].isdigit() else "")(asked)) as site:
-        asked = [turns(f"/{number}", "button", 9, texts=["mehr", "Load more"]) for number in range(len(every))]
-        assert ended(shown(site, *asked)) == [("3", end) for end in ENDS.values()]
+def ending(asked: Asked) -> Answer:
+    number = asked.path[1:2]
+    return growing(list(ENDS)[int(number)] if number.isdigit() else "", first=3)(asked)
+
+
+@case(ending, *(turns(f"/{number}", "button", 9, texts=["mehr", "Load more"]) for number in range(len(ENDS))))
+def test_a_button_has_more_than_one_way_to_end(seen):
+    assert ended(seen.answers) == [("1", end) for end in ENDS.values()]
+    told = [line for line in seen.log.splitlines() if "changed nothing, which is taken for the end" in line]
+    assert [seen.site.url in line for line in told].count(True) == 1
+    assert f"{seen.site.url}/5: a button that can be clicked" in seen.log
+
+
+@case(growing(), turns("/", "button", 2, text="load more"), turns("/", "button", 1, text="load more"))
+def test_a_page_that_is_gone_is_opened_anew_and_turned_as_often(seen):
+    assert [links(one) for one in seen.answers] == [3, 2]
+    assert paths(seen.site).count("/") == 2
+
+
+@case(
+    growing(),
+    *(turns(f"/{number}", "button", 0, text="load more") for number in range(5)),
+    *(turns(f"/{number}", "button", 1, text="load more") for number in (4, 3, 2, 1, 0)),
+)
+def test_four_pages_are_kept(seen):
+    assert [paths(seen.site).count(f"/{number}") for number in range(5)] == [2, 1, 1, 1, 1]
 
 
 @needs_browser
-def test_a_page_that_is_gone_is_opened_anew_and_turned_as_often(shown):
-    with Site(growing()) as site:
-        asked = (turns("/", "button", 2, text="load more"), turns("/", "button", 1, text="load more"))
-        answers = shown(site, *asked, **ONE_BY_ONE)
-        assert [links(one) for one in answers] == [3, 2]
-        assert paths(site).count("/") == 2
+@pytest.mark.parametrize(("idle", "opened"), [("0.5", 2), ("300", 1)])
+def test_a_page_is_kept_for_a_while(shown, monkeypatch, idle, opened):
+    monkeypatch.setenv("PROBE_IDLE", idle)
+
+    def answer(asked: Asked) -> Answer:
+        time.sleep(1.5 if asked.path == "/else" else 0)
+        return growing(first=2)(asked)
+
+    asked = [turns("/", "button", times, text="load more") for times in (0, 1)]
+    with Site(answer) as site:
+        shown(site, asked[0], {"path": "/else"}, asked[1], **ONE_BY_ONE)
+        assert paths(site).count("/") == opened
 
 
-@needs_browser
-def test_four_pages_are_kept(shown):
-    with Site(growing()) as site:
-        every = [f"/{number}" for number in range(5)]
-        asked = [
-            turns(path, "button", times, text="load more") for times in (0, 1) for path in (*every[:4], *every[4:])
-        ]
-        asked[5:] = asked[:4:-1]  # those that were opened last are turned first
-        shown(site, *asked, **ONE_BY_ONE)
-        assert [paths(site).count(path) for path in every] == [2, 1, 1, 1, 1]
+@case(growing(), turns("/", "button", 2, text="load more"), REQUESTS_PER_SECOND="0.8")
+def test_turns_keep_the_pace(seen):
+    assert len(seen.moments) == 3
+    assert all(after - before > 1.2 for before, after in itertools.pairwise(seen.moments))
 
 
-@needs_browser
-def test_turns_keep_the_pace(shown):
-    moments = []
-    answer = growing()
-    with Site(lambda asked: (moments.append(time.monotonic()), answer(asked))[1]) as site:
-        shown(site, turns("/", "button", 3, text="load more"), REQUESTS_PER_SECOND="0.8")
-    assert len(moments) == 4
-    assert all(after - before > 1.2 for before, after in itertools.pairwise(moments))
+# What a page asks for and does not get
+
+FAILING = """
+<ul id=list></ul><button id=more disabled>Load more</button>
+<script>
+let page = 0;
+more.onclick = async () => {
+  page++;
+  more.disabled = true;
+  const answer = await fetch(`data?page=${page}`).catch(() => null);
+  if (!answer || !answer.ok) return;
+  list.insertAdjacentHTML('beforeend', `<li><a href="/d/${page}">${page}</a>`);
+  more.disabled = page == 3;
+};
+more.onclick();
+</script>
+"""
+"""A page that takes what fails for the end, as most do."""
+
+
+class Failing:
+    """What is asked for at ``data`` fails once, or always."""
+
+    def __init__(self, answer: Callable[[], Answer], page: str = "2", most: int = 1, body: str = FAILING) -> None:
+        self.answer, self.failing, self.most, self.body = answer, f"data?page={page}", most, body
+        self.failed = 0
+
+    def __call__(self, asked: Asked) -> Answer:
+        if asked.path.endswith(self.failing) and self.failed < self.most:
+            self.failed += 1
+            return self.answer()
+        return Answer(b"3") if "data" in asked.path else html(self.body)
+
+
+def reset() -> Answer:
+    raise ConnectionResetError
+
+
+def cut_off() -> Answer:
+    return Answer(cut())
+
+
+FAILURES = {
+    "busy": lambda: Answer(status=503, headers={"Retry-After": "1"}),
+    "error": lambda: Answer(status=500),
+    "limited": lambda: Answer(status=429),
+    "reset": reset,
+    "cut": cut_off,
+    "late": lambda: (time.sleep(4), Answer(b"3"))[1],
+}
+
+
+def each(make: Callable[[str], Callable[[Asked], Answer]], names: Iterable[str]) -> Callable[[Asked], Answer]:
+    """One site for several, each in a folder."""
+    sites = {name: make(name) for name in names}
+    return lambda asked: sites[asked.path.split("/")[1]](asked)
+
+
+@case(
+    each(lambda name: Failing(FAILURES[name]), FAILURES),
+    *(turns(f"/{name}/", "button", times, text="load more") for name in FAILURES for times in (0, 9)),
+)
+def test_what_fails_in_the_middle_of_turns_is_tried_again(seen):
+    """Never is it taken for the end."""
+    assert ended(seen.answers) == [("0", None), ("2", "disabled")] * len(FAILURES)
+    assert [links(one) for one in seen.answers] == [1, 3] * len(FAILURES)
+    assert [paths(seen.site).count(f"/{name}/") for name in FAILURES] == [2] * len(FAILURES)
+    asked = dict(zip(reversed(paths(seen.site)), reversed(seen.moments), strict=True))
+    failed = seen.moments[paths(seen.site).index("/busy/data?page=2")]
+    assert asked["/busy/"] - failed > 1.0  # Retry-After
+
+
+@case(
+    each(lambda name: Failing(FAILURES[name], page="1"), FAILURES),
+    *(turns(f"/{name}/", None) for name in FAILURES if name != "late"),
+)
+def test_what_fails_while_a_page_loads_is_tried_again(seen):
+    assert [links(one) for one in seen.answers] == [1] * 5
+
+
+THROWS = FAILING.replace("if (!answer || !answer.ok) return", "if (!answer || !answer.ok) throw new Error('no')")
+ALWAYS = {
+    "error": FAILURES["error"],
+    "limited": FAILURES["limited"],
+    "reset": reset,
+    "cut": cut_off,
+    "late": FAILURES["late"],
+    "missing": lambda: Answer(status=404),
+    "forbidden": lambda: Answer(status=403),
+}
+
+
+@case(
+    each(lambda name: Failing(ALWAYS[name], most=9), ALWAYS),
+    *(turns(f"/{name}/", "button", 9, text="load more") for name in ALWAYS),
+    RETRY_TIMES="0",
+)
+def test_what_fails_for_good_is_told_and_404_is_the_end(seen):
+    assert [one.get("error") for one in seen.answers[:2]] == [
+        "HTTP 500 Internal Server Error",
+        "HTTP 429 Unknown Status",
+    ]
+    assert [one.get("kind") for one in seen.answers] == [
+        "http",
+        "http",
+        "connection",
+        "truncated",
+        "timeout",
+        None,
+        None,
+    ]
+    assert ended(seen.answers[5:]) == [("0", "disabled")] * 2
+
+
+SCROLLS = """
+<style>li {height: 900px}</style><ul id=list><li><a href=/d/1>1</a></ul>
+<script>
+document.onscroll = async () => {
+  document.onscroll = null;
+  const answer = await fetch('data?page=2');
+  if (answer.ok) list.insertAdjacentHTML('beforeend', '<li><a href="/d/2">2</a>');
+};
+</script>
+"""
+PASSES = (
+    "<ul id=list><li><a href=/d/1>1</a></ul><script>"
+     """
+async function pass() {
+  const answer = await fetch('data?page=2');
+  if (!answer.ok) throw new Error(answer.status);
+  list.innerHTML = '<li><a href="/d/2">2</a>';
+}
+</script>
+"""
+)
+TRIES_AGAIN = FAILING.replace("fetch(`data?page=${page}`)", "again(`data?page=${page}`)").replace(
+    "let page",
+    "const again = async url => { const one = await fetch(url); return one.ok ? one : fetch(url); };let page",
+)
+LISTENS = FAILING.replace(
+    "let page", "fetch('/wait?1'); setInterval(() => fetch('/wait?' + Math.random()), 500); let page"
+)
+WAYS = {"scroll": SCROLLS, "script": PASSES, "again": TRIES_AGAIN, "listens": LISTENS}
+
+
+def ways(asked: Asked) -> Answer:
+    if asked.path.startswith("/wait"):
+        time.sleep(9)
+    return BY_WAY(asked) if not asked.path.startswith("/wait") else Answer(b"")
+
+
+BY_WAY = each(lambda name: Failing(FAILURES["error"], body=WAYS[name], most=name != "listens"), WAYS)
+
+
+@case(
+    ways,
+    turns("/scroll/", "scroll", 1),
+    turns("/script/", "script", 1, script="pass()"),
+    turns("/again/", "button", 9, text="load more"),
+    turns("/listens/", "button", 9, text="load more"),
+)
+def test_other_ways_to_turn_a_page_fail_too_and_scripts_that_ask_again_do_not(seen):
+    assert ended(seen.answers) == [("1", None), ("1", None), ("2", "disabled"), ("2", "disabled")]
+    opened = [paths(seen.site).count(f"/{name}/") for name in WAYS]
+    assert opened == [2, 2, 1, 1]
 
 
 # Other ways to turn a page
@@ -253,17 +509,13 @@ def pages(asked: Asked) -> Answer:
     return html(body, headers={"X-Page": str(number)})
 
 
-@needs_browser
-def test_a_button_may_load_another_page(shown):
-    with Site(pages) as site:
-        xpath = "//a[contains(@class, 'next')]"
-        answers = shown(site, *(turns("/list", "button", times, xpath=xpath) for times in (0, 1, 3)), **ONE_BY_ONE)
-        assert ended(answers) == [("0", None), ("1", None), ("2", "gone")]
-        assert [one["headers"]["X-Page"] for one in answers] == ["1", "2", "3"]
-        assert [one["url"] for one in answers] == [
-            site.url + path for path in ("/list", "/list?page=2", "/list?page=3")
-        ]
-        assert len(site.asked) == 3
+@case(pages, *(turns("/list", "button", times, xpath="//a[contains(@class, 'next')]") for times in (0, 1, 3)))
+def test_a_button_may_load_another_page(seen):
+    assert ended(seen.answers) == [("0", None), ("1", None), ("2", "gone")]
+    assert [one["headers"]["X-Page"] for one in seen.answers] == ["1", "2", "3"]
+    addresses = [seen.site.url + path for path in ("/list", "/list?page=2", "/list?page=3")]
+    assert [one["url"] for one in seen.answers] == addresses
+    assert len(seen.site.asked) == 3
 
 
 NUMBERED = """
@@ -271,29 +523,36 @@ NUMBERED = """
 <script>
 function show(now) {
   list.innerHTML = `<a href="/d/${now}">${now}</a>`;
-  const from = Math.floor((now - 1) / 3) * 3 + 1, all = [];
+  const from = Math.floor((now - 1) / 2) * 2 + 1, all = [];
   if (from > 1) all.push([from - 1, '...']);
-  for (let n = from; n < from + 3 && n < 9; n++) all.push([n, n]);
-  if (from + 3 < 9) all.push([from + 3, '...']);
+  for (let n = from; n < from + 2 && n < 6; n++) all.push([n, n]);
+  if (from + 2 < 6) all.push([from + 2, '...']);
   pager.innerHTML = all.map(([n, text]) =>
-    n == now ? `<span>${text}</span>` : `<a href="javascript:show(${n})">${text}</a>`).join(' ');
+    n == now ? CURRENT : `<a href="javascript:show(${n})">${text}</a>`).join(' ');
 }
 show(1);
 </script>
 """
 
 
-@needs_browser
-def test_numbered_buttons_and_the_dots_after_them(shown):
-    with Site(lambda _: html(NUMBERED)) as site:
-        asked = (
-            turns("/", "buttons", 3),
-            turns("/all", "buttons", 8),
-            turns("/x", "buttons", 4, xpath="//*[@id='pager']"),
-        )
-        answers = shown(site, *asked)
-        assert ['href="/d/' + n in one["body"] for one, n in zip(answers, "485", strict=True)] == [True] * 3
-        assert ended(answers) == [("3", None), ("7", "gone"), ("4", None)]
+CURRENT = {
+    "all": "`<span>${text}</span>`",
+    "x": "`<span>${text}</span>`",
+    "aria": '`<a aria-current=page href="javascript:show(${n})">${text}</a>`',
+    "class": '`<li class="page-item is-active"><a href="javascript:show(${n})">${text}</a></li>`',
+    "unmarked": '`<a href="javascript:show(${n})">${text}</a>`',
+}
+
+
+@case(
+    lambda asked: html(NUMBERED.replace("CURRENT", CURRENT[asked.path[1:]])),
+    turns("/x", "buttons", 2, xpath="//*[@id='pager']"),
+    *(turns(f"/{name}", "buttons", 3) for name in ("aria", "class", "unmarked")),
+    turns("/all", "buttons", 8),
+)
+def test_numbered_buttons_and_the_dots_after_them(seen):
+    assert ['href="/d/' + n in one["body"] for one, n in zip(seen.answers, "34445", strict=True)] == [True] * 5
+    assert ended(seen.answers) == [("2", None), *[("3", None)] * 3, ("4", "gone")]
 
 
 SCROLLED = """
@@ -309,20 +568,26 @@ new IntersectionObserver(async ([seen]) => {
 """
 
 
-@needs_browser
-def test_scrolling(shown):
-    answer = growing()
-    style = "#box {height: 400px; overflow-y: auto}"
+BOX = "#box {height: 400px; overflow-y: auto}"
+SHORT = SCROLLED.replace("OUTER li {height: 900px}", "li {height: 20px}").replace("page == 3", "page == 2")
 
-    def page(asked: Asked) -> Answer:
-        return answer(asked) if "data" in asked.path else html(SCROLLED.replace("OUTER", style * ("box" in asked.path)))
 
-    with Site(page) as site:
-        answers = shown(
-            site, *(turns(path, "scroll", times, wait=4.0) for path in ("/", "/box") for times in (0, 1, 3))
-        )
-        assert [links(one) for one in answers] == [1, 2, 3] * 2
-        assert ended(answers) == [("0", None), ("1", None), ("2", "unchanged")] * 2
+def scrolled(asked: Asked) -> Answer:
+    if "data" in asked.path:
+        return growing()(asked)
+    return html(SHORT if "short" in asked.path else SCROLLED.replace("OUTER", BOX * ("box" in asked.path)))
+
+
+@case(scrolled, *(turns(path, "scroll", times, wait=2.0) for path in ("/", "/box") for times in (0, 1, 3)))
+def test_scrolling(seen):
+    assert [links(one) for one in seen.answers] == [1, 2, 3] * 2
+    assert ended(seen.answers) == [("0", None), ("1", None), ("2", "unchanged")] * 2
+
+
+@case(scrolled, turns("/short", "scroll", 1, wait=2.0))
+def test_scrolling_where_all_is_in_sight(seen):
+    assert links(seen.answers[0]) == 2
+    assert ended(seen.answers) == [("1", None)]
 
 
 STEPS = """
@@ -332,26 +597,26 @@ setTimeout(() => rows.innerHTML = `<tr><td>row ${n}`, 100); }</script>
 """
 
 
-@needs_browser
-def test_a_script_turns_the_page_and_says_when_it_is_the_last(shown, caplog):
-    with Site(lambda _: html(STEPS, headers={"Content-Security-Policy": "script-src 'unsafe-inline'"})) as site:
-        answers = shown(
-            site,
-            *(turns("/", "script", times, script="forward()") for times in (1, 4)),
-            turns("/return", "script", 4, script="const more = forward(); if (more === false) return false;"),
-            turns("/nothing", "script", 1, script="void 0"),
-            turns("/error", "script", 1, script="document.querySelector('.next').click()"),
-            turns("/hang", "script", 1, script="new Promise(() => {})"),
-            turns("/wrong", "script", 1, script="forward("),
-            turns("/xpath", "button", 1, xpath="//a[has-class('x')]"),
-        )
-        assert ended(answers[:6]) == [
-            *(("1", None), ("2", "false"), ("2", "false")),
-            *(("0", "unchanged"), ("0", "false"), ("0", "unchanged")),
-        ]
-        assert "row 3" in answers[1]["body"]
-        assert [one["kind"] for one in answers[6:]] == ["paging", "paging"]
-        assert "paging.script failed" in shown.log
+SAFE = {"Content-Security-Policy": "script-src 'unsafe-inline'"}
+
+
+@case(
+    lambda _: html(STEPS, headers=SAFE),
+    *(turns("/", "script", times, script="forward()") for times in (1, 4)),
+    turns("/return", "script", 4, script="const more = forward(); if (more === false) return false;"),
+    turns("/nothing", "script", 1, script="void 0", wait=0.5),
+    turns("/hang", "script", 1, script="new Promise(() => {})", wait=0.5),
+    turns("/error", "script", 1, script="document.querySelector('.next').click()"),
+    turns("/rejects", "script", 1, script="Promise.reject(new Error('no'))"),
+    turns("/wrong", "script", 1, script="forward("),
+    turns("/xpath", "button", 1, xpath="//a[has-class('x')]"),
+)
+def test_a_script_turns_the_page_and_says_when_it_is_the_last(seen):
+    ends = [("1", None), ("2", "false"), ("2", "false"), ("0", "unchanged"), ("0", "unchanged")]
+    assert ended(seen.answers[:5]) == ends
+    assert "row 3" in seen.answers[1]["body"]
+    assert [one["kind"] for one in seen.answers[5:]] == ["paging"] * 4
+    assert [one["error"].startswith("paging.script failed: ") for one in seen.answers[5:]] == [True, True, False, False]
 
 
 COVERED = """
@@ -360,11 +625,10 @@ COVERED = """
 """
 
 
-@needs_browser
-def test_what_covers_a_button_and_new_windows_are_no_hindrance(shown):
-    with Site(lambda asked: html(COVERED if asked.path == "/" else "<p>page 2")) as site:
-        answer = shown(site, turns("/", "button", 1, text="Next", wait=4.0))[0]
-        assert (answer["url"], ended([answer])) == (site.url + "/page2", [("1", None)])
+@case(lambda asked: html(COVERED if asked.path == "/" else "<p>page 2"), turns("/", "button", 1, text="Next", wait=4.0))
+def test_what_covers_a_button_and_new_windows_are_no_hindrance(seen):
+    assert seen.answers[0]["url"] == seen.site.url + "/page2"
+    assert ended(seen.answers) == [("1", None)]
 
 
 # What a page may not do
@@ -428,7 +692,7 @@ def test_nobody_leads_the_browser_away(shown):
 
         with Site(answer) as site:
             requests = [
-                turns(f"/{path}?to={host}", kind, times, texts=texts)
+                turns(f"/{path}?to={host}", kind, times, texts=texts, wait=0.7)
                 for host in HOSTS
                 for path, (kind, times, *texts) in LEADS.items()
             ]
@@ -441,12 +705,11 @@ def test_nobody_leads_the_browser_away(shown):
             assert other.asked == []
 
 
-@needs_browser
-def test_the_portal_redirects_and_scrapy_follows(shown):
-    with Site(lambda asked: redirect("/list") if asked.path == "/" else pages(asked)) as site:
-        answer = shown(site, turns("/", "button", 1, text="Siguiente"))[0]
-        assert (answer["url"], ended([answer])) == (site.url + "/list?page=2", [("1", None)])
-        assert paths(site) == ["/", "/list", "/list?page=2"]
+@case(lambda asked: redirect("/list") if asked.path == "/" else pages(asked), turns("/", "button", 1, text="Siguiente"))
+def test_the_portal_redirects_and_scrapy_follows(seen):
+    assert seen.answers[0]["url"] == seen.site.url + "/list?page=2"
+    assert ended(seen.answers) == [("1", None)]
+    assert paths(seen.site) == ["/", "/list", "/list?page=2"]
 
 
 @needs_browser
@@ -490,29 +753,29 @@ def hostile(asked: Asked) -> Answer:
     return html(HOSTILE.get(path, "<p>next"))
 
 
-@needs_browser
-def test_pages_that_never_come_to_rest_end_all_the_same(shown):
-    begun = time.monotonic()
-    with Site(hostile) as site:
-        asked = [turns(path, None, wait=1.0) for path in HOSTILE]
-        settings = {"DOWNLOAD_TIMEOUT": "4", "DOWNLOAD_MAXSIZE": "2000000", "CONCURRENT_REQUESTS": "9"}
-        answers = shown(site, *asked, **settings)
-    assert time.monotonic() - begun < 40
-    kinds = {path: one.get("kind") for path, one in zip(HOSTILE, answers, strict=True)}
+@case(
+    hostile,
+    *(turns(path, None, wait=1.0) for path in HOSTILE),
+    DOWNLOAD_TIMEOUT="4",
+    DOWNLOAD_MAXSIZE="2000000",
+    CONCURRENT_REQUESTS="9",
+)
+def test_pages_that_never_come_to_rest_end_all_the_same(seen):
+    kinds = {path: one.get("kind") for path, one in zip(HOSTILE, seen.answers, strict=True)}
     assert kinds == {
         **dict.fromkeys(("/alert", "/clock", "/long")),
         **dict.fromkeys(("/busy", "/alerts", "/reload"), "timeout"),
         **dict.fromkeys(("/huge", "/endless", "/downloads"), "too_large"),
     }
+    assert max(seen.moments) - min(seen.moments) < 40
 
 
-@needs_browser
-def test_a_page_that_asks_whether_to_leave_it_is_left(shown):
-    with Site(
-        lambda asked: html(HOSTILE["/alert"] + "<a href=/next>next</a>" if asked.path == "/" else "<p>2")
-    ) as site:
-        answer = shown(site, turns("/", "button", 1, text="next"))[0]
-        assert answer["url"] == site.url + "/next"
+@case(
+    lambda asked: html(HOSTILE["/alert"] + "<a href=/next>next</a>" if asked.path == "/" else "<p>2"),
+    turns("/", "button", 1, text="next"),
+)
+def test_a_page_that_asks_whether_to_leave_it_is_left(seen):
+    assert seen.answers[0]["url"] == seen.site.url + "/next"
 
 
 # What is no page
@@ -535,21 +798,18 @@ OTHERS = {
 }
 
 
-@needs_browser
-def test_what_is_no_page_is_told_as_scrapy_tells_it(shown):
-    seen = set()
+BUSY = iter([OTHERS["/busy"]])
 
-    def answer(asked: Asked) -> Answer:
-        again = asked.path == "/busy" and asked.path in seen
-        seen.add(asked.path)
-        if asked.path == "/cut":
-            return Answer(cut(), headers=HTML)
-        return html("<p>now") if again else OTHERS[asked.path]
 
-    with Site(answer) as site:
-        settings = {"RETRY_TIMES": "1", "RETRY_HTTP_CODES": "503", "LOG_LEVEL": "CRITICAL"}
-        found = shown(site, *(turns(path, None) for path in OTHERS), **settings)
-    told = dict(zip(OTHERS, found, strict=True))
+def other(asked: Asked) -> Answer:
+    if asked.path == "/cut":
+        return Answer(cut(), headers=HTML)
+    return next(BUSY, html("<p>now")) if asked.path == "/busy" else OTHERS[asked.path]
+
+
+@case(other, *(turns(path, None) for path in OTHERS), RETRY_TIMES="1", RETRY_HTTP_CODES="503", LOG_LEVEL="CRITICAL")
+def test_what_is_no_page_is_told_as_scrapy_tells_it(seen):
+    told = dict(zip(OTHERS, seen.answers, strict=True))
     assert [told[path]["body"] for path in ("/json", "/attached")] == ['{"a": 1}', "a;b"]
     assert told["/json"]["headers"]["Page-Turns"] == "0"
     assert [told[path]["error"] for path in ("/error", "/empty")] == ["HTTP 410 Gone", "HTTP 500 Internal Server Error"]
@@ -587,13 +847,16 @@ def test_a_browser_that_dies_is_started_anew(shown):
 
 
 @needs_browser
-@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_browser_ends_with_the_crawl(shown, way):
     with Site(growing("page = 1")) as site:
         process = shown.start(site, turns("/", "button", 500, text="load more"), JOBDIR=str(shown.folder / "job"))
         assert wait_until(lambda: len(site.asked) > 2)
         assert browsers(site)
-        process.send_signal(way)
+        if way == signal.SIGINT:  # a terminal's Ctrl-C is for the driver too
+            os.killpg(process.pid, way)
+        else:
+            process.send_signal(way)
         log = process.communicate(timeout=20)[1]
         assert "Traceback" not in log, log
         assert wait_until(lambda: not browsers(site))
@@ -662,7 +925,7 @@ def test_where_a_browser_is_looked_for(monkeypatch, tmp_path):
 
 def test_playwright_is_asked_for_by_name(monkeypatch):
     monkeypatch.setattr(executable, "find_spec", lambda _: None)
-    with pytest.raises(BrowserError, match="pip install"):
+    with pytest.raises(BrowserError, match=r"pip install -r requirements\.txt"):
         executable.driver()
 
 

@@ -16,6 +16,8 @@ from crawlers import items, settings, signals
 from crawlers.ckan.exports import LEVELS
 from crawlers.index.index import _SCHEMA as INDEX_SCHEMA
 from crawlers.items import Dataset, Export, Stored
+from crawlers.rules.paging import WAYS
+from crawlers.rules.rules import FIELDS, RESOURCE_FIELDS, Links, Paging, Rule, Rules
 from pipelines.manifest import Manifest
 from pipelines.report import COUNTS, Report
 from pipelines.verdict import EXIT_CODES
@@ -107,6 +109,12 @@ def stats() -> set[str]:
     """Every stat of ours that the code sets."""
     sources = "".join(text(path) for room in ("crawlers", "pipelines") for path in (ROOT / room).rglob("*.py"))
     return set(re.findall(r'(?:set|inc|max)_value\("(catalogue/\w+)"', sources))
+
+
+def rules_keys(table: type) -> set[str]:
+    """The keys that a table of a rules file takes: the fields of what it becomes, but for what those are made of."""
+    made = {"name", "text", "labels", "by_label", "kind", "address", "fields", "extras", "resources", "paging", "links"}
+    return {field.name for field in fields(table)} - made
 
 
 def requirements(name: str) -> list[str]:
@@ -222,6 +230,23 @@ def test_a_value_of_a_field_is_named(name):
 )
 def test_a_dependency_has_its_reason(name):
     assert name in rows(prose(DOCS / "dependencies.md"))
+
+
+@pytest.mark.parametrize(
+    "key", sorted({*rules_keys(Rules), *rules_keys(Links), *rules_keys(Paging), *rules_keys(Rule)})
+)
+def test_a_key_of_a_rules_file_is_described(key):
+    assert key in rows(prose(DOCS / "html.md")) or f"`{key}`" in prose(DOCS / "html.md")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_way_of_paging_is_described(way):
+    assert way in rows(section(DOCS / "html.md", "How a listing goes on"))
+
+
+@pytest.mark.parametrize("name", [*FIELDS, *RESOURCE_FIELDS])
+def test_a_field_of_a_rules_file_is_named(name):
+    assert f"`{name}`" in section(DOCS / "html.md", "The rules file")
 
 
 # The pages themselves

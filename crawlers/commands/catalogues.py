@@ -67,7 +67,8 @@ def _described(spider: type[CatalogueSpider]) -> dict[str, Any]:
 
 def _line(spider: dict[str, Any]) -> str:
     summary = (spider["description"] or "").splitlines()[0]
-    where = spider[spider["address"]] or f"-a {spider['address']}=URL"
+    kind = "FILE" if spider["address"] == "rules" else "URL"
+    where = spider[spider["address"]] or f"-a {spider['address']}={kind}"
     return f"{spider['name']:<20} {where:<32} {summary}"
 
 

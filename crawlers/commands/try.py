@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-from crawlers.commands.pages import is_address, pages
+from crawlers.commands._pages import is_address, pages
 from crawlers.exceptions import CrawlersError
 from crawlers.html import turn
 from crawlers.html.links import dataset_links, foreign, total
