@@ -457,7 +457,7 @@ document.onscroll = async () => {
 """
 PASSES = (
     "<ul id=list><li><a href=/d/1>1</a></ul><script>"
-     """
+    """
 async function pass() {
   const answer = await fetch('data?page=2');
   if (!answer.ok) throw new Error(answer.status);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import random
 import shutil
 import signal
@@ -190,6 +191,16 @@ def test_where_it_is_from(harvest, catalogue, family, wanted):
     crawl = harvest(catalogue(family, 6))
     assert sources(crawl) == wanted
     assert all(line["metadata_url"].startswith("http://127.0.0.1:") for line in crawl.manifest)
+
+
+@pytest.mark.parametrize("family", ["drupal", "schema_org", "rdf_link"])
+def test_what_is_on_disk_is_exported(harvest, catalogue, output, family):
+    """Each document is read again, whatever its record was made of."""
+    site = catalogue(family, 6)
+    harvest(site)
+    exported = scrapy("export", "--format", "csv", "-s", f"OUTPUT_DIR={output}")
+    assert (exported.returncode, exported.stderr) == (0, "")
+    assert sorted(row["title"] for row in csv.DictReader(exported.stdout.splitlines())) == sorted(truths(site))
 
 
 def test_structured_data_need_not_be_used(harvest, catalogue):

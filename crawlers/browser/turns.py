@@ -23,7 +23,7 @@ End = Literal["gone", "disabled", "unchanged", "false"]
 _LOOKS = 10  # at a button that is not there yet, a tenth of a second apart
 _CLICK = 2.0  # seconds until what covers a button is ignored, a cookie banner say
 _DRAWN = 0.3  # seconds until a page knows what is in sight
-_LOW = 100  # pixels
+_LOW = 1  # pixel
 _AFTER = 1.0  # seconds in which the answer comes that made a script fail
 _BLOCKS = 50  # of numbered buttons, on the way to one
 
