@@ -13,7 +13,7 @@ demo: $(VENV)/.runtime  ## crawl a small portal that starts and stops by itself,
 	@$(BIN)/python tests/portal/demo.py
 
 test: $(VENV)/.dev  ## run the tests
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.dev  ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy crawlers pipelines spiders tests/portal benchmarks

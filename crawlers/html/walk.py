@@ -87,6 +87,7 @@ class HTMLWalk(CatalogueSpider):
             yield self.sitemap_request(urljoin(self.portal, self.site.paging.address or "/sitemap.xml"))
             return
         for address in self.site.start:
+            self.noticed(canonical(address, self.site.links.drop), list_name="walks", by="start")
             yield self.listing_request(turn.Turn(address), self.begun(Place(walk=address)))
 
     def begun(self, place: Place) -> Place:
@@ -156,7 +157,8 @@ class HTMLWalk(CatalogueSpider):
     def datasets(
         self, links: Sequence[Link], after: Place, request: Request | None, modified: Mapping[str, str] = {}
     ) -> Iterator[Request]:
-        for link in links:
+        first = {link.id: link for link in reversed(links)}  # of several addresses with one id
+        for link in filter(lambda link: first[link.id] is link, links):
             if self.is_enough():
                 return
             if self.noticed(link.id, list_name=f"walk {after.walk}", by=request):
@@ -178,14 +180,15 @@ class HTMLWalk(CatalogueSpider):
     def further(self, page: Page, here: Place) -> Iterator[Request]:
         """The walks through the listings that this one leads to."""
         addresses = follow_links(page, self.site) if self.site.links.follow else []
+        by = f"{here.walk} {here.number}"
         for address in addresses:
+            if not (self.site.follows(address) and self.noticed(address, list_name="walks", by=by)):
+                continue
             if here.depth >= self.site.links.depth:
                 message = f"{address} is another listing, deeper than links.depth ({self.site.links.depth})"
-                self.failed("list", AnswerError("trap", message))
-                self.cut_short()
+                self.faulty("trap", message, None)
                 return
-            if self.site.follows(address) and self.noticed(address, list_name="walks", by=here.walk):
-                yield self.listing_request(turn.Turn(address), self.begun(Place(walk=address, depth=here.depth + 1)))
+            yield self.listing_request(turn.Turn(address), self.begun(Place(walk=address, depth=here.depth + 1)))
 
     # Where it goes on
 
