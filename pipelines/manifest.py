@@ -68,7 +68,7 @@ class Manifest(Pipeline):
             source=self.index.source,
             id=dataset_id,
             name=_text(document.get("name")),
-            title=_text(document.get("title")),
+            title=_text(document.get("title")) or _extracted(document),
             metadata_modified=known.metadata_modified,
         )
 
@@ -100,6 +100,13 @@ class Manifest(Pipeline):
             if known and known.run == self.report.run:
                 return known.status
         return stored.status
+
+
+def _extracted(document: dict[str, Any]) -> str | None:
+    """The title of an HTML catalogue's document."""
+    fields = document.get("fields")
+    title = fields.get("title") if isinstance(fields, dict) else None
+    return _text(title.get("value")) if isinstance(title, dict) else None
 
 
 def _text(value: Any) -> str | None:

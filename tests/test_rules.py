@@ -289,7 +289,7 @@ def exactly(told: str) -> str:
         ('xpath = "//a"', "links has both css and xpath: one of them finds the element."),
         ("pattern = '('", "links.pattern is no regular expression of RE2: missing ): (."),
         (r"id = '(?=a)'", "links.id is no regular expression of RE2: invalid perl operator: (?=."),
-        (f"id = '{'a' * 10_001}'", "links.id is longer than 10000 characters."),
+        (f"id = '{'a' * 2_001}'", "links.id is longer than 2000 characters."),
         ("pattern = 1", "links.pattern is not a text."),
         ('follow = "a["', "links.follow is no CSS selector: Expected ident or '*', got <EOF at 2>."),
         ("depth = 0", "links.depth is 0, and must be 1 or more."),
@@ -515,3 +515,25 @@ def test_the_commented_ways_of_the_example_are_ways():
     for way in ways:
         browser = way.split()[0] in ("buttons", "scroll", "script")
         assert paging(way, 'browser = "listing"' if browser else "").kind == way.split()[0]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ('browser = ["listing"]', 'browser is neither true, "listing" nor "datasets".'),
+        ("hosts = false", "hosts is neither a text nor a list of texts."),
+        ('hosts = ["a.org:8080"]', "hosts: 'a.org:8080' is not the name of a host such as data.example.org."),
+        ('hosts = ["https://a.org"]', "hosts: 'https://a.org' is not the name of a host such as data.example.org."),
+        ("paging = { wait = -1 }", "paging.wait is -1, and must be more than 0 and at most 600 seconds."),
+        ("paging = { wait = inf }", "paging.wait is inf, and must be more than 0 and at most 600 seconds."),
+        ('paging = { path = "mailto:{page}" }', "paging.path is 'mailto:{page}', which is no address."),
+        ('paging = { sitemap = "http://[bad" }', "paging.sitemap is 'http://[bad', which is no address."),
+        ('rdf = { label = "RDF" }', 'rdf is found by css or xpath, rdf = "a.rdf": it is a link.'),
+        ('rdf = { xpath = "//a[matches(.)]" }', "rdf.xpath is no XPath 1.0: there is no function matches()."),
+        ('fields.title = "h1\\u0000"', "fields.title.css has a character that can't be seen: 'h1\\x00'."),
+    ],
+)  # fmt: skip
+def test_mistakes_that_only_a_crawl_would_show(lines, told):
+    with pytest.raises(RulesError) as raised:
+        loads(f'{lines}\nstart = "https://a.org/"\nlinks = {{ css = "a" }}\n')
+    assert str(raised.value) == (told.replace("{page}", "1") if "mailto" in told else told)

@@ -21,7 +21,7 @@ def page_of(response: Response) -> Page:
     if not isinstance(response, HtmlResponse) and not _looks_like_html(response):
         content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
         raise AnswerError("not_html", f"what came is no HTML page (Content-Type {content_type!r})")
-    return Page(response.text, response.url)
+    return Page(response.text, response.url, getattr(response, "encoding", None))
 
 
 def _looks_like_html(response: Response) -> bool:

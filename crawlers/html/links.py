@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_plus, urlsplit, urlunsplit
 
 import re2
+from w3lib.url import canonicalize_url
 
 from crawlers.mapping.html.field import read
 from crawlers.mapping.html.page import text
@@ -50,7 +51,7 @@ class Link:
     """
     Args:
         url: canonical, which is what is asked for.
-        id: the dataset's; the same as ``url`` where ``links.id`` is not given, or does not match the address.
+        id: the dataset's; its address where ``links.id`` is not given, or does not match.
     """
 
     url: str
@@ -93,12 +94,16 @@ def foreign(links: Iterable[Link], rules: Rules) -> tuple[list[Link], list[Link]
 def dataset_id(url: str, rules: Rules) -> str:
     """What ``links.id`` finds in a canonical address: its first group, or all of the match.
 
-    Without a match the address itself is the id: the dataset is kept, and ``link.id == link.url`` tells.
+    Without a match the address itself is the id, its parameters in order: to Scrapy, too, addresses that differ in
+    that alone are one.
     """
     found = _re(rules.links.id).search(url) if rules.links.id else None
-    if not found:
-        return url
-    return str((found[1] if found.re.groups else found[0]) or url)
+    return str((found and (found[1] if found.re.groups else found[0])) or canonicalize_url(url))
+
+
+def has_no_id(url: str, rules: Rules) -> bool:
+    """Whether ``links.id`` finds none in a canonical address."""
+    return bool(rules.links.id) and not _re(rules.links.id).search(url)
 
 
 # Addresses
@@ -196,7 +201,9 @@ def _without_dots(path: str) -> str:
 
 
 def charset(page: Page) -> str:
-    """The encoding that a page declares in itself; UTF-8 where it declares none that is known."""
+    """The encoding that a page came in, else what it declares in itself; UTF-8 where that is none that is known."""
+    if page.encoding:
+        return codec(page.encoding) or "utf-8"
     declared = [*page.find("//meta/@charset"), *page.find("//meta[@http-equiv]/@content")]
     for value in declared[:20]:
         found = _CHARSET.search(value[:200] if "=" in value else f"charset={value[:100]}")

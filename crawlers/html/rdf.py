@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,15 +12,13 @@ from crawlers.exceptions import AnswerError
 from crawlers.rdf import formats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from scrapy.http import Response
 
-    from crawlers.dcat.page import Page as RDFPage
     from crawlers.items import Dataset
     from crawlers.mapping.html import Page
     from crawlers.rules import Rules
 
+_STEPS = 500  # statements between two looks at what else there is to do
 _MOST = 10_000  # datasets in one file that are looked through for the page's own
 
 
@@ -28,7 +27,7 @@ def link(page: Page, rules: Rules) -> str | None:
     if rules.rdf and rules.rdf.xpath:
         found = (_address(page, one, rules.rdf.attr or "href") for one in page.find(rules.rdf.xpath))
         return next((address for address in found if address), None)
-    return next(iter(_alternates(page)), None) if rules.structured else None
+    return next(filter(rules.follows, _alternates(page)), None) if rules.structured else None
 
 
 def _address(page: Page, found: Any, attribute: str) -> str | None:
@@ -45,28 +44,44 @@ def _alternates(page: Page) -> list[str]:
     return [offered[format_] for format_ in formats.FORMATS if format_ in offered]
 
 
-def description(response: Response, page: str, *, source: str, most_json: int, of_many: bool) -> dict[str, Any] | None:
+async def description(
+    response: Response, found: dict[str, Any], *, source: str, most_json: int, of_many: bool
+) -> dict[str, Any] | None:
     """The document of the dataset that a page describes; ``None`` when the RDF is of others.
 
     Args:
-        page: the dataset's page.
+        found: what the page itself says.
         of_many: whether it may be one of several in the file; if not, such a file is the whole catalogue's.
 
     Raises:
-        AnswerError: it is no RDF, or can't be read.
+        AnswerError: it is no RDF, or can't be read to its end.
     """
-    found = read(response, name=source, language=None, most_json=most_json)
-    if found is None or found.source != "rdf":
+    file = read(response, name=source, language=None, most_json=most_json)
+    if file is None or file.source != "rdf":
         raise AnswerError("not_rdf", "the link to the dataset's RDF leads to something else")
-    with closing(found):
-        for _ in found.load():
-            pass
-        items = [record.item() for record in islice(found.records(), 2)]
+    with closing(file):
+        for step, _ in enumerate(file.load()):
+            if step % _STEPS == 0:
+                await asyncio.sleep(0)  # a large file takes seconds, and other answers wait
+        if file.faults:
+            raise AnswerError("invalid_rdf", file.faults[0])
+        items = [record.item() for record in islice(file.records(), 2)]
         if len(items) > 1:
-            items = [*_own(found, page)] if of_many else []
-    return items[0].document if items else None
+            items = [record.item() for record in islice(file.records(), _MOST)] if of_many else []
+        own = next((item for item in items if _is_of(item, found, response.url)), None)
+    return own.document if own else None
 
 
-def _own(found: RDFPage, page: str) -> Iterator[Dataset]:
-    items = (record.item() for record in islice(found.records(), _MOST))
-    return (item for item in items if page in (item.uri, item.landing_page, item.identifier))
+def _is_of(item: Dataset, found: dict[str, Any], link: str) -> bool:
+    """Whether it is the page's dataset: by its address, by its file's, or by its title."""
+    page = found["url"]
+    titles = [found["fields"].get("title", {}).get("value"), (found.get("schema_org") or {}).get("name")]
+    return (
+        page in (item.uri, item.landing_page, item.identifier)
+        or link.startswith(page.partition("?")[0].removesuffix(".html"))
+        or _plain(item.title) in map(_plain, filter(None, titles))
+    )
+
+
+def _plain(text: Any) -> str:
+    return " ".join(str(text or "").casefold().split())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -10,7 +12,10 @@ from crawlers import arguments, failures
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
 from crawlers.html.datasets import HTMLDatasets
+from crawlers.html.links import canonical
+from crawlers.html.links import dataset_id as identified
 from crawlers.html.walk import HTMLWalk
+from crawlers.index import listing, scope
 from crawlers.mapping.html import missing
 from crawlers.safety import strict_json
 
@@ -56,48 +61,71 @@ class HTMLSpider(HTMLDatasets):
             modified: the day the page last changed, if the listing says so.
         """
         known = self.opened_index().get("dataset", link.id, None) if self.args["since"] else None
-        validator = (
-            self.known_by(known.file, known.metadata_modified) if known and known.status != "withdrawn" else None
-        )
-        if known and validator is not None and modified and modified[:10] < known.seen[:10]:
-            self.records.end(("dataset", link.id, None), "unchanged")
+        there = known is not None and known.status != "withdrawn"
+        stamp = self.known_by(known.file, known.metadata_modified) if known and there else ""
+        dated, _, validator = stamp.rpartition(" ") if stamp.startswith("lastmod=") else ("", "", stamp)
+        if modified and dated == f"lastmod={modified}":
+            self.still_there(link.id)
             return
-        for request in super().dataset_request(link):
+        for request in super().dataset_request(link, modified):
             yield _conditional(request, validator) if validator else request
 
-    def known_by(self, file: str, stamp: str | None) -> str | None:
-        """What the page on disk is known by; ``None`` when the document is not there, or not what these rules read."""
+    def known_by(self, file: str, stamp: str | None) -> str:
+        """What the page on disk is known by; nothing when the document is not there, or not what these rules read."""
         try:
             document = strict_json.loads((self.folder / file).read_bytes())
         except (OSError, ValueError):
-            return None
+            return ""
         known = (stamp or "").rpartition("#")[0]
-        return known if stamp == self.stamp(known, document) else None
+        return known if stamp == self.stamp(known, document) else ""
 
     @property
     def folder(self) -> Path:
         return self.opened_index().folder
 
-    def parse_dataset(self, response: Response, dataset_id: str) -> Iterator[Dataset | Request]:
+    def parse_dataset(
+        self, response: Response, dataset_id: str, modified: str | None = None
+    ) -> Iterator[Dataset | Request]:
         if response.status == 304:
-            self.records.end(("dataset", dataset_id, None), "unchanged")
+            self.still_there(dataset_id)
         else:
-            yield from super().parse_dataset(response, dataset_id)
+            yield from super().parse_dataset(response, dataset_id, modified)
+
+    def still_there(self, dataset_id: str) -> None:
+        index = self.opened_index()
+        known = index.get("dataset", dataset_id, None)
+        if known:
+            index.put("dataset", dataset_id, None, replace(known, seen=_now()))
+        self.records.end(("dataset", dataset_id, None), "unchanged")
 
     # What is gone
 
     def list_complete(self) -> Iterator[Request]:
-        gone = [held for held in self.known() if not self.records.is_planned("dataset", held.dataset_id)]
-        if not self.is_too_much(len(gone), sum(1 for _ in self.known())):
-            self.whole_listing()
-            for held in gone:
+        known, gone = 0, []
+        for known, held in enumerate(self.known(), 1):  # noqa: B007  # how many there are
+            if not self.records.is_planned("dataset", held.dataset_id):
+                gone.append(held)
+        if self.is_too_much(len(gone), known):
+            return
+        self.whole_listing()
+        for held in gone:
+            if self.is_another(str(held.metadata_url), held.dataset_id):
+                self.withdraw(held.dataset_id, str(held.metadata_url))
+            else:
                 yield self.gone_request(held)
 
     def known(self) -> Iterator[Held]:
         """The datasets on disk that are this catalogue's: another may be in the same folder."""
-        for held in self.opened_index().held():
-            if held.metadata_source in SOURCES and held.metadata_url and self.site.follows(held.metadata_url):
+        index = self.opened_index()
+        for held in index.held():
+            known = index.get("dataset", held.dataset_id, None) if held.metadata_source in SOURCES else None
+            if known and held.metadata_url and f"#{self.owner}." in (known.metadata_modified or ""):
                 yield held
+
+    def is_another(self, url: str, dataset_id: str) -> bool:
+        """Whether an address is that of a dataset that is listed, by another id."""
+        now = identified(canonical(url, self.site.links.drop), self.site)
+        return now != dataset_id and self.records.is_planned("dataset", now)
 
     def gone_request(self, held: Held) -> Request:
         url = str(held.metadata_url)
@@ -105,16 +133,28 @@ class HTMLSpider(HTMLDatasets):
 
     def parse_gone(self, response: Response, dataset_id: str) -> None:
         """A page that still says what a dataset is: it is not gone, listed or not."""
+        if self.is_another(response.url, dataset_id):
+            self.withdraw(dataset_id, response.url)
+            return
         try:
-            found, link = self.read(response)
+            found, link = self.read(response, dataset_id)
         except AnswerError as error:
             if error.kind == "missing_field":
-                self.withdraw(dataset_id, response.url)
+                self.withdraw_later(dataset_id, response.url)
             else:
                 self.not_confirmed(dataset_id, error, response.request, response.status)
             return
-        if not link and missing(found, self.site):
-            self.withdraw(dataset_id, response.url)
+        if not link and not found.get("flaws") and missing(found, self.site):
+            self.withdraw_later(dataset_id, response.url)
+
+    def withdraw_later(self, dataset_id: str, url: str) -> None:
+        """Something answers in its place, which may be a night's maintenance: the next whole listing decides."""
+        known = self.opened_index().get("dataset", dataset_id, None)
+        last = self.opened_index().last_complete(listing(scope(self.name, self.given)))
+        if known and last and known.seen < last:
+            self.withdraw(dataset_id, url)
+        else:
+            self.logger.info("%s is gone; if the next whole listing lacks it too, it is withdrawn", url)
 
     def gone_failed(self, failure: Failure) -> None:
         request, status = failures.request(failure), failures.status(failure)
@@ -127,6 +167,10 @@ class HTMLSpider(HTMLDatasets):
     def not_confirmed(self, dataset_id: str, error: AnswerError, request: Any, status: int | None) -> None:
         message = f"the dataset is no longer listed, and its page does not say that it is gone: {error}"
         self.failed("fetch", AnswerError(error.kind, message), request, http_status=status, dataset_id=dataset_id)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _conditional(request: Request, validator: str) -> Request:

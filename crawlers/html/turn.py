@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from w3lib.url import safe_url_string
+
 from crawlers.html import paging, postback, words
 
 if TYPE_CHECKING:
@@ -33,12 +35,8 @@ class Turn:
     times: int = 0
 
 
-def following(page: Page, rules: Rules, after: Place, encoding: str | None = None) -> Turn | None:
-    """The next page; ``None`` when there is none, as far as this one says.
-
-    Args:
-        encoding: of the page, in which its forms are sent.
-    """
+def following(page: Page, rules: Rules, after: Place) -> Turn | None:
+    """The next page; ``None`` when there is none, as far as this one says."""
     way = rules.paging
     number = way.first + way.step * (after.number - 1)
     if way.kind in BY_BROWSER:
@@ -46,13 +44,13 @@ def following(page: Page, rules: Rules, after: Place, encoding: str | None = Non
     if way.kind in COUNTED:
         return Turn(paging.counted(after.walk, way, after.number - 1))
     if way.kind == "postback":
-        form = postback.postback(page, way, number, encoding)
+        form = postback.postback(page, way, number, page.encoding)
         return Turn(form.url, body=form.body or None) if form else None
     if way.kind == "numbers":
         address = paging.numbered_link(page, way, number)
     else:
         address = paging.next_link(page, way) if way.kind == "next" else None
-    return Turn(address) if address else None
+    return Turn(safe_url_string(address, page.encoding or "utf-8")) if address else None
 
 
 def browser(way: Paging, times: int) -> dict[str, Any]:

@@ -5,19 +5,18 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
-from urllib.parse import urljoin
 
 from scrapy import Request
+from w3lib.url import canonicalize_url
 
 from crawlers import arguments, browser, failures
 from crawlers.arguments import Argument
-from crawlers.catalogue import CatalogueSpider, host_name
+from crawlers.catalogue import CatalogueSpider, host_name, source_name
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.html import turn
 from crawlers.html.answer import page_of
-from crawlers.html.links import canonical, chosen, dataset_links, follow_links, foreign, total
+from crawlers.html.links import dataset_links, follow_links, foreign, total
 from crawlers.html.place import Place
-from crawlers.html.sitemap import Sitemap, read
 from crawlers.rules import load
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from crawlers.mapping.html import Page
     from crawlers.rules import Rules
 
+_MOST_STRANGERS = 100  # error lines for one page
 HOME = Path(__file__).parent.parent.parent
 
 
@@ -57,6 +57,7 @@ class HTMLWalk(CatalogueSpider):
         if self.rules is None:
             raise ArgumentError(f"spider {self.name} needs to know the catalogue: -a rules=catalogues/example.toml")
         self.site: Rules = load(_file(self.rules))
+        _check_source(self.site.source)
         self.start_urls = list(self.site.start)
         self.allowed_domains = list(self.site.hosts)
         self.identity = {"rules": self.site.digest}
@@ -83,11 +84,8 @@ class HTMLWalk(CatalogueSpider):
     # Asking
 
     async def start(self) -> AsyncIterator[Request]:
-        if self.site.paging.kind == "sitemap":
-            yield self.sitemap_request(urljoin(self.portal, self.site.paging.address or "/sitemap.xml"))
-            return
-        for address in self.site.start:
-            self.noticed(canonical(address, self.site.links.drop), list_name="walks", by="start")
+        for address in {canonicalize_url(one): one for one in self.site.start}.values():
+            self.noticed(canonicalize_url(address), list_name="walks", by="start")
             yield self.listing_request(turn.Turn(address), self.begun(Place(walk=address)))
 
     def begun(self, place: Place) -> Place:
@@ -95,7 +93,9 @@ class HTMLWalk(CatalogueSpider):
         return place
 
     def listing_request(self, to: Turn, place: Place) -> Request:
-        meta = {"browser": turn.browser(self.site.paging, to.times)} if "listing" in self.site.browser else {}
+        meta: dict[str, Any] = {} if to.body is None else {"page": place.number}
+        if "listing" in self.site.browser:
+            meta["browser"] = turn.browser(self.site.paging, to.times)
         form = {"Content-Type": "application/x-www-form-urlencoded"} if to.body is not None else {}
         return Request(
             to.url,
@@ -109,8 +109,13 @@ class HTMLWalk(CatalogueSpider):
             priority=0 if self.args["max_resources"] else 1,  # first: a listing that takes hours changes meanwhile
         )
 
-    def dataset_request(self, link: Link, modified: str | None = None) -> Iterator[Request]:  # noqa: ARG002
-        yield self.page_request(link.url, link.id, self.parse_dataset, self.dataset_failed)
+    def dataset_request(self, link: Link, modified: str | None = None) -> Iterator[Request]:
+        """
+        Args:
+            modified: the day the page last changed, if the listing says so.
+        """
+        request = self.page_request(link.url, link.id, self.parse_dataset, self.dataset_failed)
+        yield request.replace(cb_kwargs={**request.cb_kwargs, "modified": modified}) if modified else request
 
     def page_request(self, url: str, dataset_id: str, callback: Any, errback: Any, **meta: Any) -> Request:
         """The request for a dataset's page."""
@@ -118,7 +123,9 @@ class HTMLWalk(CatalogueSpider):
             meta["browser"] = {"kind": None, "times": 0}
         return Request(url, callback=callback, errback=errback, cb_kwargs={"dataset_id": dataset_id}, meta=meta)
 
-    def parse_dataset(self, response: Response, dataset_id: str) -> Iterator[Dataset | Request]:
+    def parse_dataset(
+        self, response: Response, dataset_id: str, modified: str | None = None
+    ) -> Iterator[Dataset | Request]:
         raise NotImplementedError
 
     def dataset_failed(self, failure: Failure) -> None:
@@ -133,23 +140,35 @@ class HTMLWalk(CatalogueSpider):
 
     def parse_listing(self, response: Response, place: dict[str, Any]) -> Iterator[Dataset | Request]:
         here = Place(**place)
+        if "cached" in response.flags:
+            self.provisional()
         try:
             page = page_of(response)
             links, strangers = foreign(dataset_links(page, self.site), self.site)
             after = here.after(links, total(page, self.site))
-            self.left_out(strangers, response.request)
-            yield from self.datasets(links, after, response.request)
-            if not self.is_enough():
-                yield from self.further(page, here)
-                yield from self.turned(page, response, here, after)
-                return
         except AnswerError as error:
             yield from self.not_listed(here, error, response.request, response.status)
             return
+        if page.flaw:
+            self.faulty("truncated", page.flaw, response.request)
+        self.left_out(strangers, response.request)
+        yield from self.datasets(links, after, response.request)
+        if self.is_enough():
+            yield from self.stopped(here)
+            return
+        yield from self.further(page, here)
+        yield from self.turned(page, response, here, after)
+
+    def stopped(self, here: Place) -> Iterator[Request]:
+        """The user wants no more."""
         self.limited()
         yield from self.ended(here)
 
     def left_out(self, strangers: Sequence[Link], request: Request | None) -> None:
+        if len(strangers) > _MOST_STRANGERS:
+            message = f"{len(strangers)} links to datasets are not on one of the catalogue's hosts: see [links]"
+            self.failed("list", AnswerError("offsite", message), request)
+            return
         for link in strangers:
             message = f"{link.url} is not on one of the catalogue's hosts: name its host in `hosts` if it is a dataset"
             self.failed("list", AnswerError("offsite", message), request)
@@ -159,8 +178,8 @@ class HTMLWalk(CatalogueSpider):
     ) -> Iterator[Request]:
         first = {link.id: link for link in reversed(links)}  # of several addresses with one id
         for link in filter(lambda link: first[link.id] is link, links):
-            if self.is_enough():
-                return
+            if self.is_enough() and not self.records.is_planned("dataset", link.id):  # which it is after a kill
+                break
             if self.noticed(link.id, list_name=f"walk {after.walk}", by=request):
                 after.seen += 1
                 after.stale = 0
@@ -182,7 +201,7 @@ class HTMLWalk(CatalogueSpider):
         addresses = follow_links(page, self.site) if self.site.links.follow else []
         by = f"{here.walk} {here.number}"
         for address in addresses:
-            if not (self.site.follows(address) and self.noticed(address, list_name="walks", by=by)):
+            if not (self.site.follows(address) and self.noticed(canonicalize_url(address), list_name="walks", by=by)):
                 continue
             if here.depth >= self.site.links.depth:
                 message = f"{address} is another listing, deeper than links.depth ({self.site.links.depth})"
@@ -194,7 +213,7 @@ class HTMLWalk(CatalogueSpider):
 
     def turned(self, page: Page, response: Response, here: Place, after: Place) -> Iterator[Request]:
         self.check(here, after, response.request)
-        following = None if self.is_end(response, here, after) else self.following(page, response, after)
+        following = None if self.is_end(response, here, after) else turn.following(page, self.site, after)
         if following and self.is_new(following, here):
             if here.number < self.site.paging.max_pages:
                 yield self.listing_request(following, after)
@@ -204,9 +223,6 @@ class HTMLWalk(CatalogueSpider):
             yield from self.ended(here, whole=False)
         else:
             yield from self.weighed(after, response.request)
-
-    def following(self, page: Page, response: Response, after: Place) -> Turn | None:
-        return turn.following(page, self.site, after, getattr(response, "encoding", None))
 
     def check(self, here: Place, after: Place, request: Request | None) -> None:
         """An empty page is the end or a failure, which is seen from what comes behind it; the first again is none."""
@@ -220,25 +236,27 @@ class HTMLWalk(CatalogueSpider):
     def is_end(self, response: Response, here: Place, after: Place) -> bool:
         """The button is gone, the page repeats, all are there, or nothing new came for too long."""
         return (
-            b"Page-End" in response.headers
+            (b"Page-End" in response.headers and self.site.paging.kind in turn.BY_BROWSER)
             or (_repeats(here, after) and here.number > 1)
-            or after.is_all
-            or after.stale >= self.site.paging.patience
+            or after.stale >= (1 if after.is_all else self.site.paging.patience)
         )
 
     def is_new(self, to: Turn, here: Place) -> bool:
+        """Whether the page was not asked for before: what the scheduler takes for the same request is the same."""
         if to.body is not None or to.times:
             return True
-        self.noticed(canonical(here.walk, self.site.links.drop), list_name="pages", by="")
-        return self.noticed(canonical(to.url, self.site.links.drop), list_name="pages", by=f"{here.walk} {here.number}")
+        self.noticed(canonicalize_url(here.walk), list_name="pages", by="")
+        return self.noticed(canonicalize_url(to.url), list_name="pages", by=f"{here.walk} {here.number}")
 
     def weighed(self, after: Place, request: Request | None) -> Iterator[Request]:
         """A walk's end: what was seen against what was promised."""
-        if after.total is not None and after.seen < after.total:
+        if after.total is not None and after.seen != after.total:
             message = f"{after.walk} says it has {after.total} datasets, and listed {after.seen}"
             self.faulty("count_mismatch", message, request)
         elif after.gap and after.gap > 1 and self.site.paging.kind in turn.PROMISED:
             self.faulty("paging", f"{after.walk} leads to a page {after.gap} that lists no dataset", request)
+        elif after.gap == 1 and not after.depth and len(self.site.start) > 1 and not self.site.links.follow:
+            self.faulty("no_datasets", f"{after.walk} has no link to a dataset", request)
         yield from self.ended(after)
 
     def faulty(self, kind: str, message: str, request: Request | None) -> None:
@@ -249,6 +267,9 @@ class HTMLWalk(CatalogueSpider):
         request, status = failures.request(failure), failures.status(failure)
         place = Place(**request.cb_kwargs["place"])
         if status in (404, 410) and place.number > 1 and self.site.paging.kind in turn.COUNTED:
+            if place.number == 2:
+                message = f"there is no page 2 of {place.walk}: does [paging] name what turns the page?"
+                self.faulty("paging", message, request)
             yield from self.weighed(place, request)
         else:
             yield from self.not_listed(place, failures.of(failure), request, status)
@@ -287,43 +308,18 @@ class HTMLWalk(CatalogueSpider):
         """What there is to do when every listing was read to its end."""
         yield from ()
 
-    # Sitemaps
-
-    def sitemap_request(self, address: str) -> Request:
-        self.list_begun(address)
-        place = Place(walk=address).plain()
-        return Request(address, callback=self.parse_sitemap, errback=self.listing_failed, cb_kwargs={"place": place})
-
-    def parse_sitemap(self, response: Response, place: dict[str, Any]) -> Iterator[Request]:
-        here = Place(**place)
-        try:
-            sitemap = read(response.body, response.url)
-            for flaw in sitemap.flaws:
-                self.failed("list", AnswerError("truncated", flaw), response.request)
-            changed = _dated(sitemap, self.site)
-            links, strangers = foreign(list(changed), self.site)
-            self.left_out(strangers, response.request)
-            yield from self.datasets(
-                links, here, response.request, {link.id: day for link, day in changed.items() if day}
-            )
-        except AnswerError as error:
-            yield from self.not_listed(here, error, response.request, response.status)
-            return
-        for address in sitemap.sitemaps:
-            if self.noticed(address, list_name="walks", by=here.walk):
-                yield self.sitemap_request(address)
-        yield from self.ended(here, whole=not sitemap.flaws)
-
 
 def _file(name: str) -> Path:
     path = Path(name)
     return path if path.exists() or path.is_absolute() or not (HOME / path).exists() else HOME / path
 
 
+def _check_source(name: str | None) -> None:
+    try:
+        source_name(name or "source")
+    except ValueError as error:
+        raise ArgumentError(f"source = {name!r} in the rules is not {error}.") from None
+
+
 def _repeats(here: Place, after: Place) -> bool:
     return bool(after.digest) and after.digest == here.digest
-
-
-def _dated(sitemap: Sitemap, rules: Rules) -> dict[Link, str | None]:
-    """The datasets of a sitemap, and when each was changed."""
-    return {link: day for address, day in sitemap.pages for link in chosen([address], rules)}

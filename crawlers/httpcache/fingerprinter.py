@@ -24,7 +24,7 @@ class AcceptFingerprinter:
     Scrapy adds its defaults after a request is scheduled: a header that is the default counts as none, so that a
     request has one fingerprint all its life, and the one it always had when it asks for nothing special. What a browser
     shows after some turns (``browser`` in a request's meta) is another thing than what it shows after others; how long
-    it may take makes no difference.
+    it may take makes no difference. A form that is sent again for each page tells them apart by ``page``.
     """
 
     def __init__(self, settings: BaseSettings) -> None:
@@ -39,8 +39,11 @@ class AcceptFingerprinter:
         headers = request.headers
         own = [name for name, default in self.defaults.items() if headers.get(name, default) != default]
         plain = fingerprint(request, include_headers=own or None)
-        turns = request.meta.get("browser")
-        return plain if turns is None else hashlib.sha1(plain + _said(turns)).digest()  # noqa: S324  # as Scrapy's
+        turns, page = request.meta.get("browser"), request.meta.get("page")
+        if turns is None and page is None:
+            return plain
+        told = _said(turns or {}) + (b"" if page is None else b" page %d" % page)
+        return hashlib.sha1(plain + told).digest()  # noqa: S324  # as Scrapy's
 
 
 def _said(turns: dict[str, Any]) -> bytes:

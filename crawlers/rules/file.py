@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit
@@ -25,7 +26,7 @@ def load(path: Path) -> Rules:
         RulesError: it can't be read, or is no rules file; the message names the file, the key and what it takes.
     """
     try:
-        return loads(path.read_text(encoding="utf-8"))
+        return loads(path.read_text(encoding="utf-8-sig"))  # as Notepad writes it
     except OSError as error:
         raise RulesError(f"The rules {path} can't be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -43,6 +44,8 @@ def loads(text: str) -> Rules:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise RulesError(f"this is no TOML: {error}.") from None
+    except RecursionError:
+        raise RulesError("this is no rules file: its tables are nested too deeply.") from None
     file = Table(content)
     rules = _rules(file, text)
     file.end()
@@ -103,7 +106,7 @@ def _host(name: str) -> str:
         host = name.lower().encode("idna").decode()
     except UnicodeError:
         host = ""
-    if not host or set(host) & set("/@?#* "):
+    if not host or set(host) & set("/@?#* ") or re.fullmatch(r"[^:]*:[0-9]*", host):
         raise RulesError(f"hosts: {name!r} is not the name of a host such as data.example.org.")
     return host
 
@@ -115,7 +118,7 @@ def _browser(file: Table) -> frozenset[Where]:
         return frozenset()
     if value is True:
         return every
-    if value not in every:
+    if not isinstance(value, str) or value not in every:
         raise RulesError('browser is neither true, "listing" nor "datasets".')
     return frozenset([value])
 

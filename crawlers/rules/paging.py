@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any, get_args
+from urllib.parse import urljoin, urlsplit
 
 from crawlers.exceptions import RulesError
 from crawlers.rules.rules import Kind, Paging
 from crawlers.rules.selectors import selector
 from crawlers.rules.table import Table
 
+_LONGEST_WAIT = 600
 WAYS = tuple(kind for kind in get_args(Kind) if kind != "none")
 
 
@@ -31,10 +33,17 @@ def paging(table: Table | None) -> Paging:
         step=table.number("step", 1, 1),
         max_pages=table.number("max_pages", 10_000, 1),
         patience=table.number("patience", 2, 1),
-        wait=table.typed("wait", float, 10.0),
+        wait=_wait(table),
     )
     table.end(WAYS)
     return found
+
+
+def _wait(table: Table) -> float:
+    value = table.typed("wait", float, 10.0)
+    if not 0 < value <= _LONGEST_WAIT:
+        raise RulesError(f"paging.wait is {value:g}, and must be more than 0 and at most {_LONGEST_WAIT} seconds.")
+    return value
 
 
 def _way(kind: str, table: Table) -> dict[str, Any]:
@@ -47,10 +56,12 @@ def _way(kind: str, table: Table) -> dict[str, Any]:
     if value is True:
         table.value(kind)
         return {}
-    if isinstance(value, dict):
+    if isinstance(value, dict) and kind != "sitemap":
         return _selected(table.table(kind) or Table({}))
     text = table.text(kind)
-    return {"address": text} if kind == "sitemap" else {"text": text}
+    if kind == "sitemap":
+        return {"address": _address(str(text), "paging.sitemap")}
+    return {"text": text}
 
 
 def _said(kind: str, table: Table) -> dict[str, Any]:
@@ -60,7 +71,21 @@ def _said(kind: str, table: Table) -> dict[str, Any]:
         raise RulesError(f"paging.{kind} is empty.")
     if kind == "path" and "{page}" not in text:
         raise RulesError(f"paging.path is {text!r}, and has no {{page}} where the number goes.")
+    if kind == "path":
+        _address(text.replace("{page}", "1"), "paging.path")
     return {"address" if kind == "path" else kind: text}
+
+
+def _address(text: str, where: str) -> str:
+    """An address, or what stands behind the site's."""
+    try:
+        parts = urlsplit(urljoin("https://example.org/", text))
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and "{" not in text
+    except ValueError:
+        usable = False
+    if not usable:
+        raise RulesError(f"{where} is {text!r}, which is no address.")
+    return text
 
 
 def _selected(table: Table) -> dict[str, Any]:

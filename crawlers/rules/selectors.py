@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import re2
@@ -15,7 +16,15 @@ if TYPE_CHECKING:
     from crawlers.rules.table import Table
 
 _TRANSLATOR = HTMLTranslator()
-_MOST = 10_000  # characters of a pattern
+_MOST = 2_000  # characters of a selector or a pattern
+_CALLS = re.compile(r"([\w-]+)\s*\(")
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+_FUNCTIONS = {
+    *("last", "position", "count", "id", "local-name", "namespace-uri", "name", "string", "concat", "starts-with"),
+    *("contains", "substring-before", "substring-after", "substring", "string-length", "normalize-space", "translate"),
+    *("boolean", "not", "true", "false", "lang", "number", "sum", "floor", "ceiling", "round"),
+    *("text", "node", "comment", "processing-instruction", "and", "or", "div", "mod"),
+}
 _EMPTY = etree.fromstring("<html/>")
 _QUIET = re2.Options()
 _QUIET.log_errors = False
@@ -41,13 +50,25 @@ def from_css(css: str, where: str) -> str:
     >>> from_css("h1", "fields.title")
     'descendant-or-self::h1'
     """
+    _check_text(css, where)
     try:
         return str(_TRANSLATOR.css_to_xpath(css))
     except (SelectorError, ValueError) as error:
         raise RulesError(f"{where} is no CSS selector: {error}.") from None
 
 
+def _check_text(text: str, where: str) -> None:
+    if len(text) > _MOST:
+        raise RulesError(f"{where} is longer than {_MOST} characters.")
+    if not text.isprintable():
+        raise RulesError(f"{where} has a character that can't be seen: {text[:100]!r}.")
+
+
 def checked_xpath(xpath: str, where: str) -> str:
+    _check_text(xpath, where)
+    unknown = set(_CALLS.findall(_QUOTED.sub("''", xpath))) - _FUNCTIONS
+    if unknown:
+        raise RulesError(f"{where} is no XPath 1.0: there is no function {min(unknown)}().")
     try:
         etree.XPath(xpath)(_EMPTY)
     except etree.XPathError as error:  # its syntax; or a function or a prefix that is not known

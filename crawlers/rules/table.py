@@ -48,7 +48,7 @@ class Table:
     def texts(self, key: str) -> tuple[str, ...]:
         """One text, or a list of them."""
         value = self.value(key)
-        values = [value] if isinstance(value, str) else value or []
+        values = [] if value is None else [value] if isinstance(value, str) else value
         if not isinstance(values, list) or not all(isinstance(one, str) and one.strip() for one in values):
             raise RulesError(f"{self.name(key)} is neither a text nor a list of texts.")
         return tuple(values)

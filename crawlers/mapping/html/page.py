@@ -44,6 +44,7 @@ class Page:
     """
     Args:
         html: the page's text.
+        encoding: that it came in, as far as is known; links are written in it.
         url: where it came from; relative links are against it, or against its ``<base>``.
 
     Attributes:
@@ -51,8 +52,9 @@ class Page:
         flaw: why not all of the page is there, in a sentence; ``None`` where it is.
     """
 
-    def __init__(self, html: str, url: str) -> None:
+    def __init__(self, html: str, url: str, encoding: str | None = None) -> None:
         self.url = url
+        self.encoding = encoding
         body = html.strip().encode("utf-8", "replace").replace(b"\x00", b"") or b"<html/>"
         self.root, self.flaw = _parsed(body)
         if "<dd" in html or "<DD" in html:

@@ -1,0 +1,283 @@
+"""HTML catalogues that answer oddly: what is missing is told, and nothing is taken for gone that is not."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from tests.conftest import Crawl, options, scrapy
+from tests.site import Answer, Site, redirect
+
+TURTLE = """@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> .
+<https://a.org/x> a dcat:Dataset ; dct:title "{title}" ; dct:identifier "x" .{end}"""
+
+
+class Pages(Site):
+    """A site of a few pages: ``pages["/list"] = links(1, 2, following="/list2")``; any ``/d/N`` is dataset N.
+
+    Attributes:
+        pages: what is at a path, query and all, instead: an answer, or the body of a page.
+    """
+
+    def __init__(self, pages=None) -> None:
+        super().__init__(self.reply)
+        self.pages: dict[str, Answer | str] = dict(pages or {})
+
+    def reply(self, asked) -> Answer:
+        page = self.pages.get(asked.path)
+        if page is None and (found := re.fullmatch(r"/d/(\d+)(?:\?.*)?", asked.path)):
+            page = f"<h1>Dataset {found[1]}</h1>"
+        if page is None:
+            return Answer(b"", status=404)
+        return page if isinstance(page, Answer) else html(page)
+
+    def counts(self) -> Counter[str]:
+        return Counter(asked.path for asked in self.asked)
+
+
+def html(body: str, status: int = 200, **headers: str) -> Answer:
+    content = f"<html><body>{body}</body></html>".encode()
+    return Answer(content, status=status, headers={"Content-Type": "text/html; charset=utf-8", **headers})
+
+
+def links(*numbers: int, following: str | None = None, query: str = "", more: str = "") -> str:
+    found = "".join(f'<li><a href="/d/{number}{query}">{number}</a></li>' for number in numbers)
+    return f"<ul>{found}</ul>{more}" + (f'<a rel="next" href="{following}">next</a>' if following else "")
+
+
+@pytest.fixture
+def harvest(output, tmp_path):
+    """Crawls a site: ``harvest(site, 'paging = { query = "page" }', fields="...", since="last")``."""
+
+    def run(site: Site, *lines: str, start: str = "/list", settings=None, name: str = "rules", **arguments) -> Crawl:
+        rules = tmp_path / f"{name}.toml"
+        head = "" if any(line.startswith("start") for line in lines) else f'start = "{site.url}{start}"'
+        parts = [line.replace("{url}", site.url) for line in lines]
+        if not any(line.startswith("links") for line in lines):
+            parts.append("links = { css = 'li a', id = '/d/([0-9]+)' }")
+        if not any("[fields]" in line for line in lines):
+            parts.append('[fields]\ntitle = "h1"')
+        rules.write_text("\n".join([head, *parts]), encoding="utf-8")
+        ran = scrapy(
+            "crawl", "html", *options(output, {"SHRINK_LIMIT": "1", **(settings or {})}, rules=str(rules), **arguments)
+        )
+        return Crawl(ran.returncode, ran.stderr, output / arguments.get("source", "127.0.0.1"))
+
+    return run
+
+
+def judged(crawl: Crawl):
+    return crawl.report["verdict"], len(crawl.documents()), crawl.kinds()
+
+
+# Listings
+
+
+def test_a_parameter_that_is_dropped_still_turns_the_page(harvest):
+    pages = {"/list": links(1, 2, query="?page=1"), "/list?page=2": links(3, 4), "/list?page=3": "", "/list?page=4": ""}
+    with Pages(pages) as site:
+        rules = "links = { css = 'li a', drop = ['page'] }"
+        assert judged(harvest(site, 'paging = { query = "page" }', rules)) == ("complete", 4, [])
+
+
+def test_a_total_is_no_reason_to_leave_a_next_page_out(harvest):
+    """Teasers on the first page look like datasets, and make the number full too early."""
+    total = '<p class="n">3</p>'
+    pages = {"/list": links(1, 2, 3, following="/list2", more=total), "/list2": links(4, more=total)}
+    with Pages(pages) as site:
+        rules = "links = { css = 'li a', total = '.n' }"
+        assert judged(harvest(site, rules)) == ("incomplete", 4, [("list", "count_mismatch")])
+
+
+def test_a_listing_that_is_nested_too_deeply(harvest):
+    with Pages({"/list": links(1, 2) + "<div>" * 3000 + links(3)}) as site:
+        assert judged(harvest(site)) == ("incomplete", 2, [("list", "truncated")])
+
+
+def test_a_second_page_that_is_not_there(harvest):
+    with Pages({"/list": links(1, 2)}) as site:
+        assert judged(harvest(site, 'paging = { path = "/wrong/{page}" }')) == ("incomplete", 2, [("list", "paging")])
+
+
+def test_a_start_without_a_dataset_among_several(harvest):
+    with Pages({"/list": links(1, 2), "/other": "down for maintenance"}) as site:
+        start = 'start = ["{url}/list", "{url}/other"]'
+        assert judged(harvest(site, start)) == ("incomplete", 2, [("list", "no_datasets")])
+
+
+def test_menus_on_every_page_lead_nowhere_new(harvest):
+    menu = '<nav><a href="/list">All</a><a href="/c/1">One</a><a href="/c/2">Two</a></nav>'
+    pages = {"/list": links(1, more=menu), "/c/1": links(2, more=menu), "/c/2": links(3, more=menu)}
+    with Pages(pages) as site:
+        rules = "links = { css = 'li a', follow = 'nav a', depth = 1 }"
+        assert judged(harvest(site, rules)) == ("complete", 3, [])
+        assert site.counts()["/list"] == 1
+
+
+def test_addresses_that_differ_in_the_order_of_parameters(harvest):
+    listed = '<li><a href="/d/1?a=1&b=2">1</a></li><li><a href="/d/1?b=2&a=1">1</a></li>'
+    with Pages({"/list": listed}) as site:
+        assert judged(harvest(site, "links = { css = 'li a' }")) == ("complete", 1, [])
+
+
+def test_many_links_to_other_hosts_are_one_line(harvest):
+    elsewhere = "".join(f'<li><a href="https://other.example/{number}">x</a></li>' for number in range(300))
+    with Pages({"/list": links(1) + elsewhere}) as site:
+        assert judged(harvest(site)) == ("incomplete", 1, [("list", "offsite")])
+
+
+def test_letters_that_only_the_header_explains(harvest):
+    page = "<ul><li><a href='/d/1?q=\xe9'>1</a></li></ul><a rel='next' href='/list?q=\xe9'>next</a>".encode("cp1252")
+    last = html(links(2))
+    with Pages({"/list": Answer(page, headers={"Content-Type": "text/html; charset=windows-1252"})}) as site:
+        site.pages["/list?q=%E9"] = last
+        assert judged(harvest(site)) == ("complete", 2, [])
+        assert site.counts()["/d/1?q=%E9"] == 1
+
+
+def test_sitemaps_that_name_sitemaps_for_ever(harvest):
+    class Endless(Pages):
+        def reply(self, asked) -> Answer:
+            number = re.search(r"/s(\d+)", asked.path)
+            if not number:
+                return super().reply(asked)
+            loc = f"<sitemap><loc>{self.url}/s{int(number[1]) + 1}.xml</loc></sitemap>"
+            space = "http://www.sitemaps.org/schemas/sitemap/0.9"
+            return Answer(
+                f'<sitemapindex xmlns="{space}">{loc}</sitemapindex>'.encode(), headers={"Content-Type": "text/xml"}
+            )
+
+    with Endless() as site:
+        crawl = harvest(site, 'paging = { sitemap = "/s1.xml" }', "links = { pattern = '/d/' }")
+        assert (crawl.report["verdict"], crawl.kinds()) == ("failed", [("list", "trap")])
+        assert len(site.asked) < 10
+
+
+# Limits
+
+
+def test_a_limit_within_a_page(harvest):
+    with Pages({"/list": links(*range(1, 11))}) as site:
+        assert judged(harvest(site, max_datasets="4")) == ("partial", 4, [])
+
+
+def test_a_limit_in_a_sitemap(harvest):
+    with Pages() as site:
+        locs = "".join(f"<url><loc>{site.url}/d/{number}</loc></url>" for number in range(1, 7))
+        space = "http://www.sitemaps.org/schemas/sitemap/0.9"
+        site.pages["/sitemap.xml"] = Answer(
+            f'<urlset xmlns="{space}">{locs}</urlset>'.encode(), headers={"Content-Type": "text/xml"}
+        )
+        rules = ("paging = { sitemap = true }", "links = { pattern = '/d/', id = '/d/([0-9]+)' }")
+        assert judged(harvest(site, *rules)) == ("complete", 6, [])
+        assert judged(harvest(site, *rules, max_datasets="2"))[0] == "partial"
+
+
+# Datasets' pages
+
+
+def test_a_login_overwrites_nothing(harvest):
+    with Pages({"/list": links(1, 2, 3), "/login": "<h1>Please log in</h1>"}) as site:
+        whole = harvest(site).documents()
+        for number in (1, 2, 3):
+            site.pages[f"/d/{number}"] = redirect("/login")
+        crawl = harvest(site)
+    assert crawl.documents() == whole
+    assert set(crawl.kinds()) == {("parse", "missing_field")}
+
+
+def test_rdf_that_breaks_off(harvest):
+    alternate = '<link rel="alternate" type="text/turtle" href="/d/1.ttl"><h1>Dataset 1</h1>'
+    broken = TURTLE.format(title="Other", end=" <broken")
+    with Pages({"/list": links(1), "/d/1": alternate}) as site:
+        site.pages["/d/1.ttl"] = Answer(broken.encode(), headers={"Content-Type": "text/turtle"})
+        verdict, documents, kinds = judged(harvest(site))
+    assert (verdict, documents, kinds) == ("incomplete", 1, [("parse", "invalid_rdf")])
+
+
+def test_rdf_of_another_dataset(harvest):
+    """Two pages link to one file: it is neither's, whichever answers first."""
+    page = '<link rel="alternate" type="text/turtle" href="/catalog.ttl"><h1>Dataset {}</h1>'
+    with Pages({"/list": links(1, 2), "/d/1": page.format(1), "/d/2": page.format(2)}) as site:
+        rdf = TURTLE.format(title="The catalogue's only one", end="")
+        site.pages["/catalog.ttl"] = Answer(rdf.encode(), headers={"Content-Type": "text/turtle"})
+        crawl = harvest(site)
+    assert judged(crawl) == ("complete", 2, [])
+    assert {line["metadata_source"] for line in crawl.manifest} == {"html"}
+
+
+def test_rdf_that_fails_leaves_the_document_as_it_is(harvest):
+    page = '<link rel="alternate" type="text/turtle" href="/d/1.ttl"><h1>Dataset 1</h1>'
+    with Pages({"/list": links(1), "/d/1": html(page, ETag='"1"')}) as site:
+        rdf = Answer(TURTLE.format(title="Dataset 1", end="").encode(), headers={"Content-Type": "text/turtle"})
+        site.pages["/d/1.ttl"] = rdf
+        whole = harvest(site)
+        assert [line["metadata_source"] for line in whole.manifest] in (["rdf"], ["rdf+html"])
+        site.pages["/d/1.ttl"] = Answer(status=404)
+        failed = harvest(site)
+        assert (failed.report["verdict"], failed.documents()) == ("incomplete", whole.documents())
+        site.pages["/d/1.ttl"] = rdf
+        site.asked.clear()
+        again = harvest(site, since="last")
+    assert (again.report["verdict"], again.documents()) == ("complete", whole.documents())
+    assert site.counts()["/d/1.ttl"] == 1, "the page's ETag says nothing of its RDF"
+
+
+def test_an_alternate_elsewhere_is_left_alone(harvest):
+    page = '<link rel="alternate" type="text/turtle" href="https://other.example/d.ttl"><h1>Dataset 1</h1>'
+    with Pages({"/list": links(1), "/d/1": page}) as site:
+        assert judged(harvest(site)) == ("complete", 1, [])
+
+
+# What is gone
+
+
+def test_a_renamed_dataset_is_one(harvest):
+    rules = "links = { css = 'li a' }"
+    with Pages({"/list": links(1, 2)}) as site:
+        harvest(site, rules)
+        site.pages["/list"] = links(1, 3)
+        site.pages["/d/2"] = redirect("/d/3")
+        crawl = harvest(site, rules)
+    assert [line["status"] for line in crawl.manifest] == ["new", "new", "new", "withdrawn"]
+    assert crawl.manifest[-1]["dataset_title"] == "Dataset 2"
+
+
+def test_other_ids_leave_no_datasets_behind(harvest):
+    with Pages({"/list": links(1, 2)}) as site:
+        harvest(site, "links = { css = 'li a' }")
+        crawl = harvest(site, "links = { css = 'li a', id = '/d/([0-9]+)' }")
+    assert Counter(line["status"] for line in crawl.manifest) == {"new": 4, "withdrawn": 2}
+    assert crawl.report["verdict"] == "complete"
+
+
+def test_two_catalogues_in_one_folder(harvest):
+    """What one of them does not list is not gone."""
+    pages = {"/list": links(1, 2), "/other": '<ul><li><a href="/e/3">3</a></li></ul>', "/e/3": "<h2>Dataset 3</h2>"}
+    with Pages(pages) as site:
+        harvest(site, name="one")
+        crawl = harvest(site, "links = { css = 'li a' }", '[fields]\ntitle = "h2"', start="/other", name="two")
+    assert [line["status"] for line in crawl.manifest] == ["new", "new", "new"]
+
+
+def test_a_night_of_maintenance_withdraws_nothing(harvest):
+    with Pages({"/list": links(1, 2)}) as site:
+        harvest(site)
+        site.pages["/list"], site.pages["/d/2"] = links(1), "<p>back soon</p>"
+        crawl = harvest(site)
+        assert Counter(line["status"] for line in crawl.manifest) == {"new": 2}
+        site.pages["/list"] = links(1, 2)
+        del site.pages["/d/2"]
+        assert judged(harvest(site)) == ("complete", 2, [])
+
+
+# Rules
+
+
+def test_a_source_is_a_folder_s_name(harvest, output):
+    with Pages({"/list": links(1)}) as site:
+        ran = harvest(site, 'source = "../evil"')
+    assert (ran.code, "source = '../evil' in the rules is not a folder name" in ran.log) == (1, True)
+    assert not list(output.parent.rglob("manifest.jsonl"))
