@@ -66,7 +66,8 @@ def of_status(response: Response) -> AnswerError:
     check = challenge(response)
     if check:
         return AnswerError("blocked", check)
-    return AnswerError("http", f"HTTP {response_status_message(response.status)}")
+    part = next((f" {flag}" for flag in response.flags if flag.startswith("for ")), "")  # of a page in a browser
+    return AnswerError("http", f"HTTP {response_status_message(response.status)}{part}")
 
 
 def request(failure: Failure) -> Request:

@@ -182,6 +182,8 @@ def crawled(cases: list[Case], folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def every_case(request, tmp_path_factory):
+    if hasattr(request.config, "workerinput"):  # pytest-xdist's workers share the tests, and so the crawls
+        return []
     wanted = {item.originalname for item in request.session.items if item.path == request.path}
     groups = defaultdict(list)
     for number, one in enumerate(one for name, one in CASES.items() if name in wanted):
@@ -191,11 +193,12 @@ def every_case(request, tmp_path_factory):
 
 
 @pytest.fixture
-def seen(request, every_case):
+def seen(request, every_case, tmp_path):
     one = CASES[request.node.originalname]
+    for crawl in every_case if not one.answers else ():
+        crawl.result()
     if not one.answers:
-        for crawl in every_case:
-            crawl.result()
+        crawled([one], tmp_path)
     return one
 
 

@@ -6,9 +6,11 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 from html import escape
+from threading import Event
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -222,6 +224,58 @@ def test_a_file_that_is_not_there(run):
     )
 
 
+@pytest.mark.parametrize("address", ["http://[::1", "https://", "https://example.org:99999/"])
+def test_an_address_that_is_none(run, tmp_path, address):
+    rules = tmp_path / "x.toml"
+    rules.write_text("start = 'https://example.org/'\n[links]\ncss = 'a'\n[fields]\ntitle = 'h1'\n")
+    for words in (["learn", address], ["learn", address, "--browser"], ["try", rules, address]):
+        assert run(*words, code=1).stderr.strip() == f"{address} is no address that can be asked for."
+
+
+@pytest.mark.parametrize("body", [b"PK\x03\x04zip", b"%PDF-1.7", b"\x1f\x8bgz", b"<h1>T</h1>\x00\x01"])
+def test_a_saved_file_that_is_no_page(run, tmp_path, body):
+    path = tmp_path / "saved"
+    path.write_bytes(body)
+    assert run("learn", path, code=1).stderr.strip() == f"{path} is no HTML page: it has bytes that no text has."
+
+
+def test_a_saved_listing_that_does_not_say_where_it_is_from(run, values, tmp_path):
+    page_, list_ = tmp_path / "page.html", tmp_path / "list.html"
+    page_.write_text(DL.render(record(0, "en")))
+    list_.write_text(listing(0))
+    ran = run("learn", page_, *values, "--list", list_)
+    assert 'start = "https://example.org/list.html" # to do: the address of the listing' in ran.stdout
+
+
+def test_an_output_without_a_name(run):
+    assert run("learn", "x.html", "-o", "", code=1).stderr.strip() == "-o names no file."
+
+
+def test_one_interrupt_ends_a_page_that_does_not_come(tmp_path):
+    asked = Event()
+
+    def slow(one) -> Answer:
+        if one.path == "/robots.txt":
+            return Answer(b"", 404)
+        asked.set()
+        ended.wait(30)
+        return Answer(b"late", headers=HTML)
+
+    ended = Event()
+    with Site(slow) as site:
+        command = [sys.executable, "-m", "scrapy", "learn", site.url + "/d", "-sREQUESTS_PER_SECOND=0"]
+        ran = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        assert asked.wait(30)
+        ran.send_signal(signal.SIGINT)
+        try:
+            said = ran.communicate(timeout=5)[1]
+        finally:
+            ended.set()
+            ran.kill()
+    assert said.strip() == f"{site.url}/d can't be had: the crawl ended before it came."
+    assert ran.returncode == 1
+
+
 def test_another_private_host_is_not_asked(run, values, tmp_path):
     """What the user types may be private; where a page leads to may not."""
     other = Site(catalogue)
@@ -312,3 +366,10 @@ def test_rules_that_are_none(run, tmp_path, rules, told):
 @pytest.mark.parametrize("words", [("learn",), ("learn", "--titel", "x"), ("try",), ("try", "x.toml", "--lsit")])
 def test_a_mistyped_command(run, words):
     assert "error: name" in run(*words, code=2).stderr
+
+
+def test_more_takes_all_that_follows_it(run):
+    assert (
+        "--more takes every address after it: name the page before it"
+        in run("learn", "--more", "a", "b", code=2).stderr
+    )

@@ -6,13 +6,13 @@ from time import perf_counter
 
 import pytest
 
-from crawlers.mapping.html import Page, beside
+from crawlers.mapping.html import Page, beside, confidence, document
 from crawlers.mapping.html.labels import labels
 from crawlers.mapping.html.likeness import likeness
 from crawlers.mapping.html.search import Search
 from crawlers.mapping.html.synonyms import _WORDS, fields, synonyms
 from crawlers.mapping.html.wording import key
-from crawlers.rules import Rule
+from crawlers.rules import Rule, loads
 
 URL = "https://example.org/d/1"
 LICENSE = Rule(name="license", by_label=True)
@@ -313,4 +313,121 @@ def test_hostile_pages_take_bounded_time(html: str) -> None:
     start = perf_counter()
     Search(page, (LICENSE, KEYWORDS)).find(LICENSE)
     labels(page)
+    assert perf_counter() - start < 10
+
+
+EMPTY = {
+    "dl": "<dl><dt>Lizenz</dt><dd></dd><dt>Amt</dt><dd>A</dd></dl>",
+    "dl in groups": "<dl><div><dt>Lizenz</dt><dd></dd></div><div><dt>Amt</dt><dd>A</dd></div></dl>",
+    "grid": "<div class=row><div>Lizenz</div><div></div></div><div class=row><div>Amt</div><div>A</div></div>",
+    "grid, no place": "<div class=row><div>Lizenz</div></div><div class=row><div>Amt</div><div>A</div></div>",
+    "flat grid": "<div><div>Lizenz</div><div></div><div>Amt</div><div>A</div></div>",
+    "classes": "<div><div class=k>Lizenz</div><div class=v></div><div class=k>Amt</div><div class=v>A</div></div>",
+    "Drupal": (
+        "<div class='field field-label-inline'><div class=field-label>Lizenz:</div><div class=field-items></div></div>"
+        "<div class='field field-label-inline'><div class=field-label>Amt:</div><div class=field-items>A</div></div>"
+    ),
+    "td and td": "<table><tr><td>Lizenz</td><td></td></tr><tr><td>Amt</td><td>A</td></tr></table>",
+    "td and a dash": "<table><tr><td>Lizenz</td><td>-</td></tr><tr><td>Amt</td><td>A</td></tr></table>",
+    "td and td, twice": "<table><tr><td>Lizenz<td><td>Amt<td>A<tr><td>Titel<td>P</table>",
+    "th and td": "<table><tr><th>Lizenz</th><td></td></tr><tr><td>Amt</td><td>A</td></tr></table>",
+    "bold": "<p><b>Lizenz:</b></p><p><b>Amt:</b> A</p>",
+    "bold, colon outside": "<p><b>Lizenz</b>: <br><b>Amt</b>: A<br></p>",
+    "bold, no colon": "<p><b>Lizenz</b> <br><b>Amt</b> A<br></p>",
+    "one text": "<p>Lizenz:</p><p>Titel: A</p>",
+    "one text, br": "<p>Lizenz: <br>Titel: A</p>",
+    "spans": "<p><span>Lizenz</span><span></span></p><p><span>Amt</span><span>A</span></p>",
+    "span.label": "<p><span class=label>Lizenz</span><span></span></p><p><span class=label>Amt</span> A</p>",
+    "label": "<div><label>Lizenz</label></div><div><label>Amt</label><span>A</span></div>",
+    "h3": "<div><h3>Lizenz</h3><p></p></div><div><h3>Amt</h3><p>A</p></div>",
+    "1990s": "<font><b>Lizenz</b><br><br><b>Amt</b><br>A<br></font>",
+}
+
+
+@pytest.mark.parametrize("layout", EMPTY)
+def test_a_label_with_nothing_beside_it_takes_no_other_value(layout: str) -> None:
+    assert value(EMPTY[layout]) == []
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<h3><span>Lizenz</span><i class=arrow></i></h3><p>CC BY</p>",
+        "<div class=label><span>Lizenz</span><span class=tooltip></span></div><div>CC BY</div>",
+        "<div class=label>Lizenz</div><div class=clear></div><div>CC BY</div>",
+        "<p><b>Lizenz</b></p><p></p><p><b>CC</b> BY</p>",
+        "<div class=row><div>Lizenz</div></div><div class=row><div>CC BY</div></div>",
+        "<table><tr><td>&nbsp;<td>Lizenz<td>CC BY</table>",
+        "<table><tr><td>1<td>Lizenz<td>CC BY<tr><td>2<td>Amt<td>A</table>",
+        "<dl><dt>Lizenz<div class=help>Was man darf</div></dt><dd>CC BY</dd></dl>",
+        "<h2><button>Lizenz</button></h2><div><p>CC BY</p></div>",
+        "<p><span>Lizenz <time>CC BY</time></span></p>",
+    ],
+)
+def test_what_stands_between_a_label_and_its_value(html: str) -> None:
+    assert value(html) == ["CC BY"]
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<p><span class=l>Lizenz</span><span><a href=/by><img></a></span></p>", "<p><b>Lizenz:</b> <img src=by></p>"],
+)
+def test_a_picture_is_a_value(html: str) -> None:
+    assert len(Search(Page(html, URL), (LICENSE,)).find(LICENSE).values) == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "sure"),
+    [
+        ("<div id=footer>{}</div>", 0.475),
+        ("<div class='x related-datasets'>{}</div>", 0.475),
+        ("<div role=contentinfo>{}</div>", 0.475),
+        ("<div class=comments>{}</div>", 0.475),
+        ("<aside>{}</aside>", 0.855),
+        ("<div class=sidebar>{}</div>", 0.855),
+        ("<div class=has-sidebar>{}</div>", 0.95),
+        ("<div class=sidebar><h1>T</h1>{}</div>", 0.95),
+    ],
+)
+def test_a_label_beside_the_dataset_is_less_sure(part: str, sure: float) -> None:
+    html = f"<body class='sidebar-first'>{part.format('<p>Lizenz: CC0</p>')}{{}}"
+    found = Search(Page(html.format(""), URL), (LICENSE,)).find(LICENSE)
+    assert found.confidence == pytest.approx(sure)
+    if sure < confidence.SYNONYM:
+        assert value(html.format("<div>Lizenz: MIT</div>")) == ["MIT"]
+
+
+def test_a_label_with_a_date_goes_before_one_without() -> None:
+    html = "<html lang=es><dl><dt>Actualización<dd>Anual<dt>Última actualización<dd>12/03/2020</dl>{}"
+    rule = Rule(name="modified", by_label=True, date="auto")
+    assert value(html, rule) == ["12/03/2020"]
+    assert value("<p>Updated: yearly</p><footer>Updated: 2020-03-12</footer>", rule) == ["yearly"]
+
+
+@pytest.mark.parametrize(
+    ("field", "label", "sure"),
+    [
+        ("contact", "Contracts", 0),
+        ("creator", "Autorità", 0),
+        ("modified", "Last updated by", 0),
+        ("publisher", "Herausgabe", 0),
+        ("description", "Votes", 0),
+        ("license", "Lizens", 0.83),
+        ("creator", "Auhtor", 0.91),
+        ("modified", "Last udpated", 0.92),
+        ("publisher", "Herausgebr", 0.94),
+    ],
+)
+def test_slips_and_other_words(field: str, label: str, sure: float) -> None:
+    assert likeness(label, Rule(name=field, by_label=True)) == pytest.approx(sure, abs=0.01)
+
+
+def test_files_in_one_another_take_bounded_time() -> None:
+    rules = loads(
+        "start = 'https://example.org/'\n[links]\ncss = 'a'\n[fields]\ntitle = 'h1'\n"
+        "[resources]\ncss = 'div'\ntitle = {label = true}\nformat = {label = true}\n"
+    )
+    start = perf_counter()
+    found = document(Page("<div><b>Format:</b> CSV <a href=x>x</a>" * 500, URL), rules)
+    assert found["flaws"][-1].startswith("the files' elements are in one another")
     assert perf_counter() - start < 10

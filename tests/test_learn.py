@@ -70,6 +70,16 @@ def test_fields_on_pages_that_were_not_shown(layouts, further):
     assert min(one.share for one in found) >= 0.8, table(found)
 
 
+@pytest.mark.parametrize("further", [False, True], ids=["one page", "with --more"])
+def test_fields_on_pages_that_show_labels_with_nothing_beside_them(further):
+    """96.7 % before an empty place was taken as a value's, 88.5 % in the worst layout; then 99.7 % and 96.2 %."""
+    found = [measured(layout, further=further, shows_empty=True) for layout in EVERY]
+    print("\n" + table(found))
+    right, wrong = sum(one.right for one in found), sum(len(one.wrong) for one in found)
+    assert right / (right + wrong) >= 0.98, table(found)
+    assert min(one.share for one in found) >= 0.9, table(found)
+
+
 @pytest.mark.parametrize("layout", EVERY, ids=lambda layout: layout.name)
 def test_a_learned_file_is_short(layout):
     shown = record(0, layout.language)
@@ -145,6 +155,43 @@ def test_a_title_differs_from_page_to_page():
     assert rule(*same, title="Trees") == ".name"
 
 
+@pytest.mark.parametrize(
+    ("body", "xpath"),
+    [
+        ("<h1>Portal</h1><h2>Trees</h2><h2>Files</h2>", "(//h2)[1]"),
+        ("<h2>News</h2><main><h2>Trees</h2><p>x</p><h2>Files</h2></main>", "(//main//h2)[1]"),
+    ],
+)
+def test_a_title_that_is_the_first_of_its_kind(body, xpath):
+    [found] = learn([sample(body)], {"title": ["Trees"]}, {}).fields
+    assert found.table == {"xpath": xpath}
+    assert found.why == ("it is the first of several that are alike",)
+
+
+ROW = "<div><div>{}</div><div>{}</div></div>"
+
+
+def test_the_users_label_may_be_any_text_with_a_value():
+    assert rule(ROW.format("Amt 7", "A"), name="publisher", label="Amt 7") == {"label": "Amt 7"}
+
+
+def test_a_value_that_begins_with_the_next_label_is_told():
+    body = ROW.format("License", "<b>{}</b>") + ROW.format("Amt", "X")
+    stray = "<div><div>License</div><div><i>Amt</i> X</div></div>"
+    [found] = learn([sample(body.format("MIT")), sample(stray)], {}, {"license": "License"}).fields
+    assert found.given == [["MIT"], ["Amt X"]]
+    assert found.why == ("on page 2 it takes 'Amt', which looks like another field's label",)
+    assert found.sure < 0.5
+    [found] = learn([sample(body.format("MIT")), sample(body.format("Amt X"))], {}, {"license": "License"}).fields
+    assert (found.why, found.sure > 0.9) == ((), True)
+
+
+def test_an_empty_value_beside_a_label_in_plain_boxes():
+    pages = [sample(ROW.format("Terms", value) + ROW.format("Amt", "X")) for value in ("MIT", "")]
+    [found] = learn(pages, {"license": ["MIT"]}, {}).fields
+    assert found.given == [["MIT"], []]
+
+
 def test_a_label_that_stands_elsewhere_too_is_sought_in_its_place():
     decoy = '<div class="similar"><dl><dt>License</dt><dd>{}</dd></dl></div>'
     main = '<div class="dataset"><dl><dt>Size</dt><dd>1</dd>{}</dl></div>'
@@ -168,6 +215,11 @@ def test_a_label_that_stands_elsewhere_too_is_sought_in_its_place():
         ("03/31/2020", "03/31/2020", "en", "mdy"),
         ("03/04/2020", "2020-03-04", "en", "mdy"),
         ("12. März 2020", "2020-03-12", "de", True),
+        ("12.03.20", "2020-03-12", "de", "dmy"),
+        ("12.03.20", "12.03.20", "de", "dmy"),
+        ("12.03.20", "2012-03-20", "de", "ymd"),
+        ("03/12/20", "03/12/20", "en-US", "mdy"),
+        ("03/31/20", "03/31/20", "en", "mdy"),
     ],
 )
 def test_dates(shown, seen, language, order):
@@ -179,6 +231,23 @@ def test_all_dates_of_a_page_are_in_one_order():
     body = "<p id='first'>03/04/2020</p><p id='last'>05/31/2020</p>"
     found = learn([sample(body)], {"issued": ["03/04/2020"], "modified": ["05/31/2020"]}, {}).fields
     assert [one.table["date"] for one in found] == ["mdy", "mdy"]
+
+
+def test_an_order_that_is_a_guess_is_told_unless_another_date_proves_it():
+    body = "<dl><dt>Issued</dt><dd>12.03.20</dd><dt>Modified</dt><dd>{}</dd></dl>"
+    guess, sure = (
+        learn([sample(body.format(other))], {"issued": ["12.03.20"]}, {"modified": "Modified"}).fields
+        for other in ("12.04.20", "31.03.2020")
+    )
+    assert guess[0].why == ("'12.03.20' is taken for 2020-03-12",)
+    assert (sure[0].why, sure[0].table["date"]) == ((), "dmy")
+    assert guess[0].sure < sure[0].sure
+
+
+def test_a_date_that_a_crawl_can_not_read_is_told():
+    [found] = learn([sample("<dl><dt>Issued</dt><dd>yesterday</dd></dl>")], {"issued": ["yesterday"]}, {}).fields
+    assert found.why == ("'yesterday' is no date that can be read",)
+    assert found.sure < 0.5
 
 
 def test_a_date_in_an_attribute():
@@ -196,6 +265,35 @@ def test_a_date_in_an_attribute():
 )
 def test_attributes(element, seen, attr):
     assert rule(f"<p>x</p>{element}", license=seen)["attr"] == attr
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "seen", "expected"),
+    [
+        (
+            "license",
+            "<dl><dt>License</dt><dd><a href='https://a.org/by/4.0/'><img alt='CC BY' src='x'></a></dd></dl>",
+            "https://a.org/by/4.0/",
+            {"label": "License", "attr": "href"},
+        ),
+        (
+            "license",
+            "<table><tr><th>License</th><td><img alt='CC BY' src='x'></td></tr></table>",
+            "CC BY",
+            {"label": "License", "attr": "alt"},
+        ),
+        (
+            "contact_email",
+            "<p>Contact: <a href='mailto:a@example.org'>Office</a></p>",
+            "a@example.org",
+            {"label": "Contact", "attr": "href", "regex": r"mailto:\s*([\w.+-]+@[\w-]+(?:\.[\w-]+)+)"},
+        ),
+    ],
+)
+def test_an_attribute_beside_a_known_label(name, body, seen, expected):
+    [found] = learn([sample(f"<p><a href='/x'>x</a><img alt='y'></p>{body}")], {name: [seen]}, {}).fields
+    assert found.table == expected
+    assert found.sure > 0.6
 
 
 @pytest.mark.parametrize(
@@ -261,12 +359,46 @@ def test_files_whatever_their_number():
     shown = sample(f'<h1>T</h1><table class="files">{rows}{more}</table><table><tr><td>x</td></tr></table>')
     values = {"resource.url": ["https://data.example.org/1.csv"], "resource.format": ["CSV"]}
     found = learn([shown], values, {}).files
-    assert found.css == ".files tr:has(td)"
+    assert found.table == {"css": ".files tr:has(td)"}
     assert (found.tables, found.counts) == ({"url": {"css": "a"}, "format": {"css": "td:nth-of-type(2)"}}, [2])
 
 
+HEADED = "<h1>T</h1><h2>Topics</h2><ul><li><a href='/x'>x</a></li></ul><h2>Files</h2>{}<h2>More</h2><ul><li>x</li></ul>"
+
+
+@pytest.mark.parametrize(
+    ("box", "xpath"),
+    [
+        ("<ul>{}{}</ul>", '//h2[normalize-space()="Files"]/following-sibling::*[1][self::ul]/li'),
+        ("<div><ul>{}{}</ul></div>", '//h2[normalize-space()="Files"]/following-sibling::*[1][self::div]/ul/li'),
+    ],
+)
+def test_files_that_only_their_heading_tells(box, xpath):
+    body = HEADED.format(box.format(*(f"<li><a href='/{number}.csv'>No. {number}</a> (CSV)</li>" for number in (1, 2))))
+    url = "https://data.example.org/1.csv"
+    result = learn([sample(body)], {"title": ["T"], "resource.url": [url], "resource.format": ["CSV"]}, {})
+    assert (result.files.table, result.files.counts) == ({"xpath": xpath}, [2])
+    rules = loads(toml(result))
+    assert [one["format"]["value"] for one in document(sample(body).page, rules)["resources"]] == ["CSV", "CSV"]
+
+
+def test_what_is_learned_is_written_though_files_are_not():
+    body = "<h1>T</h1><p><a href='/1.csv'>One</a></p><p><a href='/x'>x</a></p><div><p><a href='/y'>y</a></p></div>"
+    values = {"title": ["T"], "resource.url": ["https://data.example.org/1.csv"]}
+    result = learn([sample(body)], values, {})
+    assert (len(result.fields), result.files) == (1, None)
+    assert "# The files were not learned" in toml(result)
+    del values["title"]
+    with pytest.raises(LearnError, match="The files were not learned"):
+        learn([sample(body)], values, {})
+
+
 def test_a_file_that_is_not_there():
-    with pytest.raises(LearnError, match=r"resource: 'https://a.org/9.csv' is not on"):
+    with pytest.raises(
+        LearnError, match=r"resource.url: '1.csv' is not on .* Nearest: https://data.example.org/1.csv."
+    ):
+        learn([sample('<a href="/1.csv">One</a>')], {"resource.url": ["1.csv"]}, {})
+    with pytest.raises(LearnError, match=r"resource.url: 'https://a.org/9.csv' is not on"):
         learn([sample('<a href="/1.csv">One</a>')], {"resource.url": ["https://a.org/9.csv"]}, {})
 
 

@@ -301,6 +301,36 @@ def test_a_page_that_names_its_main_entity() -> None:
     assert describing(found, URL) == {"@type": "Dataset", "name": "Own", "mainEntityOfPage": URL}
 
 
+@pytest.mark.parametrize(
+    ("record", "head", "is_own"),
+    [
+        ({}, "", True),
+        ({"url": "https://golden.example.org/dataset/other"}, "", False),
+        ({"@id": "https://www.golden.example.org/#data"}, "", False),
+        ({"@id": "https://doi.org/10.5072/a"}, "", True),
+        ({"url": "/dataset/other"}, "<link rel=canonical href=/dataset/other>", True),
+        ({"url": "/dataset/other"}, "<link rel=canonical href=/dataset/third>", False),
+        ({"url": "/"}, "<link rel=canonical href=/>", False),
+        ({"url": "/dataset/other"}, "<title> RIVERS\n</title>", True),
+        ({"url": "/dataset/other"}, "<title>Rivers and more</title>", False),
+        ({"url": "/dataset/other"}, "<h1>Ri<b>vers</b></h1>", True),
+        ({"url": "/dataset/other", "name": None, "license": "x:y"}, "<title></title>", False),
+    ],
+)
+def test_the_only_dataset_may_be_another_page_s(record: dict[str, Any], head: str, is_own: bool) -> None:
+    found = read(head + script({**DATASET, **record}))
+    assert len(found) == 1
+    assert describing(found, URL) == (found[0] if is_own else None)
+
+
+def test_the_canonical_address_is_the_page_s() -> None:
+    others = [{**DATASET, "name": one, "url": f"/dataset/{one}"} for one in "ab"]
+    found = read("<link rel='x Canonical' href=https://golden.example.org/dataset/b>" + script(*others))
+    assert names(found) == ["b", "a"]
+    assert describing(found, URL) is found[0]
+    assert item(found[0]).landing_page == "https://golden.example.org/dataset/b"
+
+
 def test_no_dataset_is_the_page_s_own() -> None:
     found = of(*({**DATASET, "name": one} for one in "ab"))
     assert names(found) == ["a", "b"]

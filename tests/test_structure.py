@@ -37,7 +37,7 @@ MAY_IMPORT = {
     "crawlers.html": (
         *("crawlers.catalogue", "crawlers.mapping", "crawlers.items", "crawlers.exceptions", "crawlers.arguments"),
         *("crawlers.failures", "crawlers.safety", "crawlers.rules", "crawlers.browser", "crawlers.dcat"),
-        *("crawlers.index", "crawlers.rdf", "crawlers.html"),
+        *("crawlers.index", "crawlers.rdf", "crawlers.signals", "crawlers.html"),
     ),
     "crawlers.rdf": ("crawlers.exceptions", "crawlers.safety", "crawlers.rdf"),
     "crawlers.spool": (*STAND_ALONE, "crawlers.spool"),

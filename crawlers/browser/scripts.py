@@ -111,8 +111,13 @@ want => {
     const found = clickable.filter(element => plain(element.textContent) === number && isPager(element));
     return chosen(found.length ? found : said);
   }
-  const numbers = clickable.filter(element => /^\\d+$/.test(plain(element.textContent)) && isPager(element));
-  const last = numbers[numbers.length - 1];
+  const isShownNow = element => plain(element.textContent) === beside[0] && isShown(element) &&
+    !element.closest('a[href], button, select');
+  const links = new Set(clickable);
+  const isNumber = element => links.has(element) && /^\\d+$/.test(plain(element.textContent));
+  const numbers = within(scopes, '*').filter(element =>
+    (isNumber(element) || (!element.childElementCount && isShownNow(element))) && isPager(element));
+  const last = numbers[numbers.length - 1];  // dots before it lead back
   const after = clickable.filter(element => dots(plain(element.textContent)) &&
     (!last || last.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING));
   return chosen(after);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 
 import scrapy
 from scrapy.http import HtmlResponse
+from scrapy.utils.ossignal import install_shutdown_handlers
 
 from crawlers import browser, failures
 from crawlers.exceptions import AnswerError, CrawlersError
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
     from crawlers.mapping.html import Page
 
+_HEAD = 5_000  # bytes that tell a text
+_NO_PAGES = (b"%PDF", b"PK\x03\x04", b"\x1f\x8b")  # PDF, ZIP, gzip
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _LARGEST = 64 * 1024 * 1024  # bytes of a saved page
 
 
@@ -59,6 +64,7 @@ class PagesSpider(scrapy.Spider):
         return spider
 
     async def start(self) -> AsyncIterator[Request]:
+        _end_at_once()
         for address in self.start_urls:
             yield self.request(address)
 
@@ -85,6 +91,18 @@ class PagesSpider(scrapy.Spider):
         if self.waiting == 0 and self.then:
             further, self.then = self.then(self.found), None
             yield from map(self.request, further)
+
+
+def _end_at_once() -> None:
+    """An interrupt is taken for two, of which the second waits for nothing: there is no crawl to bring to an end."""
+    gracefully = signal.getsignal(signal.SIGINT)
+
+    def stop(number: int, frame: Any) -> None:
+        if callable(gracefully):
+            gracefully(number, frame)
+            signal.raise_signal(number)
+
+    install_shutdown_handlers(stop)
 
 
 def pages(
@@ -119,7 +137,21 @@ def pages(
 
 
 def is_address(text: str) -> bool:
-    return urlsplit(text.strip()).scheme.lower() in ("http", "https") if "://" in text else False
+    """
+    Raises:
+        PagesError: it is meant to be one, and names no host that could be asked.
+    """
+    text = text.strip()
+    if not text.lower().startswith(("http://", "https://")):
+        return False
+    try:
+        parts = urlsplit(text)
+        is_whole = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        raise PagesError(f"{text} is no address that can be asked for.")
+    return True
 
 
 def _further(then: Any, found: dict[str, Any], addresses: list[str], failure: list[CrawlersError], _: Any) -> list[str]:
@@ -168,6 +200,8 @@ def _saved(path: Path, base: str | None) -> Page:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise PagesError(f"{path} is no http(s) address, and no file that can be read: {reason}.") from None
+    if body.startswith(_NO_PAGES) or (b"\x00" in body[:_HEAD] and not body.startswith(_UTF16)):
+        raise PagesError(f"{path} is no HTML page: it has bytes that no text has.")
     where = origin(body, path.name) if base is None else origin(body, path.name, base)
     try:
         return page_of(HtmlResponse(where, body=body))

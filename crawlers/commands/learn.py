@@ -17,6 +17,7 @@ from crawlers.exceptions import CrawlersError
 from crawlers.learn import LearnError, Listing, Result, Sample, check, confirmed, learn, listing
 from crawlers.learn.report import report
 from crawlers.learn.toml import toml
+from crawlers.rules import loads
 
 if TYPE_CHECKING:
     import argparse
@@ -57,6 +58,8 @@ class Command(ScrapyCommand):
         group.add_argument("--force", action="store_true", help="overwrite FILE")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if not args and opts.more:
+            raise UsageError("--more takes every address after it: name the page before it", print_help=False)
         if len(args) != 1 or args[0].startswith("-"):
             raise UsageError("name one page of a dataset, an address or a file", print_help=False)
         try:
@@ -78,8 +81,9 @@ class Command(ScrapyCommand):
         samples = [Sample(found[one]) for one in dict.fromkeys(asked)]
         result = replace(learn(samples, values, labels), listing=looked.listing(found))
         _check_found(result, samples[0])
-        _write(toml(result), output)
-        print("\n".join(report(result, samples)), file=sys.stdout if output else sys.stderr)
+        text = toml(result)
+        _write(text, output)
+        print("\n".join(report(result, samples, loads(text))), file=sys.stdout if output else sys.stderr)
 
 
 class _Looked:
@@ -128,8 +132,10 @@ def _said(given: list[str], option: str) -> dict[str, list[str]]:
 def _output(opts: argparse.Namespace) -> Path | None:
     """
     Raises:
-        LearnError: the file is there already.
+        LearnError: the file is there already, or has no name.
     """
+    if opts.output is not None and not opts.output.strip():
+        raise LearnError("-o names no file.")
     path = None if opts.output in (None, "-") else Path(opts.output)
     if path is not None and path.exists() and not opts.force:
         raise LearnError(f"{path} is there already: --force overwrites it.")

@@ -10,6 +10,8 @@ from w3lib.url import safe_url_string
 from crawlers.html import paging, postback, words
 
 if TYPE_CHECKING:
+    from scrapy.http import Response
+
     from crawlers.html.place import Place
     from crawlers.mapping.html.page import Page
     from crawlers.rules import Paging, Rules
@@ -51,6 +53,12 @@ def following(page: Page, rules: Rules, after: Place) -> Turn | None:
     else:
         address = paging.next_link(page, way) if way.kind == "next" else None
     return Turn(safe_url_string(address, page.encoding or "utf-8")) if address else None
+
+
+def is_short(response: Response, times: int) -> bool:
+    """Whether a page ended earlier than when it was turned to the one before: it was opened anew, and is another."""
+    made = (response.headers.get("Page-Turns") or b"").decode("latin-1")
+    return "Page-End" in response.headers and made.isdecimal() and int(made) < times - 1
 
 
 def browser(way: Paging, times: int) -> dict[str, Any]:

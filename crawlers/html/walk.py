@@ -212,7 +212,7 @@ class HTMLWalk(CatalogueSpider):
     # Where it goes on
 
     def turned(self, page: Page, response: Response, here: Place, after: Place) -> Iterator[Request]:
-        self.check(here, after, response.request)
+        self.check(here, after, response)
         following = None if self.is_end(response, here, after) else turn.following(page, self.site, after)
         if following and self.is_new(following, here):
             if here.number < self.site.paging.max_pages:
@@ -224,13 +224,17 @@ class HTMLWalk(CatalogueSpider):
         else:
             yield from self.weighed(after, response.request)
 
-    def check(self, here: Place, after: Place, request: Request | None) -> None:
+    def check(self, here: Place, after: Place, response: Response) -> None:
         """An empty page is the end or a failure, which is seen from what comes behind it; the first again is none."""
+        request = response.request
         if here.gap and after.gap is None:
             message = f"page {here.gap} of {here.walk} lists no dataset, and later ones do"
             self.faulty("paging", message, request)
         if here.number == 2 and _repeats(here, after) and self.site.paging.kind not in turn.BY_BROWSER:
             message = f"page 2 of {here.walk} lists what page 1 does: does [paging] name what turns the page?"
+            self.faulty("paging", message, request)
+        if turn.is_short(response, here.number - 1):
+            message = f"{here.walk} could be turned {here.number - 2} times before, and now no more so often"
             self.faulty("paging", message, request)
 
     def is_end(self, response: Response, here: Place, after: Place) -> bool:

@@ -24,6 +24,7 @@ _WHY = {
     "position": "it is found by its position, which moves when another field is missing",
     "path": "it is found by tags alone",
     "tag": "it is found by a tag alone",
+    "first": "it is the first of several that are alike",
 }
 
 
@@ -55,7 +56,8 @@ def _agreed(trial: Trial, wanted: Wanted, tried: list[Candidate]) -> list[tuple[
     for number in range(1, len(trial.samples)):
         voices: dict[tuple[str, ...], dict[Any, float]] = defaultdict(dict)
         for place, candidate in zip(places, tried, strict=True):
-            said = _said(trial.on(number, wanted.name, candidate.table))
+            is_stray = _stray(trial, wanted, candidate, number)
+            said = () if is_stray else _said(trial.on(number, wanted.name, candidate.table))
             loud = candidate.stability if said else candidate.stability * _SILENT
             voices[said][place] = max(loud, voices[said].get(place, 0))
         agreed.append(max(voices, key=lambda said: sum(voices[said].values())))
@@ -64,8 +66,10 @@ def _agreed(trial: Trial, wanted: Wanted, tried: list[Candidate]) -> list[tuple[
 
 def _place(trial: Trial, candidate: Candidate) -> Any:
     """What tells ways to one element from ways to another: the element, without what only frames it."""
-    css = candidate.table.get("css")
-    found = trial.samples[0].css(css) if css else []
+    css, sample = candidate.table.get("css"), trial.samples[0]
+    found = sample.css(css) if css else []
+    if candidate.by == "first":
+        found = sample.page.find(candidate.table["xpath"])
     if not found:
         return candidate.by
     element = found[0]
@@ -96,7 +100,13 @@ def _mark(trial: Trial, wanted: Wanted, candidate: Candidate, number: int, said:
     if not given:
         return 1.0 if not said else 0.2
     mark = 1.0 if _said(given) == said else 0.1
-    return mark if _is_plausible(wanted, given) else mark * 0.3
+    is_good = _is_plausible(wanted, given) and not _stray(trial, wanted, candidate, number)
+    return mark if is_good else mark * 0.3
+
+
+def _stray(trial: Trial, wanted: Wanted, candidate: Candidate, number: int) -> str | None:
+    """Another field's label at the beginning of a value; long texts may have headings."""
+    return None if wanted.name in _MARKED_UP else trial.stray(number, wanted.name, candidate.table)
 
 
 def _is_plausible(wanted: Wanted, given: list[str]) -> bool:
@@ -117,6 +127,8 @@ def _result(trial: Trial, wanted: Wanted, best: Candidate, agreed: list[tuple[st
     why = [*best.why, *([_WHY[best.by]] if best.by in _WHY and "h1" not in str(table.get("css")) else [])]
     why += [f"nothing on page {number}" for number, values in enumerate(given[1:], 2) if not values]
     for number, (values, said) in enumerate(zip(given[1:], agreed, strict=True), 2):
-        if values and _said(values) != said:
+        if stray := _stray(trial, wanted, best, number - 1):
+            why.append(f"on page {number} it takes {shortened(stray, 40)!r}, which looks like another field's label")
+        elif values and _said(values) != said:
             why.append(f"other ways give {shortened(', '.join(said), 40)!r} on page {number}")
     return Learned(wanted.name, table, best.by, given, round(_sure(trial, wanted, best, agreed), 2), tuple(why))

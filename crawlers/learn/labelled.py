@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawlers.learn.anchors import TAG, anchors
@@ -20,8 +21,9 @@ from crawlers.mapping.html.wording import key
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from crawlers.learn.sample import Sample
+    from crawlers.learn.sample import Place, Sample
 
+ATTRIBUTE = 0.97
 KNOWN = 0.95
 _RELATED = {"contact_email": ("contact", "maintainer", "creator"), "publisher_email": ("publisher", "contact")}
 UNKNOWN = 0.85
@@ -33,12 +35,20 @@ _MOST_COMPARED = 40
 _MOST_NEAR = 3
 _MOST_ALIKE = 20  # labels with the same text; beyond it the page is a table of many things
 _DEEPEST = 6
+_FRAMES = ("div", "span")  # a row of these says no more than its label where the value is empty
 _LONGEST = 60  # characters of a label that is proposed
 
 
-def known(sample: Sample) -> list[Label]:
-    """The page's labels that a rule may name."""
-    found = [one for one in labels(sample.page)[:_MOST] if one.key and len(one.text) <= _LONGEST]
+def known(sample: Sample, told: str | None = None) -> list[Label]:
+    """The page's labels that a rule may name.
+
+    Args:
+        told: a label that the user names; it may be any text with a value.
+    """
+    every = labels(sample.page)
+    if told is not None and (same := [one for one in every if one.key == key(told)]):
+        return same
+    found = [one for one in every[:_MOST] if one.key and len(one.text) <= _LONGEST]
     found = [one for one in found if one.is_marked or one.key in fields()]
     return [one for one in found if not any(letter.isdigit() for letter in one.text)]
 
@@ -47,14 +57,27 @@ def by_label(name: str, every: list[Label], values: Sequence[str], told: str | N
     """A rule for each label that has the value beside it, or may have it; the trial tells which do."""
     texts = {label.key: label.text for label in reversed(every) if told or _may_have(label, values)}
     for wording, shown in texts.items():
-        if told is not None and key(told) != wording:
-            continue
-        count = sum(1 for label in every if label.key == wording)
-        stability, why = _trust(name, wording, is_told=told is not None and key(told) == wording)
-        if count > 1:
-            stability *= 0.8
-            why = (*why, f"the label stands {count} times on the page")
-        yield Candidate({"label": told or shown}, stability, "label", why)
+        if told is None or key(told) == wording:
+            yield _by_wording(name, every, wording, told=told, shown=shown)
+
+
+def by_attribute(name: str, every: list[Label], places: list[Place], told: str | None = None) -> Iterator[Candidate]:
+    """A rule for each label that has an element beside it with the value in an attribute, such as a link's address."""
+    counts = Counter(label.key for label in every)
+    for place in places:
+        near = [one for one in every if counts[one.key] <= _MOST_ALIKE and _is_of(one, [place.element])]
+        for label in near[:_MOST_NEAR] if place.attr else ():
+            found = _by_wording(name, every, label.key, told=told, shown=label.text)
+            yield replace(found, table={**found.table, "attr": place.attr}, stability=found.stability * ATTRIBUTE)
+
+
+def _by_wording(name: str, every: list[Label], wording: str, *, told: str | None, shown: str) -> Candidate:
+    count = sum(1 for label in every if label.key == wording)
+    stability, why = _trust(name, wording, is_told=told is not None and key(told) == wording)
+    if count > 1:
+        stability *= 0.8
+        why = (*why, f"the label stands {count} times on the page")
+    return Candidate({"label": told or shown}, stability, "label", why)
 
 
 def _may_have(label: Label, values: Sequence[str]) -> bool:
@@ -87,10 +110,10 @@ def anchored(name: str, sample: Sample, every: list[Label], elements: list[Any])
     for label in [*near[:_MOST_NEAR], *pairs(sample, elements)]:
         beside = elements[0].getparent() is label.element.getparent()
         shared = label.element.getparent() if beside else next(iter(ancestors([label.element, *elements])), None)
-        steps = None if shared is None else _steps(label.element, elements, shared)
+        way = None if shared is None else steps(label.element, elements, shared)
         stability, why = _trust(name, label.key, is_told=False)
-        for scope in _scopes(shared, is_within=beside) if steps else ():
-            xpath = f"{scope}{steps}"
+        for scope in _scopes(shared, is_within=beside) if way else ():
+            xpath = f"{scope}{way}"
             trust = stability * ANCHORED / KNOWN * (1 if sample.page.find(xpath) == elements else 0.75)
             yield Candidate({"xpath": xpath}, round(trust, 3), "label", why)
 
@@ -122,7 +145,7 @@ def _is_of(label: Label, elements: list[Any]) -> bool:
     return all(element in parts or any(above in parts for above in element.iterancestors()) for element in elements)
 
 
-def _steps(label: Any, elements: list[Any], shared: Any) -> str | None:
+def steps(label: Any, elements: list[Any], shared: Any) -> str | None:
     """From the element around both: the label's way as a condition, the value's as what follows."""
     wording = _quoted(label)
     if wording is None:
@@ -132,7 +155,8 @@ def _steps(label: Any, elements: list[Any], shared: Any) -> str | None:
     rest = {_way(element, after) for element in elements} if is_before else set()
     if len(rest) == 1 and None not in rest:
         inner = rest.pop()
-        beside = f"//{label.tag}[normalize-space()={wording}]/following-sibling::*[1][self::{after.tag}]"
+        inmost = f"[not({label.tag})]" if label.tag in _FRAMES and label.find(label.tag) is None else ""
+        beside = f"//{label.tag}[normalize-space()={wording}]{inmost}/following-sibling::*[1][self::{after.tag}]"
         return f"{beside}/{inner}" if inner else beside
     here, there = _way(label, shared), {_way(element, shared) for element in elements}
     if len(there) != 1 or here is None or None in there:

@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     from crawlers.mapping.html.labels import Label
 
 _MOST = 8  # elements with the same text
-_ATTRIBUTE = 0.97
 _LONGEST_LIST = 2_000  # characters of several values in one text
 
 
 def proposals(trial: Trial, wanted: Wanted) -> Iterator[Candidate]:
     """Rules that give what was seen, or may; those that are split or cut follow from those that give too much."""
     sample = trial.samples[0]
-    every = labelled.known(sample)
+    every = labelled.known(sample, wanted.label)
     whole = list(_whole(sample, wanted, every))
     yield from whole
     for candidate in whole:
@@ -40,10 +39,12 @@ def proposals(trial: Trial, wanted: Wanted) -> Iterator[Candidate]:
 
 def _whole(sample: Sample, wanted: Wanted, every: list[Label]) -> Iterator[Candidate]:
     yield from labelled.by_label(wanted.name, every, wanted.values, wanted.label)
+    near = _places(sample, wanted)[:_MOST] if wanted.values else []
+    yield from labelled.by_attribute(wanted.name, every, near, wanted.label)
     if wanted.label:  # the user has said how
         return
     yield from labelled.inline(wanted.name, sample, every, wanted.values)
-    for place in _places(sample, wanted)[:_MOST]:
+    for place in near:
         yield from _at(sample, place)
         if place.attr is None:
             yield from labelled.anchored(wanted.name, sample, every, [place.element])
@@ -68,11 +69,15 @@ def _places(sample: Sample, wanted: Wanted) -> list[Place]:
 
 
 def _at(sample: Sample, place: Place) -> Iterator[Candidate]:
-    for found in selectors.one(sample, place.element):
+    alone = selectors.one(sample, place.element)
+    for found in alone:
         if place.attr is None:
             yield Candidate({"css": found.css}, found.stability, found.by)
         else:
-            yield Candidate({"css": found.css, "attr": place.attr}, found.stability * _ATTRIBUTE, found.by)
+            yield Candidate({"css": found.css, "attr": place.attr}, found.stability * labelled.ATTRIBUTE, found.by)
+    if place.attr is None and all(one.by == "position" for one in alone):
+        for first in selectors.first(sample, place.element):
+            yield Candidate({"xpath": first.xpath}, first.stability, "first")
 
 
 def _groups(sample: Sample, wanted: Wanted) -> Iterator[list[Any]]:
@@ -118,7 +123,9 @@ def _parts(trial: Trial, wanted: Wanted, every: list[Label]) -> Iterator[Candida
     sample = trial.samples[0]
     for value in wanted.values[:1]:
         ways = [*labelled.by_label(wanted.name, every, wanted.values, wanted.label)]
-        for place in places.containing(sample, value)[:_MOST] if not wanted.label else ():
+        near = places.containing(sample, value)[:_MOST]
+        ways += labelled.by_attribute(wanted.name, every, near, wanted.label)
+        for place in near if not wanted.label else ():
             ways += _at(sample, place)
         for way in ways:
             for text in trial.first(wanted.name, way.table)[:1]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlers.learn.texts import shortened
-from crawlers.learn.toml import toml
 from crawlers.learn.trial import texts
 from crawlers.mapping.html import document
-from crawlers.rules import loads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,15 +16,17 @@ if TYPE_CHECKING:
     from crawlers.learn.resources import Files
     from crawlers.learn.result import Result
     from crawlers.learn.sample import Sample
+    from crawlers.rules import Rules
 
 _MOST = 70  # characters of a value
 
 
-def report(result: Result, samples: list[Sample]) -> list[str]:
+def report(result: Result, samples: list[Sample], rules: Rules) -> list[str]:
     """Lines for a terminal; the values are what the finished rules give."""
-    rules = loads(toml(result))
     documents = [document(sample.page, rules) for sample in samples]
-    return [*_head(result, samples), *_fields(result, documents), *_files(result.files), *_listing(result.listing)]
+    warnings = [f"{'':>15}   !    {one}" for one in result.warnings]
+    fields = _fields(result, documents)
+    return [*_head(result, samples), *fields, *_files(result.files), *warnings, *_listing(result.listing)]
 
 
 def _head(result: Result, samples: list[Sample]) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _field(one: Learned, entries: list[dict[str, Any]]) -> Iterator[str]:
 def _files(files: Files | None) -> Iterator[str]:
     if files is None:
         return
-    yield f"{'resources':<15} {round(100 * files.sure):>3} %  css {files.css}"
+    yield f"{'resources':<15} {round(100 * files.sure):>3} %  {' '.join(*files.table.items())}"
     for number, count in enumerate(files.counts, 1):
         yield f"{'':>15} {number:>3}    {count} files"
     said = ", ".join(f"{name} {value}" for name, value in files.first.items())

@@ -9,6 +9,7 @@ import re2
 
 from crawlers.learn import places, selectors
 from crawlers.learn.anchors import LAYOUT, TAG, anchors
+from crawlers.learn.headed import headed
 from crawlers.learn.partly import patterns
 from crawlers.learn.texts import normal
 from crawlers.rules.field import LINK_KEYS, field
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _NO_ROWS = ("html", "body", "main", "ul", "ol", "table", "tbody", "thead", "form")
 _LEVELS = 6
 _MOST = 200
+_HEADED = 0.72
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +32,14 @@ class Files:
     """``[resources]``.
 
     Args:
-        css: the element of each file.
+        table: how the element of each file is found: ``{"css": "li.file"}``.
         tables: the rule of each field.
         counts: how many files it gives on each page.
         first: the first file of the sample.
         sure: from 0 to 1.
     """
 
-    css: str
+    table: Table
     tables: dict[str, Table]
     counts: list[int]
     first: dict[str, str]
@@ -51,22 +53,23 @@ def files(trial: Trial, wanted: dict[str, str]) -> Files | None:
         wanted: what is seen of one file, by the field's name: ``url``, ``title``, ``format`` ...
 
     Returns:
-        ``None`` when no element has all of it.
+        ``None`` when no element has all of it, or no selector finds it and its like.
     """
     sample = trial.samples[0]
-    made = [one for row in _rows(sample, wanted) for one in _made(trial, row, wanted)]
-    return max(made, key=lambda one: (one.sure, -len(one.css)), default=None)
+    made = [one for row in rows(sample, wanted) for one in _made(trial, row, wanted)]
+    return max(made, key=lambda one: (one.sure, -len(str(one.table))), default=None)
 
 
-def _found(sample: Sample, name: str, value: str) -> list[Place]:
+def found_in(sample: Sample, name: str, value: str) -> list[Place]:
+    """Where the page has what was seen of a file."""
     if name in LINK_KEYS:
         return places.addressed(sample, value)
     return places.equal(sample, value) or places.containing(sample, value)
 
 
-def _rows(sample: Sample, wanted: dict[str, str]) -> Iterator[Any]:
+def rows(sample: Sample, wanted: dict[str, str]) -> Iterator[Any]:
     """The elements about one file, the smallest first: all that was seen is within."""
-    every = {name: _found(sample, name, value) for name, value in wanted.items()}
+    every = {name: found_in(sample, name, value) for name, value in wanted.items()}
     if not all(every.values()):
         return
     first = every.get("url") or next(iter(every.values()))
@@ -83,55 +86,57 @@ def _made(trial: Trial, row: Any, wanted: dict[str, str]) -> Iterator[Files]:
     ways = {name: _inner(sample, row, name, value) for name, value in wanted.items()}
     if not all(ways.values()):
         return
-    for css, stability in _selectors(sample, row):
-        tables = {name: _best(trial, css, name, tables) for name, tables in ways.items()}
+    for how, stability in _selectors(sample, row):
+        tables = {name: _best(trial, how, name, tables) for name, tables in ways.items()}
         tables = {name: table for name, table in tables.items() if table}
-        given = [_gives(trial, number, css, tables) for number in range(len(trial.samples))]
+        given = [_gives(trial, number, how, tables) for number in range(len(trial.samples))]
         shown = next((one for one in given[0] if _has(one, wanted, sample)), None)
         if shown is not None:
-            yield _judged(css, tables, stability, given=given, shown=shown, rows=len(sample.css(css)))
+            yield _judged(how, tables, stability, given=given, shown=shown, count=len(_elements(sample, how)))
 
 
-def _best(trial: Trial, css: str, name: str, tables: list[Table]) -> Table:
+def _best(trial: Trial, how: Table, name: str, tables: list[Table]) -> Table:
     """The way that gives the field of most files."""
     if len(tables) == 1 or not tables[0]:
         return tables[0]
     pages = range(len(trial.samples))
 
     def count(table: Table) -> int:
-        return sum(1 for number in pages for one in _gives(trial, number, css, {name: table}) if name in one)
+        return sum(1 for number in pages for one in _gives(trial, number, how, {name: table}) if name in one)
 
     return max(tables, key=count)
 
 
 def _judged(
-    css: str, tables: dict[str, Table], stability: float, *, given: list[list[dict[str, str]]], shown: Any, rows: int
+    how: Table, tables: dict[str, Table], stability: float, *, given: list[list[dict[str, str]]], shown: Any, count: int
 ) -> Files:
     why = []
     counts = [len(one) for one in given]
     every = [one for page in given for one in page]
     sure = stability * (0.5 + 0.5 * sum(all(name in one for name in tables) for one in every) / len(every))
-    if counts[0] < rows:
+    if counts[0] < count:
         sure *= 0.9
-        why.append(f"{rows - counts[0]} of {rows} elements have no link")
+        why.append(f"{count - counts[0]} of {count} elements have no link")
     if counts[0] == 1:
         sure *= 0.5
         why.append("the sample page has one file only: what repeats is a guess")
     if len(counts) > 1 and not any(counts[1:]):
         sure *= 0.5
         why.append("no files on the further pages")
-    return Files(css, tables, counts, shown, round(sure, 2), tuple(why))
+    return Files(how, tables, counts, shown, round(sure, 2), tuple(why))
 
 
-def _selectors(sample: Sample, row: Any) -> list[tuple[str, float]]:
-    """Of the row and those beside it that are alike; a class that all have, or a named box and the tag."""
-    found = []
+def _selectors(sample: Sample, row: Any) -> Iterator[tuple[Table, float]]:
+    """Of the row and those beside it that are alike; a class that all have, a named box and the tag, or a heading."""
+    found: list[tuple[str, float]] = []
     for alike in _alike(row):
         found += [(one.css, one.stability + 0.05) for one in selectors.several(sample, alike)]
         if len(alike) == 1:
             found += [(one.css, one.stability) for one in selectors.one(sample, row)]
         found += [(one, 0.75) for one in _in_box(sample, alike, row)]
-    return list(dict.fromkeys(found))
+    yield from (({"css": css}, stability) for css, stability in dict.fromkeys(found))
+    for alike in _alike(row):
+        yield from (({"xpath": xpath}, _HEADED) for xpath in headed(sample, alike))
 
 
 def _alike(row: Any) -> Iterator[list[Any]]:
@@ -157,7 +162,7 @@ def _in_box(sample: Sample, alike: list[Any], row: Any) -> Iterator[str]:
 def _inner(sample: Sample, row: Any, name: str, value: str) -> list[Table]:
     """The ways to find a field within the row; ``[{}]`` when it needs no rule."""
     inside = set(row.iter())
-    for place in _found(sample, name, value):
+    for place in found_in(sample, name, value):
         if place.element not in inside:
             continue
         if place.element is row and name == "url":
@@ -202,9 +207,13 @@ def _ways(element: Any, row: Any) -> Iterator[str]:
     yield f"{element.tag}:nth-of-type({place})"
 
 
-def _gives(trial: Trial, number: int, css: str, tables: dict[str, Table]) -> list[dict[str, str]]:
+def _elements(sample: Sample, how: Table) -> list[Any]:
+    return sample.css(how["css"]) if "css" in how else sample.page.find(how["xpath"])
+
+
+def _gives(trial: Trial, number: int, how: Table, tables: dict[str, Table]) -> list[dict[str, str]]:
     rules = [field(name, dict(table), name, LINK_KEYS) for name, table in tables.items()]
-    return trial.files(number, css, rules)
+    return trial.files(number, how, rules)
 
 
 def _has(given: dict[str, str], wanted: dict[str, str], sample: Sample) -> bool:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import CrawlersError
-from crawlers.learn import labelled, places
+from crawlers.learn import dated, labelled, places
 from crawlers.learn.field import learned
-from crawlers.learn.resources import Files, files
+from crawlers.learn.resources import Files, files, found_in, rows
 from crawlers.learn.texts import shortened
 from crawlers.learn.trial import Trial
 from crawlers.learn.wanted import Wanted
@@ -18,6 +18,7 @@ from crawlers.mapping.html.beside import written
 from crawlers.mapping.html.page import text
 from crawlers.mapping.html.synonyms import fields
 from crawlers.mapping.html.wording import key
+from crawlers.rules.field import LINK_KEYS
 from crawlers.rules.rules import FIELDS, RESOURCE_FIELDS
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 
 NAMES = (*FIELDS, *(f"resource.{name}" for name in RESOURCE_FIELDS))
 """What ``--value`` may name."""
+
+_FILE = "resource."
+_MOST_LINKS = 500
+_NO_FILES = "The files were not learned: no selector tells them from the rest of the page. Write [resources] yourself."
 
 
 class LearnError(CrawlersError):
@@ -42,6 +47,7 @@ class Result:
         samples: the addresses of the pages, the sample first.
         structured: what the sample has of structured data, for people.
         guessed: whether no value was given: labels alone tell the fields.
+        warnings: what could not be learned, a sentence each.
     """
 
     samples: tuple[str, ...]
@@ -50,6 +56,7 @@ class Result:
     listing: Listing | None = None
     structured: tuple[str, ...] = field(default=())
     guessed: bool = False
+    warnings: tuple[str, ...] = field(default=())
 
 
 def check(names: Sequence[str]) -> None:
@@ -79,22 +86,46 @@ def learn(samples: list[Sample], values: Mapping[str, Sequence[str]], labels: Ma
     guessed = not values and not labels
     names = [name for name in (*FIELDS, *labels) if name in values or name in labels]
     found = _guessed(trial) if guessed else [_field(trial, name, values, labels) for name in dict.fromkeys(names)]
+    seen = {name.removeprefix(_FILE): texts[0] for name, texts in values.items() if name.startswith(_FILE)}
+    resources = _files(trial, seen, is_all=not names) if seen else None
     return Result(
         samples=tuple(sample.address for sample in samples),
-        fields=tuple(_in_one_order(list(found))),
-        files=_files(trial, values),
+        fields=tuple(_dated(list(found), values, samples[0].page.language)),
+        files=resources,
+        warnings=() if resources or not seen else (_NO_FILES,),
         structured=tuple(_structured(samples[0])),
         guessed=guessed,
     )
 
 
-def _in_one_order(found: list[Learned]) -> list[Learned]:
+def _dated(found: list[Learned], values: Mapping[str, Sequence[str]], language: str | None) -> list[Learned]:
     """A page writes all its dates alike: what the numbers of one tell holds for the others."""
-    orders = {one.table["date"] for one in found if isinstance(one.table.get("date"), str)}
-    if len(orders) != 1:
-        return found
-    order = orders.pop()
-    return [replace(one, table={**one.table, "date": order}) if "date" in one.table else one for one in found]
+    shown = {one.name: [text for texts in one.given for text in texts] for one in found if "date" in one.table}
+    seen = {name: next(iter(values.get(name, ())), "") for name in shown}
+    may_be = {name: dated.orders(texts, seen[name], language) for name, texts in shown.items()}
+    told = {orders[0] for orders in may_be.values() if len(orders) == 1}
+    order = told.pop() if len(told) == 1 else None
+    dates = [one for one in found if one.name in shown]
+    ordered = {one.name: _in_order(one, order, shown[one.name], seen[one.name], language) for one in dates}
+    return [ordered.get(one.name, one) for one in found]
+
+
+def _in_order(one: Learned, told: str | None, shown: list[str], seen: str, language: str | None) -> Learned:
+    """
+    Args:
+        told: the order that another date of the page proves.
+    """
+    order = told or one.table["date"]
+    one = replace(one, table={**one.table, "date": order})
+    if unread := dated.unread(shown, language, order):
+        return _doubted(one, f"{shortened(unread, 40)!r} is no date that can be read", 0.5)
+    if told is None and (day := dated.taken(shown, seen, language, order)):
+        return _doubted(one, f"{shortened(shown[0], 40)!r} is taken for {day}", 0.9)
+    return one
+
+
+def _doubted(one: Learned, why: str, factor: float) -> Learned:
+    return replace(one, sure=round(one.sure * factor, 2), why=(*one.why, why))
 
 
 def _field(trial: Trial, name: str, values: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> Learned:
@@ -109,7 +140,7 @@ def _field(trial: Trial, name: str, values: Mapping[str, Sequence[str]], labels:
 
 
 def _check_label(sample: Sample, name: str, label: str) -> None:
-    texts = {one.key: one.text for one in labelled.known(sample)}
+    texts = {one.key: one.text for one in labelled.known(sample, label)}
     if key(label) in texts:
         return
     close = [texts[one] for one in difflib.get_close_matches(key(label), texts, n=3, cutoff=0.5)]
@@ -158,19 +189,36 @@ def _guessed(trial: Trial) -> Iterator[Learned]:
             yield found
 
 
-def _files(trial: Trial, values: Mapping[str, Sequence[str]]) -> Files | None:
-    wanted = {name.removeprefix("resource."): seen[0] for name, seen in values.items() if name.startswith("resource.")}
-    if not wanted:
-        return None
-    found = files(trial, wanted)
-    if found is None:
-        sample = trial.samples[0]
-        seen = next((one for one in wanted.values() if not places.containing(sample, one)), None)
-        if seen and not places.addressed(sample, seen):
-            near = " | ".join(shortened(one) for one in places.hints(sample, seen))
-            raise LearnError(f"resource: {seen!r} is not on {sample.address}.{f' Nearest: {near}.' if near else ''}")
+def _files(trial: Trial, wanted: dict[str, str], *, is_all: bool) -> Files | None:
+    """
+    Args:
+        is_all: whether nothing else is to be learned.
+
+    Returns:
+        ``None`` where no selector gives the files.
+
+    Raises:
+        LearnError: the page does not show what was given; or there are no rules at all.
+    """
+    sample = trial.samples[0]
+    for name, seen in wanted.items():
+        if not found_in(sample, name, seen):
+            near = _links(sample, seen) if name in LINK_KEYS else places.hints(sample, seen)
+            hint = f" Nearest: {' | '.join(map(shortened, near))}." if near else ""
+            raise LearnError(f"resource.{name}: {shortened(seen)!r} is not on {sample.address}.{hint}")
+    if next(rows(sample, wanted), None) is None:
         raise LearnError("resource: no element of the page has all that was given of one file.")
+    found = files(trial, wanted)
+    if found is None and is_all:
+        raise LearnError(_NO_FILES)
     return found
+
+
+def _links(sample: Sample, seen: str) -> list[str]:
+    """The addresses on the page that are most like one."""
+    links = [sample.page.absolute(one.text) for one in sample.places if one.attr == "href"]
+    aim = sample.page.absolute(seen) or seen
+    return difflib.get_close_matches(aim, list(dict.fromkeys(filter(None, links)))[:_MOST_LINKS], n=3)
 
 
 def _structured(sample: Sample) -> Iterator[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, urljoin
+from urllib.parse import quote, urljoin, urlsplit
 
 from crawlers.mapping.addresses import absolute
 
+_NOWHERE = "https://example.org/"  # RFC 2606: nobody's
 _HEAD = 100_000  # bytes
 _TAG = r"<%s\b[^>]{0,500}?\b%s[^>]{0,500}?\b%s=[\"']([^\"']{1,2000})"
 _SAYS = tuple(
@@ -21,7 +22,7 @@ _SAYS = tuple(
 )
 
 
-def origin(body: bytes, name: str, base: str = "https://example.org/") -> str:
+def origin(body: bytes, name: str, base: str = _NOWHERE) -> str:
     """The address that browsers leave in a saved page, else its canonical one, else one made of the file's name.
 
     >>> origin(b"<!-- saved from url=(0025)https://a.org/d -->", "d.html"), origin(b"<html>", "d 1.html")
@@ -34,3 +35,12 @@ def origin(body: bytes, name: str, base: str = "https://example.org/") -> str:
         if address:
             return address
     return urljoin(base, quote(name))
+
+
+def is_made_up(address: str) -> bool:
+    """Whether it stands for one that a saved page does not say.
+
+    >>> is_made_up("https://example.org/d.html"), is_made_up("https://data.example.org/d")
+    (True, False)
+    """
+    return urlsplit(address).netloc == urlsplit(_NOWHERE).netloc

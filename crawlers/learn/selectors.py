@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawlers.learn.anchors import TAG, Anchor, anchors
+from crawlers.rules.selectors import from_css
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,6 +18,8 @@ _MOST = 40
 _CROWD = 100
 _PATH = 0.45
 _POSITION = 0.3
+_FIRST = 0.65
+_MOST_NAMES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,31 @@ def several(sample: Sample, elements: list[Any]) -> list[Selector]:
     """Selectors of elements that are alike, such as the tags of a dataset."""
     compound = _in_parents(elements)
     return _best([*_own(sample, elements, compound), *_below(sample, elements, compound)])
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """The first of several elements that are alike."""
+
+    xpath: str
+    stability: float
+
+
+def first(sample: Sample, element: Any) -> Iterator[First]:
+    """XPaths that give an element since it is the first of its kind, on the page or in a part of it that has a name."""
+    inner = anchors(element)[:_MOST_NAMES]
+    scoped = [
+        (f"{outer.css} {anchor.css}", _together(outer, anchor))
+        for ancestor in ancestors([element])[:_LEVELS]
+        for outer in anchors(ancestor)[:_MOST_NAMES]
+        if outer.stability > TAG or ancestor.tag in ("main", "article", "header")
+        for anchor in inner
+    ]
+    for css, stability in [*((one.css, one.stability) for one in inner), *scoped]:
+        found = sample.css(css)
+        if len(found) > 1 and found[0] is element:
+            xpath = from_css(css, css).removeprefix("descendant-or-self::").replace("/descendant::", "//")
+            yield First(f"(//{xpath})[1]", round(stability * _FIRST, 3))
 
 
 def _in_parents(elements: list[Any]) -> list[Anchor]:

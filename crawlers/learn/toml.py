@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 import tomlkit
 
+from crawlers.learn.addresses import shape
+from crawlers.learn.saved import is_made_up
 from crawlers.learn.texts import shortened
 from crawlers.rules import loads
 
@@ -38,6 +40,8 @@ def toml(result: Result) -> str:
         file.add("fields", _fields(result.fields))
     if result.files:
         file.add("resources", _resources(result.files))
+    for warning in result.warnings:
+        file.add(tomlkit.comment(warning))
     text = tomlkit.dumps(file)
     loads(text)
     return text
@@ -51,7 +55,8 @@ def _head(file: TOMLDocument, result: Result) -> None:
     if result.structured:
         file.add(tomlkit.comment(f"The page has {' and '.join(result.structured)}, which goes before the fields."))
     start = result.listing.start if result.listing else root(result.samples[0])
-    file.add("start", _said(start, None if result.listing else "to do: the address of the listing"))
+    is_known = result.listing and not is_made_up(start)
+    file.add("start", _said(start, None if is_known else "to do: the address of the listing"))
     if result.listing and result.listing.pager.in_browser:
         file.add("browser", _said("listing", "its pages are turned by JavaScript"))
 
@@ -81,8 +86,6 @@ def _listing(file: TOMLDocument, listing: Listing) -> None:
 
 
 def _no_listing(file: TOMLDocument, result: Result) -> None:
-    from crawlers.learn.addresses import shape  # noqa: PLC0415
-
     found = shape(list(dict.fromkeys(result.samples)))
     links = tomlkit.table()
     pattern = found.pattern if found else "/"
@@ -101,7 +104,8 @@ def _fields(fields: tuple[Learned, ...]) -> Table:
 
 def _resources(files: Files) -> Table:
     table = tomlkit.table()
-    table.add("css", _said(files.css, _percent(files.sure), files.why))
+    for name, value in files.table.items():
+        table.add(name, _said(value, _percent(files.sure), files.why))
     for name, rule in files.tables.items():
         table.add(name, _said(rule["css"] if set(rule) == {"css"} else rule))
     return table

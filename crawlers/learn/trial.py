@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import RulesError
 from crawlers.mapping.html.document import document
 from crawlers.mapping.html.field import read
+from crawlers.mapping.html.page import text
 from crawlers.mapping.html.search import Search
 from crawlers.rules.field import field
 from crawlers.rules.rules import Resources, Rules
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from crawlers.learn.candidate import Table
     from crawlers.learn.sample import Sample
     from crawlers.rules import Rule
+
+_LONGEST_LABEL = 40  # characters
 
 
 class Trial:
@@ -53,12 +56,45 @@ class Trial:
             return []
         return texts(found["value"]) if found else []
 
-    def files(self, number: int, css: str, rules: Iterable[Rule]) -> list[dict[str, str]]:
-        """The files that rules of ``[resources]`` give on one page, each field's text."""
-        row = Resources(css=css, xpath=from_css(css, css), fields=tuple(rules))
+    def stray(self, number: int, name: str, table: Table) -> str | None:
+        """What looks like the label of another field at the beginning of what a label rule gives on a further page.
+
+        It is an element's whole text there, and on the sample, where the rule gives nothing like it.
+        """
+        if "label" not in table or not (given := self.on(number, name, table)):
+            return None
+        page = self.samples[number].page
+        rule = field(name, dict(table), name)
+        first = _first_text(Search(page, (rule,)).find(rule).values[0])
+        is_more = first and len(first) <= _LONGEST_LABEL and given[0].startswith(first) and given[0] != first
+        if not is_more or any(one.startswith(first) for one in self.first(name, table)):
+            return None
+        return first if first in self.samples[0].texts.values() else None
+
+    def files(self, number: int, table: Table, rules: Iterable[Rule]) -> list[dict[str, str]]:
+        """The files that rules of ``[resources]`` give on one page, each field's text.
+
+        Args:
+            table: how the element of each file is found.
+        """
+        css = table.get("css")
+        row = Resources(css=css, xpath=from_css(css, css) if css else table["xpath"], fields=tuple(rules))
         how = Rules(text="", start=(), hosts=(), structured=False, resources=row)
         found = document(self.samples[number].page, how)["resources"]
         return [{name: " ".join(texts(one["value"])) for name, one in each.items()} for each in found]
+
+
+def _first_text(value: Any) -> str:
+    """That of the first innermost element of a value; "" where a text stands before it."""
+    for part in value if isinstance(value, list) else [value]:
+        if isinstance(part, str):
+            if part.strip():
+                return ""
+            continue
+        for element in part.iter():
+            if element.text and element.text.strip():
+                return text(element)
+    return ""
 
 
 def texts(value: Any) -> list[str]:

@@ -36,11 +36,11 @@ FRENCH = words("fr", "{d} {month} {y}")
 
 
 def shown(record: Record, names: dict[str, str], date: object, keywords: str) -> dict[str, str]:
-    """The HTML of each field that the record has, by the field's name."""
+    """The HTML of each field that the record has, or of all of them, by the field's name."""
     truth = record.truth() | {"themes": record.theme}
-    found = {name: escape(str(truth[name])) for name in names if truth[name]}
+    found = {name: escape(str(truth[name] or "")) for name in names if truth[name] or record.shows_empty}
     for name in ("issued", "modified"):
-        if name in found:
+        if found.get(name):
             found[name] = date(found[name])  # type: ignore[operator]
     if record.keywords and "keywords" in names:
         found["keywords"] = keywords

@@ -11,7 +11,7 @@ Rows = list[tuple[str, str]]
 
 
 def rows(record: Record, names: dict[str, str], layout: str, keywords: str) -> Rows:
-    """Labels with their values' HTML, for the fields that the record has."""
+    """Labels with their values' HTML, for the fields that the record has, or all of them."""
     date = DATES[layout]
     values = {
         "publisher": escape(record.publisher),
@@ -23,7 +23,7 @@ def rows(record: Record, names: dict[str, str], layout: str, keywords: str) -> R
         "keywords": keywords,
         "contact_email": record.email and link(f"mailto:{record.email}", record.email),
     }
-    return [(label, str(values[name])) for name, label in names.items() if values[name]]
+    return [(label, str(values[name] or "")) for name, label in names.items() if values[name] or record.shows_empty]
 
 
 DATES = {
@@ -188,7 +188,7 @@ def drupal(record: Record) -> str:
 
 def _present(record: Record) -> list[str]:
     truth = record.truth()
-    return [name for name in EN if truth[name]]
+    return [name for name in EN if truth[name] or record.shows_empty]
 
 
 def _TAGS(record: Record) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import lxml.html
@@ -37,17 +37,20 @@ class Measured:
         return self.right / (self.right + len(self.wrong))
 
 
-def measured(layout: Layout, *, further: bool) -> Measured:
+def measured(layout: Layout, *, further: bool, shows_empty: bool = False) -> Measured:
     """Learns from record 0, with what a person sees of it, and judges every field of the unseen records.
 
     A field that a page does not have is right when nothing is found.
+
+    Args:
+        shows_empty: whether the pages have labels with nothing beside them.
     """
     shown = [record(number, layout.language) for number in ((0, ALSO_SHOWN) if further else (0,))]
-    samples = [Sample(page(layout, one.number)) for one in shown]
+    samples = [Sample(page(layout, one.number, shows_empty=shows_empty)) for one in shown]
     found = Measured(layout.name, toml(learn(samples, layout.seen(shown[0]), {})))
     rules = loads(found.rules)
     for number in UNSEEN:
-        extracted = document(page(layout, number), rules)
+        extracted = document(page(layout, number, shows_empty=shows_empty), rules)
         for name, truth in record(number, layout.language).truth().items():
             if name in layout.without:
                 continue
@@ -59,8 +62,8 @@ def measured(layout: Layout, *, further: bool) -> Measured:
     return found
 
 
-def page(layout: Layout, number: int) -> Page:
-    one = record(number, layout.language)
+def page(layout: Layout, number: int, *, shows_empty: bool = False) -> Page:
+    one = replace(record(number, layout.language), shows_empty=shows_empty)
     return Page(layout.render(one), layout.address(one))
 
 

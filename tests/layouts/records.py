@@ -90,7 +90,11 @@ class File:
 
 @dataclass(frozen=True)
 class Record:
-    """What is true of a dataset; ``None`` and empty lists are not shown at all."""
+    """What is true of a dataset.
+
+    Args:
+        shows_empty: whether a page has the labels of what is ``None`` or empty, with nothing beside them.
+    """
 
     number: int
     slug: str
@@ -106,6 +110,7 @@ class Record:
     email: str | None
     files: tuple[File, ...]
     related: tuple[Record, ...] = field(default=(), repr=False)
+    shows_empty: bool = False
 
     def truth(self) -> dict[str, Any]:
         return {

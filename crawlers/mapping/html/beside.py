@@ -6,7 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from crawlers.mapping.html.page import BREAKS, UNSEEN, says, text, tidy
-from crawlers.mapping.html.wording import LONGEST, colon
+from crawlers.mapping.html.synonyms import fields
+from crawlers.mapping.html.wording import LONGEST, colon, key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,8 @@ _MOST = 200
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _LISTED = ("field-item", "field__item")
 _BOLD = frozenset(("b", "strong", "label"))
+_PLACES = frozenset(("div", "span", "td", "li"))
+_DEEPEST = 5
 _OBJECTS = ("img", "input", "meta", "time", "data", "audio", "video", "object")
 
 
@@ -110,11 +113,13 @@ def _run(before: str, first: HtmlElement | None, label: HtmlElement | None, *, i
     for _ in range(_MOST):
         if element is None or _ends(element, label, is_empty=not value):
             break
-        if element.tag not in UNSEEN and element.tag != "br" and (element.tag in _OBJECTS or says(element)):
+        if element.tag not in UNSEEN and element.tag != "br" and _has_content(element):
             value.append(element)
-            if element.tag in BREAKS or not is_open:
+            if element.tag in BREAKS or not (is_open or element.tag == "img"):
                 break
         if element.tail and element.tail.strip():
+            if element.tag == "br" and not value and _begins_label(element.tail.lstrip()):
+                break
             value.append(element.tail)
         elif value and element.tail:
             value.append(" ")
@@ -128,6 +133,8 @@ def _ends(element: HtmlElement, label: HtmlElement | None, *, is_empty: bool) ->
         return False
     if element.tag in BREAKS and not is_empty:
         return True
+    if is_empty and label is not None and (_is_empty_place(element, label) or _is_next(element, label)):
+        return True
     if element.tag in _HEADINGS and label is not None and label.tag not in _HEADINGS:
         return True
     if not is_empty and (element.tag in _BOLD or _is_like(element, label)):
@@ -135,13 +142,67 @@ def _ends(element: HtmlElement, label: HtmlElement | None, *, is_empty: bool) ->
     return element.tag not in BREAKS and _is_label(element)
 
 
+def _is_empty_place(element: HtmlElement, label: HtmlElement) -> bool:
+    """Whether the value would stand here; paragraphs are left empty for space, others to end what floats."""
+    if element.tag not in _PLACES or element.tag != label.tag or _has_content(element):
+        return False
+    return not (element.tail and element.tail.strip()) and "clear" not in (element.get("class") or "")
+
+
+def _is_next(element: HtmlElement, label: HtmlElement) -> bool:
+    """Whether another label begins here, with its value behind it: nothing stands at this one."""
+    if element.tag not in BREAKS:
+        return element.tag in _BOLD and _is_like(element, label) and _is_on_a_new_line(element)
+    if not _is_like(element, label):
+        return False
+    if _begins_label(text(element)):
+        return True
+    inner, own = element, label
+    for _ in range(_DEEPEST):
+        inner, own = _first(inner), _first(own)
+        if inner is None or own is None or not _is_like(inner, own):
+            return False
+        if _is_followed(inner):
+            is_marked = inner.tag in BREAKS or inner.tag == "label" or inner.get("class")
+            return bool(is_marked) or _is_label(inner) or _is_label(own)
+    return False
+
+
+def _first(element: HtmlElement) -> HtmlElement | None:
+    """What it begins with, if not with a text."""
+    return None if element.text and element.text.strip() else next(iter(element), None)
+
+
+def _is_followed(element: HtmlElement) -> bool:
+    after = element.getnext()
+    return bool(element.tail and element.tail.strip()) or (after is not None and after.tag not in ("br", *_OBJECTS))
+
+
+def _is_on_a_new_line(element: HtmlElement) -> bool:
+    """Whether it has text beside it there, or an empty line before it; a value in bold type has neither."""
+    before = element.getprevious()
+    if before is None or before.tag != "br":
+        return False
+    earlier = before.getprevious()
+    return _is_followed(element) or (earlier is not None and earlier.tag == "br")
+
+
+def _begins_label(text: str) -> bool:
+    """Whether a text begins with a word for a field and a colon."""
+    end = colon(text)
+    return 0 < end <= LONGEST and key(text[:end]) in fields()
+
+
 def _is_like(element: HtmlElement, label: HtmlElement | None) -> bool:
     return label is not None and element.tag == label.tag and element.get("class") == label.get("class")
 
 
 def _is_label(element: HtmlElement) -> bool:
+    """By a colon at its end, or after it."""
     found = text(element)
-    return 0 < len(found) <= LONGEST and colon(found) == len(found) - 1
+    if not 0 < len(found) <= LONGEST:
+        return False
+    return colon(found) == len(found) - 1 or (element.tail or "").lstrip()[:1] in (":", "\uff1a")
 
 
 def _listed(value: Value) -> list[Value]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
-
-from crawlers.mapping.html.page import says
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,6 +13,8 @@ if TYPE_CHECKING:
 
     from crawlers.mapping.html.beside import Value
 
+_COLON = re.compile(r"\s*[:\uff1a]?\s*")
+_NUMBER = re.compile(r"\s*[0-9]{1,3}[.)]?\s*")
 _CELLS = frozenset(("td", "th"))
 _MOST_CELLS = 100
 _MOST_PIECES = 100
@@ -42,12 +43,18 @@ def values(cell: HtmlElement, *, is_marked: bool) -> list[Value]:
 
 
 def _row(row: HtmlElement) -> list[HtmlElement]:
-    """Its cells that say anything; some tables have the colon in one of its own."""
-    cells = (one for one in islice(row, _MOST_CELLS) if one.tag in _CELLS)
-    return [one for one in cells if _says(one)]
+    """Its cells, empty ones too; some tables have the colon in one of its own, or a number before each label."""
+    found = [one for one in islice(row, _MOST_CELLS) if one.tag in _CELLS and not _is_colon(one)]
+    is_numbered = len(found) > 2 and not len(found[0]) and _NUMBER.fullmatch(found[0].text or "")
+    return found[1:] if is_numbered else found
+
+
+def _is_colon(cell: HtmlElement) -> bool:
+    return not len(cell) and bool(cell.text) and not cell.text.isspace() and _COLON.fullmatch(cell.text) is not None
 
 
 def _says(cell: HtmlElement) -> bool:
+    """Whether there is a value in it."""
     found = islice(cell.itertext(), _MOST_PIECES)
     return (
         any(any(map(str.isalnum, piece)) for piece in found) or next(cell.iter("img", "input", "a"), None) is not None
@@ -59,13 +66,20 @@ def _across(cell: HtmlElement, row: HtmlElement) -> list[Value]:
     cells = _row(row)
     if cell not in cells:
         return []
-    place = cells.index(cell)
-    after = cells[place + 1 :]
     if cell.tag == "th":
-        return [[one] for one in _until_th(after)]
-    if any(one.tag == "th" for one in cells) or len(cells) % 2 or place % 2:
+        return [[one] for one in _until_th(cells[cells.index(cell) + 1 :]) if _says(one)]
+    if any(one.tag == "th" for one in cells):
         return []
-    return [[after[0]]]
+    value = _beside(cell, cells) if _takes_turns(cell, cells) else _beside(cell, [*filter(_says, cells)])
+    return [[value]] if value is not None and _says(value) else []
+
+
+def _takes_turns(cell: HtmlElement, cells: list[HtmlElement]) -> bool:
+    return not len(cells) % 2 and not cells.index(cell) % 2
+
+
+def _beside(cell: HtmlElement, cells: list[HtmlElement]) -> HtmlElement | None:
+    return cells[cells.index(cell) + 1] if cell in cells and _takes_turns(cell, cells) else None
 
 
 def _until_th(cells: list[HtmlElement]) -> Iterator[HtmlElement]:
@@ -78,7 +92,7 @@ def _until_th(cells: list[HtmlElement]) -> Iterator[HtmlElement]:
 def _spanned(cell: HtmlElement, row: HtmlElement) -> list[Value]:
     """The cells of the further rows that the label spans."""
     rows = islice(row.itersiblings("tr"), _span(cell, "rowspan") - 1)
-    return [[one] for below in rows for one in _row(below) if one.tag == "td"]
+    return [[one] for below in rows for one in _row(below) if one.tag == "td" and _says(one)]
 
 
 def _span(cell: HtmlElement, name: str) -> int:
@@ -92,9 +106,10 @@ def _span(cell: HtmlElement, name: str) -> int:
 
 
 def _is_head(row: HtmlElement) -> bool:
-    """Whether it has nothing but labels: all ``th``, or one cell alone."""
+    """Whether it has nothing but labels: all ``th``, maybe after an empty corner, or one cell alone."""
     cells = _row(row)
-    return len(cells) == 1 or _is_in_head(row) or all(one.tag == "th" for one in cells)
+    is_cornered = len(cells) > 2 and not _says(cells[0])
+    return len(cells) == 1 or _is_in_head(row) or all(one.tag == "th" for one in cells[is_cornered:])
 
 
 def _is_in_head(row: HtmlElement | None) -> bool:
@@ -104,14 +119,15 @@ def _is_in_head(row: HtmlElement | None) -> bool:
 
 def _below(cell: HtmlElement, row: HtmlElement) -> list[Value]:
     column = _column(cell)
+    is_alone = len(_row(row)) == 1  # a label above its value
     found: list[Value] = []
     for below in islice(_rows_after(row), _MOST_ROWS):
         under = _at(below, column)
-        if under is None or under.tag == "th":
+        if under is None or under.tag == "th" or (is_alone and len(_row(below)) > 1):
             break
-        if says(under):
+        if _says(under):
             found.append([under])
-        if len(_row(row)) == 1:  # a label above its value
+        if is_alone:
             break
     return found
 

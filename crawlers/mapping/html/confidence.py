@@ -12,6 +12,8 @@ a label that is a word for the field                   0.95
 the same where the rule names other labels             0.9
 a label that is like one of these                      its likeness, 0.94 at most
 several elements or labels that differ, not ``many``   x 0.8
+a label in a sidebar, and nowhere else                 x 0.9
+one in a footer, comments, related datasets, a search  x 0.5
 a date, an e-mail address or a web address unreadable  x 0.5
 a text that was cut                                    x 0.8
 ====================================================  ======
@@ -33,6 +35,8 @@ SYNONYM = 0.95
 OTHER_WORD = 0.9
 ALIKE = 0.94
 AMBIGUOUS = 0.8
+BESIDE = 0.9
+OUTSIDE = 0.5
 UNREADABLE = 0.5
 CUT = 0.8
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from crawlers.items import Period
@@ -18,6 +19,8 @@ _LONGEST = 200
 _YEARS = range(1000, 2200)
 _CENTURY = 69  # POSIX: 69 is 1969, 68 is 2068
 _MOST_FILLERS = 3
+_MOST_SHOWN = 1_000
+_UNTOLD = frozenset(("en", "en-ca", "en-ph"))
 
 _ISO = re.compile(
     r"(?<![0-9])[0-9]{4}-[0-9]{2}"
@@ -27,49 +30,62 @@ _CJK = re.compile(r"([0-9]{4})\s?[年년]\s?(?:([0-9]{1,2})\s?[月월]\s?(?:([0-
 _YEAR_FIRST = re.compile(r"(?<![0-9./-])([0-9]{4})([./-])\s?([0-9]{1,2})(?:\2\s?([0-9]{1,2}))?(?![0-9/-])")
 _YEAR_LAST = re.compile(r"(?<![0-9./-])([0-9]{1,2})(\s?[./-])\s?([0-9]{1,2})\2\s?([0-9]{4}|[0-9]{2})(?![0-9/-])")
 _MONTH_YEAR = re.compile(r"(?<![0-9./-])([0-9]{1,2})\s?[./-]\s?([0-9]{4})(?![0-9./-])")
+_ROMAN = re.compile(r"(?<![0-9./-])([0-9]{1,2})([./-])\s?(I{1,3}|I?V|VI{1,3}|I?X|XI{1,2})\2\s?([0-9]{4})(?![0-9/-])")
+_ROMANS = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
 _TIME = re.compile(
-    r"(?<![0-9:.])([01]?[0-9]|2[0-3])[:h]([0-5][0-9])(?::([0-5][0-9]))?(?:\.[0-9]+)?"
-    r"(?:\s?([ap])\.?\s?m\b\.?)?\s?(Z\b|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})?(?![0-9:])",
+    r"(?<![0-9:.])(오전|오후|上午|下午|午前|午後)?\s?([01]?[0-9]|2[0-3])[:h]([0-5][0-9])(?::([0-5][0-9]))?(?:\.[0-9]+)?"
+    r"(?:\s?(?:([apπμ])\.?\s?[mμ]\b\.?|([صم])\b))?\s?(Z\b|UTC|GMT|[+-][0-9]{2}:?[0-9]{2})?(?![0-9:])",
     re.IGNORECASE,
 )
+_OCLOCK = re.compile(r"(?<!\w)klo?\.?\s?([01]?[0-9]|2[0-3])\.([0-5][0-9])(?![0-9.])", re.IGNORECASE)
+_AFTER_NOON = frozenset(("오후", "下午", "午後", "p", "μ", "م"))
 _TOKEN = re.compile(r"[0-9]+|[^\W\d_]+")
 _YEAR = re.compile(r"(?<![0-9])[0-9]{4}(?![0-9])")
-_FILLERS = frozenset(
-    (
-        *(
-            "a",
-            "an",
-            "ant",
-            "al",
-            "am",
-            "at",
-            "d",
-            "da",
-            "dag",
-            "de",
-            "del",
-            "den",
-            "der",
-            "di",
-            "dia",
-            "do",
-            "e",
-            "el",
-        ),
-        *("er", "ga", "gada", "ger", "g", "go", "h", "i", "in", "ko", "kl", "la", "le", "m", "men", "mh", "n", "na"),
-        *("nd", "o", "of", "on", "os", "r", "rd", "rok", "roku", "s", "st", "t", "ta", "th", "the", "v", "y", "z"),
-        *("г", "год", "года", "рік", "року", "от", "та", "на", "у", "в", "του", "της", "την", "στις"),
-    )
+_SHORT = (
+    "a an ant al am at d da dag de del den der di dia do e el er ga gada ger g go h i in ko kl la le m men mh n na "
+    "nd o of on os r rd rok roku s st t ta th the v y z г год года рік року от та на у в του της την στις"
+)
+_FILLERS = frozenset(_SHORT.split())
+_BEFORE = (
+    "vor bis before until till avant antes prima przed før före voor ennen до преди πριν před prije pred până hasta "
+    "até fino jusqu tot til"
+)
+_NOT_AT = frozenset(map(key, _BEFORE.split()))
+_SCHOOL_YEAR = re.compile(r"(?<![0-9./-])([0-9]{4})([/–—-])([0-9]{2})(?![0-9/-])")
+_MOST_YEARS = 50
+_DAY_ALONE = re.compile(r"[0-9]{1,2}\.?")
+_DAY_FIRST = re.compile(r"^[0-9]{1,2}(?![0-9])")
+_SINCE = re.compile(
+    r"^(?:from|since|ab|seit|depuis|à partir de|desde|dal|vanaf|från|sedan|od|от|с|από)(?: dem| den| the| le| el)?\s+",
+    re.IGNORECASE,
+)
+_OF = re.compile(r"^(?:von|vom|de la|du|de|des|del|da|van|fra)\s+", re.IGNORECASE)
+_UNTIL = re.compile(
+    r"^(?:until|till|up to|bis(?: zum)?|jusqu'(?:au|en|à)|hasta(?: el)?|fino (?:al|a)|até|tot(?: en met)?|til|do|až do"
+    r"|până (?:la|în)|до|έως|ως)\s+",
+    re.IGNORECASE,
 )
 _BETWEEN = re.compile(
-    r"\s+[-–—]\s+|\s*[–—]\s*|(?<=[0-9]{4})\s*-\s*(?=\D*[0-9]{4}|[0-9]{1,2}[./])|\s*/\s*(?=[0-9]{4})|\s+(?:to|until|till"
-    r"|through|bis|au|à|jusqu'au|al|a|hasta|fino al|até|tot|til|till|t/m|do|po|až|până la|по|до|έως|ως|saakka)\s+",
+    r"^(?:between|zwischen|entre|tra(?: il)?|tussen|mellan|mellem|mellom|między|mezi|между|μεταξύ)\s+(.+?)"
+    r"\s+(?:and|und|et|y|e(?: il)?|en|och|og|a|и|και)\s+(.+)$",
     re.IGNORECASE,
 )
-_FROM = re.compile(
-    r"^(?:from|since|von|ab|seit|du|de|des|depuis|desde|del|dal|da|van|vanaf|fra|från|od|de la|от|с|από)\s+",
-    re.IGNORECASE,
+_STRONG = (
+    re.compile(
+        r"\s+(?:to|until|till|through|bis|au|à|jusqu'au|al|a|hasta|fino al|até|tot|til|t/m|do|po|až|până la|по|до|έως"
+        r"|ως|saakka)\s+",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\s+[-–—]\s+|\s*[–—]\s*"),
+    re.compile(r"(?<=\s)/(?=\s)"),
 )
+_WEAK = (re.compile(r"\s*-\s*"), re.compile(r"\s*/\s*"))
+_TODAY = (
+    "now today present day date ongoing current heute jetzt laufend fortlaufend aktuell hui jour présent hoy "
+    "actualidad presente oggi hoje atualidade heden nu dziś dzisiaj obecnie dnes danas danes prezent bugün сега "
+    "сегодня сьогодні σήμερα tänään täna šodien"
+)
+_NOW = frozenset(map(key, _TODAY.split()))
 
 
 def date(text: str, language: str | None = None, order: str = "auto") -> str | None:
@@ -93,6 +109,7 @@ def date(text: str, language: str | None = None, order: str = "auto") -> str | N
     text = _latin(text[: _LONGEST + 1])
     if len(text) > _LONGEST:
         return None
+    text = _OCLOCK.sub(r" \1:\2", text)
     time = _TIME.search(text)
     rest = text[: time.start()] + " " + text[time.end() :] if time else text
     found = _day(rest, language, order)
@@ -105,24 +122,88 @@ def period(text: str, language: str | None = None, order: str = "auto") -> Perio
     """
     >>> period("01.01.2019 - 31.12.2019"), period("2010–2015")
     (Period(start='2019-01-01', end='2019-12-31'), Period(start='2010', end='2015'))
-    >>> period("von Januar 2018 bis März 2019"), period("2010/2015"), period("März 2019"), period("ab 2012")
-    (Period(start='2018-01', end='2019-03'), Period(start='2010', end='2015'), Period(start='2019-03', end='2019-03'), \
+    >>> period("von Januar 2018 bis März 2019"), period("2010/11"), period("März 2019"), period("ab 2012")
+    (Period(start='2018-01', end='2019-03'), Period(start='2010', end='2011'), Period(start='2019-03', end='2019-03'), \
 Period(start='2012', end=None))
+    >>> period("Januar bis März 2020"), period("bis 2015"), period("2019 - heute")
+    (Period(start='2020-01', end='2020-03'), Period(start=None, end='2015'), Period(start='2019', end=None))
     >>> period("2015 - 2010"), period("recently")
     (None, None)
     """
     if len(text) > 2 * _LONGEST:
         return None
+    text = " ".join(text.split())  # the time for a run of spaces is cubic
     if found := periods.period(text):
         return found
-    since = _FROM.match(text.strip())
-    parts = _BETWEEN.split(_FROM.sub("", text.strip()))
-    if len(parts) > 2:
+    if until := _UNTIL.match(text):
+        end = date(text[until.end() :], language, order)
+        return Period(end=end) if end else None
+    if both := _BETWEEN.match(text):
+        return _span(*_ends(both[1], both[2], language, order))
+    since = _SINCE.match(text)
+    rest = _OF.sub("", text[since.end() :] if since else text)
+    return _school_year(rest) or _range(rest, language, order, is_open=since is not None)
+
+
+def _range(text: str, language: str | None, order: str, *, is_open: bool) -> Period | None:
+    """Two ends with something between them, else one date."""
+    for separator in (*_STRONG, *_WEAK):
+        parts = separator.split(text)
+        if len(parts) == 2:
+            start, end = _ends(parts[0], parts[1], language, order)
+            if start or separator in _STRONG:
+                return _span(start, end)
+    found = date(text, language, order)
+    return Period(start=found, end=None if is_open else found) if found else None
+
+
+def _ends(first: str, last: str, language: str | None, order: str) -> tuple[str | None, str | None]:
+    """The start, ``None`` if one of them can't be read, and the end, ``None`` if there is none yet."""
+    end = date(last, language, order)
+    if not end and not _is_now(last):
+        return None, None
+    start = date(first, language, order)
+    return start or (_completed(first, last, language, order) if end and len(end) > len("2020") else None), end
+
+
+def _completed(first: str, last: str, language: str | None, order: str) -> str | None:
+    """A start whose year, or whose month and year, stand only at the end: "1.-31. März 2020"."""
+    first, year = first.strip(), _YEAR.search(last)
+    tried = [f"{first} {year[0]}"] if year else []
+    if _DAY_ALONE.fullmatch(first):
+        tried = [_DAY_FIRST.sub(first.rstrip("."), last.strip())]
+    found = next(filter(None, (date(one, language, order) for one in tried)), None)
+    return found if found and len(found) > len("2020") else None
+
+
+def _is_now(text: str) -> bool:
+    """
+    >>> _is_now("à ce jour"), _is_now("to date"), _is_now(" "), _is_now("2 days today"), _is_now("soon")
+    (True, True, True, False, False)
+    """
+    words = key(text).split()
+    if not words or any(map(str.isdigit, text)):
+        return not text.strip()
+    return len(words) <= _MOST_FILLERS and words[-1] in _NOW
+
+
+def _school_year(text: str) -> Period | None:
+    """
+    >>> _school_year("Schuljahr 2019/20"), _school_year("2010-15").end, _school_year("2010-11"), _school_year("2010/09")
+    (Period(start='2019', end='2020'), '2015', None, None)
+    """
+    found = _SCHOOL_YEAR.search(text)
+    if not found or sum(map(str.isdigit, text)) != len("202021"):
         return None
-    ends = [date(part, language, order) for part in parts]
-    if ends[0] is None or (ends[-1] is None and parts[-1].strip()) or _is_reversed(ends[0], ends[-1]):
+    year, is_month = int(found[1]), 1 <= int(found[3]) <= 12
+    years = (int(found[3]) - year) % 100
+    if year not in _YEARS or years > _MOST_YEARS or not years or (is_month and (years > 1 or found[2] == "-")):
         return None
-    return Period(start=ends[0], end=None if since and len(parts) == 1 else ends[-1])
+    return Period(start=found[1], end=str(year + years))
+
+
+def _span(start: str | None, end: str | None) -> Period | None:
+    return None if start is None or _is_reversed(start, end) else Period(start=start, end=end)
 
 
 def _is_reversed(start: str, end: str | None) -> bool:
@@ -140,9 +221,10 @@ def _day(text: str, language: str | None, order: str) -> str | None:
     """The first notation that there is."""
     notations: tuple[Callable[[], Iterable[str | None]], ...] = (
         lambda: (_written(one[1], one[2], one[3]) for one in _CJK.finditer(text)),
-        lambda: (_written(one[1], one[3], one[4]) for one in _YEAR_FIRST.finditer(text)),
+        lambda: map(_year_first, _YEAR_FIRST.finditer(text)),
         lambda: (_numbers(one, language, order) for one in _YEAR_LAST.finditer(text)),
-        lambda: _named(text, language),
+        lambda: _named(text, language, order),
+        lambda: (_written(one[4], str(_ROMANS.index(one[3]) + 1), one[1]) for one in _ROMAN.finditer(text)),
         lambda: (_written(one[2], one[1]) for one in _MONTH_YEAR.finditer(text)),
         lambda: _years(text),
     )
@@ -152,10 +234,18 @@ def _day(text: str, language: str | None, order: str) -> str | None:
     return None
 
 
+def _year_first(found: re.Match[str]) -> str | None:
+    """2010/11 is more likely the year of a school than a month."""
+    is_two = found[2] == "/" and not found[4] and int(found[3]) == (int(found[1]) + 1) % 100
+    return None if is_two else _written(found[1], found[3], found[4])
+
+
 def _years(text: str) -> Iterator[str | None]:
     """A year that stands alone, but for a word or two."""
-    found = _YEAR.findall(text)
-    if len(_TOKEN.findall(text)) <= _MOST_FILLERS and len(re.findall(r"[0-9]+", text)) == len(found):
+    found, tokens = _YEAR.findall(text), _TOKEN.findall(text)
+    if any(key(token) in _NOT_AT for token in tokens[: _MOST_FILLERS + 1]):
+        return
+    if len(tokens) <= _MOST_FILLERS and len(re.findall(r"[0-9]+", text)) == len(found):
         yield from (_written(year) for year in found)
 
 
@@ -167,9 +257,48 @@ def _numbers(found: re.Match[str], language: str | None, order: str) -> str | No
         if order == "ymd":
             return _written(_full(first), second, year)
         year = _full(year)
-    is_american = order == "mdy" or (order == "auto" and (language or "").replace("_", "-").lower() == "en-us")
-    month_, day = (first, second) if is_american else (second, first)
+    month_, day = (first, second) if _is_american(order, language) else (second, first)
     return _written(year, month_, day) or (_written(year, day, month_) if order == "auto" else None)
+
+
+def is_either(text: str, language: str | None) -> bool:
+    """Whether a date in the text is another one when the month is first, and the language does not tell.
+
+    >>> is_either("03/04/2020", "en"), is_either("03/04/2020", "en-US"), is_either("03.04.2020", "en")
+    (True, False, False)
+    >>> is_either("13/04/2020", "en"), is_either("04/04/2020", None)
+    (False, False)
+    """
+    return not _is_american("auto", language) and any(
+        one[2].strip() != "." and one[1] != one[3] and int(one[1]) <= 12 and int(one[3]) <= 12
+        for one in _YEAR_LAST.finditer(text[:_LONGEST])
+    )
+
+
+def is_told(language: str | None) -> bool:
+    """Whether it tells if the month is first: English alone does not.
+
+    >>> is_told("de"), is_told("en-GB"), is_told("en"), is_told(None)
+    (True, True, False, False)
+    """
+    return (language or "en").replace("_", "-").lower() not in _UNTOLD
+
+
+def shown_order(text: str) -> str | None:
+    """What the dates of a text that can be read in one way only have in common: "dmy" or "mdy".
+
+    >>> shown_order("03/04/2020 05/31/2020"), shown_order("31/05/2020"), shown_order("31/05/2020 05/31/2020")
+    ('mdy', 'dmy', None)
+    """
+    found = set()
+    for one in islice(_YEAR_LAST.finditer(text), _MOST_SHOWN):
+        if one[2].strip() != "." and (int(one[1]) > 12) != (int(one[3]) > 12):
+            found.add("dmy" if int(one[1]) > 12 else "mdy")
+    return found.pop() if len(found) == 1 else None
+
+
+def _is_american(order: str, language: str | None) -> bool:
+    return order == "mdy" or (order == "auto" and (language or "").replace("_", "-").lower() == "en-us")
 
 
 def _full(year: str) -> str:
@@ -180,17 +309,28 @@ def _full(year: str) -> str:
     return f"19{year}" if int(year) >= _CENTURY else f"20{year}"
 
 
-def _named(text: str, language: str | None) -> Iterator[str | None]:
+def _named(text: str, language: str | None, order: str) -> Iterator[str | None]:
     """Dates with a month's name: its day and year are beside it, with no more than short words between."""
     tokens = _TOKEN.findall(text)
     names = [place for place, token in enumerate(tokens) if token[0].isalpha() and month(key(token), language)]
     for place in names:
-        near = [*_numbers_from(tokens, place, -1), *_numbers_from(tokens, place, 1)]
+        near = [*[*_numbers_from(tokens, place, -1)][::-1], *_numbers_from(tokens, place, 1)]
+        if order != "auto" and len(near) == 2:
+            near = _full_year(near, 0 if order == "ymd" else 1)
         years = [one for one in near if len(one) == 4]
         days = [one for one in near if len(one) <= 2]
         if len(years) == 1:
             day = days[0] if len(days) == 1 else None
             yield _written(years[0], str(month(key(tokens[place]), language)), day) if len(days) <= 1 else None
+
+
+def _full_year(numbers: list[str], place: int) -> list[str]:
+    """
+    >>> _full_year(["12", "20"], 1), _full_year(["12", "2020"], 1), _full_year(["2020", "12"], 1)
+    (['12', '2020'], ['12', '2020'], ['2020', '12'])
+    """
+    is_short = len(numbers[place]) == 2 and len(numbers[1 - place]) <= 2
+    return [_full(one) if is_short and at == place else one for at, one in enumerate(numbers)]
 
 
 def _numbers_from(tokens: list[str], place: int, step: int) -> Iterator[str]:
@@ -225,8 +365,8 @@ def _is_year(found: str) -> bool:
 
 
 def _with_time(day: str, time: re.Match[str]) -> str:
-    hour, minute, second, half, zone = time.groups()
-    if half:
-        hour = str(int(hour) % 12 + (12 if half.lower() == "p" else 0))
+    before, hour, minute, second, half, arabic, zone = time.groups()
+    if half := before or half or arabic:
+        hour = str(int(hour) % 12 + (12 if half.casefold() in _AFTER_NOON else 0))
     written = f"{day}T{hour.zfill(2)}:{minute}" + (f":{second}" if second else "") + (zone or "")
     return values.date(written) or day

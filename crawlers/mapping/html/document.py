@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crawlers.mapping import schema_org
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from crawlers.rules import Resources, Rule, Rules
 
 MOST_RESOURCES = 2_000
+
+_MOST_ELEMENTS = 100_000  # in all files' elements: one may be in another
 
 _MOST_LINKS = 50
 _LONGEST_LANGUAGE = 35  # RFC 5646
@@ -34,11 +37,12 @@ def document(page: Page, rules: Rules) -> Document:
     found: Document = {"url": page.url, "language": language}
     found["fields"] = _fields(page, rules.fields, search, language)
     found["extras"] = _fields(page, rules.extras, search, language)
-    found["resources"] = [] if rules.resources is None else _resources(page, rules.resources, language)
+    nodes, flaws = ([], []) if rules.resources is None else _rows(page, rules.resources)
+    found["resources"] = _resources(page, rules.resources, nodes, language) if rules.resources else []
     if rules.structured and (record := _schema_org(page)):
         found["schema_org"] = record
-    if page.flaw:
-        found["flaws"] = [page.flaw]
+    if flaws := [*filter(None, [page.flaw]), *flaws]:
+        found["flaws"] = flaws
     return found
 
 
@@ -58,9 +62,21 @@ def _schema_org(page: Page) -> dict[str, Any] | None:
     return schema_org.describing(schema_org.records(page.root, page.url), page.url)
 
 
-def _resources(page: Page, resources: Resources, language: str | None) -> list[dict[str, Any]]:
-    found = []
+def _rows(page: Page, resources: Resources) -> tuple[list[Any], list[str]]:
+    """The elements of the files, and what is wrong with them."""
+    found: list[Any] = []
+    left = _MOST_ELEMENTS
     for node in page.find(resources.xpath, most=MOST_RESOURCES):
+        left -= 1 if isinstance(node, str) else sum(1 for _ in islice(node.iter(), left))
+        if left <= 0:
+            return found, ["the files' elements are in one another: the further files are missing"]
+        found.append(node)
+    return found, []
+
+
+def _resources(page: Page, resources: Resources, nodes: list[Any], language: str | None) -> list[dict[str, Any]]:
+    found = []
+    for node in nodes:
         search = Search(page, resources.fields, node)
         entry = _fields(page, resources.fields, search, language)
         if not any(rule.name == "url" for rule in resources.fields):

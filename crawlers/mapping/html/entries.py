@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from crawlers.items import Agent
+from crawlers.items import Agent, Period
 from crawlers.mapping import values
 from crawlers.mapping.data_json.dates import has_come
 from crawlers.mapping.html import dates
 from crawlers.mapping.licenses import license as license_of
 from crawlers.mapping.markup import markdown
 from crawlers.mapping.record import FLAWS
+from crawlers.mapping.schema_org.agents import AROUND_NAMES, name_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from crawlers.items import License, Period
+    from crawlers.items import License
 
 T = TypeVar("T")
 
 _SHOWN = 60
+_ORDERS = ("dmy", "mdy", "ymd")
 _LONGEST_NAME = 200
 _AT = re.compile(r"\s*[\[({]\s*(?:at|ät|arroba|chiocciola|@)\s*[\])}]\s*", re.IGNORECASE)
 _DOT = re.compile(r"\s*[\[({]\s*(?:dot|punkt|point|punto|\.)\s*[\])}]\s*", re.IGNORECASE)
@@ -74,18 +76,25 @@ class Entries:
         text = self.text(name)
         if text is None:
             return None
-        found = dates.date(text, self.language)
+        found = dates.date(text, self.language, self.order(name))
         if found and has_come(found):
             return found
         self.flaw(f"{self.path}{name} {text[:_SHOWN]!r} is {'in the future' if found else 'no date'}")
         return None
 
+    def order(self, name: str) -> str:
+        """Of the numbers of a date, as it was found on the page."""
+        given = self.entry(name).get("order")
+        return given if given in _ORDERS else "auto"
+
     def period(self, name: str) -> Period | None:
+        """Of several from the start of the first to the end of the last."""
         texts = self.texts(name)
-        found = self.read(lambda text: dates.period(text, self.language), name)
+        order = self.order(name)
+        found = list(filter(None, (dates.period(text, self.language, order) for text in texts)))
         if texts and not found:
             self.flaw(f"{self.path}{name} {texts[0][:_SHOWN]!r} is no period")
-        return found
+        return _united(found) if found else None
 
     def url(self, name: str) -> str | None:
         texts = self.texts(name)
@@ -106,10 +115,10 @@ class Entries:
         text, link = self.text(name), self.link(name) or ""
         agent = _agent(text, name) if text else Agent(role=name)
         agent.url = agent.url or values.url(link)
-        agent.email = self._email(email) or agent.email or (_email(link) if "@" in link else None)
+        agent.email = self.email(email) or agent.email or (_email(link) if "@" in link else None)
         return agent if agent.name or agent.email or agent.url else None
 
-    def _email(self, name: str | None) -> str | None:
+    def email(self, name: str | None) -> str | None:
         if name is None or not self.texts(name):
             return None
         found = self.read(_email, name) or _email(self.link(name) or "")
@@ -120,6 +129,21 @@ class Entries:
     def flaw(self, sentence: str) -> None:
         if sentence not in self.flaws and len(self.flaws) <= FLAWS:
             self.flaws.append(sentence if len(self.flaws) < FLAWS else "the record has more flaws than these")
+
+
+def _united(periods: list[Period]) -> Period:
+    """
+    >>> _united([Period(start="2010", end="2012-05"), Period(start="2009", end="2012")])
+    Period(start='2009', end='2012')
+    >>> _united([Period(start="2010"), Period(end="2012")])
+    Period(start=None, end=None)
+    """
+    starts, ends = [one.start for one in periods], [one.end for one in periods]
+    last = max(filter(None, ends), key=lambda end: f"{end}~", default=None)  # a year ends after its months
+    return Period(
+        start=None if None in starts else min(filter(None, starts)),
+        end=None if None in ends else last,
+    )
 
 
 def _license(text: str, link: str | None) -> License | None:
@@ -147,8 +171,8 @@ def _agent(text: str, role: str) -> Agent:
     if url := values.url(text):
         return Agent(url=url, role=role)
     email = _email(text)
-    name = _readable(text).replace(email, "").replace("mailto:", "") if email else text
-    return Agent(name=values.text(name.strip(" <>()[],;:–-")), email=email, role=role)
+    name = name_beside(email, _readable(text)) if email else text.strip(AROUND_NAMES)
+    return Agent(name=values.text(name or ""), email=email, role=role)
 
 
 def _email(text: str) -> str | None:

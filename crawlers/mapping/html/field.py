@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import re2
 from lxml import etree
 
 from crawlers.mapping import values
 from crawlers.mapping.html import beside, confidence
-from crawlers.mapping.html.dates import date
+from crawlers.mapping.html.dates import date, is_either, is_told, period, shown_order
 from crawlers.mapping.html.page import LONGEST, pieces, text, tidy
 from crawlers.mapping.html.sessions import without_session
 
@@ -32,6 +33,8 @@ MOST = 1_000
 
 _ADDRESSES = frozenset(("href", "src", "action", "cite", "data", "poster", "resource", "about"))
 _LINKED = frozenset(("license", "publisher", "creator", "maintainer", "contact", "contact_email", "publisher_email"))
+_DATES = frozenset(("issued", "modified", "temporal"))
+_SHOWN_ORDERS: WeakKeyDictionary[Page, str | None] = WeakKeyDictionary()
 _EMAILS = frozenset(("contact_email", "publisher_email"))
 _ITEMS = ("li", "a", "span", "div", "p", "dd", "button")
 _SEPARATORS = frozenset(",;|/·•-–\u00a0 \t\r\n")
@@ -68,7 +71,7 @@ def read(page: Page, rule: Rule, search: Search, language: str | None) -> dict[s
     texts = _unequal(_texts(page, rule, found.values), MOST if rule.many else 1)
     if not texts:
         return None
-    reading = _Reading(rule, language, found.confidence)
+    reading = _Reading(rule, language, _order(page, rule, texts, language), found.confidence)
     entry = reading.entry(texts if rule.many else texts[:1], is_one_of=len(texts))
     if found.label is not None:
         entry["label"] = found.label
@@ -76,6 +79,17 @@ def read(page: Page, rule: Rule, search: Search, language: str | None) -> dict[s
         entry["link"] = link
     entry["confidence"] = entry.pop("confidence")  # the last, for people
     return entry
+
+
+def _order(page: Page, rule: Rule, texts: list[str], language: str | None) -> str:
+    """Of the numbers of its dates: where these may be read in two ways, that of the page's other dates."""
+    if rule.date not in (None, "auto"):
+        return str(rule.date)
+    if not (rule.date or rule.name in _DATES) or not any(is_either(one, language) for one in texts[:MOST]):
+        return "auto"
+    if page not in _SHOWN_ORDERS:
+        _SHOWN_ORDERS[page] = shown_order("".join(pieces(page.root)))
+    return _SHOWN_ORDERS[page] or "auto"
 
 
 def _unequal(texts: Iterator[str], most: int) -> list[str]:
@@ -92,6 +106,7 @@ def _unequal(texts: Iterator[str], most: int) -> list[str]:
 class _Reading:
     rule: Rule
     language: str | None
+    order: str
     confidence: float
 
     def entry(self, texts: list[str], is_one_of: int) -> dict[str, Any]:
@@ -104,6 +119,8 @@ class _Reading:
         if read != texts:
             entry["text"] = texts if self.rule.many else texts[0]
         entry["by"] = self.rule.by
+        if self.order != "auto":
+            entry["order"] = self.order
         if self.rule.html:
             entry["html"] = True
         if is_cut:
@@ -114,29 +131,51 @@ class _Reading:
 
     def _value(self, text: str) -> str:
         """A date in ISO 8601; whatever can't be read stays as it is."""
-        if self.rule.date:
-            found = date(text, self.language, self.rule.date)
-            self.confidence *= 1 if found else confidence.UNREADABLE
-            return found or text
+        if self.rule.date or self.rule.name in _DATES:
+            found = self._date(text)
+            if not found:
+                self.confidence *= confidence.UNREADABLE
+            elif self.order == "auto" and not is_told(self.language) and is_either(text, self.language):
+                self.confidence *= confidence.AMBIGUOUS
+            return found or text if self.rule.date else text
         if self.rule.name in _EMAILS and not values.email(text):
             self.confidence *= confidence.UNREADABLE
         return text
+
+    def _date(self, text: str) -> str | None:
+        if self.rule.name != "temporal":
+            return date(text, self.language, self.order)
+        found = period(text, self.language, self.order)
+        if not found:
+            return None
+        if found.start == found.end:
+            return found.start
+        return f"{found.start or '..'}/{found.end or '..'}"
 
 
 def _texts(page: Page, rule: Rule, found: list[Any]) -> Iterator[str]:
     for value in found:
         for part in _parts(value) if rule.many and not rule.split and not rule.attr else (value,):
             written = _written(page, rule, part)
+            if not written and rule.name in _LINKED and not rule.attr:
+                written = _pictured(page, part)
             if written:
                 yield from _split(rule, _matched(rule, written))
 
 
 def _written(page: Page, rule: Rule, value: Any) -> str | None:
     if rule.attr:
-        return _attribute(page, rule.attr, value)
+        return _attribute(page, rule, rule.attr, value)
     if rule.html and not isinstance(value, str):
         return _html(page, value)
     return _plain(value)
+
+
+def _pictured(page: Page, value: Any) -> str | None:
+    """What the pictures say where there are no words, else the address of the only link."""
+    images = (one for element in _elements(value) for one in islice(element.iter("img"), MOST))
+    words = (tidy(one.get("alt") or one.get("title") or "") for one in images)
+    return " ".join(dict.fromkeys(filter(None, words))) or _link(page, value)
 
 
 def _plain(value: Any) -> str:
@@ -155,14 +194,14 @@ def _plain(value: Any) -> str:
     return text(value)
 
 
-def _attribute(page: Page, name: str, value: Any) -> str | None:
-    """Of the first element that has it: the one found, or one inside it."""
+def _attribute(page: Page, rule: Rule, name: str, value: Any) -> str | None:
+    """Of the first element that has it: the one found, or one inside it; a text has none."""
     for element in _elements(value):
         for one in islice(element.iter(etree.Element), MOST):
             given = one.get(name)
             if given and (found := tidy(given)):
                 return _address(page, found) if name in _ADDRESSES else found
-    return tidy(value) if isinstance(value, str) else None
+    return tidy(value) if isinstance(value, str) and not (rule.xpath or "").endswith("text()") else None
 
 
 def _address(page: Page, href: str) -> str:
@@ -258,8 +297,7 @@ def _pattern(regex: str) -> Any:
 def _split(rule: Rule, texts: list[str]) -> list[str]:
     if rule.split is None:
         return texts
-    parts = [found for one in texts for part in one.split(rule.split)[: MOST + 1] if (found := part.strip())]
-    return parts if rule.many else parts[:1]
+    return [found for one in texts for part in one.split(rule.split)[: MOST + 1] if (found := part.strip())]
 
 
 def _link(page: Page, value: Any) -> str | None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from crawlers.items import Resource
-from crawlers.mapping import values
 from crawlers.mapping.data_json.distribution import identify
 from crawlers.mapping.dcat import formats
 from crawlers.mapping.dcat.description import Description
 from crawlers.mapping.html.entries import Entries
+from crawlers.mapping.schema_org.sizes import size
 from crawlers.rdf.namespaces import DCAT, DCT
 from crawlers.rdf.terms import Literal
 
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
 
 _NOWHERE = Description({})
 _FILE = {DCT + "format": "format", DCAT + "mediaType": "media_type"}
-_BYTES = re.compile(
-    r"([0-9]{1,3}(?:[.,'\u2019 \u00a0\u202f][0-9]{3}){1,5}|[0-9]{1,18}) ?(?:b|bytes?|octets?|oct\.?|байт[а-я]*)",
-    re.IGNORECASE,
-)
 _MOST = 2_000
 
 
@@ -62,13 +57,3 @@ def _resource(fields: Entries, dataset_id: str) -> Resource:
 def _type(fields: Entries, url: str | None) -> tuple[str | None, str | None]:
     node: rdf.Node = {predicate: [Literal(text)] for predicate, name in _FILE.items() if (text := fields.text(name))}
     return formats.file_format(_NOWHERE, node, {}, url), formats.media_type(_NOWHERE, node)
-
-
-def size(text: str) -> int | None:
-    """Bytes, where they are exact.
-
-    >>> size("1.234.567 Bytes"), size("512 b"), size("2048"), size("2,3 MB"), size("big")
-    (1234567, 512, 2048, 0, None)
-    """
-    found = _BYTES.fullmatch(text.strip())
-    return int(re.sub(r"\D", "", found[1])) if found else values.size(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields as fields_of
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from crawlers.mapping.html.files import resources
 from crawlers.mapping.html.structured import structured
 from crawlers.mapping.languages import languages
 from crawlers.mapping.places import place
+from crawlers.mapping.schema_org.texts import parted
 from crawlers.rdf.namespaces import DCAT
 from crawlers.rdf.terms import Literal
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from crawlers.items import Document
 
 _PEOPLE = (("creator", None), ("maintainer", None), ("contact", "contact_email"))
-_BETWEEN_KEYWORDS = re.compile(r"(?<![0-9]),|,(?![0-9])|;")
 _NOT_FILLED = ("source", "id", "flaws", "document", "publisher", "contacts", "identifier", "stored")
 
 
@@ -65,21 +64,13 @@ def _by_rules(document: Document, fields: Entries, source: str, id_: str) -> Dat
 
 
 def _classify(item: Dataset, fields: Entries) -> None:
-    item.keywords = _keywords(fields)
+    item.keywords = parted(fields.texts("keywords"))
     item.themes = themes({}, {DCAT + "theme": [Literal(text) for text in fields.texts("themes")]})
     item.languages = languages(fields.texts("languages"))
     item.frequency = fields.read(frequency, "frequency")
     item.temporal = fields.period("temporal")
     item.spatial = [found for text in fields.texts("spatial") if (found := place(text))]
     item.conforms_to = fields.texts("conforms_to")
-
-
-def _keywords(fields: Entries) -> list[str]:
-    """A text that stands alone is a list with commas; of several each is one keyword, commas or not."""
-    found = fields.texts("keywords")
-    if len(found) == 1:
-        found = [text for part in _BETWEEN_KEYWORDS.split(found[0]) if (text := values.text(part))]
-    return list(dict.fromkeys(found))
 
 
 def _fill(item: Dataset, found: Dataset) -> bool:

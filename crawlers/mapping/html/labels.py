@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.mapping.html import beside, cells
-from crawlers.mapping.html.page import UNSEEN, text, tidy
+from crawlers.mapping.html.page import BREAKS, UNSEEN, text, tidy
 from crawlers.mapping.html.wording import COLONS, LONGEST, bare, colon, has_colon, key
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ _MARKED = frozenset(MARKED)
 _MOST_ELEMENTS = 200_000
 _MOST_INSIDE = 12  # elements in a label
 _HIGHEST = 4  # elements about a piece of a label
+_CELLS = frozenset(("dt", "th", "td"))  # what is about one of them is more than the label
+_PRESSED = frozenset(("a", "button"))  # what folds a heading's section, or sorts by a column
+_SIGNS = frozenset(("i", "svg", "br", "wbr", "hr", "sup", "button", "script"))  # beside a label, and no value
 _CLASSES = ("label", "caption", "term", "heading", "header", "-key", "_key", "-name", "_name", "field-title", "legend")
 
 
@@ -122,14 +125,36 @@ def at(piece: Piece, around: HtmlElement) -> Iterator[Label]:
         return
     if has_colon(piece.text):
         yield from _in_line(piece)
+    elif not piece.is_tail:
+        yield from _begun(piece)
+    parent = element.getparent()
+    if element.tag in _PRESSED and parent is not None and parent.tag in _MARKED:
+        element = parent
     for _ in range(_HIGHEST):
         if element is None or element.tag not in _TAGS or (label := _short(element)) is None:
             return
         if label:
             yield _of_element(element, label)
-        if element is around:
+        if element is around or element.tag in _CELLS or _is_followed(element):
             return
         element = element.getparent()
+
+
+def _begun(piece: Piece) -> Iterator[Label]:
+    """A label before a time in the same element, and one with its explanation in a block below it."""
+    element, first = piece.element, next(iter(piece.element), None)
+    if first is None or len(piece.text) > LONGEST:
+        return
+    if first.tag == "time":
+        yield Label(piece.text, Place(element, ""), is_marked=False)
+    elif element.tag in _CELLS and any(one.tag in BREAKS and one.tag != "br" for one in element):
+        yield _of_element(element, piece.text)
+
+
+def _is_followed(element: HtmlElement) -> bool:
+    """Whether there is a place for the value after it, if only an empty one: what is about both is no label."""
+    after = next((one for one in islice(element.itersiblings(), _MOST_INSIDE) if one.tag not in _SIGNS), None)
+    return after is not None and not (after.tag not in BREAKS and marks(element.getparent()))
 
 
 def _of_element(element: HtmlElement, written: str) -> Label:
@@ -166,7 +191,7 @@ def _outermost(element: HtmlElement) -> tuple[HtmlElement, bool]:
     is_marked = marks(element)
     while True:
         parent = element.getparent()
-        if parent is None or parent.tag not in _TAGS or not _is_alone(element):
+        if element.tag in _CELLS or parent is None or parent.tag not in _TAGS or not _is_alone(element):
             return element, is_marked
         element = parent
         is_marked = is_marked or marks(element)

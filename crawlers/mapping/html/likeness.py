@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rapidfuzz import fuzz, process
+from rapidfuzz.distance import OSA
 
 from crawlers.mapping.html import confidence
 from crawlers.mapping.html.synonyms import fields, synonyms
@@ -16,6 +17,18 @@ if TYPE_CHECKING:
 
 _SHORTEST = 5
 """Characters of a key that may be like another one; shorter ones are equal or not."""
+
+_SHORT = 8  # characters of a word that may have one slip
+_SURE = 6  # characters of a key that one wrong letter leaves as it is
+_STRICT = 85.0  # the threshold from which slips are counted; who sets a lower one wants whatever is like the label
+_MOST_COMPARED = 3
+_FALSE_FRIENDS = frozenset(
+    (
+        *("authorisation", "authority", "autorita", "autoridad", "autorite", "autoritat", "contract", "contracts"),
+        *("contrat", "contrats", "contrato", "contratos", "herausgabe", "strand", "votes"),
+    )
+)
+"""Other words that are spelled nearly as one for a field."""
 
 
 def likeness(text: str, rule: Rule) -> float:
@@ -54,12 +67,39 @@ def equality(label: str, rule: Rule) -> float:
 
 def alike(label: str, rule: Rule) -> float:
     """By spelling; a word for another field is no misspelling of this one's."""
-    if len(label) < _SHORTEST or label in fields():
+    if len(label) < _SHORTEST or label in fields() or label in _FALSE_FRIENDS:
         return 0.0
-    found = process.extractOne(label, names(rule), scorer=fuzz.ratio, score_cutoff=rule.threshold)
-    if found is None or len(found[0]) < _SHORTEST:
-        return 0.0
-    return min(confidence.ALIKE, round(float(found[1]) / 100, 4))
+    lowest = _lowest(label, rule)
+    found = process.extract(label, names(rule), scorer=fuzz.ratio, score_cutoff=lowest, limit=_MOST_COMPARED)
+    for word, ratio, _ in found:
+        if len(word) >= _SHORTEST and _is_slip(label, word, ratio, rule.threshold):
+            return min(confidence.ALIKE, round(float(ratio) / 100, 4))
+    return 0.0
+
+
+def _lowest(label: str, rule: Rule) -> float:
+    """The ratio of one wrong letter in a short word is below the default threshold."""
+    one_wrong = 100 * (len(label) - 1) / len(label) - 0.01
+    return min(rule.threshold, one_wrong) if rule.threshold <= _STRICT and len(label) >= _SURE else rule.threshold
+
+
+def _is_slip(label: str, word: str, ratio: float, threshold: float) -> bool:
+    """Whether it is likelier misspelled than another word."""
+    if ratio < threshold:
+        return label[0] == word[0] and len(label) == len(word) and OSA.distance(label, word) == 1
+    if threshold < _STRICT:
+        return True
+    if label.count(" ") != word.count(" "):  # a space too many or too few
+        return OSA.distance(label, word) == 1
+    return all(OSA.distance(*both) <= _most_slips(both[0]) for both in zip(label.split(), word.split(), strict=True))
+
+
+def _most_slips(word: str) -> int:
+    """
+    >>> _most_slips("by"), _most_slips("author"), _most_slips("beschreibung")
+    (0, 1, 2)
+    """
+    return 0 if len(word) < _SHORTEST - 1 else 1 if len(word) <= _SHORT else 2
 
 
 @lru_cache(maxsize=1024)

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from crawlers.mapping.html.dates import date
+from crawlers.mapping.html.entries import Entries
 from crawlers.mapping.html.structured import structured
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset, Document
     from crawlers.rules import Rules
 
+_DATES = ("issued", "modified")
 _EMAILS = {"publisher_email": "publisher", "contact_email": "contact"}
 
 
 def missing(document: Document, rules: Rules) -> list[str]:
-    """The required fields that neither the rules nor structured data gave, by name; the title is always required."""
-    names = ["title", *(rule.name for rule in (*rules.fields, *rules.extras) if rule.required)]
-    given: dict[str, Any] = document.get("fields", {}) | document.get("extras", {})
-    left = [name for name in dict.fromkeys(names) if name not in given]
-    if not left:
-        return []
-    item, origin = structured(document, source="", id="")
-    return [name for name in left if not origin or not _gives(item, name)]
+    """The required fields that neither the rules nor structured data gave, by name; the title is always required.
+
+    What is there and can't be read, a date or an e-mail address, is missing too.
+    """
+    fields = Entries(document.get("fields"), document.get("language"), [])
+    names = dict.fromkeys(("title", *(rule.name for rule in rules.fields if rule.required)))
+    left = [name for name in names if not _is_readable(fields, name)]
+    if left:
+        item, origin = structured(document, source="", id="")
+        left = [name for name in left if not origin or not _gives(item, name)]
+    extras = (rule.name for rule in rules.extras if rule.required and rule.name != "title")  # of which it is a default
+    return [*left, *(name for name in extras if name not in (document.get("extras") or {}))]
+
+
+def _is_readable(fields: Entries, name: str) -> bool:
+    if name == "temporal":
+        return fields.period(name) is not None
+    if name in _DATES:
+        return fields.read(lambda text: date(text, fields.language, fields.order(name)), name) is not None
+    if name in _EMAILS:
+        return fields.email(name) is not None
+    return name in fields.fields
 
 
 def _gives(item: Dataset, name: str) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+import re
+from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from lxml import etree
 
 from crawlers.mapping.html import beside, cells, confidence
+from crawlers.mapping.html.dates import date
 from crawlers.mapping.html.field import MOST as MOST_VALUES
 from crawlers.mapping.html.field import Found
 from crawlers.mapping.html.labels import MARKED, MOST, at, marks, pieces, unrepeated
@@ -25,9 +27,19 @@ if TYPE_CHECKING:
     from crawlers.mapping.html.vocabulary import Vocabulary
     from crawlers.rules import Rule
 
-_ASIDE = frozenset(("nav", "aside", "footer"))
+_BESIDE = frozenset(("nav", "aside", "navigation", "complementary"))
+_OUTSIDE = frozenset(("footer", "contentinfo", "search"))
+_PART = r"(?:^|\s)(?:(?:site|page|main|region|block|l)[-_]{{1,2}})?(?:{})(?:$|[\s_0-9-])"
+_SIDEBARS = re.compile(_PART.format("sidebars?|side-?nav|breadcrumbs?|menu"), re.IGNORECASE)
+_OTHERS = re.compile(
+    _PART.format("footer|imprint|impressum|related|similar|comments?|facets?|search-?(?:form|box|block)|cookies?"),
+    re.IGNORECASE,
+)
 _MOST_TRIED = 20  # labels of one wording, until one has a value
 _MOST_COMPARED = 3
+_MOST_NAMED = 200  # characters
+_MOST_ABOVE = 60  # elements about one
+_TAGS = _BESIDE | _OUTSIDE
 _TEXTS = ("description", "provenance", "rights")
 _FRAMES = etree.XPath(f"({'|'.join(f'descendant-or-self::{tag}[*]' for tag in (*MARKED, 'td'))})[position() <= {MOST}]")
 
@@ -43,6 +55,7 @@ class Search:
         self.page = page
         self.rules = rules
         self.node = node
+        self._places: dict[HtmlElement, float] = {}
 
     def find(self, rule: Rule) -> Found:
         """
@@ -104,16 +117,52 @@ class Search:
             yield self._marked[key], likes[key]
 
     def _valued(self, rule: Rule, labels: list[Label], sure: float) -> Found | None:
-        labels = sorted(labels, key=_rank)[:_MOST_TRIED] if len(labels) > 1 else labels
+        labels = sorted(labels, key=self._rank)[:_MOST_TRIED] if len(labels) > 1 else labels
         first = next((label for label in labels if label.values), None)
         if first is None:
             return None
+        if rule.date and len(labels) > 1 and not rule.attr and not rule.regex:
+            labels = self._dated(rule, first, labels)
+            first = labels[0]
+        sure *= self._place(first.element)
         if rule.many:
             return Found([value for one in _together(first, labels) for value in one.values], first.text, sure)
-        if len(labels) > 1 and _are_several(first, labels):
+        if len(labels) > 1 and self._are_several(first, labels):
             sure *= confidence.AMBIGUOUS
         is_whole = rule.name in _TEXTS or rule.html
         return Found([_joined(first)] if is_whole else first.values, first.text, sure)
+
+    def _dated(self, rule: Rule, first: Label, labels: list[Label]) -> list[Label]:
+        """Those with a date, where there are any in as good a place: "updated: yearly" is none."""
+        place = self._place(first.element)
+        near = [one for one in labels if one.values and self._place(one.element) == place]
+        return [one for one in near if self._is_date(rule, beside.written(one.values[0]))] or [first, *labels]
+
+    def _is_date(self, rule: Rule, written: str) -> bool:
+        return bool(rule.date and date(written, self.page.language, rule.date))
+
+    def _are_several(self, first: Label, labels: list[Label]) -> bool:
+        """Whether another label that is as good has another value."""
+        given, rank = beside.written(first.values[0]), self._rank(first)
+        others = [one for one in labels if one is not first and self._rank(one) == rank][:_MOST_COMPARED]
+        return any(one.values and beside.written(one.values[0]) != given for one in others)
+
+    def _place(self, element: HtmlElement) -> float:
+        """How sure it is that an element's place on the page is that of the dataset."""
+        known, passed = self._places, []
+        while element is not self._around and element not in known:
+            passed.append(element)
+            parent = element.getparent()
+            if parent is None or len(passed) > _MOST_ABOVE:
+                break
+            element = parent
+        sure = known.get(element, 1.0)
+        for one in reversed(passed):
+            known[one] = sure = min(sure, _sureness(one))
+        return sure
+
+    def _rank(self, label: Label) -> tuple[float, bool]:
+        return -self._place(label.element), not label.is_marked
 
 
 def _is_marked(piece: Piece) -> bool:
@@ -121,13 +170,6 @@ def _is_marked(piece: Piece) -> bool:
     if has_colon(piece.text):
         return True
     return not piece.is_tail and (marks(piece.element) or cells.marks(piece.element))
-
-
-def _are_several(first: Label, labels: list[Label]) -> bool:
-    """Whether another label that is as good has another value."""
-    given, rank = beside.written(first.values[0]), _rank(first)
-    others = [one for one in labels if one is not first and _rank(one) == rank][:_MOST_COMPARED]
-    return any(one.values and beside.written(one.values[0]) != given for one in others)
 
 
 def _joined(label: Label) -> list[HtmlElement | str]:
@@ -144,9 +186,27 @@ def _together(first: Label, labels: list[Label]) -> list[Label]:
     return [one for one in labels if one is first or (one.element.getparent() is around and one.key == first.key)]
 
 
-def _rank(label: Label) -> tuple[bool, bool]:
-    return _is_aside(label.element), not label.is_marked
+def _sureness(element: HtmlElement) -> float:
+    given = element.attrib
+    sure = _part(element.tag, given.get("role"), given.get("id"), given.get("class")) if given else _of_tag(element.tag)
+    return sure if sure == 1 or element.tag in _TAGS or next(element.iter("h1"), None) is None else 1.0
 
 
-def _is_aside(element: HtmlElement) -> bool:
-    return next(element.iterancestors(*_ASIDE), None) is not None
+def _of_tag(tag: str) -> float:
+    return 1.0 if tag not in _TAGS else confidence.BESIDE if tag in _BESIDE else confidence.OUTSIDE
+
+
+@lru_cache(maxsize=4_096)
+def _part(tag: str, role: str | None, identifier: str | None, classes: str | None) -> float:
+    """What an element says of itself. The class of the whole page says what else is on it.
+
+    >>> _part("footer", None, None, None), _part("div", None, "sidebar-first", None), _part("div", None, None, "main")
+    (0.5, 0.9, 1.0)
+    """
+    if tag in ("html", "body"):
+        return 1.0
+    named = f"{identifier or ''} {classes or ''}"[:_MOST_NAMED]
+    sure = min(_of_tag(tag), _of_tag(role or ""))
+    if _OTHERS.search(named):
+        return confidence.OUTSIDE
+    return min(sure, confidence.BESIDE) if _SIDEBARS.search(named) else sure

@@ -25,6 +25,9 @@ _ROLES = {
 }
 _REACHED = ("publisher", "creator", "maintainer")
 _NAMES = ("name", "legalName", "alternateName")
+AROUND_NAMES = " <>()[],;:–-"
+"""Signs that part a name from the rest of its line."""
+
 _ELSEWHERE = ("sameAs", "identifier")
 
 
@@ -73,8 +76,17 @@ def _written(text: str) -> dict[str, Any]:
     email = values.email(text)
     if not email:
         return {"name": text}
-    name = text.replace(email, "").replace("mailto:", "").strip(" <>()[],;")
+    name = name_beside(email, text)
     return {"name": name, "email": email} if name else {"email": email}
+
+
+def name_beside(email: str, text: str) -> str | None:
+    """What is left of a text without the e-mail address in it.
+
+    >>> name_beside("a@example.org", "Jane Doe: a@example.org"), name_beside("a@example.org", "<mailto:a@example.org>")
+    ('Jane Doe', None)
+    """
+    return text.replace(email, "").replace("mailto:", "").strip(AROUND_NAMES) or None
 
 
 def _name(node: Node) -> str | None:

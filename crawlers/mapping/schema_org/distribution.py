@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Checksum, Resource
@@ -14,13 +13,13 @@ from crawlers.mapping.data_json.licensing import license as license_of
 from crawlers.mapping.data_json.node import Node
 from crawlers.mapping.languages import languages
 from crawlers.mapping.schema_org.dates import issued, modified
+from crawlers.mapping.schema_org.sizes import size
 from crawlers.mapping.schema_org.texts import description, rights, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LISTS = ("distribution", "encoding", "associatedMedia")
-_BYTES = re.compile(r"([0-9]{1,18}) ?(?:b|bytes?)", re.IGNORECASE)
 _CHECKSUMS = ("sha256", "sha512", "sha1", "md5")
 
 
@@ -75,16 +74,6 @@ def _type(fields: Node) -> Node:
         name: fields.text(property_) for name, property_ in (("format", "encodingFormat"), ("mediaType", "fileFormat"))
     }
     return Node({name: text for name, text in given.items() if text}, fields.flaws)
-
-
-def size(text: str) -> int | None:
-    """Bytes; 0 for a rounded number with its unit.
-
-    >>> size("34567"), size("34567 bytes"), size("1.2 MB"), size("big")
-    (34567, 34567, 0, None)
-    """
-    found = _BYTES.fullmatch(text.strip())
-    return int(found[1]) if found else values.size(text)
 
 
 def _checksums(fields: Node) -> Iterator[Checksum]:

@@ -9,6 +9,7 @@ from crawlers.mapping.schema_org.addresses import bare, base, named
 from crawlers.mapping.schema_org.allowance import Allowance
 from crawlers.mapping.schema_org.document import Document
 from crawlers.mapping.schema_org.graph import Graph
+from crawlers.mapping.schema_org.headings import canonical, folded, headings
 from crawlers.mapping.schema_org.microdata import Microdata, datasets
 from crawlers.mapping.schema_org.scripts import documents
 
@@ -36,6 +37,8 @@ def records(root: HtmlElement, url: str, flaws: list[str] | None = None) -> list
     """
     flaws = [] if flaws is None else flaws
     found = [one for one in _united(_embedded(root, url, flaws)) if one.keys() - _BARE]
+    if found and not any(_is_of(one, url) for one in found) and (own := _own(found, root, url)):
+        own["mainEntityOfPage"] = url
     first = describing(found, url)
     return [first, *(one for one in found if one is not first)] if first else found
 
@@ -43,20 +46,48 @@ def records(root: HtmlElement, url: str, flaws: list[str] | None = None) -> list
 def describing(records: list[_Record], url: str) -> _Record | None:
     """The record of the page itself: by ``@id``, ``url`` or ``mainEntityOfPage``, or because it is the only one.
 
-    Schemes, fragments and last slashes make no difference; of several that differ in nothing else none is taken.
+    Schemes, fragments and last slashes make no difference; of several that differ in nothing else none is taken, nor is
+    the only one when it is of another page of this site: a teaser, or the site's own.
 
     >>> describing([{"url": "http://example.org/a/"}, {"url": "http://example.org/b/"}], "https://example.org/b")
     {'url': 'http://example.org/b/'}
     >>> describing([{"@id": "https://example.org/#a"}, {"@id": "https://example.org/#b"}], "https://example.org/")
+    >>> describing([{"url": "https://example.org/a"}], "https://example.org/b")
+    >>> describing([{"@id": "https://doi.org/10.5072/a"}], "https://example.org/b")
+    {'@id': 'https://doi.org/10.5072/a'}
     """
     here = bare(url)
     fits = [(one, [text for text in _addresses(one) if bare(text) == here]) for one in records]
     whole = [one for one, texts in fits if any("#" not in text for text in texts)]
     parts = [one for one, texts in fits if texts]
-    for chosen in (whole[:1], parts, records):
+    alone = [one for one in records if len(records) == 1 and not _is_elsewhere(one, url)]
+    for chosen in (whole[:1], parts, alone):
         if len(chosen) == 1:
             return chosen[0]
     return None
+
+
+def _is_of(record: _Record, url: str) -> bool:
+    return any(bare(text) == bare(url) for text in _addresses(record))
+
+
+def _is_elsewhere(record: _Record, url: str) -> bool:
+    """Whether it names pages of this site, and this one is none of them."""
+    near = [text for text in _addresses(record) if _host(text) == _host(url)]
+    return bool(near) and not _is_of(record, url)
+
+
+def _host(address: str) -> str:
+    return bare(address).partition("/")[0].removeprefix("www.")
+
+
+def _own(records: list[_Record], root: HtmlElement, url: str) -> _Record | None:
+    """That which names the page's canonical address; else the only one, if it is called as the page is."""
+    here = canonical(root, url)
+    found = [one for one in records if here and _is_of(one, here)]
+    if not found and len(records) == 1 and _is_elsewhere(records[0], url):
+        found = [one for one in records if folded(label(one.get("name")) or "") in headings(root)]
+    return found[0] if len(found) == 1 else None
 
 
 def _addresses(record: _Record) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from crawlers.mapping import values
@@ -10,6 +11,7 @@ from crawlers.mapping.markup import markdown
 if TYPE_CHECKING:
     from crawlers.mapping.data_json.node import Node
 
+_BETWEEN_KEYWORDS = re.compile(r"(?<![0-9]),|,(?![0-9])|;")
 _FREE = {"true": "accessible for free", "false": "not accessible for free"}
 
 
@@ -25,10 +27,17 @@ def description(fields: Node) -> str | None:
 
 
 def keywords(fields: Node) -> list[str]:
-    """A text that stands alone is a list with commas; of several each is one keyword, commas or not."""
-    found = fields.texts("keywords")
+    return parted(fields.texts("keywords"))
+
+
+def parted(found: list[str]) -> list[str]:
+    """A text that stands alone is a list with commas; of several each is one keyword, commas or not.
+
+    >>> parted(["water, 1,5 m; flood"]), parted(["a, b", "c"])
+    (['water', '1,5 m', 'flood'], ['a, b', 'c'])
+    """
     if len(found) == 1:
-        found = [text for part in found[0].replace(";", ",").split(",") if (text := values.text(part))]
+        found = [text for part in _BETWEEN_KEYWORDS.split(found[0]) if (text := values.text(part))]
     return list(dict.fromkeys(found))
 
 
