@@ -231,6 +231,42 @@ def test_an_alternate_elsewhere_is_left_alone(harvest):
         assert judged(harvest(site)) == ("complete", 1, [])
 
 
+def test_cookies_where_the_rules_say_so(harvest):
+    class Session(Pages):
+        def reply(self, asked) -> Answer:
+            if asked.path != "/list" and "seen=yes" not in (asked.headers["Cookie"] or ""):
+                return html("<p>Your session has ended.</p>")
+            answer = super().reply(asked)
+            return Answer(answer.body, answer.status, {**answer.headers, "Set-Cookie": "seen=yes; Path=/"})
+
+    with Session({"/list": links(1, following="/list2"), "/list2": links(2)}) as site:
+        assert judged(harvest(site, "cookies = true")) == ("complete", 2, [])
+        assert judged(harvest(site, source="without"))[0] == "incomplete"
+
+
+def test_further_hosts(harvest):
+    listed = '<ul><li><a href="http://localhost:{}/d/1">1</a></li></ul>'
+    with Pages() as site:
+        site.pages["/list"] = listed.format(site.port)
+        allowed = {"ALLOWED_PRIVATE_HOSTS": f"localhost:{site.port}"}
+        assert judged(harvest(site, 'hosts = ["localhost"]', settings=allowed)) == ("complete", 1, [])
+        assert judged(harvest(site, settings=allowed, source="strict"))[2] == [
+            ("list", "offsite"),
+            ("list", "no_datasets"),
+        ]
+
+
+def test_max_resources(harvest):
+    """Pages that are under way are read all the same; the listing does not go on."""
+    files = "<h1>Dataset</h1><p><a href='/f/1.csv'>a</a></p><p><a href='/f/2.csv'>b</a></p>"
+    pages = {f"/list{number or ''}": links(number + 1, following=f"/list{number + 1}") for number in range(20)}
+    rules = ("links = { css = 'li a', id = '/d/([0-9]+)' }", '[fields]\ntitle = "h1"\n[resources]\ncss = "p"')
+    with Pages({**pages, **{f"/d/{number}": files for number in range(30)}}) as site:
+        crawl = harvest(site, *rules, max_resources="4", settings={"CONCURRENT_REQUESTS": "1"})
+    assert crawl.report["verdict"] == "partial"
+    assert 2 <= len(crawl.documents()) <= 5
+
+
 # What is gone
 
 
