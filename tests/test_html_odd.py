@@ -267,6 +267,33 @@ def test_max_resources(harvest):
     assert 2 <= len(crawl.documents()) <= 5
 
 
+def test_a_sitemap_s_date_and_the_page_s_own(harvest):
+    moment = "Fri, 02 Jan 2026 10:00:00 GMT"
+
+    class Dated(Pages):
+        def reply(self, asked) -> Answer:
+            if asked.headers["If-Modified-Since"] == moment:
+                return Answer(status=304)
+            answer = super().reply(asked)
+            return Answer(answer.body, answer.status, {**answer.headers, "Last-Modified": moment})
+
+    def sitemap(day: str) -> Answer:
+        space, loc = "http://www.sitemaps.org/schemas/sitemap/0.9", f"{site.url}/d/1"
+        body = f'<urlset xmlns="{space}"><url><loc>{loc}</loc><lastmod>{day}</lastmod></url></urlset>'
+        return Answer(body.encode(), headers={"Content-Type": "text/xml"})
+
+    with Dated() as site:
+        rules = ("paging = { sitemap = true }", "links = { pattern = '/d/', id = '/d/([0-9]+)' }")
+        site.pages["/sitemap.xml"] = sitemap("2026-01-02")
+        harvest(site, *rules)
+        same = harvest(site, *rules, since="last")
+        assert (judged(same), site.counts()["/d/1"]) == (("complete", 1, []), 1)
+        site.pages["/sitemap.xml"] = sitemap("2026-01-03")
+        later = harvest(site, *rules, since="last")
+        assert (judged(later), later.report["counts"]["unchanged"]) == (("complete", 1, []), 1)
+        assert site.asked[-1].headers["If-Modified-Since"] == moment
+
+
 # What is gone
 
 

@@ -172,7 +172,5 @@ def validator(response: Response, modified: str | None) -> str:
 
 def _is_past(day: str) -> bool:
     """Whether a day is over everywhere: what changes again on the same day has the same date."""
-    return (
-        bool(re.match(r"\d{4}-\d\d-\d\d", day))
-        and day[:10] < (datetime.now(UTC) - timedelta(days=2)).date().isoformat()
-    )
+    over = (datetime.now(UTC) - timedelta(days=2)).date().isoformat()
+    return bool(re.fullmatch(r"\d{4}-\d\d-\d\d[^\s#]{0,30}", day)) and day[:10] < over

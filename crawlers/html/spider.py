@@ -63,7 +63,7 @@ class HTMLSpider(HTMLDatasets):
         known = self.opened_index().get("dataset", link.id, None) if self.args["since"] else None
         there = known is not None and known.status != "withdrawn"
         stamp = self.known_by(known.file, known.metadata_modified) if known and there else ""
-        dated, _, validator = stamp.rpartition(" ") if stamp.startswith("lastmod=") else ("", "", stamp)
+        dated, _, validator = stamp.partition(" ") if stamp.startswith("lastmod=") else ("", "", stamp)
         if modified and dated == f"lastmod={modified}":
             self.still_there(link.id)
             return
@@ -92,11 +92,13 @@ class HTMLSpider(HTMLDatasets):
             yield from super().parse_dataset(response, dataset_id, modified)
 
     def still_there(self, dataset_id: str) -> None:
+        """What this run wrote before it was killed is no less new for being found unchanged now."""
         index = self.opened_index()
         known = index.get("dataset", dataset_id, None)
         if known:
             index.put("dataset", dataset_id, None, replace(known, seen=_now()))
-        self.records.end(("dataset", dataset_id, None), "unchanged")
+        written = known is not None and known.run == self.records.job.state.get("run")
+        self.records.end(("dataset", dataset_id, None), known.status if known and written else "unchanged")
 
     # What is gone
 
