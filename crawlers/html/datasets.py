@@ -27,12 +27,31 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from crawlers.html.links import Link
     from crawlers.items import Dataset
     from crawlers.signals import Stage
 
 
 class HTMLDatasets(HTMLSitemaps):
     """The part of `HTMLSpider` that reads the datasets' pages."""
+
+    def dataset_request(self, link: Link, modified: str | None = None) -> Iterator[Request]:
+        request = self.page_request(link.url, link.id, self.parse_dataset, self.dataset_failed)
+        yield request.replace(cb_kwargs={**request.cb_kwargs, "modified": modified}) if modified else request
+
+    def page_request(self, url: str, dataset_id: str, callback: Any, errback: Any, **meta: Any) -> Request:
+        """The request for a dataset's page."""
+        if "datasets" in self.site.browser:
+            meta["browser"] = {"kind": None, "times": 0}
+        return Request(url, callback=callback, errback=errback, cb_kwargs={"dataset_id": dataset_id}, meta=meta)
+
+    def dataset_failed(self, failure: Failure) -> None:
+        request = failures.request(failure)
+        dataset_id = request.cb_kwargs["dataset_id"]
+        status = failures.status(failure)
+        self.failed(
+            "fetch", failures.of(failure), request, http_status=status, dataset_id=dataset_id, missing="dataset"
+        )
 
     def parse_dataset(
         self, response: Response, dataset_id: str, modified: str | None = None

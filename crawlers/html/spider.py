@@ -56,10 +56,6 @@ class HTMLSpider(HTMLDatasets):
     # What has not changed
 
     def dataset_request(self, link: Link, modified: str | None = None) -> Iterator[Request]:
-        """
-        Args:
-            modified: the day the page last changed, if the listing says so.
-        """
         known = self.opened_index().get("dataset", link.id, None) if self.args["since"] else None
         there = known is not None and known.status != "withdrawn"
         stamp = self.known_by(known.file, known.metadata_modified) if known and there else ""

@@ -109,32 +109,13 @@ class HTMLWalk(CatalogueSpider):
             priority=0 if self.args["max_resources"] else 1,  # first: a listing that takes hours changes meanwhile
         )
 
-    def dataset_request(self, link: Link, modified: str | None = None) -> Iterator[Request]:
-        """
+    def dataset_request(self, link: Link, modified: str | None = None) -> Iterator[Request]:  # noqa: ARG002
+        """What is asked for of a dataset that a listing has.
+
         Args:
-            modified: the day the page last changed, if the listing says so.
+            modified: the day its page last changed, if the listing says so.
         """
-        request = self.page_request(link.url, link.id, self.parse_dataset, self.dataset_failed)
-        yield request.replace(cb_kwargs={**request.cb_kwargs, "modified": modified}) if modified else request
-
-    def page_request(self, url: str, dataset_id: str, callback: Any, errback: Any, **meta: Any) -> Request:
-        """The request for a dataset's page."""
-        if "datasets" in self.site.browser:
-            meta["browser"] = {"kind": None, "times": 0}
-        return Request(url, callback=callback, errback=errback, cb_kwargs={"dataset_id": dataset_id}, meta=meta)
-
-    def parse_dataset(
-        self, response: Response, dataset_id: str, modified: str | None = None
-    ) -> Iterator[Dataset | Request]:
-        raise NotImplementedError
-
-    def dataset_failed(self, failure: Failure) -> None:
-        request = failures.request(failure)
-        dataset_id = request.cb_kwargs["dataset_id"]
-        status = failures.status(failure)
-        self.failed(
-            "fetch", failures.of(failure), request, http_status=status, dataset_id=dataset_id, missing="dataset"
-        )
+        yield from ()
 
     # A page of a listing
 
