@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -284,10 +284,10 @@ HOSTILE = [
 @pytest.mark.parametrize("html", HOSTILE, ids=["numbers", "words", "nested", "classes", "address"])
 def test_hostile_pages_are_done_with_in_seconds(html):
     page = Page(html, URL)
-    begun = perf_counter()
+    begun = process_time()
     next_link(page, Paging())
     next_link(page, Paging(text="Next"))
     next_link(page, Paging(xpath="//a | //div"))
     numbered_link(page, Paging(kind="numbers"), 50)
     numbered_link(page, Paging(kind="numbers", xpath="//div"), 200_000)
-    assert perf_counter() - begun < 60
+    assert process_time() - begun < 60

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html as markup
-from time import perf_counter
+from time import process_time
 from urllib.parse import parse_qsl
 
 import pytest
@@ -276,7 +276,7 @@ def test_a_pager_outside_of_the_form_posts_the_form_that_has_the_state():
 
 
 def test_hostile_pages_are_done_with_in_seconds():
-    begun = perf_counter()
+    begun = process_time()
     large = form(f'<input type=hidden name=__VIEWSTATE2 value="{"/wEPDwULLTE+" * 850_000}">{data_grid("1*", "2")}')
     assert len(large.body) > 10_000_000
     assert form("".join(link(str(number)) for number in range(100_000)), 100_001) is None
@@ -285,4 +285,4 @@ def test_hostile_pages_are_done_with_in_seconds():
     assert form(f'<a href="javascript:{"__doPostBack(" * 100_000}">2</a>1') is None
     slashes = "\\" * 100_000
     assert form(f'<a href="javascript:__doPostBack(&#39;{slashes}">2</a>1') is None
-    assert perf_counter() - begun < 30
+    assert process_time() - begun < 30

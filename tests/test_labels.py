@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -310,10 +310,10 @@ def test_words_that_differ_by_language_are_of_every_field_they_stand_for() -> No
 )
 def test_hostile_pages_take_bounded_time(html: str) -> None:
     page = Page(html, URL)
-    start = perf_counter()
+    start = process_time()
     Search(page, (LICENSE, KEYWORDS)).find(LICENSE)
     labels(page)
-    assert perf_counter() - start < 10
+    assert process_time() - start < 10
 
 
 EMPTY = {
@@ -427,7 +427,7 @@ def test_files_in_one_another_take_bounded_time() -> None:
         "start = 'https://example.org/'\n[links]\ncss = 'a'\n[fields]\ntitle = 'h1'\n"
         "[resources]\ncss = 'div'\ntitle = {label = true}\nformat = {label = true}\n"
     )
-    start = perf_counter()
+    start = process_time()
     found = document(Page("<div><b>Format:</b> CSV <a href=x>x</a>" * 500, URL), rules)
     assert found["flaws"][-1].startswith("the files' elements are in one another")
-    assert perf_counter() - start < 10
+    assert process_time() - start < 10

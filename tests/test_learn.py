@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -569,7 +569,7 @@ def test_the_second_page_bears_the_pager_out():
     ids=["deep", "wide", "long", "classes", "labels", "tokens", "tables", "surrogate"],
 )
 def test_time_is_bounded(body):
-    began = perf_counter()
+    began = process_time()
     with suppress(LearnError):
         learn([sample(body), sample(body)], {"license": ["MIT"], "keywords": ["MIT"]}, {})
-    assert perf_counter() - began < 20
+    assert process_time() - began < 20

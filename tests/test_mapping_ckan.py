@@ -6,7 +6,7 @@ import copy
 import json
 from dataclasses import asdict
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -132,9 +132,9 @@ def test_hostile_sizes_lose_nothing() -> None:
     ids=["host", "fraction", "space", "at signs"],
 )
 def test_long_texts_are_read_in_linear_time(reader: Callable[[str], str | None], text: str) -> None:
-    start = perf_counter()
+    start = process_time()
     reader(text)
-    assert perf_counter() - start < 1
+    assert process_time() - start < 1
 
 
 LICENSES = {

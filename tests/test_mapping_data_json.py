@@ -7,7 +7,7 @@ import json
 import random
 from dataclasses import asdict, replace
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -452,7 +452,7 @@ def test_every_field_may_be_junk_at_once() -> None:
 
 def test_hostile_sizes_lose_nothing() -> None:
     files = [{"downloadURL": "https://example.gov/a", "title": "A"} for _ in range(8_327)]
-    start = perf_counter()
+    start = process_time()
     item = mapped({**RECORD, "keyword": [f"tag {number}" for number in range(34_866)], "distribution": files})
-    assert perf_counter() - start < 5
+    assert process_time() - start < 5
     assert (len(item.keywords), len({one.id for one in item.resources}), item.flaws) == (34_866, 8_327, [])

@@ -7,7 +7,7 @@ import logging
 import random
 from itertools import pairwise, permutations
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pyoxigraph
@@ -506,9 +506,9 @@ HUGE: dict[str, Graph] = {
 
 @pytest.mark.parametrize("name", HUGE)
 def test_huge_descriptions_take_no_longer_than_their_size(name: str) -> None:
-    start = perf_counter()
+    start = process_time()
     found = document(HUGE[name], ROOT)
-    assert perf_counter() - start < 10  # quadratic would take minutes
+    assert process_time() - start < 10  # quadratic would take minutes
     text = json.dumps(found).encode()
     count = sum(1 for _ in pyoxigraph.parse(text, format=RdfFormat.JSON_LD))
     assert count == len(triples(HUGE[name]))
@@ -553,10 +553,10 @@ def typical(number: int) -> Graph:
 
 def test_speed() -> None:
     descriptions = [(typical(number), f"http://example.org/dataset/{number}") for number in range(1000)]
-    start = perf_counter()
+    start = process_time()
     for description, subject in descriptions:
         document(description, subject)
-    assert perf_counter() - start < 1.5  # about 0.1 s on a quiet machine
+    assert process_time() - start < 1.5  # about 0.1 s on a quiet machine
     check(*descriptions[0])
 
 

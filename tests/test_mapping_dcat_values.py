@@ -6,7 +6,7 @@ import json
 import random
 import sys
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -265,9 +265,9 @@ def test_text_cannot_end_its_fence() -> None:
     ids=lambda html: html[:12],
 )
 def test_hostile_html_is_bounded(html: str) -> None:
-    begun = perf_counter()
+    begun = process_time()
     assert len(markdown(html) or "") < 1_500_000
-    assert perf_counter() - begun < 6
+    assert process_time() - begun < 6
 
 
 def test_deep_html_needs_no_deep_stack() -> None:
@@ -684,11 +684,11 @@ def test_an_administrative_unit_stands_for_a_place_without_a_name() -> None:
     ids=lambda written: written[:12],
 )
 def test_hostile_places_and_periods_are_bounded(written: str) -> None:
-    begun = perf_counter()
+    begun = process_time()
     assert shape_of(written) is None
     assert places_of({}, Literal(written)) == []
     assert period_of({}, Literal(written)) is None
-    assert perf_counter() - begun < 5
+    assert process_time() - begun < 5
 
 
 def test_the_places_of_real_catalogues() -> None:

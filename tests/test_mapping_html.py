@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import asdict
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -493,9 +493,9 @@ def test_a_date_of_the_item_is_the_one_of_the_document(
 
 @pytest.mark.parametrize("written", ["entre " + " " * 390 + "y", "between " + "a and " * 60, "1-" * 190])
 def test_a_hostile_period_takes_no_time(written: str) -> None:
-    start = perf_counter()
+    start = process_time()
     assert period(written) is None
-    assert perf_counter() - start < 0.5
+    assert process_time() - start < 0.5
 
 
 # --- required fields
@@ -722,9 +722,9 @@ def test_a_page_that_is_nested_too_deep_says_so() -> None:
 
 def test_an_element_with_too_many_attributes_is_not_read() -> None:
     html = "<h1>t</h1><p " + " ".join(f"a{number}=1" for number in range(100_000)) + ">"
-    start = perf_counter()
+    start = process_time()
     found = drawn(html, '[fields]\ntitle = "h1"\n')
-    assert perf_counter() - start < 2
+    assert process_time() - start < 2
     assert found["flaws"] == ["an element has more than 256 attributes: the page is not read"]
 
 
@@ -741,6 +741,6 @@ def test_an_element_with_too_many_attributes_is_not_read() -> None:
     ids=["deep", "wide", "inline", "lt", "comments", "tables"],
 )
 def test_hostile_pages_take_bounded_time(html: str) -> None:
-    start = perf_counter()
+    start = process_time()
     item(drawn(html, RULES.replace('"h1"', '"body"').replace("ul.files li", "p, b")))
-    assert perf_counter() - start < 10
+    assert process_time() - start < 10

@@ -7,7 +7,7 @@ import json
 import random
 from dataclasses import asdict, replace
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -610,9 +610,9 @@ def branching(levels: int = 40) -> str:
 def test_hostile_pages_take_bounded_time(name: str) -> None:
     page = Page(branching() if name == "branching" else HOSTILE[name], URL)
     flaws: list[str] = []
-    start = perf_counter()
+    start = process_time()
     found = records(page.root, URL, flaws)
     for one in found[:10]:
         check(item(one))
-    assert perf_counter() - start < 4
+    assert process_time() - start < 4
     assert len(json.dumps(found)) < 30_000_000

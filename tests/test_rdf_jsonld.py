@@ -364,17 +364,17 @@ def test_both_values_of_a_repeated_key_are_read():
 def test_a_large_document_takes_a_fraction_of_its_parsing():
     record = {"@id": "x:1", "t": 'A "title"\n', "d": [{"u": "https://a.org/1", "t": "some {text} é" * 20}] * 3}
     body = json.dumps({"@context": INLINE, "@graph": [record] * 15_000}, ensure_ascii=False).encode()
-    before = time.perf_counter()
+    before = time.process_time()
     assert jsonld.local(body) is body
-    checked = time.perf_counter() - before
-    before = time.perf_counter()
+    checked = time.process_time() - before
+    before = time.process_time()
     assert parsed(body)
-    assert checked < (time.perf_counter() - before) / 3
+    assert checked < (time.process_time() - before) / 3
     assert checked < 1
 
 
 def test_hostile_sizes_take_no_time():
-    before = time.perf_counter()
+    before = time.process_time()
     for body in (
         b"[" * 10**7,
         b"[%b1]" % (b"{},[]," * 10**6),
@@ -385,7 +385,7 @@ def test_hostile_sizes_take_no_time():
     ):
         with suppress(AnswerError):
             jsonld.local(body)
-    assert time.perf_counter() - before < 10
+    assert time.process_time() - before < 10
 
 
 def test_contexts_are_read_from_a_package_in_a_zip(tmp_path):

@@ -217,9 +217,9 @@ BOMBS = {
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be"])
 @pytest.mark.parametrize("name", BOMBS)
 def test_an_attack_is_refused_at_once(name, encoding):
-    before = time.perf_counter()
+    before = time.process_time()
     refused(BOMBS[name].encode(encoding))
-    assert time.perf_counter() - before < 1
+    assert time.process_time() - before < 1
 
 
 @pytest.mark.parametrize("name", [name for name in BOMBS if len(BOMBS[name]) < 5000])
@@ -289,7 +289,7 @@ MEASURED = """
             return read
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
+    start = time.process_time()
     length = 0
     try:
         result = xml.plain(Made(PARTS))
@@ -297,7 +297,7 @@ MEASURED = """
             length += len(piece)
     except AnswerError as error:
         print(error.kind, end=" ")
-    print(length, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, time.perf_counter() - start)
+    print(length, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, time.process_time() - start)
 """
 HUGE = {
     "a DTD of 100 MB": ("""(b"<!DOCTYPE r [", 1), (b"<!ENTITY a 'b'>" * 10**5, 70), (b"]><r/>", 1)""", "unsafe_xml 0"),
@@ -346,6 +346,6 @@ def test_a_large_file_takes_no_time():
         file.write(ROOT_TAG.encode())
         file.writelines(item * 1000 for _ in range(60 * 10**6 // len(item) // 1000))
         file.write(b"</rdf:RDF>")
-        before = time.perf_counter()
+        before = time.process_time()
         assert xml.plain(file) is file
-        assert time.perf_counter() - before < 1
+        assert time.process_time() - before < 1
