@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
 
 from crawlers import arguments, failures
 from crawlers.arguments import Argument
+from crawlers.catalogue import now
 from crawlers.ckan import exports
 from crawlers.ckan.incremental import CKANIncremental
 from crawlers.ckan.listing import identity
@@ -63,7 +63,7 @@ class CKANSpider(CKANIncremental):
         dataset = mapping.dataset(record, source=self.source, portal=str(self.portal))
         dataset.metadata_source = "package_show" if "/package_show" in response.url else "package_search"
         dataset.metadata_url = response.url
-        dataset.retrieved = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        dataset.retrieved = now()
         wanted = list(exports.wanted(dataset, self.level, dataset.resources[:allowed]))
         for export in wanted:
             self.planned(export.kind, export.dataset_id, export.resource_id, by=response.request)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
@@ -13,7 +12,7 @@ from scrapy.http import HtmlResponse
 
 from crawlers import arguments, failures
 from crawlers.arguments import Argument
-from crawlers.catalogue import CatalogueSpider
+from crawlers.catalogue import CatalogueSpider, now
 from crawlers.dcat import html, paging
 from crawlers.dcat.answer import NO_RDF, body, read
 from crawlers.dcat.page import Place
@@ -178,7 +177,7 @@ class DCATWalk(CatalogueSpider):
         dataset = record.item()
         dataset.metadata_source = page.source
         dataset.metadata_url = response.url
-        dataset.retrieved = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        dataset.retrieved = now()
         yield dataset
 
     # Where it goes on

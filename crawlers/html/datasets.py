@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from scrapy import Request
 
 from crawlers import failures
+from crawlers.catalogue import now
 from crawlers.exceptions import AnswerError
 from crawlers.html import rdf
 from crawlers.html.answer import page_of
@@ -89,9 +90,8 @@ class HTMLDatasets(HTMLSitemaps):
         here = canonical(response.url, self.site.links.drop)
         if here in {canonical(one, self.site.links.drop) for one in self.site.start}:
             return True
-        told_apart = self.site.links.id or self.site.links.pattern
-        if told_apart:
-            return not chosen([here], self.site) or (bool(self.site.links.id) and has_no_id(here, self.site))
+        if self.site.links.id or self.site.links.pattern:
+            return not chosen([here], self.site) or has_no_id(here, self.site)
         return not self.noticed(here, list_name="landed", by=dataset_id)
 
     def not_read(self, error: AnswerError, request: Request | None, dataset_id: str, status: int | None = None) -> None:
@@ -154,7 +154,7 @@ class HTMLDatasets(HTMLSitemaps):
         item.name = _slug(found["url"], dataset_id)
         item.metadata_url = found["url"]
         item.metadata_modified = self.stamp(validator, found)
-        item.retrieved = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        item.retrieved = now()
         self.crawler.stats.inc_value("catalogue/resources", len(item.resources))
         yield item
 

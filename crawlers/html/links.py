@@ -83,11 +83,10 @@ def follow_links(page: Page, rules: Rules) -> list[str]:
 
 def foreign(links: Iterable[Link], rules: Rules) -> tuple[list[Link], list[Link]]:
     """The links to the hosts of the rules, and those that lead elsewhere."""
-    hosts = {_ascii(host.lower()) for host in rules.hosts}
     own: list[Link] = []
     others: list[Link] = []
     for link in links:
-        (own if urlsplit(link.url).hostname in hosts else others).append(link)
+        (own if rules.follows(link.url) else others).append(link)
     return own, others
 
 

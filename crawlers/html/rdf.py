@@ -65,9 +65,9 @@ async def description(
                 await asyncio.sleep(0)  # a large file takes seconds, and other answers wait
         if file.faults:
             raise AnswerError("invalid_rdf", file.faults[0])
-        items = [record.item() for record in islice(file.records(), 2)]
-        if len(items) > 1:
-            items = [record.item() for record in islice(file.records(), _MOST)] if of_many else []
+        if not of_many and len(list(islice(file.records(), 2))) > 1:
+            return None
+        items = (record.item() for record in islice(file.records(), _MOST))
         own = next((item for item in items if _is_of(item, found, response.url)), None)
     return own.document if own else None
 

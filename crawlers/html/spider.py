@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlers import arguments, failures
 from crawlers.arguments import Argument
+from crawlers.catalogue import now
 from crawlers.exceptions import AnswerError
 from crawlers.html.datasets import HTMLDatasets
 from crawlers.html.links import canonical
@@ -92,7 +92,7 @@ class HTMLSpider(HTMLDatasets):
         index = self.opened_index()
         known = index.get("dataset", dataset_id, None)
         if known:
-            index.put("dataset", dataset_id, None, replace(known, seen=_now()))
+            index.put("dataset", dataset_id, None, replace(known, seen=now("milliseconds")))
         written = known is not None and known.run == self.records.job.state.get("run")
         self.records.end(("dataset", dataset_id, None), known.status if known and written else "unchanged")
 
@@ -114,10 +114,9 @@ class HTMLSpider(HTMLDatasets):
 
     def known(self) -> Iterator[Held]:
         """The datasets on disk that are this catalogue's: another may be in the same folder."""
-        index = self.opened_index()
-        for held in index.held():
-            known = index.get("dataset", held.dataset_id, None) if held.metadata_source in SOURCES else None
-            if known and held.metadata_url and f"#{self.owner}." in (known.metadata_modified or ""):
+        for held in self.opened_index().held():
+            own = f"#{self.owner}." in (held.metadata_modified or "")
+            if own and held.metadata_url and held.metadata_source in SOURCES:
                 yield held
 
     def is_another(self, url: str, dataset_id: str) -> bool:
@@ -165,10 +164,6 @@ class HTMLSpider(HTMLDatasets):
     def not_confirmed(self, dataset_id: str, error: AnswerError, request: Any, status: int | None) -> None:
         message = f"the dataset is no longer listed, and its page does not say that it is gone: {error}"
         self.failed("fetch", AnswerError(error.kind, message), request, http_status=status, dataset_id=dataset_id)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _conditional(request: Request, validator: str) -> Request:

@@ -84,8 +84,8 @@ class HTMLWalk(CatalogueSpider):
     # Asking
 
     async def start(self) -> AsyncIterator[Request]:
-        for address in {canonicalize_url(one): one for one in self.site.start}.values():
-            self.noticed(canonicalize_url(address), list_name="walks", by="start")
+        for same, address in {canonicalize_url(one): one for one in self.site.start}.items():
+            self.noticed(same, list_name="walks", by="start")
             yield self.listing_request(turn.Turn(address), self.begun(Place(walk=address)))
 
     def begun(self, place: Place) -> Place:
@@ -200,8 +200,8 @@ class HTMLWalk(CatalogueSpider):
                 yield self.listing_request(following, after)
                 return
             message = f"the listing goes on beyond paging.max_pages ({here.number}): a calendar, a session id?"
-            self.failed("list", AnswerError("trap", message), response.request)
-            yield from self.ended(here, whole=False)
+            self.faulty("trap", message, response.request)
+            yield from self.ended(here)
         else:
             yield from self.weighed(after, response.request)
 
@@ -263,12 +263,11 @@ class HTMLWalk(CatalogueSpider):
         self, place: Place, error: AnswerError, request: Request | None, status: int | None
     ) -> Iterator[Request]:
         self.failed("list", error, request, http_status=status)
-        yield from self.ended(place, whole=False)
+        self.cut_short()
+        yield from self.ended(place)
 
-    def ended(self, place: Place, *, whole: bool = True) -> Iterator[Request]:
+    def ended(self, place: Place) -> Iterator[Request]:
         """Nothing more of this walk is to come; after the last one what is gone can be told."""
-        if not whole:
-            self.cut_short()
         self.list_ended(place.walk)
         if all(state == "ended" for state in self.crawler.stats.get_value("catalogue/lists", {}).values()):
             yield from self.finished()

@@ -63,7 +63,7 @@ UPDATE documents SET last_seen = max(last_seen, :at)
 WHERE source = :source AND kind = 'dataset' AND status != 'withdrawn'
 """
 _HELD = """
-SELECT dataset_id, file, last_seen, metadata_source, metadata_url FROM documents
+SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified FROM documents
 WHERE source = ? AND kind = 'dataset' AND dataset_id > ? AND status != 'withdrawn' ORDER BY dataset_id LIMIT ?
 """
 
@@ -102,6 +102,7 @@ class Held(NamedTuple):
     seen: str
     metadata_source: str | None
     metadata_url: str | None
+    metadata_modified: str | None
 
 
 class Index:

@@ -14,6 +14,8 @@ from crawlers.rdf.namespaces import DCAT, DCT, RDF
 from crawlers.rdf.terms import Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from crawlers.items import Period
     from crawlers.mapping.data_json.node import Node
     from crawlers.rdf import terms as rdf
@@ -31,14 +33,25 @@ _FARTHEST = 180
 
 def temporal(fields: Node) -> Period | None:
     """From the start of the first period to the end of the last, in any notation that DCAT has for them."""
-    given = fields.many("temporal")
+    return covered(fields, "temporal", fields.many("temporal"), _ends)
+
+
+def covered(
+    fields: Node, name: str, given: Sequence[tuple[str, Any]], ends: Callable[[Node], rdf.Node]
+) -> Period | None:
+    """
+    Args:
+        name: the field's, for people.
+        given: the values, and where each stands.
+        ends: what an object says of its ends.
+    """
     if not given:
         return None
-    nodes = {f"_:{where}": _ends(fields.node(where, value)) for where, value in given if isinstance(value, dict)}
+    nodes = {f"_:{where}": ends(fields.node(where, value)) for where, value in given if isinstance(value, dict)}
     texts = (fields.written(where, value) for where, value in given if not isinstance(value, dict))
     found = periods(nodes, {DCT + "temporal": [*nodes, *(Literal(text) for text in texts if text)]})
     if not found:
-        fields.flaw("temporal is no period")
+        fields.flaw(f"{name} is no period")
     return found
 
 

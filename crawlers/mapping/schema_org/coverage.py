@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Place
+from crawlers.mapping.data_json.coverage import covered
 from crawlers.mapping.dcat.spatial import spatial as places
-from crawlers.mapping.dcat.temporal import temporal as periods
 from crawlers.mapping.schema_org.shapes import notation, shape
 from crawlers.rdf.namespaces import DCT, SCHEMA
 from crawlers.rdf.terms import Literal
@@ -24,15 +24,7 @@ _ADDRESS = ("streetAddress", "addressLocality", "addressRegion", "addressCountry
 
 def temporal(fields: Node) -> Period | None:
     """From the start of the first period to the end of the last: intervals, dates, or objects with two ends."""
-    given = fields.many(*_TIMES)[:_MOST]
-    if not given:
-        return None
-    nodes = {f"_:{where}": _ends(fields.node(where, value)) for where, value in given if isinstance(value, dict)}
-    texts = (fields.written(where, value) for where, value in given if not isinstance(value, dict))
-    found = periods(nodes, {DCT + "temporal": [*nodes, *(Literal(text) for text in texts if text)]})
-    if not found:
-        fields.flaw("temporalCoverage is no period")
-    return found
+    return covered(fields, "temporalCoverage", fields.many(*_TIMES)[:_MOST], _ends)
 
 
 def _ends(fields: Node) -> rdf.Node:
