@@ -13,6 +13,9 @@
 - dcat-pages: the peak of a crawl of 200 pages, to one of 20.
 - html: twelve fields of each of 1,000 dataset pages against parsel alone with the same selectors.
 - html-pages: the peak of ``scrapy crawl html`` at 20,000 dataset pages, to that at 2,000.
+- search: the queries of ``scrapy search``, and the views, of an index of 100,000 datasets.
+- report: ``scrapy report`` of an index of 100,000 datasets, and its peak to that of 10,000.
+- search: the queries of ``scrapy search``, and the views, of an index of 100,000 datasets.
 
 Everything is asked of a portal on the loopback, with delays off; seconds, processor and memory are those of the whole
 process, its start included. Those compared take turns: the median of their ratios is given, and between what they lie.
@@ -39,6 +42,8 @@ from benchmarks.fetching import fetching
 from benchmarks.ledger import ledger
 from benchmarks.listing import listing, memory
 from benchmarks.pages import crawled, extraction
+from benchmarks.report import reported
+from benchmarks.search import searching
 from benchmarks.table import Row, tell
 
 if TYPE_CHECKING:
@@ -58,6 +63,8 @@ MEASURES: dict[str, Measure] = {
     "dcat-pages": paged,
     "html": extraction,
     "html-pages": crawled,
+    "search": searching,
+    "report": reported,
 }
 
 

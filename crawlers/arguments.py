@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from crawlers.exceptions import ArgumentError
-from crawlers.safety.logs import redact
+from crawlers.safety.redact import redact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

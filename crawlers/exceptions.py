@@ -23,6 +23,22 @@ class RulesError(CrawlersError):
     """A rules file can't be read, or says what it may not; raised when it is loaded, before any request."""
 
 
+class SourcesError(CrawlersError):
+    """sources.toml can't be read, or says what it may not; or there is no source of that name."""
+
+
+class HarvestError(CrawlersError):
+    """A harvest can't begin, or a Scrapyd node does not do what it is asked."""
+
+
+class IndexUnreadableError(CrawlersError):
+    """index.sqlite is not there or can't be read; raised for those who only read it."""
+
+
+class RunError(CrawlersError):
+    """There is no run of that name."""
+
+
 class JobError(CrawlersError):
     """JOBDIR can't be used: it is another job's, or no job's; raised before any request."""
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from crawlers.httpcache import AcceptFingerprinter, HttpCache, Policy, SqliteSto
 from crawlers.index import Index, SkipUnchanged
 from crawlers.items import Dataset
 from crawlers.lean_log import LeanLogFormatter
+from crawlers.notify import Notify
 from crawlers.politeness.addon import Politeness
 from crawlers.politeness.blocked import Blocked
 from crawlers.politeness.offsite import Offsite
@@ -36,7 +38,9 @@ from crawlers.safety.logs import RedactedLogs
 from crawlers.safety.resolver import PublicOnly, PublicOnlyResolver
 from crawlers.safety.tokens import ApiToken
 from crawlers.spool import SpoolingHandler
-from pipelines import Documents, Manifest, Report, Unchanged, Validate
+from pipelines import Documents, Heartbeat, Manifest, Report, Unchanged, Validate
+
+_HOME = Path(os.environ.get("CRAWLERS_HOME", ""))  # what relative paths below are relative to; by default where you are
 
 # Identity
 BOT_NAME = "catalogue-crawlers"
@@ -48,11 +52,31 @@ COMMANDS_MODULE = "crawlers.commands"
 TEMPLATES_DIR = str(Path(__file__).parent / "templates")
 
 # Output
-OUTPUT_DIR = "output"
+OUTPUT_DIR = str(_HOME / "output")
 FILENAME_SLUG = True  # False: ids only
 FILENAME_SLUG_MAXLEN = 80
 FEED_EXPORT_ENCODING = "utf-8"  # default None, which escapes JSON to ASCII
 FEED_EXPORT_FIELDS = [one.name for one in fields(Dataset) if one.name not in ("document", "stored", "flaws")]
+
+# Harvests
+SOURCES_FILE = str(_HOME / "sources.toml")
+JOBS_DIR = str(_HOME / "jobs")  # a JOBDIR for each source that `scrapy harvest` runs
+LOGS_DIR = str(_HOME / "logs")
+HEARTBEAT_INTERVAL = 10.0  # seconds; a run on another machine that is silent for six of them is taken for dead
+RUNS_KEPT_DAYS = 365  # days that run reports are kept; the last complete ones always are; 0 = for ever
+LOGS_KEPT_DAYS = 90  # days; 0 = for ever
+SCRAPYD_NODES: list[str] = []  # where `scrapy harvest` runs sources, instead of here: "http://node1:6800"
+SCRAPYD_LOGIN_ENV = "SCRAPYD_LOGIN"  # the environment variable that has Scrapyd's "user:password"
+
+# Notifications
+NOTIFY_VERDICTS = ["incomplete", "blocked", "failed", "interrupted"]  # of which runs somebody is told
+NOTIFY_WEBHOOK_ENV = "NOTIFY_WEBHOOK"  # the environment variable that has the address: it is often a secret
+NOTIFY_MAIL_TO: list[str] = []
+NOTIFY_MAIL_FROM = ""
+NOTIFY_SMTP = "localhost:25"  # host:port; smtps://host:465 or starttls://host:587 where it must be encrypted
+NOTIFY_SMTP_LOGIN_ENV = "NOTIFY_SMTP_LOGIN"  # the environment variable that has "user:password"
+NOTIFY_TIMEOUT = 30.0  # seconds that the end of a crawl waits for those who are told; 45 at most
+PROMETHEUS_FILE = ""  # a text file for node_exporter's textfile collector: catalogues.prom
 
 # Withdrawals
 SHRINK_LIMIT = 0.02  # the part of a catalogue that may be gone at once; beyond it nothing is withdrawn
@@ -120,8 +144,10 @@ LOGSTATS_INTERVAL = 60.0  # seconds between progress lines where there is no ter
 ADDONS = {Politeness: 100, DatasetFeeds: 200}
 SCHEDULER = LedgerScheduler  # default Scrapy's own, whose JOBDIR does not survive kill -9
 EXTENSIONS = {
+    Notify: 5,  # before Report: a mistake in its settings leaves no folder
     Report: 10,  # first: it opens the job and locks the source's folder, and may refuse to start
     SpiderState: None,  # the ledger keeps the state
+    Heartbeat: 15,
     Index: 20,
     RedactedLogs: 30,
     Progress: 40,

@@ -14,6 +14,9 @@ record_failed = object()
 dataset_withdrawn = object()
 """A dataset that was listed once is no longer at the portal. Sent with ``dataset_id`` and ``url``, where it was not."""
 
+run_ended = object()
+"""A run has its report. Sent with ``report``, what is in runs/<run>.json, and ``folder``, the source's `Path`."""
+
 Stage = Literal["start", "list", "fetch", "parse", "write"]
 
 KINDS = {

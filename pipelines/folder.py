@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy.crawler import Crawler
+
+
+_PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16)  # seconds
 
 
 def folder(crawler: Crawler) -> Path:
@@ -36,12 +40,22 @@ def lock(path: Path) -> int:
     except OSError as error:
         message = f"{path} can't be written into ({error.strerror}): choose another with -s OUTPUT_DIR="
         raise OutputError(message) from None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not _locked(descriptor):
         os.close(descriptor)
-        raise OutputError(f"another crawl is writing into {path}: wait for it, or choose another -a source=.") from None
+        raise OutputError(f"another crawl is writing into {path}: wait for it, or choose another -a source=.")
     return descriptor
+
+
+def _locked(descriptor: int) -> bool:
+    """Tries for a moment: whoever looks whether a crawl runs holds a shared lock that long."""
+    for pause in _PAUSES:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(pause)
+        else:
+            return True
+    return False
 
 
 def write(path: str, body: bytes, scratch: str) -> None:

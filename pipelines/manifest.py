@@ -38,8 +38,10 @@ class Manifest(Pipeline):
             self.crawler.stats.set_value("catalogue/provisional", True)
         with self.report.writing(self.path):
             if stored.status != "unchanged":
-                self.lines.append(self._line(item, stored))
-                self.index.put(*reference(item), self._known(item, stored))
+                line = self._line(item, stored)
+                self.lines.append(line)
+                described = item if isinstance(item, Dataset) else None
+                self.index.put(*reference(item), self._known(item, stored), item=described, time=line["time"])
             self.records.end(reference(item), self._outcome(item, stored), fallback=fallback)
         return item
 
@@ -55,8 +57,10 @@ class Manifest(Pipeline):
         item = self._last_known(dataset_id, known)
         item.metadata_url = url
         with suppress(NotWritten), self.report.writing(self.path):
-            self.lines.append(self._line(item, stored))
-            self.index.put("dataset", dataset_id, None, replace(known, status="withdrawn", run=self.report.run))
+            line = self._line(item, stored)
+            self.lines.append(line)
+            withdrawn = replace(known, status="withdrawn", run=self.report.run)
+            self.index.put("dataset", dataset_id, None, withdrawn, time=line["time"])
             self.records.end(("dataset", dataset_id, None), "withdrawn")
 
     def _last_known(self, dataset_id: str, known: Known) -> Dataset:

@@ -7,8 +7,10 @@ import json
 import logging
 import os
 import platform
+import sqlite3
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import scrapy
@@ -26,7 +28,6 @@ from pipelines.verdict import EXIT_CODES, Verdict, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -62,6 +63,8 @@ class Report:
         begun = (self.folder / "errors.jsonl").stat().st_size
         self.job.state.setdefault("errors_bytes", begun)  # in the ledger before anything is asked for
         self.verdict: Verdict | None = None
+        self.outcome: dict[str, Any] = {}
+        self.unwritten = "was not written"  # why there is no report; empty once there is one
         self.disk_failures = 0
         self.closing: asyncio.Task[None] | None = None
 
@@ -85,11 +88,12 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        return EXIT_CODES[self.verdict or "interrupted"]
+        code = EXIT_CODES[self.verdict or "interrupted"]
+        return max(code, EXIT_CODES["failed"]) if self.unwritten else code
 
     @property
     def summary(self) -> str:
-        return summary(self.outcome, self.folder)
+        return summary(self.outcome, self.folder, self.unwritten)
 
     def spider_opened(self) -> None:
         self.error_lines = JSONLines(self.folder / "errors.jsonl")
@@ -155,8 +159,6 @@ class Report:
     # The end
 
     def spider_closed(self, reason: str) -> None:
-        if reason == "finished":
-            self.reconcile()
         self.finish(reason)
 
     def reconcile(self) -> None:
@@ -178,9 +180,21 @@ class Report:
 
     def finish(self, reason: str) -> None:
         """Judges the run and writes its report; also called when a second signal stops the crawl at once."""
+        try:
+            self._judge(reason)
+        except (OSError, sqlite3.Error) as error:
+            logger.error("What became of the documents can't be counted, the ledger is damaged: %s", error)  # noqa: TRY400
+            self._fail(f"{reason}, and the ledger can't be read: {error}")
+        try:
+            self._write()
+        finally:
+            self._leave()
+
+    def _judge(self, reason: str) -> None:
+        if reason == "finished":
+            self.reconcile()
         stats = self.crawler.stats
-        disk = {"disk": self.disk_failures} if self.disk_failures else {}
-        self.errors = dict(sorted({**self.records.failures(), **disk}.items()))
+        self.errors = self._failures()
         self.verdict = verdict(
             reason,
             expected=stats.get_value("catalogue/expected"),
@@ -190,19 +204,52 @@ class Report:
             blocked=self.job.state.get("blocked", False) or bool(stats.get_value("politeness/blocked_hosts")),
         )
         self.outcome = self._report(reason)
-        index = self.crawler.get_extension(Index)
-        if index:
-            index.read_report(self.outcome)
-        if self.crawler.settings["LOG_FILE"]:  # a terminal gets these lines last, Scrapyd's log would not have them
-            logger.info("%s", self.summary)
+
+    def _fail(self, reason: str) -> None:
+        """The counts are those of the last heartbeat."""
+        self.verdict = "failed"
+        counts = dict.fromkeys((*COUNTS, "failed"), 0)
+        known = self.outcome or self._told("", counts, {})
+        self.outcome = known | {"finished": now(), "finish_reason": reason, "verdict": self.verdict}
+
+    def _write(self) -> None:
         try:
             self.path.parent.mkdir(exist_ok=True)
             write(str(self.path), strict_json.dumps(self.outcome), str(self.folder / ".writing"))
-        except OSError as error:
-            logger.error("The run report %s can't be written: %s", self.path, error.strerror)  # noqa: TRY400
+        except (OSError, ValueError) as error:
+            self.unwritten = f"can't be written ({error})"
+            logger.error("The run report %s %s", self.path, self.unwritten)  # noqa: TRY400
+        else:
+            self.unwritten = ""
+
+    def _leave(self) -> None:
+        if self.crawler.settings["LOG_FILE"]:  # a terminal gets these lines last, Scrapyd's log would not have them
+            logger.info("%s", self.summary)
         self.error_lines.close()
-        (self.folder / ".writing").unlink(missing_ok=True)
+        with suppress(OSError):
+            (self.folder / ".writing").unlink(missing_ok=True)
+        self.crawler.signals.send_catch_log(signals.run_ended, report=self.outcome, folder=self.folder)
+        self._index()
         os.close(self.lock)
+
+    def _index(self) -> None:
+        """Last: what the cache can't take costs nothing."""
+        index = self.crawler.get_extension(Index)
+        try:
+            if index:
+                index.read_report(self.outcome)
+        except (OSError, ValueError, sqlite3.Error) as error:
+            logger.warning("%s is left out of index.sqlite (%s)", self.path, error)
+
+    def so_far(self) -> dict[str, Any]:
+        """What the report of this run would say now, but for its end."""
+        self.errors = self._failures()
+        self.outcome = self._report("running")
+        return self.outcome
+
+    def _failures(self) -> dict[str, int]:
+        disk = {"disk": self.disk_failures} if self.disk_failures else {}
+        return dict(sorted({**self.records.failures(), **disk}.items()))
 
     def counts(self) -> dict[str, int]:
         """What became of every document of this run."""
@@ -210,6 +257,9 @@ class Report:
         return {name: found.get(name, 0) for name in COUNTS} | {"failed": sum(self.errors.values())}
 
     def _report(self, reason: str) -> dict[str, Any]:
+        return self._told(reason, self.counts(), self.errors)
+
+    def _told(self, reason: str, counts: dict[str, int], errors: dict[str, int]) -> dict[str, Any]:
         spider, stats = self.crawler.spider, self.crawler.stats
         return {
             "source": spider.source,  # type: ignore[union-attr]
@@ -222,8 +272,8 @@ class Report:
             "verdict": self.verdict,
             "expected": stats.get_value("catalogue/expected"),
             "listed": stats.get_value("catalogue/listed", 0),
-            "counts": self.counts(),
-            "errors": self.errors,
+            "counts": counts,
+            "errors": errors,
             "requests": stats.get_value("downloader/request_count", 0),
             "retries": stats.get_value("retry/count", 0),
             "bytes": stats.get_value("downloader/response_bytes", 0),
@@ -232,6 +282,7 @@ class Report:
             "provisional": stats.get_value("catalogue/provisional", False),
             "validators": stats.get_value("catalogue/validators", {}),
             "resumed": self.job.resumed,
+            "log": _absolute(self.crawler.settings.get("LOG_FILE")),
             "versions": {
                 self.crawler.settings["BOT_NAME"]: self.crawler.settings["VERSION"],
                 "scrapy": scrapy.__version__,
@@ -272,6 +323,10 @@ class Report:
 def _key(line: dict[str, Any]) -> str:
     """What makes an error line the same one, when a request is made again after a kill."""
     return json.dumps([line[name] for name in ("stage", "kind", "url", "dataset_id", "resource_id", "error")])
+
+
+def _absolute(path: str | None) -> str | None:
+    return str(Path(path).resolve()) if path else None
 
 
 def now() -> str:

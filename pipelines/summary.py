@@ -11,12 +11,13 @@ BLOCKED = (
 )
 
 
-def summary(report: dict[str, Any], folder: Path) -> str:
+def summary(report: dict[str, Any], folder: Path, unwritten: str = "") -> str:
     """The verdict, the counts, and where the files are.
 
     Args:
         report: what is in runs/<run>.json.
         folder: the source's.
+        unwritten: why the report is not there, though the run has ended.
     """
     counts, errors, expected = report["counts"], report["errors"], report["expected"]
     datasets = f"{report['listed']} of {expected}" if expected is not None else str(report["listed"])
@@ -28,7 +29,12 @@ def summary(report: dict[str, Any], folder: Path) -> str:
     if errors:
         kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items())
         lines.append(f"{counts['failed']} errors ({kinds}): see {folder / 'errors.jsonl'}.")
-    lines.append(
-        f"{folder} has the documents and manifest.jsonl; this run's report is runs/{report['run']}.json there."
-    )
+    if unwritten:
+        path = folder / "runs" / f"{report['run']}.json"
+        lines.append(f"{folder} has the documents and manifest.jsonl, but {path}, this run's report, {unwritten}.")
+        lines.append("Without it the run counts as interrupted: see to what is in the way, then crawl again.")
+    else:
+        lines.append(
+            f"{folder} has the documents and manifest.jsonl; this run's report is runs/{report['run']}.json there."
+        )
     return "\n".join(lines)

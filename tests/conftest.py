@@ -84,6 +84,15 @@ def options(output: Path, settings: dict[str, str], **arguments: str) -> list[st
     ]
 
 
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    """Each test leaves the environment as it was: Scrapy's project settings put SCRAPY_SETTINGS_MODULE into it."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
 @pytest.fixture
 def output(tmp_path: Path) -> Path:
     return tmp_path / "output"

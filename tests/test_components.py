@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 from functools import partial
 
 import pytest
+from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
-from crawlers import settings
+from crawlers import settings, signals
 from crawlers.index import Index, Known
 from crawlers.resume import LedgerScheduler
 from crawlers.safety.names import Names
 from pipelines.folder import JSONLines
+from pipelines.report import Report
 from pipelines.verdict import EXIT_CODES, verdict
 from tests.portal.odd import OddPortal
 
@@ -87,6 +90,46 @@ class DropsAnExport(DropsRequests):
 
 class DropsTheNextPage(DropsRequests):
     part = "TO+%2A"
+
+
+class TellsTheEnd:
+    """What `run_ended` was sent with, as an error line that Scrapy's log has."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        told = cls()
+        crawler.signals.connect(told.ended, signal=signals.run_ended)
+        return told
+
+    def ended(self, report, folder):
+        logging.getLogger(__name__).error("ended %s", json.dumps([report["verdict"], str(folder)]))
+
+
+class LosesTheLedger(TellsTheEnd):
+    """Its file is damaged by the time that the failures are counted."""
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        told = super().from_crawler(crawler)
+        told.crawler = crawler
+        crawler.signals.connect(told.lose, signal=scrapy_signals.spider_idle)
+        return told
+
+    def lose(self):
+        self.crawler.get_extension(Report).records = self
+
+    def __getattr__(self, name):  # of the records
+        raise sqlite3.DatabaseError("database disk image is malformed")
+
+
+class BreaksTheIndex(TellsTheEnd):
+    @classmethod
+    def from_crawler(cls, crawler):
+        Index.read_report = cls.read_report
+        return super().from_crawler(crawler)
+
+    def read_report(self, report):
+        raise PermissionError(13, "Permission denied")
 
 
 def among(setting, component):
@@ -297,3 +340,37 @@ def test_a_limit_of_scrapy_s(crawl, limit, reason, verdict, code):
     with OddPortal() as site:
         done = crawl("ckan", site, settings=limit)
     assert (done.report["finish_reason"], done.report["verdict"], done.code) == (reason, verdict, code)
+
+
+# The report
+
+
+def test_a_report_that_can_not_be_written(crawl, output):
+    """The verdict is not all: whoever starts crawls by a script looks at the exit code."""
+    log, folder = output.parent / "a.log", output / "127.0.0.1"
+    folder.mkdir(parents=True)
+    (folder / "runs").write_text("in the way")
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=among("EXTENSIONS", TellsTheEnd) | {"LOG_FILE": str(log)})
+    told = f"{folder} has the documents and manifest.jsonl, but {folder}/runs/"
+    assert done.code == EXIT_CODES["failed"]
+    assert done.lines[-2].startswith(told)
+    assert done.lines[-2].endswith(f", this run's report, can't be written ([Errno 17] File exists: '{folder}/runs').")
+    assert told in log.read_text()
+    assert f'ended ["complete", "{folder}"]' in log.read_text()
+    assert "Traceback" not in done.log + log.read_text()
+
+
+def test_a_ledger_that_breaks_at_the_end(crawl):
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=among("EXTENSIONS", LosesTheLedger))
+    assert (done.code, done.report["verdict"]) == (EXIT_CODES["failed"], "failed")
+    assert "the ledger can't be read: database disk image is malformed" in done.report["finish_reason"]
+    assert 'ended ["failed", ' in done.log
+
+
+def test_an_index_that_takes_no_report(crawl):
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=among("EXTENSIONS", BreaksTheIndex))
+    assert (done.code, done.report["verdict"]) == (0, "complete")
+    assert "is left out of index.sqlite ([Errno 13] Permission denied)" in done.log

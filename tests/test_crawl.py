@@ -131,7 +131,8 @@ def test_the_run_report(crawl, portal):
         list(report)
         == (
             "source spider run arguments started finished finish_reason verdict expected listed "
-            "counts errors requests retries bytes robots_exempt whole_listing provisional validators resumed versions"
+            "counts errors requests retries bytes robots_exempt whole_listing provisional validators resumed "
+            "log versions"
         ).split()
     )
     nothing = dict.fromkeys(("updated", "unchanged", "withdrawn", "restored", "fallback", "failed"), 0)

@@ -14,7 +14,8 @@ from scrapy.spiderloader import SpiderLoader
 
 from crawlers import items, settings, signals
 from crawlers.ckan.exports import LEVELS
-from crawlers.index.index import _SCHEMA as INDEX_SCHEMA
+from crawlers.index.schema import TABLES as INDEX_TABLES
+from crawlers.index.views import VIEWS as INDEX_VIEWS
 from crawlers.items import Dataset, Export, Stored
 from crawlers.rules.paging import WAYS
 from crawlers.rules.rules import FIELDS, RESOURCE_FIELDS, Links, Paging, Rule, Rules
@@ -89,11 +90,11 @@ def report_fields() -> list[str]:
     )
     job = SimpleNamespace(resumed=False)
     report = SimpleNamespace(crawler=crawler, job=job, run="r", started="s", verdict="complete", errors={}, counts=dict)
-    return list(Report._report(report, "finished"))
+    return list(Report._told(report, "finished", {}, {}))
 
 
 def setting_names() -> list[str]:
-    return [name for name in vars(settings) if name.isupper()]
+    return [name for name in vars(settings) if name.isupper() and not name.startswith("_")]
 
 
 def commands() -> list[str]:
@@ -196,9 +197,14 @@ def test_a_status_is_described(status):
     assert status in rows(section(DOCS / "incremental.md", "What becomes of a dataset"))
 
 
-@pytest.mark.parametrize("table", re.findall(r"CREATE TABLE IF NOT EXISTS (\w+)", INDEX_SCHEMA))
+@pytest.mark.parametrize("table", re.findall(r"CREATE (?:VIRTUAL )?TABLE IF NOT EXISTS (\w+)", INDEX_TABLES))
 def test_a_table_of_the_index_is_described(table):
-    assert table in rows(section(DOCS / "incremental.md", "The index"))
+    assert f"### `{table}`" in section(DOCS / "index.md", "Tables")
+
+
+@pytest.mark.parametrize("view", INDEX_VIEWS)
+def test_a_view_of_the_index_is_described(view):
+    assert f"### `{view}`" in section(DOCS / "index.md", "Views")
 
 
 @pytest.mark.parametrize(("kind", "field"), item_fields())

@@ -650,6 +650,7 @@ def test_other_rules_are_another_job(harvest, catalogue, tmp_path):
         ({}, "needs to know the catalogue"),
         ({"rules": "no/such.toml"}, "can't be read"),
         ({"rules": "README.md"}, "this is no TOML"),
+        ({"rules": "x" * 300}, "can't be read: File name too long."),
     ],
 )
 def test_without_rules(output, arguments, told):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,7 +28,7 @@ MAY_IMPORT = {
     "crawlers.arguments": ("crawlers.exceptions", "crawlers.safety"),
     "crawlers.mapping": (
         *("crawlers.items", "crawlers.exceptions", "crawlers.safety", "crawlers.rdf", "crawlers.mapping"),
-        "crawlers.rules",
+        *("crawlers.rules", "crawlers.arguments"),
     ),
     "crawlers.rules": ("crawlers.exceptions", "crawlers.rules"),
     "crawlers.browser": (*STAND_ALONE, "crawlers.safety", "crawlers.politeness", "crawlers.spool", "crawlers.browser"),
@@ -47,7 +49,24 @@ MAY_IMPORT = {
     "crawlers.sqlite": (),
     "crawlers.index": (
         *(*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.resume", "crawlers.sqlite", "crawlers.index"),
+        "crawlers.mapping",
     ),
+    "crawlers.sources": (
+        *("crawlers.exceptions", "crawlers.arguments", "crawlers.safety", "crawlers.catalogue", "crawlers.rules"),
+        *("crawlers.learn", "crawlers.rdf", "crawlers.mapping", "crawlers.html", "crawlers.runs", "crawlers.sources"),
+        *("crawlers.dcat", "crawlers.sqlite"),
+    ),
+    "crawlers.runs": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "crawlers.runs"),
+    "crawlers.harvest": (
+        *("crawlers.exceptions", "crawlers.sources", "crawlers.runs", "crawlers.safety", "crawlers.index"),
+        *("crawlers.resume", "crawlers.notify", "crawlers.rules", "crawlers.harvest"),
+    ),
+    "crawlers.report": (*STAND_ALONE, "crawlers.index", "crawlers.runs", "crawlers.safety", "crawlers.report"),
+    "crawlers.dashboard": (
+        *STAND_ALONE,
+        *("crawlers.index", "crawlers.runs", "crawlers.report", "crawlers.safety", "crawlers.dashboard"),
+    ),
+    "crawlers.notify": (*STAND_ALONE, "crawlers.runs", "crawlers.safety", "crawlers.index", "crawlers.notify"),
     "crawlers.httpcache": (*STAND_ALONE, "crawlers.politeness", "crawlers.sqlite", "crawlers.httpcache"),
     "crawlers.failures": ("crawlers.exceptions", "crawlers.politeness"),
     "crawlers.catalogue": (
@@ -112,6 +131,13 @@ def test_who_may_import_whom(path):
 @pytest.mark.parametrize("path", [path for path in FILES if "mapping" in path.parts], ids=module)
 def test_a_mapping_is_pure(path):
     assert "scrapy" not in path.read_text(encoding="utf-8")
+
+
+def test_the_mapping_runs_without_scrapy():
+    modules = [module(path) for path in FILES if module(path).startswith("crawlers.mapping")]
+    program = f"import {', '.join(modules)}, sys; print('scrapy' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ran.stdout == "False\n"
 
 
 @pytest.mark.parametrize("name", SPIDERS.list())

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 import gc
+import logging
 import os
 import sys
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scrapy.commands import crawl
 from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES
 
 from crawlers.exceptions import CrawlersError, JobFinished
 from pipelines.report import Report
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     import asyncio
 
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
 
 NOT_STARTED = 1
 GARBAGE = (100_000, 50, 100)  # default (700, 10, 10): a page of records is many objects, none of them garbage yet
@@ -36,6 +42,11 @@ class Command(crawl.Command):
             "3 incomplete, 4 blocked or failed, 130 interrupted."
         )
 
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        if "_job" in opts.spargs:  # Scrapyd's, whose working directory is nobody's
+            _below_home(self.settings)  # type: ignore[arg-type]
+
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("name one spider; `scrapy catalogues` lists them", print_help=False)
@@ -46,20 +57,38 @@ class Command(crawl.Command):
             return
         gc.freeze()  # what was imported stays
         gc.set_threshold(*GARBAGE)
+        if "_job" in opts.spargs:
+            _warn_of_home(self.settings)  # type: ignore[arg-type]
         crawler = self._create_crawler(args[0])
         crawl: Any = self.crawler_process.crawl(crawler, **opts.spargs)  # type: ignore[union-attr]
         self.crawler_process.start()  # type: ignore[union-attr]
-        if _started(crawl):
+        if _started(crawl, logged=bool(self.settings["LOG_FILE"])):  # type: ignore[index]
             self.exitcode = _end(crawler)
         elif isinstance(crawl.exception(), JobFinished):
             self.exitcode = 0
 
 
-def _started(crawl: asyncio.Task[None]) -> bool:
+def _below_home(settings: BaseSettings) -> None:
+    """What the job's settings name is below CRAWLERS_HOME, as what this project's own name is."""
+    home = os.environ.get("CRAWLERS_HOME", "")
+    for name in ("OUTPUT_DIR", "JOBDIR"):
+        if settings.getpriority(name) == SETTINGS_PRIORITIES["cmdline"] and settings[name]:
+            settings.set(name, str(Path(home, settings[name])), "cmdline")
+
+
+def _warn_of_home(settings: BaseSettings) -> None:
+    if not Path(settings["OUTPUT_DIR"]).is_absolute():
+        where = Path(settings["OUTPUT_DIR"]).absolute()
+        logger.warning("The output is in %s, by Scrapyd's working directory: set CRAWLERS_HOME where it starts", where)
+
+
+def _started(crawl: asyncio.Task[None], *, logged: bool) -> bool:
     """A user's mistake is a sentence; anything else that stops the start is a bug, and keeps its traceback."""
     error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
     if isinstance(error, CrawlersError):
         print(error, file=sys.stderr)
+        if logged:  # nobody may see the terminal
+            logger.log(logging.INFO if isinstance(error, JobFinished) else logging.ERROR, "%s", error)
     elif error is not None:
         traceback.print_exception(error)
     return error is None

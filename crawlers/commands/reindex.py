@@ -1,19 +1,27 @@
-"""``scrapy reindex``: makes index.sqlite anew from the manifests and run reports."""
+"""``scrapy reindex``: makes index.sqlite anew from the manifests, the documents and the run reports."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
+from crawlers.exceptions import CrawlersError, OutputError
 from crawlers.index import Index
+from crawlers.index.current import crawled, sources_in
+from crawlers.index.database import usable
 
 if TYPE_CHECKING:
     import argparse
 
+INCOMPLETE = 3
+
 
 class Command(ScrapyCommand):
+    """Exit code: 0 made, 1 not made, 3 made without the documents that could not be read."""
+
     requires_project = True
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
@@ -22,14 +30,39 @@ class Command(ScrapyCommand):
         return "Make index.sqlite anew from the manifests"
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if args:
+            print(f"scrapy reindex takes no {args[0]!r}: it makes the index of all sources.", file=sys.stderr)
+            self.exitcode = 1
+            return
+        self.lost = 0
         output = Path(self.settings["OUTPUT_DIR"])  # type: ignore[index]
-        for suffix in ("", "-wal", "-shm"):
-            (output / f"index.sqlite{suffix}").unlink(missing_ok=True)
-        sources = sorted(path.parent.name for path in output.glob("*/manifest.jsonl"))
+        try:
+            self._make(output, sources_in(output))
+        except CrawlersError as error:
+            print(error, file=sys.stderr)
+            self.exitcode = 1
+        else:
+            self.exitcode = INCOMPLETE if self.lost else 0
+
+    def _make(self, output: Path, sources: list[str]) -> None:
+        busy = [source for source in sources if crawled(output / source)]
+        if busy:
+            raise OutputError(f"A crawl is writing into {output / busy[0]}: make the index anew when it has ended.")
+        with usable(output):
+            for suffix in ("", "-wal", "-shm"):
+                (output / f"index.sqlite{suffix}").unlink(missing_ok=True)
         for source in sources:
-            index = Index(output, source)
-            index.read_reports()
-            print(f"{source}: {sum(1 for _ in index.datasets())} datasets")
-            index.close()
+            self._read(Index(output, source), output)
         if not sources:
             print(f"{output} holds no source: there is nothing to index")
+
+    def _read(self, index: Index, output: Path) -> None:
+        with usable(output):
+            index.read_reports()
+            index.describe(self._tell)
+            print(f"{index.source}: {sum(1 for _ in index.held())} datasets")
+        index.close()
+
+    def _tell(self, sentence: str) -> None:
+        self.lost += 1
+        print(sentence, file=sys.stderr)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import zipfile
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -12,7 +14,7 @@ from w3lib.url import canonicalize_url
 from crawlers import arguments, browser, failures
 from crawlers.arguments import Argument
 from crawlers.catalogue import CatalogueSpider, host_name, source_name
-from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.exceptions import AnswerError, ArgumentError, RulesError
 from crawlers.html import turn
 from crawlers.html.answer import page_of
 from crawlers.html.links import dataset_links, follow_links, foreign, total
@@ -33,14 +35,14 @@ if TYPE_CHECKING:
     from crawlers.rules import Rules
 
 _MOST_STRANGERS = 100  # error lines for one page
-HOME = Path(__file__).parent.parent.parent
+PROJECT = Path(__file__).parent.parent.parent
 
 
 class HTMLWalk(CatalogueSpider):
     """The part of `HTMLSpider` that walks the listings and asks for the datasets' pages.
 
     Attributes:
-        rules: the rules file, against the working directory, or else this project's; ``-a rules=`` goes before it.
+        rules: the rules file, as `rules_file` finds it; ``-a rules=`` goes before it.
         site: what the file says.
     """
 
@@ -56,7 +58,7 @@ class HTMLWalk(CatalogueSpider):
         self.rules = self.args["rules"] or self.rules
         if self.rules is None:
             raise ArgumentError(f"spider {self.name} needs to know the catalogue: -a rules=catalogues/example.toml")
-        self.site: Rules = load(_file(self.rules))
+        self.site: Rules = load(rules_file(self.rules))
         _check_source(self.site.source)
         self.start_urls = list(self.site.start)
         self.allowed_domains = list(self.site.hosts)
@@ -293,9 +295,27 @@ class HTMLWalk(CatalogueSpider):
         yield from ()
 
 
-def _file(name: str) -> Path:
+def rules_file(name: str) -> Path:
+    """Where a rules file is: against the working directory, below CRAWLERS_HOME, or else this project's own.
+
+    This project may be an egg: what is in it is no `Path`, and can be read like one.
+
+    Raises:
+        RulesError: there is no such file, and the message names the places; or it can't be looked for.
+    """
     path = Path(name)
-    return path if path.exists() or path.is_absolute() or not (HOME / path).exists() else HOME / path
+    if path.is_absolute():
+        return path
+    home = Path(os.environ.get("CRAWLERS_HOME", "")).resolve()
+    own = zipfile.Path(PROJECT, path.as_posix()) if PROJECT.is_file() else PROJECT / path
+    try:
+        found = next((place for place in (path, home / path, own) if place.exists()), None)
+    except OSError as error:
+        raise RulesError(f"The rules {name[:200]} can't be read: {error.strerror}.") from None
+    if found is not None:
+        return found  # type: ignore[return-value]
+    there = " or ".join(dict.fromkeys(map(str, (Path.cwd(), home, PROJECT))))
+    raise RulesError(f"The rules {path} can't be read: there is no such file in {there}.")
 
 
 def _check_source(name: str | None) -> None:

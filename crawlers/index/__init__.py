@@ -1,6 +1,9 @@
-"""What is known of each document: a cache of the manifests, so a re-run asks for what changed and nothing else."""
+"""What is known of each document and dataset: a cache of what is on disk, for crawls, for search and for reports."""
 
-from crawlers.index.index import Held, Index, Known, from_the_beginning, listing, scope
+from crawlers.index.current import catch_up
+from crawlers.index.index import Index
+from crawlers.index.known import Held, Known
+from crawlers.index.scope import from_the_beginning, listing, scope
 from crawlers.index.unchanged import SkipUnchanged
 
-__all__ = ["Held", "Index", "Known", "SkipUnchanged", "from_the_beginning", "listing", "scope"]
+__all__ = ["Held", "Index", "Known", "SkipUnchanged", "catch_up", "from_the_beginning", "listing", "scope"]

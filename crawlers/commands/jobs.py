@@ -1,0 +1,154 @@
+"""``scrapy jobs``: the runs of each source, those queued and at work first, and what is in one."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+
+from crawlers.exceptions import CrawlersError, RunError
+from crawlers.runs import find, items, runs, sources
+from crawlers.runs.words import coloured, described, duration, errors, item_line, listed, minute, table
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Iterator
+
+    from crawlers.runs import Run
+
+NOT_FOUND = 1
+_COUNTS = ("new", "updated", "unchanged", "withdrawn")
+_HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "took", "started")
+
+
+class Command(ScrapyCommand):
+    """Exit code: 0 shown, 1 there is no such run or source."""
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[NAME] [--limit N] [--json] | show RUN [--json]"
+
+    def short_desc(self) -> str:
+        return "List the runs of each source, or show one"
+
+    def long_desc(self) -> str:
+        return (
+            "List the runs of all sources, or of the one named: those queued and at work first, then the newest. "
+            "`show RUN` gives one run's report in words, and its items."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--limit", default="20", metavar="N", help="how many runs (default: 20; 0: all)")
+        parser.add_argument("--json", action="store_true", help="for programs")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        self.output, self.jobs = (Path(self.settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR"))  # type: ignore[index]
+        if sys.stdout is None:  # closed
+            return
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        self.colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        try:
+            for line in self._lines(args, opts):
+                print(line)
+            sys.stdout.flush()
+        except CrawlersError as error:
+            print(error, file=sys.stderr)
+            self.exitcode = NOT_FOUND
+        except BrokenPipeError:  # head has seen enough
+            _quiet()
+        except OSError as error:
+            _quiet()
+            print(f"The list can't be written: {error.strerror}.", file=sys.stderr)
+            self.exitcode = NOT_FOUND
+
+    def _lines(self, args: list[str], opts: argparse.Namespace) -> Iterable[str]:
+        """
+        Raises:
+            RunError: there is no such run or source, or the arguments are not what it takes.
+        """
+        if len(args) == 2 and args[0] == "show":
+            run = find(self.output, args[1])
+            return _shown_json(run) if opts.json else self._shown(run)
+        if len(args) > 1 or args == ["show"]:
+            raise RunError(f"scrapy jobs takes {self.syntax()}; a run is as `scrapy jobs` lists it.")
+        found = self._runs(args[0] if args else None, _limit(opts.limit))
+        if opts.json:
+            return [json.dumps([_plain(run) for run in found], indent=2)]
+        if not found:
+            return [f"{self.output} has no runs yet."]
+        return table([_HEADING, *map(_row, found)], colours=self.colours)
+
+    def _runs(self, source: str | None, limit: int | None) -> list[Run]:
+        found = runs(self.output, source, limit=limit, jobs=self.jobs)
+        if source and not found:
+            known = sources(self.output)
+            close = difflib.get_close_matches(source, known, n=1)
+            hint = f" Did you mean {close[0]}?" if close else ""
+            names = ", ".join(known) or "none"
+            raise RunError(f"{self.output} has no runs of a source {source!r}.{hint} There are: {names}.")
+        order = {"pending": 0, "running": 1}
+        return sorted(found, key=lambda run: order.get(run.state, 2))
+
+    def _shown(self, run: Run) -> Iterator[str]:
+        yield f"{run.source}/{run.run}: {coloured(run.state, run.state, colours=self.colours)}"
+        yield from described(run)
+        for number, item in enumerate(items(run)):
+            if not number:
+                yield ""
+            yield item_line(item, colours=self.colours)
+
+
+def _quiet() -> None:
+    """What is left of the output goes nowhere: Python writes it when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _row(run: Run) -> tuple[str, ...]:
+    counts = [str(run.counts.get(name, 0)) if run.run else "" for name in _COUNTS]
+    datasets = listed(run) if run.run else ""
+    return (
+        run.run or "",
+        run.source,
+        run.state,
+        datasets,
+        *counts,
+        errors(run),
+        duration(run.seconds),
+        minute(run.started),
+    )
+
+
+def _plain(run: Run) -> dict[str, Any]:
+    plain = {name: str(value) if isinstance(value, Path) else value for name, value in asdict(run).items()}
+    del plain["details"]
+    return plain
+
+
+def _shown_json(run: Run) -> Iterator[str]:
+    """One object; its items are written as they are read."""
+    yield f'{{"run": {json.dumps(_plain(run))}, "items": ['
+    before = ""
+    for item in items(run):
+        yield before + json.dumps(asdict(item))
+        before = ","
+    yield "]}"
+
+
+def _limit(text: str) -> int | None:
+    """
+    Raises:
+        RunError: it is no number.
+    """
+    if not (text.isascii() and text.isdecimal()):
+        raise RunError(f"--limit {text!r} is not a whole number.")
+    return int(text[:9]) or None

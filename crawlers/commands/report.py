@@ -1,0 +1,67 @@
+"""``scrapy report``: what the index knows, as one HTML page."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+
+from crawlers.exceptions import CrawlersError, ExportError
+from crawlers.export.target import target
+from crawlers.index import catch_up
+from crawlers.index.reader import connect, readable
+from crawlers.report.report import write
+from crawlers.report.unfinished import unfinished
+
+if TYPE_CHECKING:
+    import argparse
+
+NOT_WRITTEN = 1
+
+
+class Command(ScrapyCommand):
+    """Exit code: 0 written, 1 not written."""
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[-o FILE] [source ...]"
+
+    def short_desc(self) -> str:
+        return "Write an HTML page: sources, runs, changes, errors and what the datasets are like"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument(
+            "-o",
+            "--output",
+            type=Path,
+            metavar="FILE",
+            default=Path("report.html"),
+            help="default: report.html where you are; -: standard output",
+        )
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        try:
+            self._write(args, None if str(opts.output) == "-" else opts.output)
+        except CrawlersError as error:
+            print(error, file=sys.stderr)
+            self.exitcode = NOT_WRITTEN
+
+    def _write(self, args: list[str], file: Path | None) -> None:
+        if file and not file.name:  # "", "." or "/"
+            raise ExportError("-o names no file: give one, or - for standard output.")
+        output, jobs = (Path(self.settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR"))  # type: ignore[index]
+        catch_up(output, self._tell)
+        with readable(output), closing(connect(output)) as db, target(file) as into:
+            write(db, into, args, current=unfinished(output, jobs))
+        if file:
+            print(f"{file} is written.")
+
+    def _tell(self, sentence: str) -> None:
+        print(sentence, file=sys.stderr)

@@ -1,0 +1,113 @@
+"""``scrapy search``: the datasets on disk that have the words, the most relevant first."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import unicodedata
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+
+from crawlers.exceptions import CrawlersError, IndexUnreadableError
+from crawlers.index import catch_up
+from crawlers.index.reader import connect, readable
+from crawlers.index.search import RANKED, Found, Results, search
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_WIDEST = 200  # characters of a title
+
+
+class Command(ScrapyCommand):
+    """Exit code: 0 also when nothing is found, 1 when there is no index, or no such source."""
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[--source SOURCE] [--limit N] [--json] [--withdrawn] word ..."
+
+    def short_desc(self) -> str:
+        return "Find datasets on disk by their words"
+
+    def long_desc(self) -> str:
+        return "Every word must occur. '\"river basin\"' is a phrase; rain* finds rains and rainfall."
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--source", metavar="SOURCE", help="only this one's")
+        parser.add_argument("--limit", type=_number, default=20, metavar="N", help="show so many; default: 20")
+        parser.add_argument("--json", action="store_true", help="for programs")
+        parser.add_argument("--withdrawn", action="store_true", help="also those that their portals no longer have")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+        output = Path(self.settings["OUTPUT_DIR"])  # type: ignore[index]
+        try:
+            found = _search(output, " ".join(args), opts)
+        except CrawlersError as error:
+            print(error, file=sys.stderr)
+            self.exitcode = 1
+            return
+        if opts.json:
+            rows = [_described(one, output) for one in found.rows]
+            print(json.dumps({"total": found.total, "datasets": rows}, indent=2))
+        else:
+            _tell(found, " ".join(args), output)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 10_000:
+        raise argparse.ArgumentTypeError("a whole number from 1 to 10000")
+    return int(text)
+
+
+def _search(output: Path, words: str, opts: argparse.Namespace) -> Results:
+    catch_up(output, lambda sentence: print(_plain(sentence, 2_000), file=sys.stderr))
+    with readable(output), closing(connect(output)) as db:
+        if opts.source is not None:
+            _check(db, output, opts.source)
+        return search(db, words, source=opts.source, limit=opts.limit, withdrawn=opts.withdrawn)
+
+
+def _check(db: sqlite3.Connection, output: Path, source: str) -> None:
+    sources = [row[0] for row in db.execute("SELECT source FROM sources ORDER BY 1")]
+    if source not in sources:
+        raise IndexUnreadableError(f"{output} holds no source {source!r}. There are: {', '.join(sources)}.")
+
+
+def _described(found: Found, output: Path) -> dict[str, Any]:
+    return asdict(found) | {"file": f"{output}/{found.source}/{found.file}"}
+
+
+def _tell(found: Results, words: str, output: Path) -> None:
+    for rank, one in enumerate(found.rows, 1):
+        print(f"{rank:>3}  {_plain(one.title or one.name or one.dataset_id)}")
+        about = [one.source, one.dataset_id, one.publisher, (one.modified or "")[:10], ", ".join(one.formats)]
+        about += ["withdrawn"] if one.withdrawn else []
+        print("     " + " | ".join(_plain(part) for part in about if part))
+        print(f"     {_plain(f'{output}/{one.source}/{one.file}')}")
+    print(_total(found, _plain(words)))
+
+
+def _total(found: Results, words: str) -> str:
+    if not found.total:
+        return f"No dataset has: {words}" if words else "Name the words to find: scrapy search flood afg"
+    shown = len(found.rows)
+    which = "" if shown == found.total else f"; the first {shown} are shown"
+    order = ", the newest first" if which and found.total > RANKED else ""
+    return f"{found.total:,} {'dataset has' if found.total == 1 else 'datasets have'}: {words}{which}{order}"
+
+
+def _plain(text: str, most: int = _WIDEST) -> str:
+    """What a portal wrote, on one line and without what a terminal would obey."""
+    line = " ".join(text[: 4 * most].split())
+    kept = "".join(character for character in line if not unicodedata.category(character).startswith("C"))
+    return kept if len(kept) <= most else kept[: most - 1] + "…"

@@ -1,0 +1,90 @@
+"""One dataset: all that is known of it, where it stands on disk, and what it was like before."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from flask import abort, redirect, request
+
+from crawlers.dashboard import addresses, document
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from werkzeug.wrappers import Response
+
+    from crawlers.dashboard.site import Site
+
+_DATASET = "SELECT * FROM datasets WHERE source = ? AND dataset_id = ?"
+_RESOURCES = "SELECT * FROM resources WHERE source = ? AND dataset_id = ? ORDER BY position LIMIT 500"
+_CHANGES = "SELECT * FROM changes WHERE source = ? AND dataset_id = ? ORDER BY time DESC LIMIT 500"
+_DOCUMENTS = "SELECT * FROM documents WHERE source = ? AND dataset_id = ? AND kind = ? LIMIT 500"
+_SHOWN = 4000  # characters of a description; the document has all of it
+_KINDS = ("dataset", "dataset_metadata", "resource_metadata")
+_OTHERS = """
+    SELECT source, dataset_id, title FROM datasets
+    WHERE source <> :source AND NOT withdrawn AND (lower(trim(title)) = lower(trim(:title))
+        OR uri = :uri OR identifier = :identifier OR landing_page = :landing_page)
+    LIMIT 20
+"""
+_LISTS = ("keywords", "themes", "languages", "spatial", "conforms_to", "formats")
+
+
+def page(site: Site, source: str, dataset_id: str) -> str:
+    with site.index() as db:
+        found = db.execute(_DATASET, (source, dataset_id)).fetchone()
+        if not found:
+            abort(404, f"There is no dataset {dataset_id} of {source} here.")
+        row = dict(found)
+        known: dict[str, Any] = {
+            "resources": db.execute(_RESOURCES, (source, dataset_id)).fetchall(),
+            "changes": db.execute(_CHANGES, (source, dataset_id)).fetchall(),
+            "documents": _documents(db, source, dataset_id),
+            "others": db.execute(_OTHERS, row).fetchall(),
+        }
+    row |= {name: _listed(row[name]) for name in _LISTS}
+    known |= {
+        "paragraphs": _paragraphs(row["description"]),
+        "document": document.read(site.output / source, row["file"]),
+    }
+    return site.render("dataset.html", page="sources", dataset=row, **known)
+
+
+def by_query(site: Site, source: str) -> str | Response:
+    """A dataset whose id no path can have; without one, all of the source."""
+    dataset_id = request.args.get("id")
+    if dataset_id is None:
+        return redirect(addresses.here("/search", source=source))
+    return page(site, source, dataset_id)
+
+
+def _documents(db: sqlite3.Connection, source: str, dataset_id: str) -> list[Any]:
+    """By kind, for that is how they are found without reading all of them."""
+    return [row for kind in _KINDS for row in db.execute(_DOCUMENTS, (source, dataset_id, kind))]
+
+
+def _paragraphs(description: str | None) -> list[str]:
+    """The beginning of a description, as a page can show it."""
+    lines = (line.strip() for line in (description or "")[:_SHOWN].splitlines())
+    return [line for line in lines if line]
+
+
+def _listed(value: str | None) -> list[str]:
+    """A list's texts; a place is its name, or its code.
+
+    >>> _listed('["flood", {"name": "Kenya", "code": "KEN"}]'), _listed(None)
+    (['flood', 'Kenya (KEN)'], [])
+    """
+    try:
+        found = json.loads(value or "[]")
+    except ValueError:
+        return []
+    return [text for one in found if (text := _text(one))] if isinstance(found, list) else []
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, dict):
+        return str(value)
+    name, code = value.get("name"), value.get("code")
+    return f"{name} ({code})" if name and code else str(name or code or value.get("uri") or "")

@@ -1,0 +1,70 @@
+"""A run: what its report says in words, what failed, what was written, and the end of its log."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from flask import abort, request
+
+from crawlers.dashboard import addresses, log, parameters
+from crawlers.dashboard.error_lines import MOST, Wanted, newest
+from crawlers.dashboard.lines import Budget
+from crawlers.dashboard.paging import Paging, some
+from crawlers.exceptions import IndexUnreadableError, RunError
+from crawlers.runs import Run, find, items
+
+if TYPE_CHECKING:
+    from crawlers.dashboard.site import Site
+
+_SIZE = 50
+_FAILED = 10
+_COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback", "failed")
+_RUN = "SELECT * FROM runs WHERE source = ? AND run = ?"
+_ERRORS = "SELECT kind, count FROM run_errors WHERE source = ? AND run = ? ORDER BY count DESC, kind"
+
+
+def page(site: Site, source: str, name: str) -> str:
+    run = _run(site, source, name)
+    number = parameters.page(request.args)
+    written, more = some((item for item in items(run) if item.status != "failed"), number, _SIZE)
+    described = site.described((source, item.dataset_id) for item in written if item.dataset_id)
+    failed, _ = some(newest(site.output, [source], Wanted(run=name), Budget(MOST)), 1, _FAILED)
+    return site.render(
+        "run.html",
+        page="runs",
+        run=run,
+        errors=sorted(run.errors.items(), key=lambda one: (-one[1], one[0])),
+        failed=failed,
+        written=written,
+        described=described | site.described((source, str(row["dataset_id"])) for row in failed),
+        log=log.tail(site.logs, run.log) if site.logs else [],
+        paging=Paging(addresses.run(source, name), {}, number, more),
+    )
+
+
+def _run(site: Site, source: str, name: str) -> Run:
+    """Of the report on disk, or, where that is gone, of the index."""
+    try:
+        return find(site.output, f"{source}/{name}")
+    except RunError:
+        run = _indexed(site, source, name)
+    return run or abort(404, f"There is no run {name} of {source}. It may be older than RUNS_KEPT_DAYS.")
+
+
+def _indexed(site: Site, source: str, name: str) -> Run | None:
+    try:
+        with site.index() as db:
+            row = db.execute(_RUN, (source, name)).fetchone()
+            return _of(dict(row), dict(db.execute(_ERRORS, (source, name)).fetchall())) if row else None
+    except IndexUnreadableError:
+        return None
+
+
+def _of(row: dict[str, Any], errors: dict[str, int]) -> Run:
+    counts = {count: row.pop(count) or 0 for count in _COUNTS}
+    state, arguments = row.pop("verdict"), row.pop("arguments")
+    row["resumed"] = bool(row["resumed"])
+    details = {"finish_reason": row.pop("finish_reason")}
+    words = json.loads(arguments) if arguments else {}
+    return Run(**row, state=state, arguments=words, counts=counts, errors=errors, details=details)

@@ -1,0 +1,61 @@
+"""What is removed in the end: run reports and logs that are older than they are kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from crawlers.index import from_the_beginning, listing, scope
+from crawlers.runs import Run, runs
+
+_DAY = 86_400  # seconds
+
+
+def remove_reports(output: Path, source: str, days: int) -> int:
+    """Removes a source's old run reports, but its last, and those that the next run builds on; gives their number.
+
+    Args:
+        days: how long they are kept; 0 for ever.
+    """
+    edge = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y%m%dT%H%M%SZ")
+    folder = output / source / "runs"
+    if not days or not any(path.stem < edge for path in folder.glob("*.json")):
+        return 0
+    removed, covered = 0, set[str]()
+    for number, run in enumerate(run for run in runs(output, source) if run.report):
+        new = set(_built_on(run)) - covered
+        covered |= new
+        if number and not new and run.report and run.report.stem < edge:
+            with suppress(OSError):
+                run.report.unlink()
+                removed += 1
+    return removed
+
+
+def remove_logs(logs: Path, source: str, days: int) -> int:
+    """Removes a source's logs that nothing was added to for so long; gives their number.
+
+    Args:
+        days: how long they are kept; 0 for ever.
+    """
+    edge, removed = time.time() - days * _DAY, 0
+    for path in (logs / source).glob("*.log") if days else ():
+        with suppress(OSError):
+            if path.stat().st_mtime < edge:
+                path.unlink()
+                removed += 1
+    return removed
+
+
+def _built_on(run: Run) -> Iterator[str]:
+    """The scopes that a run is, for the next one of it, the last complete one of; as index.sqlite remembers them."""
+    if run.spider is None or run.details.get("provisional") or not from_the_beginning(run.arguments):
+        return
+    covered = scope(run.spider, run.arguments)
+    if run.state == "complete":
+        yield covered
+    if run.details.get("whole_listing"):
+        yield listing(covered)

@@ -1,0 +1,42 @@
+"""A crawl that could not start leaves no report; it gets one, so that the morning's page shows it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from crawlers.harvest.job import Job
+from crawlers.safety import strict_json
+
+_COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback", "failed")
+
+
+def report_unstarted(output: Path, job: Job, why: str) -> dict[str, Any]:
+    """Writes runs/<run>.json, and returns it: it failed, for ``finish_reason`` says why."""
+    now = datetime.now(UTC)
+    run, time = now.strftime("%Y%m%dT%H%M%SZ"), now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    report: dict[str, Any] = {
+        "source": job.source,
+        "spider": job.spider,
+        "run": run,
+        "arguments": job.arguments,
+        "started": time,
+        "finished": time,
+        "finish_reason": f"not started: {why}",
+        "verdict": "failed",
+        "expected": None,
+        "listed": 0,
+        "counts": dict.fromkeys(_COUNTS, 0),
+        "errors": {},
+        **dict.fromkeys(("requests", "retries", "bytes"), 0),
+        "resumed": False,
+    }
+    path = output / job.source / "runs" / f"{run}.json"
+    scratch = path.with_name(f".{run}.writing")
+    with suppress(OSError):  # a full disk
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_bytes(strict_json.dumps(report))
+        scratch.replace(path)
+    return report

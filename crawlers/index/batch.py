@@ -1,0 +1,128 @@
+"""What becomes one short transaction of the index: documents, what they describe, and what changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawlers.index import full_text
+from crawlers.index.description import DATASET, RESOURCE, Description, Row, describe
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+    from crawlers.index.known import Key, Known
+    from crawlers.items import Dataset
+
+DOCUMENTS = 500  # a transaction: short ones, so that crawls of other sources wait for nobody
+_RESOURCES = 20  # weigh as much as a document
+_KEPT = 10 * DOCUMENTS  # descriptions that wait to be written; more are read from disk again
+
+_DOCUMENT = """
+INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13)
+ON CONFLICT DO UPDATE SET file = ?5, sha256 = ?6, bytes = ?7, metadata_modified = ?8, status = ?9, run = ?10,
+    last_seen = max(last_seen, ?11), metadata_source = ?12, metadata_url = ?13
+"""
+_SHA256 = "SELECT sha256 FROM documents WHERE source = ? AND kind = 'dataset' AND dataset_id = ?"
+_OF_SHA256 = DATASET.index("sha256")
+_DATASET = f"""
+INSERT INTO datasets ({", ".join(DATASET)}) VALUES ({", ".join("?" * len(DATASET))})
+ON CONFLICT (source, dataset_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in DATASET[2:])}
+"""  # noqa: S608  # the names are this module's
+_RESOURCE = f"INSERT INTO resources ({', '.join(RESOURCE)}) VALUES ({', '.join('?' * len(RESOURCE))})"  # noqa: S608
+_NO_RESOURCES = "DELETE FROM resources WHERE source = ? AND dataset_id = ?"
+_CHANGE = "INSERT OR IGNORE INTO changes (source, dataset_id, time, run, status) VALUES (?, ?, ?, ?, ?)"
+_WITHDRAWN = "UPDATE datasets SET withdrawn = ?1 WHERE source = ?2 AND dataset_id = ?3 AND withdrawn != ?1"
+
+
+class Batch:
+    """Of one source.
+
+    Attributes:
+        documents: by their key.
+        described: whether it has the descriptions of all its datasets.
+    """
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.described = True
+        self.documents: dict[Key, Known] = {}
+        self._descriptions: dict[str, Description] = {}
+        self._changes: list[Row] = []
+        self._resources = 0
+        self._room = DOCUMENTS
+
+    @property
+    def full(self) -> bool:
+        return self._size >= self._room
+
+    @property
+    def _size(self) -> int:
+        return max(len(self.documents), len(self._descriptions), self._resources // _RESOURCES)
+
+    def wait(self) -> None:
+        """It can't be written now: it is full again when as much has come to it as made it full."""
+        self._room = self._size + DOCUMENTS
+        if self._size >= _KEPT:
+            self.described, self._resources = False, 0
+            self._descriptions.clear()
+
+    def datasets(self) -> dict[str, Known]:
+        """Those among the documents, by id."""
+        return {key[1]: known for key, known in self.documents.items() if key[0] == "dataset"}
+
+    def add(self, key: Key, known: Known, time: str | None = None) -> None:
+        """
+        Args:
+            time: of its manifest line, when it has a new one.
+        """
+        self.documents[key] = known
+        if time and key[0] == "dataset":
+            self._changes.append((self.source, key[1], time, known.run, known.status))
+
+    def describe(self, item: Dataset, known: Known) -> None:
+        """Takes the item whose document is the one that is known."""
+        self._descriptions[item.id] = found = describe(item, known)
+        self._resources += len(found.resources)
+
+    def drop_overtaken(self, db: sqlite3.Connection) -> int:
+        """Leaves out descriptions of documents that a crawl has written anew since they were read; how many.
+
+        Within a transaction of the caller's.
+        """
+        found = [
+            dataset_id
+            for dataset_id, one in self._descriptions.items()
+            if db.execute(_SHA256, (self.source, dataset_id)).fetchone() != (one.dataset[_OF_SHA256],)
+        ]
+        for dataset_id in found:
+            del self._descriptions[dataset_id]
+        return len(found)
+
+    def write(self, db: sqlite3.Connection) -> None:
+        """Within a transaction of the caller's."""
+        db.executemany(_DOCUMENT, ((self.source, *key, *_columns(known)) for key, known in self.documents.items()))
+        db.executemany(_CHANGE, self._changes)
+        withdrawn = list(self._withdrawn())
+        if self._descriptions or withdrawn:
+            with full_text.changing(db, self.source, {*self._descriptions, *(row[2] for row in withdrawn)}):
+                self._write_datasets(db)
+                db.executemany(_WITHDRAWN, withdrawn)
+
+    def _write_datasets(self, db: sqlite3.Connection) -> None:
+        found = self._descriptions.values()
+        db.executemany(_NO_RESOURCES, (one.dataset[:2] for one in found))
+        db.executemany(_DATASET, (one.dataset for one in found))
+        db.executemany(_RESOURCE, (row for one in found for row in one.resources))
+
+    def _withdrawn(self) -> Iterator[Row]:
+        """Of those that have a new line and no new description: whether they are there now."""
+        for dataset_id in {row[1] for row in self._changes}:
+            known = self.documents["dataset", dataset_id, ""]
+            if known.status == "withdrawn" or dataset_id not in self._descriptions:
+                yield int(known.status == "withdrawn"), self.source, dataset_id
+
+
+def _columns(known: Known) -> tuple[Any, ...]:
+    stored = (known.file, known.sha256, known.bytes, known.metadata_modified, known.status, known.run, known.seen)
+    return *stored, known.metadata_source, known.metadata_url

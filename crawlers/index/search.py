@@ -1,0 +1,171 @@
+"""Full-text search: the words that people type, and the datasets that have all of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from crawlers.index.schema import SEARCHED
+from crawlers.index.snippet import snippet
+from crawlers.index.spaced import spaced
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+RANKED = 10_000
+"""Hits that are put in the order of relevance; of more, the newest come first: ranking them all takes too long."""
+
+_LONGEST = 500  # characters that are read of what was typed
+_TERMS = 16
+_PREFIX = 3  # letters at least: most words begin with one of a few pairs
+_TERM = re.compile(r'"([^"]*)"?(\*?)|([^\s"]+)')
+_TITLE = f"{{{SEARCHED[0]}}}"
+_ALL = f"{{{' '.join(SEARCHED)}}}"
+_WEIGHTS = "10, 5, 1, 3, 5, 5, 2, 2, 3, 0"  # of the columns of `search`, in their order
+
+_COUNT = "SELECT count(*) FROM search WHERE search MATCH ?"
+_RELEVANT = f"""
+SELECT rowid FROM search WHERE search MATCH ? ORDER BY bm25(search, {_WEIGHTS}), rowid DESC LIMIT ? OFFSET ?
+"""  # noqa: S608  # the weights are those above
+_NEWEST = """
+SELECT id FROM datasets INDEXED BY datasets_newest WHERE +id IN (SELECT rowid FROM search WHERE search MATCH ?)
+ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC LIMIT ? OFFSET ?
+"""
+_FOUND = """
+SELECT d.id, d.source, d.dataset_id, d.title, d.name, d.publisher, coalesce(d.data_modified, d.modified, d.issued),
+    d.formats, d.file, d.withdrawn, d.description
+FROM datasets d WHERE d.id = ?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A dataset that has the words."""
+
+    id: int
+    """In the table datasets."""
+    source: str
+    dataset_id: str
+    title: str | None
+    name: str | None
+    publisher: str | None
+    modified: str | None
+    """When its data, else the dataset, was last modified, or else issued."""
+    formats: list[str]
+    file: str
+    """Its document, relative to the source's folder."""
+    withdrawn: bool
+    snippet: str
+    """The part of its description that has the first of the words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """
+    Args:
+        total: how many datasets have the words.
+        rows: those that were asked for.
+    """
+
+    total: int = 0
+    rows: list[Found] = field(default_factory=list)
+
+
+def search(
+    db: sqlite3.Connection,
+    text: str,
+    *,
+    source: str | None = None,
+    limit: int = 20,
+    offset: int = 0,
+    withdrawn: bool = False,
+) -> Results:
+    """The datasets that have every word of a text; the most relevant first.
+
+    Args:
+        text: words; ``"a phrase"``, and ``rain*`` for words that begin so, of three letters at least. Nothing else has
+            a meaning. In scripts without spaces between words, a word is whatever part of a sentence it is.
+        source: only this one's.
+        withdrawn: also those that their portals no longer have.
+    """
+    words = match(text)
+    if not words:
+        return Results()
+    tiers, total = _tiers(db, words, _only(source, withdrawn=withdrawn))
+    plain = re.findall(r"\w+", text[:_LONGEST])
+    rows = [row for id_ in _page(db, tiers, limit, offset) for row in db.execute(_FOUND, (id_,))]
+    return Results(total, [_found(row, plain) for row in rows])
+
+
+def match(text: str) -> str:
+    """The words in FTS5's language, each quoted; nothing where there is no letter and no digit.
+
+    >>> match('flood "river basin" rain* -NEAR(a')
+    '"flood" "river basin" "rain" * "-NEAR(a"'
+    >>> match('"*" 🌊 "')
+    ''
+    >>> match("洪水* flood")
+    '"洪 水" "flood"'
+    """
+    terms = (_term(found) for found in _TERM.finditer(text[:_LONGEST]))
+    return " ".join([term for term in terms if term][:_TERMS])
+
+
+def _term(found: re.Match[str]) -> str:
+    quoted, star, word = found.groups()
+    if word is not None:
+        quoted, star = word.rstrip("*"), "*" if word.endswith("*") else ""
+    quoted = "".join(character for character in quoted if not unicodedata.category(character).startswith("C"))
+    apart = " ".join(spaced(quoted).split())
+    star = star if len(quoted) >= _PREFIX and apart == " ".join(quoted.split()) else ""
+    return f'"{apart}"{" *" if star else ""}' if any(map(str.isalnum, quoted)) else ""
+
+
+def _only(source: str | None, *, withdrawn: bool) -> str:
+    """What `kept` says: the source in hexadecimal, one word whatever it is called, and whether the dataset is gone."""
+    name = f" AND kept : {_hexadecimal(source)}" if source is not None else ""
+    return name + ("" if withdrawn else " NOT kept : gone")
+
+
+def _hexadecimal(source: str) -> str:
+    return f'"{source.encode("utf-8", "replace").hex()}"'
+
+
+def _tiers(db: sqlite3.Connection, words: str, only: str) -> tuple[list[tuple[str, int]], int]:
+    """Queries and their counts, in the order in which their datasets come.
+
+    When there are too many hits to be ranked, those that have the words in their titles come first.
+    """
+    query = f"{_ALL} : ({words}){only}"
+    total = _count(db, query)
+    if total <= RANKED:
+        return [(query, total)], total
+    titled = f"{_TITLE} : ({words}){only}"
+    others = f"({query}) NOT {_TITLE} : ({words})"
+    count = _count(db, titled)
+    return [(titled, count), (others, total - count)] if count else [(query, total)], total
+
+
+def _count(db: sqlite3.Connection, query: str) -> int:
+    return int(db.execute(_COUNT, (query,)).fetchone()[0])
+
+
+def _page(db: sqlite3.Connection, tiers: list[tuple[str, int]], limit: int, offset: int) -> Iterator[int]:
+    for query, count in tiers:
+        wanted = min(limit, count - offset)
+        if wanted > 0:
+            ordered = _RELEVANT if count <= RANKED else _NEWEST
+            yield from (row[0] for row in db.execute(ordered, (query, wanted, offset)).fetchall())
+            limit -= wanted
+        offset = max(0, offset - count)
+
+
+def _found(row: Any, words: list[str]) -> Found:
+    *texts, formats, file, withdrawn, description = row
+    listed: list[str] = json.loads(formats) if formats else []
+    more = {"formats": listed, "file": file, "withdrawn": bool(withdrawn), "snippet": snippet(description or "", words)}
+    return Found(*texts, **more)

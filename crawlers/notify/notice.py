@@ -1,0 +1,111 @@
+"""What is told of a run."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from crawlers.notify.plain import plain
+
+ADVICE = {
+    "incomplete": "Something is missing. Run the same command again: only what is missing or changed is asked for.",
+    "blocked": "The portal refuses this crawler. Set CONTACT, an API token in the environment, or go slower: "
+    "-s REQUESTS_PER_SECOND=0.5.",
+    "failed": "The run did not get through, so nothing was withdrawn. errors.jsonl and the log say why.",
+    "interrupted": "The run was stopped. The same command, with the same JOBDIR, goes on where it was.",
+}
+"""What to do, by verdict."""
+
+UNSTARTED = "Nothing was asked for. Mend what it says; `scrapy sources validate` shows whether it starts."
+
+FIELDS = (
+    *("source", "spider", "run", "verdict", "finish_reason", "expected", "listed", "counts", "errors"),
+    *("started", "finished"),
+)
+"""What is told as it is in the report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """
+    Args:
+        report: what is in runs/<run>.json; of a run that died without one, what is known.
+        folder: the source's.
+    """
+
+    report: dict[str, Any]
+    folder: Path
+
+    @property
+    def text(self) -> str:
+        """All of it in one line."""
+        what = self.unstarted or f"{self.datasets}{self._errors()}"
+        return plain(f"{self.report['source']}: {self.report['verdict']}. {what}", 1000).rstrip(".") + "."
+
+    @property
+    def unstarted(self) -> str | None:
+        """Why there was no crawl, when there was none.
+
+        >>> Notice({"finish_reason": "not started: there is no rules file"}, Path()).unstarted
+        'not started: there is no rules file'
+        """
+        reason = str(self.report.get("finish_reason"))
+        return reason if reason.startswith("not started") else None
+
+    @property
+    def datasets(self) -> str:
+        """
+        >>> Notice({"listed": 300, "expected": 305}, Path()).datasets
+        '300 of 305 datasets listed'
+        """
+        expected = self.report.get("expected")
+        of = f" of {expected}" if expected is not None else ""
+        return f"{self.report.get('listed') or 0}{of} datasets listed"
+
+    @property
+    def advice(self) -> str | None:
+        return UNSTARTED if self.unstarted else ADVICE.get(self.report["verdict"])
+
+    @property
+    def host(self) -> str:
+        return socket.gethostname()
+
+    def fields(self) -> dict[str, Any]:
+        """The webhook's JSON; docs/notifications.md describes each."""
+        found = {"text": self.text} | {name: self.report.get(name) for name in FIELDS}
+        found |= {"seconds": seconds(self.report), "host": self.host}
+        return found | ({"advice": self.advice} if self.advice else {})
+
+    def _errors(self) -> str:
+        errors = self.report.get("errors") or {}
+        if not errors:
+            return ""
+        kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items())
+        total = sum(errors.values())
+        return f"; {total} {'error' if total == 1 else 'errors'} ({kinds})"
+
+
+def seconds(report: dict[str, Any]) -> float | None:
+    """How long a run took, from its first start to its end.
+
+    >>> seconds({"started": "2026-11-20T03:00:00.000Z", "finished": "2026-11-20T03:00:01.500Z"})
+    1.5
+    """
+    started, finished = moment(report.get("started")), moment(report.get("finished"))
+    return None if started is None or finished is None else round(finished - started, 3)
+
+
+def moment(time: Any) -> float | None:
+    """Seconds since 1970.
+
+    >>> moment("1970-01-01T00:01:00.000Z"), moment(None)
+    (60.0, None)
+    """
+    try:
+        found = datetime.fromisoformat(time)
+    except (TypeError, ValueError):
+        return None
+    return found.timestamp() if found.tzinfo else None

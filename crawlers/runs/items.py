@@ -1,0 +1,102 @@
+"""What a run wrote, marked or failed at, one by one, as manifest.jsonl and errors.jsonl say."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from crawlers.runs.run import Run
+from crawlers.safety.regular import regular
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """
+    Args:
+        status: new, updated, withdrawn, restored; or failed.
+        kind: the document's: dataset, dataset_metadata, resource_metadata; ``None`` of what failed.
+        file: relative to the source's folder.
+        error: one sentence; ``None`` unless it failed, as for the next two.
+        error_kind: one of `crawlers.signals.KINDS`.
+        stage: where it failed: start, list, fetch, parse, write.
+    """
+
+    time: str
+    status: str
+    kind: str | None = None
+    dataset_id: str | None = None
+    resource_id: str | None = None
+    title: str | None = None
+    file: str | None = None
+    url: str | None = None
+    error: str | None = None
+    error_kind: str | None = None
+    stage: str | None = None
+    http_status: int | None = None
+
+
+def items(run: Run) -> Iterator[Item]:
+    """A run's items by time, read as they are asked for; a damaged line is left out."""
+    if run.folder is None or run.run is None:
+        return
+    written = map(_written, _lines(run.folder / "manifest.jsonl", run.run))
+    failed = map(_failed, _lines(run.folder / "errors.jsonl", run.run))
+    yield from heapq.merge(written, failed, key=lambda item: item.time)
+
+
+def _lines(path: Path, run: str) -> Iterator[dict[str, Any]]:
+    sought = run.encode()
+    try:
+        file = regular(path)
+    except OSError:
+        return
+    with file:
+        for line in file:
+            if sought in line and (entry := _entry(line)).get("run") == run:
+                yield entry
+
+
+def _entry(line: bytes) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return entry if isinstance(entry, dict) else {}
+
+
+def _written(line: dict[str, Any]) -> Item:
+    return Item(
+        time=_text(line, "time") or "",
+        status=_text(line, "status") or "",
+        kind=_text(line, "kind"),
+        dataset_id=_text(line, "dataset_id"),
+        resource_id=_text(line, "resource_id"),
+        title=_text(line, "resource_name") or _text(line, "dataset_title") or _text(line, "dataset_name"),
+        file=_text(line, "metadata_file"),
+        url=_text(line, "metadata_url"),
+    )
+
+
+def _failed(line: dict[str, Any]) -> Item:
+    status = line.get("http_status")
+    return Item(
+        time=_text(line, "time") or "",
+        status="failed",
+        dataset_id=_text(line, "dataset_id"),
+        resource_id=_text(line, "resource_id"),
+        title=_text(line, "dataset_name"),
+        url=_text(line, "url"),
+        error=_text(line, "error") or "",
+        error_kind=_text(line, "kind"),
+        stage=_text(line, "stage"),
+        http_status=status if isinstance(status, int) else None,
+    )
+
+
+def _text(line: dict[str, Any], name: str) -> str | None:
+    value = line.get(name)
+    return value if isinstance(value, str) else None

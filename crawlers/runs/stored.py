@@ -1,0 +1,152 @@
+"""Run reports, running.json and claims as `Run`; whatever is in them, as far as it is what it should be."""
+
+from __future__ import annotations
+
+import json
+import socket
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+from crawlers.runs.locks import is_held
+from crawlers.runs.run import Run, State
+from crawlers.safety.regular import regular
+
+_LARGEST = 8 * 1024 * 1024  # bytes; a report has a few thousand
+_VERDICTS: dict[str, State] = {one: one for one in get_args(State) if one not in ("pending", "running")}
+_SILENT = 6  # intervals without a heartbeat until a crawl on another machine is taken for dead
+_SLOWEST = 600  # seconds between two heartbeats
+_AHEAD = 60  # seconds that another machine's clock may be
+
+
+def reported(path: Path) -> Run:
+    """The run of a report; one that can't be read is of a run that failed, of which nothing more is known."""
+    report = content(path)
+    state = _VERDICTS.get(str(report.get("verdict")), "failed")
+    return _run(path.parent.parent, path.stem, report, state=state, report=path)
+
+
+def at_work(folder: Path) -> Run | None:
+    """The run that a source's folder is locked by, or that died in it; ``None`` when all are over."""
+    path = folder / "running.json"
+    held, state = is_held(folder), content(path)
+    name = _text(state.get("run"))
+    if held or _beats(state):
+        return _run(folder, name, {**state, "finished": None}, state="running", where=_where(state))
+    if name is None:
+        return None
+    report = folder / "runs" / f"{Path(name).name}.json"
+    if (_text(content(report).get("finished")) or "") >= (_text(state.get("heartbeat")) or "never"):
+        return None
+    return _run(folder, name, {**state, "finished": state.get("heartbeat")}, state="interrupted")
+
+
+def claimed(lock: Path) -> Run | None:
+    """The run that a harvest has claimed a source for, as its lock says; ``None`` when nobody holds it."""
+    if not is_held(lock):
+        return None
+    claim = content(lock)
+    source = lock.name.removesuffix(".lock")
+    queued = _text(claim.get("queued"))
+    return Run(source=source, run=None, state="pending", started=queued, where=_where(claim), details=claim)
+
+
+def content(path: Path) -> dict[str, Any]:
+    """A JSON file's object; an empty one where there is none that can be read."""
+    try:
+        with regular(path) as file:
+            body = file.read(_LARGEST + 1)
+        found = json.loads(body) if len(body) <= _LARGEST else None
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _run(folder: Path, name: str | None, said: dict[str, Any], *, state: State, **known: Any) -> Run:
+    started, finished = _text(said.get("started")) or _moment(name), _text(said.get("finished"))
+    return Run(
+        source=folder.name,
+        run=name,
+        state=state,
+        spider=_text(said.get("spider")),
+        arguments=_mapping(said.get("arguments"), str),
+        started=started,
+        finished=finished,
+        seconds=seconds(started, finished or _text(said.get("heartbeat"))),
+        expected=said["expected"] if isinstance(said.get("expected"), int) else None,
+        listed=_number(said.get("listed")),
+        requests=_number(said.get("requests")),
+        retries=_number(said.get("retries")),
+        bytes=_number(said.get("bytes")),
+        counts=_mapping(said.get("counts"), int),
+        errors=_mapping(said.get("errors"), int),
+        resumed=said.get("resumed") is True,
+        log=_text(said.get("log")),
+        folder=folder,
+        details=said,
+        **known,
+    )
+
+
+def seconds(started: str | None, finished: str | None) -> float | None:
+    """
+    >>> seconds("2026-11-20T03:00:00.000Z", "2026-11-20T03:01:30.500Z")
+    90.5
+    """
+    try:
+        return (moment(finished) - moment(started)).total_seconds()
+    except ValueError:
+        return None
+
+
+def moment(text: str | None) -> datetime:
+    """
+    Raises:
+        ValueError: it is no time.
+
+    >>> moment("2026-11-20T03:00:00.000Z").hour
+    3
+    """
+    found = datetime.fromisoformat(text or "")
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _moment(name: str | None) -> str | None:
+    """When a run of that name began."""
+    with suppress(ValueError):
+        return datetime.strptime((name or "")[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).isoformat()
+    return None
+
+
+def _beats(state: dict[str, Any]) -> bool:
+    """Whether a crawl on another machine, where locks may not reach, has been heard of lately."""
+    if not state or state.get("host") == socket.gethostname():
+        return False
+    interval = state.get("interval")
+    try:
+        silent = (datetime.now(UTC) - moment(state.get("heartbeat"))).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return False
+    if not isinstance(interval, int | float) or not 0 < interval <= _SLOWEST:
+        return False
+    return -_AHEAD <= silent <= _SILENT * max(interval, 1)
+
+
+def _where(state: dict[str, Any]) -> str | None:
+    pid, host = state.get("pid"), state.get("host")
+    return f"pid {pid} on {host}" if isinstance(pid, int) and isinstance(host, str) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _number(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _mapping(value: Any, kind: type) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {}
+    return {name: one for name, one in value.items() if isinstance(one, kind)}

@@ -1,0 +1,114 @@
+"""Runs as people read them: lines, tables, durations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from crawlers.runs.items import Item
+from crawlers.runs.run import Run
+from crawlers.safety.redact import redact
+from crawlers.signals import KINDS
+
+_COLOURS = {
+    **dict.fromkeys(("complete", "partial", "new", "restored"), 32),
+    **dict.fromkeys(("incomplete", "interrupted", "left", "withdrawn"), 33),
+    **dict.fromkeys(("blocked", "failed", "not started"), 31),
+    **dict.fromkeys(("pending", "running", "updated"), 36),
+}
+
+
+def sentence(run: Run) -> str:
+    """What a run comes to, in a line: the state, the datasets, the documents, the errors."""
+    became = ", ".join(f"{run.counts.get(name, 0)} {name}" for name in ("new", "updated", "unchanged"))
+    gone = f", {run.counts['withdrawn']} withdrawn" if run.counts.get("withdrawn") else ""
+    wrong = f" Errors: {errors(run)}." if run.errors else ""
+    return f"{run.state}. {listed(run)} datasets listed; documents: {became}{gone}.{wrong}"
+
+
+def listed(run: Run) -> str:
+    return str(run.listed) if run.expected is None else f"{run.listed} of {run.expected}"
+
+
+def errors(run: Run) -> str:
+    return ", ".join(f"{kind} {count}" for kind, count in run.errors.items())
+
+
+def duration(seconds: float | None) -> str:
+    """
+    >>> duration(4.21), duration(423), duration(7384), duration(None)
+    ('4 s', '7 min 3 s', '2 h 3 min', '')
+    """
+    if seconds is None or seconds < 0:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def minute(time: str | None) -> str:
+    """
+    >>> minute("2026-11-20T03:00:01.250Z")
+    '2026-11-20 03:00'
+    """
+    return (time or "")[:16].replace("T", " ")
+
+
+def table(rows: Sequence[Sequence[str]], *, colours: bool) -> Iterator[str]:
+    """Lines of columns, each as wide as it must be; the first row is the heading. No cell is more than its text.
+
+    >>> list(table([("run", "state"), ("1", "complete")], colours=False))
+    ['run  state', '1    complete']
+    """
+    cells = [[plain(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        line = [coloured(cell, cell.ljust(width), colours=colours) for cell, width in zip(row, widths, strict=True)]
+        yield "  ".join(line).rstrip()
+
+
+def plain(text: str) -> str:
+    r"""A text that came from elsewhere, as one line that can do a terminal no harm.
+
+    >>> plain("Floods\n\x1b[2J"), plain("\ud800")
+    ('Floods \\x1b[2J', '\\ud800')
+    """
+    known = redact(text).replace("\n", " ").replace("\t", " ")
+    return known.encode(errors="backslashreplace").decode()  # half a surrogate pair
+
+
+def coloured(state: str, text: str, *, colours: bool) -> str:
+    """A text in the colour of a state, where there are colours and the state has one."""
+    return f"\x1b[{_COLOURS[state]}m{text}\x1b[0m" if colours and state in _COLOURS else text
+
+
+def described(run: Run) -> Iterator[str]:
+    """The report in words, a line for each thing that there is to say."""
+    arguments = " ".join(f"{name}={value}" for name, value in run.arguments.items())
+    yield from _said("spider", f"{run.spider or ''} {arguments}")
+    yield from _said("started", f"{minute(run.started)} UTC, took {duration(run.seconds) or 'less than a second'}")
+    yield from _said("ended", str(run.details.get("finish_reason") or "") if run.over else run.where or "")
+    yield from _said("datasets", f"{listed(run)} listed")
+    yield from _said("documents", ", ".join(f"{count} {name}" for name, count in run.counts.items() if count))
+    for kind, count in run.errors.items():
+        yield from _said("errors", f"{count} {kind}: {KINDS.get(kind, '')}")
+    yield from _said("requests", f"{run.requests}, {run.retries} of them retries; {run.bytes} bytes")
+    yield from _said("resumed", "yes" if run.resumed else "")
+    yield from _said("log", run.log or "")
+    yield from _said("report", str(run.report or ""))
+
+
+def _said(name: str, text: str) -> Iterator[str]:
+    if text.strip():
+        yield f"  {name:<10} {plain(text.strip())}"
+
+
+def item_line(item: Item, *, colours: bool) -> str:
+    """One line of an item; what a portal called it can do a terminal no harm."""
+    status = coloured(item.status, f"{item.status:<9}", colours=colours)
+    subject = item.resource_id or item.dataset_id
+    words: tuple[str | None, ...] = (item.kind, subject, item.title)
+    if item.status == "failed":
+        words = (f"{item.stage}/{item.error_kind}", subject, item.error, item.url)
+    return f"{status} {'  '.join(plain(word) for word in words if word)}"

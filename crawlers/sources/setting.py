@@ -1,0 +1,85 @@
+"""One setting of a source's: its name, and the type that the project's own value has."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from crawlers.exceptions import SourcesError
+
+if TYPE_CHECKING:
+    from crawlers.sources.known import Known
+
+HARVESTS = frozenset(
+    (
+        *("OUTPUT_DIR", "JOBDIR", "LOG_FILE", "LOG_FILE_APPEND", "LOG_ENABLED", "SOURCES_FILE", "JOBS_DIR", "LOGS_DIR"),
+        *("HEARTBEAT_INTERVAL", "RUNS_KEPT_DAYS", "LOGS_KEPT_DAYS", "SCRAPYD_NODES", "SCRAPYD_LOGIN_ENV"),
+        *("SPIDER_MODULES", "COMMANDS_MODULE", "SCHEDULER", "FEED_URI"),
+    )
+)
+"""The settings that are for all sources alike: in `crawlers.settings` or with `scrapy harvest -s`."""
+
+_SWITCH = ("true", "false", "1", "0")
+_COMPONENT = re.compile(r"(scrapy|twisted|crawlers|pipelines)(\.\w+){2,}")
+_VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+
+
+def named(where: str, name: str, known: Known) -> None:
+    """
+    Raises:
+        SourcesError: there is no such setting, or it is none of a single source.
+    """
+    if name not in known.settings:
+        close = difflib.get_close_matches(name.upper(), list(known.settings), n=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        raise SourcesError(f"{where} is no setting.{hint} docs/settings.md has them.")
+    if name in HARVESTS or _is_code(known.settings[name]):
+        raise SourcesError(f"{where} is for all sources alike: leave it out, and say -s {name}= to the command.")
+
+
+def typed(where: str, name: str, value: str | list[str], known: Known) -> None:
+    """
+    Args:
+        value: as `-s` takes it.
+
+    Raises:
+        SourcesError: what the setting is read as would be no number, no switch, no list, or not what is meant.
+    """
+    own = known.settings[name]
+    if isinstance(own, list | tuple):
+        _check(where, isinstance(value, str) or not any("," in one for one in value), "a list of texts without commas")
+    elif isinstance(value, list):
+        _check(where, False, "a single value, no list")
+    elif isinstance(own, bool):
+        _check(where, value.lower() in _SWITCH, "true or false")
+    elif isinstance(own, int | float):
+        _check(where, _is_number(value), "a number")
+    elif name.endswith("_ENV"):
+        _check(where, _VARIABLE.fullmatch(value) is not None, "an environment variable's name in capitals")
+
+
+def _check(where: str, is_right: bool, takes: str) -> None:
+    if not is_right:
+        raise SourcesError(f"{where} takes {takes}.")
+
+
+def _is_code(own: Any) -> bool:
+    """Whether it says which classes do the work, or is a table, as those of extensions and feeds."""
+    return (
+        hasattr(own, "items")
+        or isinstance(own, type)
+        or (isinstance(own, str) and _COMPONENT.fullmatch(own) is not None)
+    )
+
+
+def _is_number(text: str) -> bool:
+    """
+    >>> [_is_number(text) for text in ("2", "0.5", "fast", "nan", "True")]
+    [True, True, False, False, False]
+    """
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

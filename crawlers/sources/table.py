@@ -1,0 +1,101 @@
+"""One table of sources.toml as a source, or what is wrong with it."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from crawlers import arguments
+from crawlers.catalogue import source_name
+from crawlers.exceptions import ArgumentError, RulesError, SourcesError
+from crawlers.rules.table import Table
+from crawlers.sources import schedule
+from crawlers.sources.given import settings, texts
+from crawlers.sources.source import Source
+
+if TYPE_CHECKING:
+    from crawlers.catalogue import CatalogueSpider
+    from crawlers.sources.known import Known
+    from crawlers.sources.schedule import Schedule
+
+_LONGEST = 200  # characters of a contact
+
+
+def source(name: str, content: Any, known: Known) -> Source:
+    """
+    Raises:
+        SourcesError: a sentence that names the table, the key and what it takes.
+    """
+    if not isinstance(content, dict):
+        raise SourcesError(f"{name[:100]!r} is no table: each source is one, as in [{name[:100]}].")
+    try:
+        source_name(name)
+    except ValueError as error:
+        raise SourcesError(f"[{name[:100]}]: the name is not {error}.") from None
+    for inner, value in content.items():
+        if isinstance(value, dict) and "spider" in value:
+            raise SourcesError(f'[{name}.{inner}]: a name with a dot stands in quotes: ["{name}.{inner}"].')
+    try:
+        return _source(name, Table(content, name), known)
+    except (RulesError, ArgumentError) as error:
+        raise SourcesError(f"[{name}]: {str(error).removeprefix(f'{name}.')}") from None
+
+
+def _source(name: str, table: Table, known: Known) -> Source:
+    spider = _spider(name, table, known)
+    given, chosen = table.table("arguments"), table.table("settings")
+    found = Source(
+        name=name,
+        spider=spider.name,
+        arguments=texts(given.left, given.path) if given else {},
+        settings=settings(chosen.left, chosen.path, known) if chosen else {},
+        schedule=_schedule(name, table.text("schedule")),
+        contact=_contact(name, table.text("contact")),
+        enabled=table.typed("enabled", bool, True),
+    )
+    table.end()
+    _check(spider, found)
+    return found
+
+
+def _spider(name: str, table: Table, known: Known) -> type[CatalogueSpider]:
+    spider = table.text("spider")
+    if spider is None:
+        raise SourcesError(f'[{name}]: spider is missing, spider = "ckan". There are: {", ".join(known.spiders)}.')
+    if spider not in known.spiders:
+        close = difflib.get_close_matches(spider, known.spiders, n=1)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        raise SourcesError(
+            f"[{name}]: spider: there is no spider {spider[:100]!r}.{hint} There are: {', '.join(known.spiders)}."
+        )
+    return known.spiders[spider]
+
+
+def _check(spider: type[CatalogueSpider], found: Source) -> None:
+    """
+    Raises:
+        SourcesError: the arguments are not the spider's, or don't say where the catalogue is.
+        ArgumentError: one is unknown, or its value malformed.
+    """
+    if "source" in found.arguments:
+        raise SourcesError(f"[{found.name}.arguments]: source is the table's name, {found.name}: leave it out.")
+    arguments.parse(spider.name, spider.arguments, found.arguments)
+    if spider.address not in found.arguments and getattr(spider, spider.address, None) is None:
+        example = {"portal": "https://demo.ckan.org", "url": "https://example.org/catalog.ttl"}
+        raise SourcesError(
+            f"[{found.name}.arguments]: {spider.address} is missing, {spider.address} = "
+            f'"{example.get(spider.address, "catalogues/example.toml")}": spider {spider.name} needs it.'
+        )
+
+
+def _schedule(name: str, text: str | None) -> Schedule | None:
+    try:
+        return schedule.parse(text, name) if text else None
+    except ValueError as error:
+        raise SourcesError(f"[{name}]: schedule: {error}.") from None
+
+
+def _contact(name: str, text: str | None) -> str | None:
+    if text and (len(text) > _LONGEST or not text.isprintable()):
+        raise SourcesError(f"[{name}]: contact is no single line of at most {_LONGEST} characters.")
+    return text

@@ -1,0 +1,131 @@
+"""running.json in the source's folder while a crawl is at work: whoever looks sees how far it is, or that it died."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import socket
+import sqlite3
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import signals as scrapy_signals
+from scrapy.exceptions import NotConfigured
+from scrapy.utils.asyncio import create_looping_call
+
+from crawlers import signals
+from crawlers.index import Index
+from crawlers.safety import strict_json
+from crawlers.safety.regular import regular
+from pipelines.folder import folder, write
+from pipelines.report import Report, now
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+_LONGEST = 600.0  # seconds; others take a crawl that beats less often for dead
+_LARGEST = 8 * 1024 * 1024  # bytes
+_OWN = ("heartbeat", "interval", "pid", "host", "job")
+_RUN = re.compile(r"[0-9]{8}T[0-9]{6}Z(-[0-9]+)?")
+
+
+class Heartbeat:
+    """An extension: rewrites running.json every HEARTBEAT_INTERVAL seconds, and removes it once the report is written.
+
+    It is what the report would say now, with ``heartbeat`` (when), ``interval``, ``pid``, ``host``, ``job`` (JOBDIR).
+    A heartbeat that can't be written stops no crawl.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.path = folder(crawler) / "running.json"
+        self.interval = min(_LONGEST, max(0.1, crawler.settings.getfloat("HEARTBEAT_INTERVAL")))
+        self.loop = create_looping_call(self.beat)
+        self.failing = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        if not hasattr(crawler.spider, "source"):
+            raise NotConfigured("the spider crawls no catalogue")
+        heartbeat = cls(crawler)
+        crawler.signals.connect(heartbeat.spider_opened, signal=scrapy_signals.spider_opened)
+        crawler.signals.connect(heartbeat.run_ended, signal=signals.run_ended)
+        return heartbeat
+
+    @cached_property
+    def report(self) -> Report:
+        report = self.crawler.get_extension(Report)
+        assert report is not None  # noqa: S101  # the pipelines do not start without
+        return report
+
+    def spider_opened(self) -> None:
+        """Before any request, and when nothing can refuse the crawl any more."""
+        try:
+            self.report_dead()
+        except (OSError, ValueError, RecursionError, sqlite3.Error) as error:
+            logger.warning("%s is of a run that died, whose report can't be written: %s", self.path, error)
+        self.loop.start(self.interval, now=True)
+
+    def beat(self) -> None:
+        try:
+            write(str(self.path), strict_json.dumps(self._state()), str(self.path.with_name(".heartbeat")))
+        except (OSError, sqlite3.Error) as error:
+            if not self.failing:
+                logger.warning("%s can't be written, so this run looks dead to others: %s", self.path, error)
+            self.failing = True
+        else:
+            self.failing = False
+
+    def run_ended(self) -> None:
+        """The folder is still locked: nobody finds it neither at work nor reported."""
+        if self.loop.running:
+            self.loop.stop()
+        with suppress(OSError):
+            self.path.with_name(".heartbeat").unlink(missing_ok=True)
+            if not self.report.unwritten:
+                self.path.unlink(missing_ok=True)
+
+    def report_dead(self) -> None:
+        """A run that died, and that no job goes on with, gets its report now: it was interrupted."""
+        try:
+            with regular(self.path) as file:
+                dead = json.loads(file.read(_LARGEST))
+        except FileNotFoundError:
+            return
+        report = self.report.path.with_name(f"{dead['run']}.json") if _is_run(dead) else None
+        if report is None or dead["run"] == self.report.run or report.exists():
+            return
+        known = {name: value for name, value in dead.items() if name not in _OWN}
+        known |= {"finished": dead.get("heartbeat"), "finish_reason": "died", "verdict": "interrupted"}
+        report.parent.mkdir(exist_ok=True)
+        write(str(report), strict_json.dumps(known), str(self.path.with_name(".heartbeat")))
+        index = self.crawler.get_extension(Index)
+        if index:
+            index.read_report(known)
+
+    def _state(self) -> dict[str, Any]:
+        job = self.crawler.settings["JOBDIR"]
+        return self.report.so_far() | {
+            "heartbeat": now(),
+            "interval": self.interval,
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "job": job and str(Path(job).resolve()),
+        }
+
+
+def _is_run(state: Any) -> bool:
+    """Whether it is what a crawl wrote, as whole as its report must be."""
+    if not isinstance(state, dict) or not isinstance(state.get("run"), str):
+        return False
+    whole = all(isinstance(state.get(name), kind) for name, kind in _SHAPE.items())
+    return whole and _RUN.fullmatch(state["run"]) is not None
+
+
+_SHAPE = {"source": str, "spider": str, "arguments": dict, "started": str, "counts": dict, "errors": dict}

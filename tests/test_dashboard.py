@@ -1,0 +1,1072 @@
+"""The dashboard: what each page shows, what it never does, and how it looks in a real browser."""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from lxml import html
+from scrapy.settings import Settings
+
+from crawlers.browser import executable
+from crawlers.dashboard import addresses, app
+from crawlers.dashboard.error_lines import MOST
+from crawlers.dashboard.lines import BLOCK, LONGEST, Budget, backwards
+from crawlers.dashboard.remembered import Remembered
+from crawlers.index import catch_up
+from tests.conftest import ROOT, options, scrapy
+from tests.indexed import indexed
+from tests.portal.portal import Portal
+from tests.site import Site, listing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flask.testing import FlaskClient
+
+needs_browser = pytest.mark.skipif(
+    not any(shutil.which(name) for name in executable.NAMES), reason="there is no Chromium on this machine"
+)
+HERE = "http://127.0.0.1:8710"
+LARGE = 100_000
+SCRIPT = "<script>document.title = 'owned'</script>"
+IDS = (
+    *("../../../etc/passwd", "..", ".", "a/b", "a//b", "/a", "a/", "a?b=1&c#d", "100%2F%2e%2e", "back\\slash"),
+    *('"><b>', "' OR 1=1 --", "datasets", "ü 測試 🌊", "\u202egnp.exe", "+ +", ";x", "://", "{{ 7*7 }}"),
+)
+
+
+def record(number: int, dataset_id: str) -> dict:
+    return {
+        "id": dataset_id,
+        "name": f"hostile-{number}",
+        "title": f"{SCRIPT} \u202e{'Z' + chr(0x301) * 200} \x00 {number}",
+        "notes": f'"><img src=x onerror=alert(1)> flood {{{{ 7*7 }}}} \n\n{SCRIPT}'
+        + "long " * (60_000 if number == 0 else 1),
+        "url": "javascript:alert(1)",
+        "author": SCRIPT,
+        "license_title": "</style><script>",
+        "organization": {"id": "o", "title": "</title><svg onload=alert(1)>"},
+        "tags": [{"name": SCRIPT, "display_name": SCRIPT}],
+        "metadata_modified": "2026-01-01T00:00:00",
+        "resources": [
+            {"id": "1", "name": SCRIPT, "url": "javascript:alert(1)", "format": "<b>"},
+            {"id": "2", "name": "fine", "url": "https://files.example.org/a b.csv?x=%22", "format": "CSV"},
+            {"id": "3", "name": "secret", "url": "https://me:hidden@files.example.org/", "format": "CSV"},
+        ],
+    }
+
+
+@contextmanager
+def hostile() -> Iterator[str]:
+    """A portal that sends the worst ids and titles there are."""
+    records = sorted((record(number, one) for number, one in enumerate(IDS)), key=lambda one: one["id"])
+
+    def answer(asked):
+        first = int(re.search(r"start=(\d+)", asked.path)[1]) if "start=" in asked.path else 0
+        found = listing(*records)
+        body = json.loads(found.body)
+        body["result"]["results"] = records[first:] if "rows=0" not in asked.path else []
+        return found.__class__(json.dumps(body).encode())
+
+    with Site(answer) as site:
+        yield site.url
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> SimpleNamespace:
+    """What crawls of three portals leave: a healthy one, one that fails now and then, a hostile one."""
+    folder = tmp_path_factory.mktemp("dashboard")
+    output, logs = folder / "output", folder / "logs"
+    logs.mkdir()
+
+    def crawl(spider, source, url):
+        log = {"LOG_FILE": str(logs / f"{source}.log"), "RETRY_TIMES": "0", "ROBOTSTXT_OBEY": "0"}
+        return scrapy("crawl", spider, *options(output, log, portal=url, source=source))
+
+    with Portal(datasets=60) as portal:
+        assert crawl("ckan", "rivers", portal.url).returncode == 0
+    with Portal(datasets=40, faults=("gone=download_metadata", "error=_show")) as portal:
+        assert crawl("hdx", "broken", portal.url).returncode == 3
+    with hostile() as url:
+        ended = crawl("ckan", "hostile", url)
+    assert ended.returncode in (0, 3), ended.stderr
+    catch_up(output)
+    return SimpleNamespace(folder=folder, output=output, logs=logs, jobs=folder / "jobs")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory) -> Path:
+    output = tmp_path_factory.mktemp("large") / "output"
+    indexed(output, datasets=LARGE)
+    return output
+
+
+@pytest.fixture
+def copy(made, tmp_path) -> SimpleNamespace:
+    """The same, for tests that change it."""
+    shutil.copytree(made.folder, tmp_path / "copy")
+    folder = tmp_path / "copy"
+    return SimpleNamespace(folder=folder, output=folder / "output", logs=folder / "logs", jobs=folder / "jobs")
+
+
+def client(where: SimpleNamespace | Path) -> FlaskClient:
+    if isinstance(where, Path):
+        return app(where).test_client()
+    return app(where.output, jobs=where.jobs, logs=where.logs).test_client()
+
+
+def get(browser: FlaskClient, path: str, status: int = 200):
+    answer = browser.get(path, base_url=HERE)
+    assert answer.status_code == status, f"{path}: {answer.status_code} {answer.text[:2000]}"
+    return answer
+
+
+def page(browser: FlaskClient, path: str, status: int = 200) -> html.HtmlElement:
+    return html.document_fromstring(get(browser, path, status).text)
+
+
+def text(element: html.HtmlElement) -> str:
+    for one in element.xpath("//style"):
+        one.getparent().remove(one)
+    return " ".join(" ".join(element.itertext()).split())
+
+
+def rows(output: Path, query: str, *values: object) -> list[tuple]:
+    db = sqlite3.connect(f"file:{output / 'index.sqlite'}?mode=ro", uri=True)
+    try:
+        return db.execute(query, values).fetchall()
+    finally:
+        db.close()
+
+
+def change(output: Path, query: str, *values: object) -> None:
+    with sqlite3.connect(output / "index.sqlite") as db:
+        db.execute(query, values)
+    db.close()
+
+
+def known(output: Path, source: str) -> str:
+    """The id of a dataset."""
+    return str(rows(output, "SELECT dataset_id FROM datasets WHERE source = ? LIMIT 1", source)[0][0])
+
+
+def last_run(output: Path, source: str) -> str:
+    return max(path.stem for path in (output / source / "runs").glob("*.json"))
+
+
+# What the pages show
+
+
+def test_every_link_leads_to_a_page(made):
+    """All that can be reached by links alone, hostile ids among it."""
+    browser, seen, waiting = client(made), set(), ["/"]
+    while waiting and len(seen) < 400:
+        path = waiting.pop()
+        found = page(browser, path)
+        assert not found.xpath("//script | //iframe | //object | //link[@rel='stylesheet'] | //base"), path
+        assert not found.xpath("//img | //@onerror | //@onload | //@onclick"), path
+        assert not [one for one in found.xpath("//@href") if one.lower().startswith(("javascript:", "data:text"))], path
+        seen.add(path)
+        for link in found.xpath("//a[starts-with(@href, '/')]"):
+            if link.get("href") not in seen and link.get("href") not in waiting:
+                waiting.append(link.get("href"))
+    assert not waiting
+    ids = {
+        dataset_id for (dataset_id,) in rows(made.output, "SELECT dataset_id FROM datasets WHERE source = 'hostile'")
+    }
+    assert ids == set(IDS)
+    assert {addresses.dataset("hostile", one) for one in ids} <= seen
+
+
+def test_the_overview_has_the_sources_and_their_verdicts(made):
+    shown = text(page(client(made), "/"))
+    for source, verdict in rows(made.output, "SELECT source, verdict FROM runs"):
+        assert re.search(rf"\b{source}\b.{{0,40}}{verdict}", shown), source
+    (count,) = rows(made.output, "SELECT count(*) FROM datasets WHERE NOT withdrawn")[0]
+    assert f"Datasets {count:,}" in shown
+
+
+@pytest.mark.parametrize("dataset_id", IDS)
+def test_whatever_its_id_a_dataset_has_a_page(made, dataset_id):
+    path = addresses.dataset("hostile", dataset_id)
+    normal = urlsplit(path).path.split("/")
+    assert "." not in normal, "a browser would make another path of it"
+    assert ".." not in normal, "a browser would make another path of it"
+    found = page(client(made), path)
+    assert found.findtext(".//title").startswith("<script>")
+    shown = text(found)
+    assert "49" not in re.findall(r"flood (\S+)", shown), "a template was run"
+    if dataset_id.isprintable():
+        assert " ".join(dataset_id.split()) in shown
+
+
+def test_a_dataset_page_says_all_that_is_known(made):
+    query = "SELECT * FROM datasets WHERE source = 'rivers' ORDER BY dataset_id LIMIT 1"
+    db = sqlite3.connect(made.output / "index.sqlite")
+    db.row_factory = sqlite3.Row
+    row = db.execute(query).fetchone()
+    resources = db.execute("SELECT * FROM resources WHERE source = 'rivers' AND dataset_id = ?", (row["dataset_id"],))
+    urls = {one["url"] for one in resources}
+    db.close()
+    found = page(client(made), addresses.dataset("rivers", row["dataset_id"]))
+    shown = text(found)
+    for name in ("title", "publisher", "license", "dataset_id", "name", "file"):
+        assert " ".join((row[name] or "").split()) in shown, name
+    outside = found.xpath("//a[starts-with(@href, 'http')]")
+    assert urls <= {one.get("href") for one in outside}
+    assert all(one.get("rel") == "noopener noreferrer nofollow" for one in outside)
+    assert found.xpath("string(//pre)") == (made.output / "rivers" / row["file"]).read_text(encoding="utf-8")
+    assert f"/runs/rivers/{last_run(made.output, 'rivers')}" in found.xpath("//@href")
+
+
+def test_only_harmless_addresses_are_links(made):
+    found = page(client(made), addresses.dataset("hostile", "a/b"))
+    outside = {one for one in found.xpath("//a/@href") if not one.startswith(("/", "#"))}
+    assert "https://files.example.org/a%20b.csv?x=%22" in outside
+    assert all(one.startswith(("http://127.0.0.1:", "https://files.example.org/")) for one in outside)
+    assert not [one for one in outside if "hidden" in one]
+
+
+def test_the_same_dataset_in_another_catalogue_is_named(made):
+    (title,) = rows(made.output, "SELECT title FROM datasets WHERE source = 'broken' LIMIT 1")[0]
+    (dataset_id,) = rows(made.output, "SELECT dataset_id FROM datasets WHERE source='rivers' AND title = ?", title)[0]
+    found = page(client(made), addresses.dataset("rivers", dataset_id))
+    section = found.xpath("//section[@aria-labelledby='others']")[0]
+    assert [one for one in section.xpath(".//@href") if one.startswith("/sources/broken/datasets/")]
+
+
+def test_a_document_is_read_below_its_folder_only(copy, tmp_path):
+    secret = tmp_path / "secret.json"
+    secret.write_text('{"password": "hunter2"}')
+    (copy.output / "secret.json").write_text('{"password": "hunter2"}')
+    (copy.output / "rivers" / "datasets" / "link.json").symlink_to(secret)
+    os.mkfifo(copy.output / "rivers" / "datasets" / "pipe.json")
+    browser = client(copy)
+    dataset_id = known(copy.output, "rivers")
+    names = ("../secret.json", str(secret), "datasets/link.json", "datasets/pipe.json", "datasets", "no.json", "a\0b")
+    for name in names:
+        change(copy.output, "UPDATE datasets SET file = ? WHERE dataset_id = ?", name, dataset_id)
+        found = get(browser, addresses.dataset("rivers", dataset_id)).text
+        assert "hunter2" not in found
+        assert "is not there, or can" in found
+
+
+def test_a_long_document_is_cut(made):
+    found = page(client(made), addresses.dataset("hostile", IDS[0]))
+    assert 190_000 < len(found.xpath("string(//pre)").encode()) <= 200_000
+    assert "The beginning; all" in text(found)
+
+
+def test_a_source_has_its_runs_changes_errors_and_what_is_gone(copy):
+    change(copy.output, "UPDATE datasets SET withdrawn = 1 WHERE source = 'broken' AND id % 4 < 3")
+    gone = rows(copy.output, "SELECT count(*) FROM datasets WHERE source = 'broken' AND withdrawn")[0][0]
+    assert gone > 25
+    browser = client(copy)
+    first, second = page(browser, "/sources/broken"), page(browser, "/sources/broken?page=2")
+    listed = [one.xpath("count(//section[@aria-labelledby='gone']//tbody/tr)") for one in (first, second)]
+    assert listed == [25, gone - 25]
+    assert f"Withdrawn {gone}" in text(first)
+    (count,) = rows(copy.output, "SELECT sum(count) FROM run_errors WHERE source = 'broken'")[0]
+    assert f"http {count}" in text(first)
+    assert f"/runs/broken/{last_run(copy.output, 'broken')}" in first.xpath("//@href")
+
+
+def test_a_run_is_told_in_words(made):
+    name = last_run(made.output, "broken")
+    report = json.loads((made.output / "broken" / "runs" / f"{name}.json").read_bytes())
+    found = page(client(made), f"/runs/broken/{name}")
+    shown = text(found)
+    assert f"incomplete. {report['listed']} of {report['expected']} datasets listed" in shown
+    assert f"New {report['counts']['new']}" in shown
+    assert f"http {report['errors']['http']} The portal answered with an HTTP error" in shown
+    assert "500 Internal Server Error" in shown
+    assert found.xpath("count(//section[@aria-labelledby='written']//tbody/tr)") == min(report["counts"]["new"], 50)
+
+
+def test_the_log_is_shown_from_below_logs_dir_only(copy):
+    name = last_run(copy.output, "rivers")
+    report = copy.output / "rivers" / "runs" / f"{name}.json"
+    content = json.loads(report.read_bytes())
+    inside, outside = copy.logs / "rivers" / "x.log", copy.folder / "elsewhere.log"
+    inside.parent.mkdir()
+    lines = "first\n" + "x" * 100_000 + "\n\x1b[31mred <b> https://me:hunter2@example.org/?token=hunter2\nlast\n"
+    for path in (inside, outside):
+        path.write_text(lines)
+    browser = client(copy)
+    report.write_text(json.dumps(content | {"log": str(inside)}))
+    log = page(browser, f"/runs/rivers/{name}").xpath("string(//pre)")
+    assert log.splitlines() == ["\\x1b[31mred <b> https://***@example.org/?token=***", "last"]
+    for path in (outside, copy.logs / "rivers" / ".." / ".." / "elsewhere.log", copy.logs, "a\0b", None):
+        report.write_text(json.dumps(content | {"log": path and str(path)}))
+        assert not page(browser, f"/runs/rivers/{name}").xpath("//pre")
+
+
+def test_no_page_has_a_secret(copy):
+    name = last_run(copy.output, "rivers")
+    report = copy.output / "rivers" / "runs" / f"{name}.json"
+    address = "https://me:hunter2@example.org/?api_key=hunter2"
+    report.write_text(json.dumps(json.loads(report.read_bytes()) | {"arguments": {"portal": address}}))
+    line = {"time": "2027-01-01", "run": name, "kind": "http", "url": address, "error": f"not at {address}"}
+    with (copy.output / "rivers" / "errors.jsonl").open("a") as file:
+        file.write(json.dumps(line) + "\n")
+    browser = client(copy)
+    for path in (f"/runs/rivers/{name}", "/errors?source=rivers"):
+        found = get(browser, path).text
+        assert "hunter2" not in found
+        assert "https://***@example.org/?api_key=***" in found
+    assert "hidden@" not in text(page(browser, addresses.dataset("hostile", "a/b")).xpath("//main/section")[1])
+
+
+def test_runs_are_chosen_by_source_and_state(made):
+    browser = client(made)
+    assert text(page(browser, "/runs")).count("2026") >= 3
+    chosen = page(browser, "/runs?source=broken&state=incomplete")
+    assert chosen.xpath("//tbody//th//text()[normalize-space()]") == ["broken"]
+    assert "There is no such run." in text(page(browser, "/runs?source=broken&state=complete"))
+
+
+def test_runs_whose_reports_are_gone_are_in_the_index(large):
+    browser = client(large)
+    (run,) = rows(large, "SELECT run FROM runs WHERE source = 'source-1' AND failed ORDER BY run DESC LIMIT 1")[0]
+    assert "The portal answered with an HTTP error" in text(page(browser, f"/runs/source-1/{run}"))
+    assert len(page(browser, "/runs").xpath("//tbody/tr")) == 50
+    assert len(page(browser, "/runs?page=2").xpath("//tbody/tr")) == 40
+    assert "no such run" in text(page(browser, "/runs?page=3"))
+
+
+# At work
+
+
+def test_a_run_at_work_is_shown_with_how_far_it_is(copy):
+    running = {"run": "20261121T030000Z", "spider": "ckan", "listed": 30, "expected": 120, "counts": {"new": 7}}
+    folder = copy.output / "rivers"
+    (folder / "running.json").write_text(json.dumps(running | {"started": "2026-11-21T03:00:00.000Z"}))
+    browser = client(copy)
+    assert "interrupted 30 of 120 datasets" in text(page(browser, "/")), "it is locked by nobody"
+    copy.jobs.mkdir()
+    for source in ("broken", "rivers"):  # a harvest holds its claim while the crawl runs
+        (copy.jobs / f"{source}.lock").write_text("{}")
+    with held(copy.jobs / "broken.lock"), held(copy.jobs / "rivers.lock"), held(folder):
+        for path in ("/", "/runs", "/sources/rivers"):
+            assert "running 30 of 120 datasets" in text(page(browser, path)), path
+        assert "30 of 120 datasets listed so far" in text(page(browser, "/runs/rivers/20261121T030000Z"))
+        assert "broken pending" in text(page(browser, "/runs?state=pending"))
+        assert "pending" not in text(page(browser, "/sources/rivers"))
+
+
+def test_the_overview_has_the_runs_as_they_are_now(copy):
+    """What the index says is remembered; which runs have died, begun or wait is not."""
+    change(copy.output, "UPDATE runs SET verdict = 'complete' WHERE source = 'rivers'")
+    browser, folder = client(copy), copy.output / "rivers"
+    stands = "string(//section[@aria-labelledby='sources']//tr[th//bdi = 'rivers']/td[1])"
+    assert page(browser, "/").xpath(stands).split() == ["complete"]
+    running = {"run": "20261121T030000Z", "started": "2026-11-21T03:00:00.000Z", "heartbeat": "2030-01-01T00:00:00Z"}
+    (folder / "running.json").write_text(json.dumps(running))
+    shown = page(browser, "/")
+    assert shown.xpath(stands).split() == ["interrupted"]
+    assert "rivers (interrupted" in text(shown)
+    assert "the last run died and wrote no report" in text(page(browser, "/sources/rivers"))
+    with held(folder):
+        shown = page(browser, "/")
+        assert shown.xpath(stands).split() == ["complete", "running"]
+        assert "rivers running begun" in text(shown), "not that it has found 0 datasets"
+    (folder / "running.json").unlink()
+    assert page(browser, "/").xpath(stands).split() == ["complete"]
+
+
+def test_a_run_of_what_changed_says_so(copy):
+    name = last_run(copy.output, "rivers")
+    path = copy.output / "rivers" / "runs" / f"{name}.json"
+    report = json.loads(path.read_bytes())
+    report["arguments"]["since"] = "last"
+    path.write_text(json.dumps(report))
+    change(copy.output, "UPDATE runs SET arguments = ? WHERE source = 'rivers'", json.dumps(report["arguments"]))
+    browser = client(copy)
+    assert "datasets that had changed listed" in text(page(browser, f"/runs/rivers/{name}"))
+    assert "complete 60 changed" in text(page(browser, "/runs?source=rivers"))
+    assert " changed" not in text(page(browser, "/runs?source=broken"))
+
+
+def test_a_run_that_goes_on_is_listed_once(copy):
+    name = last_run(copy.output, "rivers")
+    running = {"run": name, "spider": "ckan", "heartbeat": "2030-01-01T00:00:00.000Z", "resumed": True}
+    (copy.output / "rivers" / "running.json").write_text(json.dumps(running))
+    browser = client(copy)
+    with held(copy.output / "rivers"):
+        assert page(browser, "/runs").xpath(f"count(//a[@href='/runs/rivers/{name}'])") == 1
+        assert "No run is over yet." in text(page(browser, "/sources/rivers"))
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Locked, as by the process that is at work."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def test_a_crawl_and_the_dashboard_do_not_disturb_each_other(tmp_path):
+    output = tmp_path / "output"
+    over, answers = threading.Event(), []
+
+    def look():
+        browser = client(output)
+        while not over.is_set():
+            paths = ("/", "/search?q=water", "/sources/busy", "/runs", "/errors?source=busy")
+            answers.extend((path, browser.get(path, base_url=HERE).status_code) for path in paths)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        with Portal(datasets=305, faults=("slow=0.05",)) as portal:
+            ended = scrapy("crawl", "ckan", *options(output, {}, portal=portal.url, source="busy"))
+    finally:
+        over.set()
+        looking.join()
+    assert ended.returncode == 0, ended.stderr
+    assert len(list((output / "busy" / "datasets").iterdir())) == 305
+    assert {status for _, status in answers} <= {200, 404}, set(answers)
+    assert all(status == 200 for path, status in answers if path != "/sources/busy")
+    assert "busy" in text(page(client(output), "/"))
+
+
+def test_nothing_on_disk_changes(made):
+    def everything():
+        shared = ("index.sqlite-shm", "index.sqlite-wal")  # SQLite's own, of whoever reads
+        paths = [path for path in made.folder.rglob("*") if path.name not in shared]
+        return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in paths if path != made.output}
+
+    before = everything()
+    browser = client(made)
+    name = last_run(made.output, "broken")
+    for path in ("/", "/search", "/search?q=water", "/sources/hostile", "/runs", f"/runs/broken/{name}", "/errors"):
+        get(browser, path)
+    get(browser, addresses.dataset("hostile", "a//b"))
+    assert everything() == before
+
+
+# Search
+
+
+def test_search_finds_marks_and_counts(made):
+    found = page(client(made), "/search?q=flood+%22extent%22&source=rivers")
+    (total,) = rows(
+        made.output,
+        "SELECT count(*) FROM search JOIN datasets d ON d.id = search.rowid"
+        " WHERE search MATCH 'flood extent' AND source = 'rivers' AND NOT withdrawn",
+    )[0]
+    assert total
+    assert f"{total} dataset" in text(found)
+    assert len(found.xpath("//ol[@class='found']/li")) == min(total, 20)
+    assert {one.lower() for one in found.xpath("//mark/text()")} <= {"flood", "floods", "extent", "extents"}
+    assert found.xpath("//input[@name='q']/@value") == ['flood "extent"']
+
+
+def test_search_goes_on_page_by_page(made):
+    browser = client(made)
+    (total,) = rows(made.output, "SELECT count(*) FROM datasets WHERE source = 'rivers' AND NOT withdrawn")[0]
+    titles, path = [], "/search?source=rivers"
+    while path:
+        found = page(browser, path)
+        titles += found.xpath("//ol[@class='found']//h2/a/@href")
+        path = next(iter(found.xpath("//a[@rel='next']/@href")), None)
+    assert len(titles) == len(set(titles)) == total
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *(
+            "page=abc",
+            "page=-1",
+            f"page={10**9}",
+            f"page={10**40}",
+            f"page={'9' * 5000}",
+            "page=1.5",
+            "page=٣",
+            "page=",
+        ),
+        *("q=%00", "q=%ff%fe", "q=%22", "q=%22%22", "q=NEAR(", "q=title:", "q=-", "q=*", "q=(", "q=%F0%9F%8C%8A"),
+        *("q=" + "x" * 10_000, "q=" + "a+" * 5_000, "q=" + "%22" * 3_000, "source=..%2F..", "source=%00", "q=a&q=b"),
+        *("q=%3Cscript%3E", "q=%27+OR+1=1", "q=AND", "q={title}:x", "kind=%22%3E%3Cb%3E", "run=..%2F", "state=x"),
+    ],
+)
+def test_whatever_is_asked_gives_a_page(made, query):
+    browser = client(made)
+    for path in ("/search", "/runs", "/errors", "/sources/rivers", f"/runs/rivers/{last_run(made.output, 'rivers')}"):
+        found = page(browser, f"{path}?{query}")
+        assert not found.xpath("//script | //main//b")
+        assert len(found.xpath("string(//input[@name='q']/@value)")) <= 300
+
+
+def test_beyond_the_last_page_a_narrower_question_is_asked_for(large):
+    found = page(client(large), "/search?page=999999")
+    assert "Page 100" in text(found)
+    assert "There are more" in text(found)
+    assert not found.xpath("//a[@rel='next']")
+
+
+# Errors
+
+
+def test_errors_are_chosen_and_explained(made):
+    browser = client(made)
+    found = page(browser, "/errors?kind=http&source=broken")
+    assert len(found.xpath("//tbody/tr")) == 50
+    assert "The portal answered with an HTTP error" in text(found)
+    assert found.xpath("//a[@rel='next']/@href") == ["/errors?kind=http&source=broken&page=2"]
+    assert "There is no such error." in text(page(browser, "/errors?kind=dns"))
+    assert "There is no such error." in text(page(browser, "/errors?kind=ttp&source=broken"))
+    name = last_run(made.output, "broken")
+    assert len(page(browser, f"/errors?run={name}").xpath("//tbody/tr")) == 50
+
+
+def test_errors_of_all_sources_come_newest_first(copy):
+    for source, seconds in (("rivers", (1, 4, 5)), ("broken", (2, 3, 6))):
+        lines = [{"time": f"2027-01-01T00:00:0{one}Z", "kind": "bug", "error": f"no {one}."} for one in seconds]
+        with (copy.output / source / "errors.jsonl").open("a") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+    shown = text(page(client(copy), "/errors?kind=bug"))
+    assert re.findall(r"no (\d)\.", shown) == list("654321")
+
+
+def test_a_dataset_that_was_never_written_is_no_link(copy):
+    name, there = last_run(copy.output, "rivers"), known(copy.output, "rivers")
+    line = {"time": "2027-01-01", "run": name, "kind": "http", "stage": "dataset", "error": "404 Not Found"}
+    with (copy.output / "rivers" / "errors.jsonl").open("a") as file:
+        file.writelines(json.dumps(line | {"dataset_id": one, "dataset_name": one}) + "\n" for one in ("lost", there))
+    moment = "2030-01-01T00:00:00.000Z"
+    change(copy.output, "INSERT INTO changes VALUES ('rivers', ?, ?, 'lost', 'new')", moment, name)
+    manifest = {"time": moment, "run": name, "status": "new", "kind": "dataset", "dataset_id": "lost"}
+    with (copy.output / "rivers" / "manifest.jsonl").open("a") as file:
+        file.write(json.dumps(manifest) + "\n")
+    browser = client(copy)
+    for path in (
+        "/",
+        "/errors?source=rivers",
+        f"/runs/rivers/{name}",
+        f"/runs/rivers/{name}?page=2",
+        "/sources/rivers",
+    ):
+        found = page(browser, path)
+        assert addresses.dataset("rivers", "lost") not in found.xpath("//@href"), path
+        assert "lost" in text(found) or path == f"/runs/rivers/{name}", path
+    assert addresses.dataset("rivers", there) in page(browser, "/errors?source=rivers").xpath("//@href")
+
+
+def test_odd_error_lines_are_left_out(copy):
+    odd = b'{"time":\n\xff\xfe\n[]\nnull\n{"kind":"bug"}\n{"time":5}\n' + b"[" * 100_000 + b"\n"
+    nested = b'{"time":"2027","kind":["bug"],"error":{"a":1},"url":7,"dataset_id":5,"run":8,"stage":null}\n'
+    with (copy.output / "rivers" / "errors.jsonl").open("ab") as file:
+        file.write(odd + nested + b'{"time":"2027-01-02","kind":"bug","error":"the good one"}\n{"time":"torn')
+    shown = text(page(client(copy), "/errors?source=rivers"))
+    assert "the good one" in shown
+
+
+def test_errors_are_read_from_the_end_and_not_all(copy):
+    line = json.dumps({"time": "2026-01-01", "kind": "http", "error": "x" * 400}) + "\n"
+    with (copy.output / "rivers" / "errors.jsonl").open("a") as file:
+        file.write(json.dumps({"time": "2025-01-01", "kind": "dns", "error": "old"}) + "\n")
+        for _ in range(20):
+            file.write(line * (MOST // 10 // len(line)))
+    browser = client(copy)
+    started = time.process_time()
+    assert "Only the last 16.8 MB" in text(page(browser, "/errors?kind=dns"))
+    assert time.process_time() - started < 1
+    assert "x" * 400 in get(browser, "/errors?source=rivers").text
+
+
+def test_lines_come_from_the_end(tmp_path):
+    path = tmp_path / "lines"
+    lines = [bytes([65 + number % 26]) * (number * 37 % 5000) for number in range(400)]
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    assert list(backwards(path, Budget(10**9))) == [line for line in reversed(lines) if line]
+    path.write_bytes(b"first\n" + b"x" * (LONGEST + BLOCK) + b"\nlast\ntorn")
+    assert list(backwards(path, Budget(10**9))) == [b"torn", b"last", b"first"]
+    budget = Budget(BLOCK)
+    assert list(backwards(path, budget)) == [b"torn", b"last"]
+    assert budget.spent
+    assert list(backwards(tmp_path / "none", Budget(10))) == []
+
+
+# What it refuses, and what goes wrong
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
+@pytest.mark.parametrize("path", ["/", "/search", "/nothing"])
+def test_it_takes_get_and_head_only(made, method, path):
+    answer = client(made).open(path, method=method, base_url=HERE)
+    assert answer.status_code == 405
+    assert answer.headers["Allow"] == "GET, HEAD"
+
+
+def test_head_is_get_without_the_page(made):
+    answer = client(made).head("/search", base_url=HERE)
+    assert (answer.status_code, answer.data) == (200, b"")
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        *(("127.0.0.1:8710", 200), ("localhost", 200), ("LOCALHOST:1", 200), ("[::1]:8710", 200)),
+        *(("evil.example", 400), ("127.0.0.1.evil.example", 400), ("localhost.", 400), ("", 400), ("127.0.0.1:x", 400)),
+        *(("10.0.0.7:8710", 400), ("localhost@evil.example", 400), ("0.0.0.0:8710", 400), ("localhost\x0b", 400)),
+    ],
+)
+def test_it_answers_to_this_machine_only(made, host, status):
+    """Else a page elsewhere could have its name lead here, and read what is shown."""
+    for path in ("/search", "/nothing", "/healthz"):
+        answer = client(made).get(path, headers={"Host": host})
+        assert answer.status_code == (404 if (status, path) == (200, "/nothing") else status)
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/nothing", "/sources/rivers/datasets"])
+def test_every_answer_ties_the_browsers_hands(made, path):
+    headers = client(made).get(path, base_url=HERE).headers
+    assert headers["Content-Security-Policy"] == (
+        "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    )
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Cache-Control"] == "no-store"
+    assert "Set-Cookie" not in headers
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "/nothing",
+            "/sources/none",
+            "/sources/rivers/datasets/none",
+            "/sources/none/datasets/none",
+            "/runs/rivers/x",
+        ),
+        *(
+            "/runs/none/x",
+            "/runs/..%2f/x",
+            "/sources/%00",
+            "/runs/%00/%00",
+            "/sources/a%0d%0aSet-Cookie:x",
+            "/%ff",
+        ),
+        *(
+            "/sources/rivers/datasets?id=%00",
+            "/sources/rivers/datasets?id=",
+            "/runs/rivers/..%2F..%2Frivers%2Fruns%2Fx",
+        ),
+        *("/static/x", "/sources/..", "/sources/../index.sqlite", "/search/"),
+    ],
+)
+def test_what_is_not_there_has_a_page(made, path):
+    found = page(client(made), path, 404)
+    assert "Nothing here" in text(found)
+    assert found.xpath("//form[@role='search']")
+
+
+def test_a_mistake_of_its_own_has_a_page(made, monkeypatch, caplog):
+    served = app(made.output)
+    monkeypatch.setattr(served.extensions["site"], "overview", lambda _: 1 / 0)
+    answer = served.test_client().get("/?\x1b", base_url=HERE)
+    assert answer.status_code == 500
+    assert "This page could not be made" in answer.text
+    assert "ZeroDivision" not in answer.text
+    assert "ZeroDivisionError" in caplog.text
+    assert get(served.test_client(), "/runs")
+
+
+def test_without_an_index_it_says_what_to_do(tmp_path):
+    browser = client(tmp_path / "none")
+    for path in ("/", "/search?q=x", "/sources/x", "/runs", "/errors"):
+        assert "crawl a source first" in text(page(browser, path))
+    assert get(browser, "/healthz").text == "ok\n"
+    page(browser, "/runs/a/b", 404)
+
+
+def test_an_index_that_cant_be_read_says_so(copy):
+    change(copy.output, "PRAGMA user_version = 1")
+    assert "of another version" in text(page(client(copy), "/", 503))
+    (copy.output / "index.sqlite").write_bytes(b"no database at all" * 1000)
+    assert "can't be read" in text(page(client(copy), "/search", 503))
+
+
+def test_an_index_that_is_gone_is_not_nothing(copy):
+    for path in copy.output.glob("index.sqlite*"):
+        path.unlink()
+    shown = text(page(client(copy), "/", 503))
+    assert "has 3 sources, but no index.sqlite: `scrapy reindex` makes it anew" in shown
+    assert "Nothing to show" not in shown
+    for source in ("broken", "hostile"):
+        shutil.rmtree(copy.output / source)
+    with held(copy.output / "rivers"):
+        assert "The first crawl has begun" in text(page(client(copy), "/"))
+
+
+def test_an_index_that_breaks_on_the_way_says_so(copy):
+    change(copy.output, "DROP TABLE resources")
+    shown = text(page(client(copy), addresses.dataset("rivers", known(copy.output, "rivers")), 503))
+    assert "index.sqlite can't be read (no such table: resources): try again" in shown
+
+
+# Large
+
+
+def paths_of(output: Path) -> list[str]:
+    dataset_id = known(output, "source-1")
+    (run,) = rows(output, "SELECT run FROM runs WHERE source = 'source-1' ORDER BY run DESC LIMIT 1")[0]
+    return [
+        *("/", "/search", "/search?page=100", "/search?q=flood+afg", "/search?q=flood&page=100", "/search?q=f*"),
+        *("/search?source=source-1&page=100", "/sources/source-1", "/sources/source-1?page=14", "/runs", "/errors"),
+        *(f"/runs/source-1/{run}", addresses.dataset("source-1", dataset_id)),
+    ]
+
+
+def test_a_page_of_100_000_datasets_takes_half_a_second(large):
+    served = app(large)
+    served.extensions["site"].warm()  # as `scrapy dashboard` does
+    browser, took = served.test_client(), {}
+    for path in paths_of(large):
+        started = time.process_time()
+        get(browser, path)
+        took[path] = time.process_time() - started
+    assert not {path: seconds for path, seconds in took.items() if seconds > 0.5}
+
+
+def test_a_page_of_100_000_datasets_takes_little_memory(large):
+    browser = client(large)
+    get(browser, "/healthz")
+    gc.collect()
+    tracemalloc.start()
+    try:
+        for path in paths_of(large):
+            get(browser, path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 24_000_000
+
+
+# What is remembered
+
+
+def test_what_is_remembered_goes_when_the_index_changes(tmp_path, monkeypatch):
+    remembered, made = Remembered(tmp_path), []
+    monkeypatch.setattr("crawlers.dashboard.remembered.LEAST", 0)
+
+    def make():
+        made.append(1)
+        return len(made)
+
+    assert [remembered.get("x", make) for _ in range(3)] == [1, 1, 1]
+    for name in ("index.sqlite", "index.sqlite-wal"):
+        (tmp_path / name).write_bytes(b"more")
+        time.sleep(0.01)
+        remembered.get("x", make)
+    assert len(made) == 3
+    for number in range(100):
+        remembered.get(number, make)
+    assert len(remembered.entries) == 32
+
+
+def test_while_a_crawl_writes_an_answer_serves_for_a_while(tmp_path):
+    remembered, made = Remembered(tmp_path), []
+    for number in range(5):
+        (tmp_path / "index.sqlite").write_bytes(b"x" * number)
+        assert remembered.get("x", lambda: made.append(1) or len(made)) == 1
+
+
+def test_nobody_waits_for_what_is_made_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr("crawlers.dashboard.remembered.LEAST", 0)
+    monkeypatch.setattr("crawlers.dashboard.remembered.SHARE", 0)
+    remembered = Remembered(tmp_path)
+    assert remembered.get("x", lambda: "old") == "old"
+    (tmp_path / "index.sqlite").write_bytes(b"changed")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow():
+        begun.set()
+        assert go_on.wait(10)
+        return "new"
+
+    thread = threading.Thread(target=remembered.get, args=("x", slow))
+    thread.start()
+    assert begun.wait(10)
+    assert remembered.get("x", lambda: pytest.fail("made twice")) == "old"
+    go_on.set()
+    thread.join()
+    assert remembered.get("x", lambda: pytest.fail("made twice")) == "new"
+
+
+# The command
+
+
+@contextmanager
+def dashboard(output: Path, *more: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`scrapy dashboard` on a free port: its address and its process."""
+    words = ("dashboard", "--port", "0", "-s", f"OUTPUT_DIR={output}", *more)
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-m", "scrapy", *words],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        yield line.split()[0], process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=30)
+
+
+def asked(url: str, head: str) -> str:
+    with socket.create_connection(("127.0.0.1", urlsplit(url).port), timeout=10) as connection:
+        connection.sendall(f"{head}\r\n\r\n".encode())
+        parts = list(iter(lambda: connection.recv(65536), b""))
+    return b"".join(parts).decode()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_without_a_word(made, number):
+    with dashboard(made.output) as (url, process):
+        assert asked(url, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close").endswith("ok\n")
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out, err) == (0, "", "")
+
+
+def test_it_listens_on_the_loopback_only(made):
+    with dashboard(made.output) as (url, _):
+        assert url.startswith("http://127.0.0.1:")
+        with pytest.raises(OSError, match="refused"):
+            socket.create_connection(("127.0.0.2", urlsplit(url).port), timeout=5)
+
+
+def test_odd_requests_do_no_harm(made):
+    with dashboard(made.output) as (url, process):
+        assert " 400 " in asked(url, "GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close").splitlines()[0]
+        assert " 400 " in asked(url, "GET / HTTP/1.0").splitlines()[0]
+        assert " 405 " in asked(url, "POST / HTTP/1.0\r\nHost: localhost\r\nContent-Length: 0").splitlines()[0]
+        assert " 404 " in asked(url, "GET /../../etc/passwd HTTP/1.0\r\nHost: localhost").splitlines()[0]
+        assert " 404 " in asked(url, "GET //evil.example/%2e%2e HTTP/1.0\r\nHost: localhost").splitlines()[0]
+        assert " 404 " in asked(url, "GET /%ff%00 HTTP/1.0\r\nHost: localhost").splitlines()[0]
+        answer = asked(url, "GET /search HTTP/1.0\r\nHost: localhost")
+        assert " 200 " in answer.splitlines()[0]
+        assert "waitress" not in answer.lower()
+        process.terminate()
+        assert process.communicate(timeout=30)[1] == ""
+
+
+def test_a_port_that_is_taken_is_a_sentence(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ran = scrapy("dashboard", "--port", str(port), "-s", f"OUTPUT_DIR={tmp_path}")
+    sentence = f"Port {port} of 127.0.0.1 can't be had (Address already in use): name another with --port.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", sentence)
+
+
+def test_words_that_it_does_not_take_are_a_sentence(tmp_path):
+    ran = scrapy("dashboard", "foo", "-s", f"OUTPUT_DIR={tmp_path}")
+    sentence = "scrapy dashboard takes [--port PORT] [--open], and no 'foo': it shows all sources.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", sentence)
+
+
+def test_many_who_ask_at_once_are_no_news(made):
+    with dashboard(made.output) as (url, process):
+        head = b"GET /search?q=water HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        asking = [socket.create_connection(("127.0.0.1", urlsplit(url).port), timeout=30) for _ in range(40)]
+        for one in asking:
+            one.sendall(head)
+        for one in asking:
+            with one, one.makefile("rb") as answer:
+                assert answer.read().startswith(b"HTTP/1.1 200 OK")
+        process.terminate()
+        assert process.communicate(timeout=30)[1] == ""
+
+
+@pytest.mark.parametrize("port", ["99999", "-1"])
+def test_what_is_no_port_is_a_sentence(tmp_path, port):
+    ran = scrapy("dashboard", f"--port={port}", "-s", f"OUTPUT_DIR={tmp_path}")
+    assert ran.returncode == 1
+    assert ran.stderr == f"There is no port {port}: name one of 1 to 65535, or 0 for a free one.\n"
+
+
+def test_it_opens_the_browser(made, tmp_path):
+    note = tmp_path / "opened"
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\necho "$1" > {note}.part; mv {note}.part {note}\n')
+    script.chmod(0o755)
+    with dashboard(made.output, "--open", BROWSER=f"{script} %s") as (url, _):
+        for _ in range(100):
+            if note.exists():
+                break
+            time.sleep(0.1)
+        assert note.read_text().strip() == url
+
+
+def test_an_index_that_is_missing_is_made_first(copy):
+    for path in copy.output.glob("index.sqlite*"):
+        path.unlink()
+    with dashboard(copy.output) as (url, _):
+        assert "rivers" in asked(url, "GET / HTTP/1.0\r\nHost: localhost")
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415  # it is not needed without a browser
+
+    sandbox = [] if os.getuid() else ["--no-sandbox"]
+    with sync_playwright() as playwright:
+        path = executable.executable(Settings())
+        browser = playwright.chromium.launch(executable_path=path, args=[*sandbox, "--disable-dev-shm-usage"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address(made) -> Iterator[str]:
+    """A dashboard that runs while the browser looks at it."""
+    with dashboard(made.output, "-s", f"LOGS_DIR={made.logs}") as (url, _):
+        yield url
+
+
+@contextmanager
+def tab(chromium, url: str, width: int = 1280, scheme: str = "light"):
+    """A page that must say nothing on the console, and ask nobody else for anything."""
+    context = chromium.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    opened, said, strangers = context.new_page(), [], []
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.on("dialog", lambda dialog: (said.append("dialog"), dialog.dismiss()))
+    opened.on("request", lambda one: strangers.append(one.url) if not one.url.startswith((url, "data:")) else None)
+    opened.goto(url)
+    yield opened
+    context.close()
+    assert (said, strangers) == ([], [])
+
+
+@needs_browser
+def test_in_a_browser_from_the_search_to_a_run(address, chromium):
+    with tab(chromium, address) as opened:
+        opened.get_by_role("searchbox").fill("flood extent")
+        opened.keyboard.press("Enter")
+        opened.wait_for_url("**/search?q=flood+extent*")
+        result = opened.locator("ol.found h2 a").first
+        title = result.inner_text()
+        result.click()
+        assert opened.locator("h1").inner_text().startswith(title)
+        assert opened.locator("pre").inner_text().startswith("{")
+        opened.locator("section[aria-labelledby=history] a").first.click()
+        opened.wait_for_url("**/runs/*/*")
+        assert opened.locator("h1").inner_text().startswith("Run of 20")
+        opened.go_back()
+        opened.get_by_role("link", name="Overview").click()
+        assert opened.locator("h1").inner_text() == "What the catalogues hold"
+
+
+@needs_browser
+@pytest.mark.parametrize("dataset_id", IDS)
+def test_in_a_browser_every_dataset_is_reached(address, chromium, dataset_id):
+    """Browsers change paths before they ask: ``..``, backslashes, spaces."""
+    with tab(chromium, address) as opened:
+        opened.goto(address.rstrip("/") + addresses.dataset("hostile", dataset_id))
+        assert opened.title().startswith("<script>")
+        shown = json.loads(re.sub(r",\s*$", "", re.search(r'"id": (".*")', opened.locator("pre").inner_text())[1]))
+        assert shown == dataset_id.replace("\u202e", "")
+
+
+@needs_browser
+def test_in_a_browser_it_fits_and_is_seen(made, address, chromium, tmp_path):
+    name = last_run(made.output, "broken")
+    paths = [
+        "",
+        "search",
+        "search?q=flood",
+        "sources/broken",
+        "sources/hostile",
+        "runs",
+        f"runs/broken/{name}",
+        "errors",
+    ]
+    paths += [addresses.dataset("hostile", one).lstrip("/") for one in (IDS[0], IDS[3])]
+    grounds = set()
+    for width, scheme in ((1280, "light"), (360, "dark"), (360, "light")):
+        with tab(chromium, address, width, scheme) as opened:
+            for number, path in enumerate(paths):
+                opened.goto(address + path)
+                assert opened.evaluate(WIDER) == [], (path, width)
+                assert opened.evaluate("document.title") != "owned"
+                assert opened.evaluate(PALE) == [], (path, scheme)
+                opened.screenshot(path=tmp_path / f"{number}-{width}-{scheme}.png", full_page=True)
+            grounds.add(opened.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert len(grounds) == 2
+
+
+WIDER = """() => document.documentElement.scrollWidth <= document.documentElement.clientWidth ? [] :
+    [...document.querySelectorAll('body *')].filter(one => one.getBoundingClientRect().right > innerWidth + 1
+        && !one.closest('.scroll, pre')).map(one => one.outerHTML.slice(0, 120)).slice(0, 5).concat('wider')"""
+PALE = """() => {
+    const light = colour => {
+        const [r, g, b] = colour.match(/[0-9.]+/g).map(Number).map(one => one / 255)
+            .map(one => one <= 0.03928 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const ground = one => {
+        for (let at = one; at; at = at.parentElement) {
+            const colour = getComputedStyle(at).backgroundColor;
+            if (!colour.endsWith(', 0)')) return colour;
+        }
+        return 'rgb(255, 255, 255)';
+    };
+    const pale = [];
+    for (const one of document.querySelectorAll('main *, header *')) {
+        const own = [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+        if (!own || !one.offsetParent || one.closest('svg, .unseen')) continue;
+        const a = light(getComputedStyle(one).color), b = light(ground(one));
+        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (contrast < 4.5) pale.push([one.outerHTML.slice(0, 120), contrast]);
+    }
+    return pale;
+}"""
+
+
+def test_addresses_lead_where_they_say():
+    for one in IDS:
+        path, _, query = addresses.dataset("s", one).partition("?")
+        assert (
+            unquote(query.removeprefix("id=").replace("+", " "))
+            if query
+            else unquote(path)[len("/sources/s/datasets/") :]
+        ) == one

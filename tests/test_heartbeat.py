@@ -1,0 +1,214 @@
+"""running.json: there while a crawl is at work, gone when it has a report, and told of by the next when it died."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawlers.runs import runs
+from tests.conftest import ROOT, json_lines, options, scrapy
+from tests.site import Answer, Asked, Site, listing
+
+FAST_BEAT = {"HEARTBEAT_INTERVAL": "0.1"}
+
+
+def begun(output: Path, portal: Any, **settings: str) -> subprocess.Popen[str]:
+    words = options(output, {**FAST_BEAT, "REQUESTS_PER_SECOND": "30", **settings}, portal=portal.url)
+    command = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "hdx", *words]
+    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+
+
+def beating(output: Path, *, other_than: str = "") -> dict[str, Any]:
+    """What running.json says, once a crawl has written it and a document."""
+    path, deadline = output / "hdx" / "running.json", time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if path.exists():
+            state: dict[str, Any] = json.loads(path.read_bytes())
+            if state["counts"]["new"] + state["counts"]["unchanged"] and state["run"] != other_than:
+                return state
+        time.sleep(0.02)
+    raise AssertionError("no heartbeat")
+
+
+def killed(output: Path, portal: Any, **settings: str) -> dict[str, Any]:
+    crawl = begun(output, portal, **settings)
+    beating(output)
+    crawl.kill()
+    crawl.communicate()
+    return beating(output)
+
+
+def test_it_is_there_before_any_request_and_gone_afterwards(tmp_path):
+    path, seen = tmp_path / "one" / "running.json", []
+
+    def answer(asked: Asked) -> Answer:
+        seen.append(json.loads(path.read_bytes()))
+        return Answer(status=404) if asked.action == "robots.txt" else listing({"id": "1", "name": "one"})
+
+    with Site(answer) as site:
+        words = options(tmp_path, {"LOG_FILE": str(tmp_path / "a.log")}, portal=site.url, source="one")
+        scrapy("crawl", "ckan", *words)
+    first = seen[0]
+    report = json.loads(next((tmp_path / "one" / "runs").iterdir()).read_bytes())
+    own = {"heartbeat", "interval", "pid", "host", "job"}
+    assert list(first)[: len(report)] == list(report)
+    assert set(first) - set(report) == own
+    assert (first["run"], first["spider"]) == (report["run"], "ckan")
+    assert first["arguments"] == {"portal": site.url, "source": "one"}
+    assert (first["host"], first["interval"], first["job"]) == (socket.gethostname(), 10.0, None)
+    assert first["log"] == report["log"] == str(tmp_path / "a.log")
+    assert (first["verdict"], first["listed"]) == (None, 0)
+    assert sorted(path.name for path in path.parent.iterdir()) == ["datasets", "errors.jsonl", "manifest.jsonl", "runs"]
+
+
+def test_it_beats_and_counts(portal, output):
+    crawl = begun(output, portal(datasets=40), JOBDIR=str(output.parent / "job"))
+    first = beating(output)
+    deadline = time.monotonic() + 20
+    while (later := beating(output))["counts"]["new"] <= first["counts"]["new"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    crawl.terminate()
+    crawl.communicate(timeout=60)
+    assert later["heartbeat"] > first["heartbeat"]
+    assert (later["expected"], later["listed"], later["pid"]) == (40, 40, crawl.pid)
+    assert later["job"] == str(output.parent / "job")
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_it_goes_when_the_crawl_is_stopped(portal, output, signals):
+    crawl = begun(output, portal(datasets=40))
+    beating(output)
+    for _ in range(signals):
+        crawl.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    crawl.communicate(timeout=60)
+    assert crawl.returncode in (130, -signal.SIGINT)[:signals]  # the second may come when the crawl is over
+    assert not [path.name for path in (output / "hdx").iterdir() if "running" in path.name or "heartbeat" in path.name]
+    assert [run.state for run in runs(output)] == ["interrupted"]
+
+
+def test_one_that_died_is_interrupted_until_it_goes_on(portal, output):
+    site, job = portal(datasets=30), {"JOBDIR": str(output.parent / "job")}
+    dead = killed(output, site, **job)
+    assert [(run.run, run.state, run.finished) for run in runs(output)] == [
+        (dead["run"], "interrupted", dead["heartbeat"])
+    ]
+    crawl = begun(output, site, **job)
+    deadline = time.monotonic() + 30
+    while beating(output)["pid"] == dead["pid"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert [(run.run, run.state, run.resumed) for run in runs(output)] == [(dead["run"], "running", True)]
+    crawl.communicate(timeout=60)
+    assert [(run.run, run.state) for run in runs(output)] == [(dead["run"], "complete")]
+
+
+def test_one_that_died_after_it_had_a_report_is_interrupted(portal, output):
+    """It was stopped, which is reported, went on, and was killed."""
+    site, job = portal(datasets=30), {"JOBDIR": str(output.parent / "job")}
+    crawl = begun(output, site, **job)
+    beating(output)
+    crawl.terminate()
+    crawl.communicate(timeout=60)
+    reported = runs(output)[0]
+    dead = killed(output, site, **job)
+    assert dead["run"] == reported.run
+    (run,) = runs(output)
+    assert (run.state, run.report, run.finished) == ("interrupted", None, dead["heartbeat"])
+
+
+def test_one_that_died_for_good_gets_its_report_from_the_next(portal, output):
+    site = portal(datasets=30)
+    dead = killed(output, site)
+    crawl = begun(output, site)
+    beating(output, other_than=dead["run"])
+    crawl.communicate(timeout=60)
+    after, before = runs(output)
+    assert (after.state, before.state, before.run) == ("complete", "interrupted", dead["run"])
+    assert before.details.keys() == after.details.keys()
+    assert before.details["finish_reason"] == "died"
+    assert (before.finished, before.counts) == (dead["heartbeat"], dead["counts"])
+
+
+@pytest.mark.parametrize("how", ["locked", "finished", "another job"])
+def test_a_crawl_that_is_refused_leaves_what_a_dead_one_left(portal, output, how):
+    site, job = portal(datasets=10), output.parent / "job"
+    words = options(output, {"JOBDIR": str(job)}, portal=site.url)
+    assert scrapy("crawl", "hdx", *words).returncode == 0
+    site.change(touch=site.ids())
+    killed(output, site, REQUESTS_PER_SECOND="5")
+    before = (output / "hdx" / "running.json").read_bytes()
+    holder = os.open(output / "hdx", os.O_RDONLY)
+    if how == "locked":
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        words += ["-s", f"JOBDIR={job}2"]
+    ran = scrapy("crawl", "hdx", *words, *(["-a", "q=flood"] if how == "another job" else []))
+    os.close(holder)
+    assert ran.returncode == (0 if how == "finished" else 1)
+    assert (output / "hdx" / "running.json").read_bytes() == before
+    assert [run.state for run in runs(output)] == ["interrupted", "complete"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        b"",
+        b"{",
+        b"[" * 100_000,
+        b"[1]",
+        b'{"run": "../../evil"}',
+        b'{"run": "20261120T030000Z"}',
+        b'{"run": 7}',
+        b"\xff" * 100,
+    ],
+)
+def test_whatever_is_in_it_stops_no_crawl(portal, output, content):
+    folder = output / "hdx"
+    folder.mkdir(parents=True)
+    if content is None:
+        os.mkfifo(folder / "running.json")
+    else:
+        (folder / "running.json").write_bytes(content)
+    ran = scrapy("crawl", "hdx", *options(output, {}, portal=portal(datasets=2).url))
+    assert ran.returncode == 0
+    assert "Traceback" not in ran.stderr
+    assert len(list((folder / "runs").iterdir())) == 1
+    assert not list(output.parent.rglob("*evil*"))
+
+
+def test_a_full_disk_for_it_stops_no_crawl(portal, output):
+    folder = output / "hdx"
+    folder.mkdir(parents=True)
+    (folder / ".heartbeat").symlink_to("/dev/full")
+    ran = scrapy("crawl", "hdx", *options(output, FAST_BEAT, portal=portal(datasets=5).url, level="snapshot"))
+    assert ran.returncode == 0
+    told = "running.json can't be written, so this run looks dead to others: [Errno 28] No space left on device"
+    assert ran.stderr.count(told) == 1
+    assert json_lines(folder / "errors.jsonl") == []
+
+
+def test_it_stays_when_the_report_can_not_be_written(portal, output):
+    folder = output / "hdx"
+    folder.mkdir(parents=True)
+    (folder / "runs").write_text("in the way")
+    ran = scrapy("crawl", "hdx", *options(output, {}, portal=portal(datasets=2).url))
+    path = re.search(r"The run report (.*)/runs/(.*).json", ran.stderr)
+    path = path and f"{path[1]}/runs/{path[2]}.json"
+    assert ran.returncode == 4
+    why = f"can't be written ([Errno 17] File exists: '{folder / 'runs'}')"
+    assert ran.stderr.count(f"{path}, this run's report, {why}.") == 1
+    assert "Without it the run counts as interrupted: see to what is in the way" in ran.stderr
+    assert f"The run report {path} {why}" in ran.stderr
+    assert [(run.source, run.state) for run in runs(output)] == [("hdx", "interrupted")]

@@ -1,0 +1,455 @@
+"""The runs of each source, as what is on disk says, and the command that shows them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crawlers.exceptions import RunError
+from crawlers.runs import find, items, last, runs, sources, stored
+from crawlers.runs.words import item_line
+from tests.conftest import ROOT, scrapy
+
+RUN = "20261120T0{}0000Z"
+
+
+def report(output: Path, source: str = "one", hour: int = 3, **fields: Any) -> Path:
+    run = fields.get("run", RUN.format(hour))
+    known = {
+        "source": source,
+        "spider": "ckan",
+        "run": run,
+        "arguments": {"portal": "https://example.org"},
+        "started": f"2026-11-20T0{hour}:00:00.000Z",
+        "finished": f"2026-11-20T0{hour}:07:03.000Z",
+        "finish_reason": "finished",
+        "verdict": "complete",
+        "expected": 12,
+        "listed": 12,
+        "counts": {"new": 3, "updated": 2, "unchanged": 7, "withdrawn": 1, "restored": 0, "fallback": 0, "failed": 2},
+        "errors": {"http": 2},
+        "requests": 9,
+    }
+    path = output / source / "runs" / f"{run}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(known | fields))
+    return path
+
+
+def running(output: Path, source: str = "one", *, ago: float = 0, **fields: Any) -> None:
+    beat = (datetime.now(UTC) - timedelta(seconds=ago)).isoformat()
+    state = {"run": RUN.format(5), "spider": "ckan", "started": "2026-11-20T05:00:00.000Z", "heartbeat": beat}
+    state |= {"interval": 10.0, "pid": 4711, "host": socket.gethostname(), "listed": 4, "counts": {"new": 4}}
+    (output / source).mkdir(parents=True, exist_ok=True)
+    (output / source / "running.json").write_text(json.dumps(state | fields))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    yield
+    os.close(descriptor)
+
+
+def lines(folder: Path, name: str, *entries: Any) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    body = b"".join((one if isinstance(one, bytes) else json.dumps(one).encode()) + b"\n" for one in entries)
+    (folder / name).write_bytes(body)
+
+
+# What is on disk
+
+
+def test_newest_first_of_all_sources(tmp_path):
+    for source, hour in (("one", 3), ("two", 4), ("one", 5)):
+        report(tmp_path, source, hour)
+    report(tmp_path, "two", 3, run=RUN.format(3) + "-10")
+    report(tmp_path, "two", 3, run=RUN.format(3) + "-9")
+    found = [(run.source, run.run) for run in runs(tmp_path)]
+    first, second, third = (RUN.format(hour) for hour in (3, 4, 5))
+    assert found == [
+        *(("one", third), ("two", second), ("two", f"{first}-10"), ("two", f"{first}-9"), ("one", first)),
+    ]
+    assert [run.source for run in runs(tmp_path, "two")] == ["two"] * 3
+    assert [(run.source, run.run) for run in runs(tmp_path, limit=2)] == found[:2]
+    assert last(tmp_path, "one").run == third
+    assert sources(tmp_path) == ["one", "two"]
+
+
+def test_what_a_run_says(tmp_path):
+    path = report(tmp_path, retries=1, bytes=4000, resumed=True, log="/logs/a.log")
+    (run,) = runs(tmp_path)
+    assert (run.seconds, run.expected, run.listed, run.requests, run.retries, run.bytes) == (423.0, 12, 12, 9, 1, 4000)
+    assert (run.state, run.spider, run.arguments) == ("complete", "ckan", {"portal": "https://example.org"})
+    assert (run.resumed, run.log, run.where, run.report) == (True, "/logs/a.log", None, path)
+    assert (run.errors, run.counts["new"], run.details["finish_reason"]) == ({"http": 2}, 3, "finished")
+
+
+def test_no_more_reports_are_read_than_asked_for(tmp_path, monkeypatch):
+    for source in ("one", "two", "three"):
+        for hour in range(9):
+            report(tmp_path, source, hour)
+    read, really = [], stored.content
+    monkeypatch.setattr(stored, "content", lambda path: read.append(path) or really(path))
+    assert len(runs(tmp_path, limit=4)) == 4
+    assert len([path for path in read if path.parent.name == "runs"]) <= 8
+    read.clear()
+    find(tmp_path, f"two/{RUN.format(7)}")
+    assert len([path for path in read if path.parent.name == "runs"]) == 1
+
+
+@pytest.mark.parametrize("content", [b"", b'{"verdict": "comp', b"[]", b"\xff\xfe", b"[" * 100_000, b"null"])
+def test_a_damaged_report_is_of_a_run_that_failed(tmp_path, content):
+    report(tmp_path, hour=4).write_bytes(content)
+    report(tmp_path)
+    damaged, whole = runs(tmp_path)
+    assert (damaged.run, damaged.state, damaged.started) == (RUN.format(4), "failed", "2026-11-20T04:00:00+00:00")
+    assert whole.state == "complete"
+
+
+def test_fields_of_other_kinds_are_left_out(tmp_path):
+    odd = {"started": 7, "finished": [], "arguments": "q", "counts": {"new": "x", "updated": 1}, "errors": 3}
+    report(tmp_path, **odd, listed="many", expected="all", spider={}, log=1, resumed="yes", verdict="running")
+    (run,) = runs(tmp_path)
+    assert (run.state, run.spider, run.seconds, run.arguments, run.errors) == ("failed", None, None, {}, {})
+    assert (run.counts, run.listed, run.expected, run.log, run.resumed) == ({"updated": 1}, 0, None, None, False)
+
+
+def test_other_things_in_the_folder(tmp_path):
+    report(tmp_path)
+    (tmp_path / "index.sqlite").touch()
+    (tmp_path / ".hidden" / "runs").mkdir(parents=True)
+    (tmp_path / "one" / "runs" / "note.txt").touch()
+    (tmp_path / "empty").mkdir()
+    assert (len(runs(tmp_path)), sources(tmp_path)) == (1, ["one"])
+    assert runs(tmp_path / "nowhere") == []
+    assert runs(tmp_path, "nowhere") == []
+    assert runs(tmp_path / "one", "../one") == []
+
+
+# At work
+
+
+def test_a_crawl_at_work(tmp_path):
+    report(tmp_path, hour=6)
+    running(tmp_path, heartbeat="2026-11-20T05:30:00.000Z")
+    with locked(tmp_path / "one"):
+        first, second = runs(tmp_path)
+    assert (first.state, first.run, first.listed, first.finished) == ("running", RUN.format(5), 4, None)
+    assert first.where == f"pid 4711 on {socket.gethostname()}"
+    assert second.state == "complete"
+    assert [(run.state, run.finished is None) for run in runs(tmp_path, limit=2)] == [
+        ("complete", False),
+        ("interrupted", False),
+    ]
+
+
+def test_a_crawl_that_is_about_to_be_at_work(tmp_path):
+    (tmp_path / "one").mkdir()
+    report(tmp_path)
+    with locked(tmp_path / "one"):
+        assert [(run.state, run.run) for run in runs(tmp_path)] == [("running", None), ("complete", RUN.format(3))]
+
+
+@pytest.mark.parametrize(
+    ("ago", "state"), [(50, "running"), (70, "interrupted"), (-50, "running"), (-900, "interrupted")]
+)
+def test_a_crawl_of_another_machine(tmp_path, ago, state):
+    running(tmp_path, ago=ago, host="elsewhere")
+    assert [run.state for run in runs(tmp_path)] == [state]
+
+
+@pytest.mark.parametrize("interval", [1e308, float("inf"), float("nan"), 601, -1, 0])
+def test_an_interval_that_none_has(tmp_path, interval):
+    running(tmp_path, ago=10, host="elsewhere", interval=interval)
+    assert [run.state for run in runs(tmp_path)] == ["interrupted"]
+
+
+@pytest.mark.parametrize("ahead", [70, 3000])
+def test_a_heartbeat_of_the_future(tmp_path, ahead):
+    running(tmp_path, ago=-ahead, host="elsewhere", interval=600)
+    assert [run.state for run in runs(tmp_path)] == ["interrupted"]
+
+
+@pytest.mark.parametrize("what", ["pipe", "folder", "link"])
+def test_what_is_no_file_is_not_read(tmp_path, what):
+    running(tmp_path, "other", host="elsewhere")
+    report(tmp_path)
+    path, real = tmp_path / "one" / "running.json", tmp_path / "other" / "running.json"
+    {"pipe": lambda: os.mkfifo(path), "folder": path.mkdir, "link": lambda: path.symlink_to(real)}[what]()
+    os.mkfifo(tmp_path / "one" / "manifest.jsonl")
+    os.mkfifo(tmp_path / "one.lock")
+    command = [sys.executable, "-W", "error", "-m", "scrapy", "jobs", "one", "--json"]
+    settings = ["-s", f"OUTPUT_DIR={tmp_path}", "-s", f"JOBS_DIR={tmp_path}"]
+    shown = subprocess.run([*command, *settings], cwd=ROOT, capture_output=True, check=True, timeout=20)
+    (run,) = json.loads(shown.stdout)
+    assert (run["state"], run["run"]) == ("complete", RUN.format(3))
+    assert list(items(runs(tmp_path, "one")[0])) == []
+
+
+@pytest.mark.parametrize("odd", [{"heartbeat": 7}, {"heartbeat": "now"}, {"interval": "x"}, {"interval": None}])
+def test_a_heartbeat_that_is_none(tmp_path, odd):
+    running(tmp_path, host="elsewhere", **odd)
+    assert [run.state for run in runs(tmp_path)] == ["interrupted"]
+
+
+def test_a_run_that_has_its_report_is_over(tmp_path):
+    """Killed between the report and the removal of running.json."""
+    report(tmp_path, hour=5, finished="2999-01-01T00:00:00.000Z")
+    running(tmp_path)
+    assert [run.state for run in runs(tmp_path)] == ["complete"]
+
+
+def test_a_run_that_is_queued(tmp_path):
+    output, jobs = tmp_path / "output", tmp_path / "jobs"
+    report(output)
+    jobs.mkdir()
+    for source in ("one", "two"):
+        (jobs / f"{source}.lock").write_text(json.dumps({"queued": "2026-11-20T09:00:00Z", "pid": 7, "host": "here"}))
+    with locked(jobs / "two.lock"), locked(output / "one"), locked(jobs / "one.lock"):
+        found = [(run.source, run.state, run.run, run.started) for run in runs(output, jobs=jobs)]
+    assert ("two", "pending", None, "2026-11-20T09:00:00Z") in found
+    assert ("one", "running", None, None) in found
+    assert len(found) == 3
+    assert [run.state for run in runs(output, jobs=jobs)] == ["complete"]
+
+
+# Which was last
+
+
+def test_the_last_is_the_one_that_ended_last(tmp_path):
+    """A run was interrupted, the next could not start, and then it went on."""
+    report(tmp_path, hour=3, finished="2026-11-20T09:00:00.000Z")
+    report(tmp_path, hour=4, verdict="failed", finished="2026-11-20T04:00:00.000Z")
+    os.utime(tmp_path / "one" / "runs" / f"{RUN.format(4)}.json", (1, 1))  # it was written first
+    assert (last(tmp_path, "one").run, last(tmp_path, "one").state) == (RUN.format(3), "complete")
+    assert [run.run for run in runs(tmp_path)] == [RUN.format(3), RUN.format(4)]
+
+
+def test_one_that_died_later_is_the_last(tmp_path):
+    report(tmp_path, hour=6)
+    running(tmp_path, heartbeat="2026-11-20T08:00:00.000Z")
+    assert [run.state for run in runs(tmp_path)] == ["interrupted", "complete"]
+
+
+def test_a_clock_that_was_wrong(tmp_path):
+    wrong = report(tmp_path, run="20990101T000000Z", finished="2099-01-01T00:01:00.000Z", verdict="failed")
+    os.utime(wrong, (4_070_908_860, 4_070_908_860))
+    assert last(tmp_path, "one").state == "failed"
+    right = report(tmp_path, run="20250101T000000Z", finished="2025-01-01T00:01:00.000Z")
+    assert last(tmp_path, "one").report == right
+    assert [run.report for run in runs(tmp_path)] == [right, wrong]
+
+
+# One run
+
+
+def test_find(tmp_path):
+    report(tmp_path, "one")
+    report(tmp_path, "two")
+    report(tmp_path, "two", 4)
+    running(tmp_path, "two")
+    assert find(tmp_path, f"one/{RUN.format(3)}").source == "one"
+    assert find(tmp_path, RUN.format(4)).source == "two"
+    assert find(tmp_path, RUN.format(5)).state == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        (RUN.format(3), f"2 sources have a run '{RUN.format(3)}', name one: one/{RUN.format(3)}, two/{RUN.format(3)}."),
+        (RUN.format(9), f"has no run '{RUN.format(9)}': `scrapy jobs` lists them."),
+        (f"three/{RUN.format(3)}", "has no source 'three'. There are: one, two."),
+        (f"../output/one/{RUN.format(3)}", "has no source '../output/one'."),
+        (f"one/../two/{RUN.format(3)}", "has no source 'one/../two'."),
+        ("one/../../secret", "has no source 'one/../..'."),
+        ("", "has no run ''"),
+        ("/", "has no run '/'"),
+    ],
+)
+def test_find_what_is_not_there(tmp_path, name, told):
+    report(tmp_path / "output", "one")
+    report(tmp_path / "output", "two")
+    with pytest.raises(RunError) as error:
+        find(tmp_path / "output", name)
+    assert told in str(error.value)
+
+
+def test_items(tmp_path):
+    report(tmp_path)
+    run, other = RUN.format(3), RUN.format(3) + "-2"
+    written = {"kind": "dataset", "dataset_id": "d1", "resource_id": None, "metadata_file": "datasets/d1.json"}
+    written |= {"dataset_title": "Floods", "dataset_name": "floods", "status": "new", "run": run}
+    failed = {"stage": "fetch", "kind": "http", "url": "https://example.org/x", "http_status": 500, "run": run}
+    lines(
+        tmp_path / "one",
+        "manifest.jsonl",
+        written | {"time": "2026-11-20T03:00:01Z"},
+        written | {"time": "2026-11-20T03:00:02Z", "run": other, "dataset_title": run},
+        b'{"run": "' + run.encode() + b'", torn',
+        written | {"time": "2026-11-20T03:00:04Z", "status": "withdrawn", "dataset_title": 7},
+        [run],
+    )
+    lines(
+        tmp_path / "one", "errors.jsonl", failed | {"time": "2026-11-20T03:00:03Z", "dataset_id": "d2", "error": "No"}
+    )
+    found = list(items(runs(tmp_path)[0]))
+    assert [(item.status, item.dataset_id, item.title) for item in found] == [
+        ("new", "d1", "Floods"),
+        ("failed", "d2", None),
+        ("withdrawn", "d1", "floods"),
+    ]
+    assert (found[0].file, found[0].kind) == ("datasets/d1.json", "dataset")
+    assert (found[1].error, found[1].error_kind, found[1].stage, found[1].http_status) == ("No", "http", "fetch", 500)
+
+
+def test_items_are_read_as_they_are_asked_for(tmp_path):
+    report(tmp_path)
+    (tmp_path / "one" / "manifest.jsonl").write_bytes(
+        (json.dumps({"run": RUN.format(3), "time": "t", "status": "new"}) + "\n").encode() * 1000
+    )
+    found = items(runs(tmp_path)[0])
+    assert next(found).status == "new"
+    (tmp_path / "one" / "manifest.jsonl").write_bytes(b"")
+    assert len(list(found)) < 999
+
+
+# The command
+
+
+def jobs(output: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return scrapy("jobs", *words, "-s", f"OUTPUT_DIR={output}", "-s", f"JOBS_DIR={output.parent / 'jobs'}")
+
+
+def test_the_table(tmp_path):
+    report(tmp_path, "one", 4)
+    report(tmp_path, "two", 5, verdict="blocked")
+    running(tmp_path, "one", run=RUN.format(3))
+    with locked(tmp_path / "one"):
+        shown = jobs(tmp_path).stdout.splitlines()
+    assert shown[0].split() == "run source state datasets new updated unchanged withdrawn errors took started".split()
+    assert [line.split()[:3] for line in shown[1:]] == [
+        [RUN.format(3), "one", "running"],
+        [RUN.format(5), "two", "blocked"],
+        [RUN.format(4), "one", "complete"],
+    ]
+    assert shown[3].split()[3:] == "12 of 12 3 2 7 1 http 2 7 min 3 s 2026-11-20 04:00".split()
+    assert len(jobs(tmp_path, "--limit", "1").stdout.splitlines()) == 2
+    assert len(jobs(tmp_path, "two").stdout.splitlines()) == 2
+
+
+def test_the_table_for_programs(tmp_path):
+    report(tmp_path)
+    (run,) = json.loads(jobs(tmp_path, "--json").stdout)
+    assert (run["source"], run["run"], run["state"], run["seconds"]) == ("one", RUN.format(3), "complete", 423.0)
+    assert run["report"] == str(tmp_path / "one" / "runs" / f"{RUN.format(3)}.json")
+
+
+def test_one_run_in_words(tmp_path):
+    report(tmp_path, finish_reason="finished")
+    entry = {"run": RUN.format(3), "time": "t", "status": "new", "kind": "dataset", "dataset_id": "d1"}
+    lines(tmp_path / "one", "manifest.jsonl", entry | {"dataset_title": "Floods \x1b[2J\nfailed    all"})
+    error = {"run": RUN.format(3), "time": "u", "stage": "fetch", "kind": "http", "url": "https://me:pw@example.org/"}
+    lines(tmp_path / "one", "errors.jsonl", error | {"error": "HTTP 500"})
+    shown = jobs(tmp_path, "show", RUN.format(3)).stdout.splitlines()
+    assert shown[0] == f"one/{RUN.format(3)}: complete"
+    assert "  started    2026-11-20 03:00 UTC, took 7 min 3 s" in shown
+    assert "  datasets   12 of 12 listed" in shown
+    assert "  documents  3 new, 2 updated, 7 unchanged, 1 withdrawn, 2 failed" in shown
+    assert "  errors     2 http: The portal answered with an HTTP error that retries did not cure." in shown
+    assert shown[-2:] == [
+        "new       dataset  d1  Floods \\x1b[2J failed    all",
+        "failed    fetch/http  HTTP 500  https://***@example.org/",
+    ]
+    told = json.loads(jobs(tmp_path, "show", f"one/{RUN.format(3)}", "--json").stdout)
+    assert (told["run"]["state"], [item["status"] for item in told["items"]]) == ("complete", ["new", "failed"])
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["oen"], "has no runs of a source 'oen'. Did you mean one? There are: one."),
+        (["show", "nothing"], "has no run 'nothing': `scrapy jobs` lists them."),
+        (["show"], "scrapy jobs takes [NAME] [--limit N] [--json] | show RUN [--json]; a run is as"),
+        (["one", "two"], "scrapy jobs takes [NAME]"),
+        (["--limit", "few"], "--limit 'few' is not a whole number."),
+    ],
+)
+def test_mistakes(tmp_path, words, told):
+    report(tmp_path)
+    ran = jobs(tmp_path, *words)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert told in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_no_runs_yet(tmp_path):
+    ran = jobs(tmp_path / "output")
+    assert (ran.returncode, ran.stdout) == (0, f"{tmp_path / 'output'} has no runs yet.\n")
+    assert jobs(tmp_path / "output", "--json").stdout == "[]\n"
+
+
+def test_head_is_no_mistake(tmp_path):
+    report(tmp_path)
+    entry = {"run": RUN.format(3), "time": "t", "status": "new", "kind": "dataset", "dataset_id": "d1"}
+    (tmp_path / "one" / "manifest.jsonl").write_bytes((json.dumps(entry) + "\n").encode() * 100_000)
+    words = ["jobs", "show", RUN.format(3), "-s", f"OUTPUT_DIR={tmp_path}"]
+    command = [sys.executable, "-W", "error", "-m", "scrapy", *words]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as shown:
+        assert shown.stdout
+        assert shown.stderr
+        shown.stdout.readline()
+        shown.stdout.close()
+        assert shown.stderr.read() == ""
+    assert shown.returncode == 0
+
+
+def test_what_can_not_be_printed(tmp_path):
+    report(tmp_path, log="/logs/\udcff.log")
+    entry = {"run": RUN.format(3), "time": "t", "status": "new", "kind": "dataset", "dataset_id": "d1"}
+    lines(tmp_path / "one", "manifest.jsonl", entry | {"dataset_title": "\ud800 Überflutung 水"})
+    for encoding, title in (("utf-8", "\\ud800 Überflutung 水"), ("ascii", "\\ud800 \\xdcberflutung \\u6c34")):
+        command = [sys.executable, "-W", "error", "-m", "scrapy", "jobs", "show", RUN.format(3)]
+        environment = os.environ | {"PYTHONIOENCODING": encoding}
+        words = [*command, "-s", f"OUTPUT_DIR={tmp_path}"]
+        ran = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, check=False)
+        assert (ran.returncode, ran.stderr) == (0, b"")
+        assert ran.stdout.decode().splitlines()[-1].endswith(title)
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "told"),
+    [
+        (">&-", 0, ""),
+        (">/dev/full", 1, "The list can't be written: No space left on device.\n"),
+        ("| head -0", 0, ""),
+    ],
+)
+@pytest.mark.parametrize("words", ["", "show {run}", "--json"])
+def test_an_output_that_takes_nothing(tmp_path, output, code, told, words):
+    report(tmp_path)
+    words = f"jobs {words.format(run=RUN.format(3))} -s OUTPUT_DIR={tmp_path}"
+    line = f"set -o pipefail; {sys.executable} -W error -m scrapy {words} {output}"
+    ran = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (code, told)
+
+
+def test_a_state_has_its_colour_on_a_terminal_only(tmp_path):
+    report(tmp_path)
+    lines(tmp_path / "one", "errors.jsonl", {"run": RUN.format(3), "time": "u", "error": "no"})
+    (item,) = items(runs(tmp_path)[0])
+    assert item_line(item, colours=True).startswith("\x1b[31mfailed   \x1b[0m ")
+    assert item_line(item, colours=False).startswith("failed    ")

@@ -1,0 +1,145 @@
+"""When sources are due: cron, and the words that spread them; caught up once, never several times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from crawlers.sources.schedule import parse
+
+NAMES = [f"source-{number}" for number in range(1000)]
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def moments(text: str) -> list[datetime]:
+    """When each of a thousand sources is due first."""
+    return [parse(text, name).after(at("2026-11-01")) for name in NAMES]
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "due"),
+    [
+        ("15 3 * * 1-5", "2026-11-20 03:15", "2026-11-23 03:15"),
+        ("15 3 * * MON-FRI", "2026-11-20 03:14:59", "2026-11-20 03:15"),
+        ("*/10 * * * *", "2026-11-20 23:51", "2026-11-21 00:00"),
+        ("0 0 29 2 *", "2026-11-20", "2028-02-29"),
+        ("30 2 31 * *", "2026-11-20", "2026-12-31 02:30"),
+        ("daily 04:05", "2026-11-20 04:05", "2026-11-21 04:05"),
+        ("weekly sun 4:05", "2026-11-20", "2026-11-22 04:05"),
+        ("monthly 3 04:05", "2026-11-20", "2026-12-03 04:05"),
+        ("Weekly SUN 04:05", "2026-11-20", "2026-11-22 04:05"),
+    ],
+)
+def test_after(text, after, due):
+    assert parse(text, "hdx").after(at(after)) == at(due)
+
+
+def test_other_clocks_are_read_as_utc():
+    here = datetime(2026, 11, 20, 5, 0, tzinfo=timezone(timedelta(hours=2)))
+    assert parse("daily 03:30", "hdx").after(here) == at("2026-11-20 03:30")
+
+
+@pytest.mark.parametrize("text", ["daily", "weekly", "monthly", "daily 01:00-05:00", "weekly sun 22:00-02:00"])
+def test_a_name_has_its_moment_and_keeps_it(text):
+    assert parse(text, "hdx") == parse(text, "hdx")
+    assert parse(text, "hdx").cron != parse(text, "wpdx").cron
+
+
+def test_daily_is_spread_evenly():
+    hours = Counter(moment.hour for moment in moments("daily"))
+    assert set(hours) == set(range(24))
+    assert max(hours.values()) <= 70  # 42 on average
+    assert min(hours.values()) >= 20
+    assert max(Counter(moment.minute for moment in moments("daily")).values()) <= 40  # 17 on average
+
+
+def test_weekly_is_spread_over_the_week():
+    days = Counter(moment.weekday() for moment in moments("weekly"))
+    assert len(days) == 7
+    assert max(days.values()) <= 190  # 143 on average
+
+
+def test_monthly_is_spread_over_the_days_that_every_month_has():
+    days = Counter(moment.day for moment in moments("monthly"))
+    assert set(days) == set(range(1, 29))
+    assert max(days.values()) <= 65  # 36 on average
+
+
+def test_a_window_is_kept_and_filled():
+    found = moments("daily 01:00-05:00")
+    assert {moment.hour for moment in found} == {1, 2, 3, 4}
+    assert max(Counter(moment.hour for moment in found).values()) <= 310
+
+
+def test_a_window_passes_midnight():
+    found = moments("weekly sun 22:00-02:00")
+    assert {(moment.strftime("%a"), moment.hour) for moment in found} == {
+        *(("Sun", 22), ("Sun", 23), ("Mon", 0), ("Mon", 1)),
+    }
+    monthly = moments("monthly 22:00-02:00")
+    assert max(moment.day for moment in monthly) <= 28
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        *((text, "neither daily, weekly or monthly") for text in ("", "hourly", "@daily", "1 2 3", "* * * * * *")),
+        ("61 3 * * *", "its minute can't be read"),
+        ("1 24 * * *", "its hour can't be read"),
+        ("1 2 * * someday", "its day-of-week can't be read"),
+        ("9" * 90 + " 3 * * *", "its minute can't be read"),
+        ("*/0 3 * * *", "its minute can't be read"),
+        ("² 3 * * *", "its minute can't be read"),
+        (f"{'1,' * 500}1 3 * * *", "neither daily"),
+        ("0 0 31 2 *", "never comes"),
+        ("0 0 30 2 *", "never comes"),
+        ("0 0 31 4,6,9,11 *", "never comes"),
+        ("daily 3", "daily takes no day"),
+        ("daily sun 01:00-05:00", "daily takes no day"),
+        ("weekly sunday", "weekly takes one of sun, mon"),
+        ("weekly sun mon", "weekly takes one of"),
+        ("monthly 29", "a day from 1 to 28"),
+        ("monthly 0", "a day from 1 to 28"),
+        ("monthly 28 22:00-02:00", "a day from 1 to 27"),
+        ("daily 25:00", "neither a time nor a window"),
+        ("daily 01:00-", "neither a time nor a window"),
+        ("daily 01:00-05:00 sun", "daily takes no day"),
+    ],
+)
+def test_what_is_no_schedule(text, says):
+    with pytest.raises(ValueError, match=says):
+        parse(text, "hdx")
+
+
+def test_due_when_never_harvested():
+    assert parse("monthly 3", "hdx").due(None, at("2026-11-20"))
+
+
+def test_due_once_when_its_time_has_come():
+    schedule = parse("daily 04:00", "hdx")
+    started = at("2026-11-20 04:00:20")
+    assert not schedule.due(started, at("2026-11-20 04:00:50"))
+    assert not schedule.due(started, at("2026-11-21 03:59:59"))
+    assert schedule.due(started, at("2026-11-21 04:00"))
+
+
+def test_a_start_in_the_future_is_none():
+    schedule = parse("daily 04:00", "hdx")
+    now = at("2026-11-20 15:00")
+    assert schedule.due(at("2099-01-01"), now)
+    assert schedule.due(now + timedelta(minutes=61), now)
+    assert not schedule.due(now + timedelta(minutes=1), now)
+
+
+def test_missed_times_are_caught_up_once():
+    schedule = parse("daily 04:00", "hdx")
+    now = at("2026-11-20 15:00")
+    assert schedule.due(at("2026-11-13 04:00"), now)
+    assert not schedule.due(now, now + timedelta(minutes=1))
+    assert not schedule.due(now, at("2026-11-21 03:59"))
+    assert schedule.due(now, at("2026-11-21 04:00"))
