@@ -15,9 +15,11 @@ from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
 from scrapy.downloadermiddlewares.retry import RetryMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats
-from scrapy.extensions.logstats import LogStats
-from scrapy.extensions.spiderstate import SpiderState
-from scrapy.extensions.throttle import AutoThrottle
+from scrapy.extensions.closespider import CloseSpider
+from scrapy.extensions.corestats import CoreStats
+from scrapy.extensions.feedexport import FeedExporter
+from scrapy.extensions.logcount import LogCount
+from scrapy.extensions.memusage import MemoryUsage
 
 from crawlers.errback import DefaultErrback
 from crawlers.feeds import DatasetFeeds
@@ -109,8 +111,6 @@ DOWNLOAD_HANDLERS = {
     **dict.fromkeys(("file", "data", "ftp", "s3")),  # a portal may not name local files
     **dict.fromkeys(("http", "https"), SpoolingHandler),  # default Scrapy's own, which holds all of an answer in memory
 }
-TELNETCONSOLE_ENABLED = False  # default True; runs code for whoever connects
-REMOTE_CONTROL_ENABLED = False  # default True; the same
 COOKIES_ENABLED = False  # default True; metadata needs no session
 REFERRER_POLICY = "no-referrer"  # default scrapy-default; a portal need not know what was asked before
 METAREFRESH_ENABLED = False  # default True; an API does not redirect so
@@ -143,17 +143,16 @@ LOGSTATS_INTERVAL = 60.0  # seconds between progress lines where there is no ter
 # Components
 ADDONS = {Politeness: 100, DatasetFeeds: 200}
 SCHEDULER = LedgerScheduler  # default Scrapy's own, whose JOBDIR does not survive kill -9
+EXTENSIONS_BASE: dict[type, int] = {}  # default Scrapy's eleven, two of which run code for whoever connects
 EXTENSIONS = {
+    **dict.fromkeys((CoreStats, LogCount, MemoryUsage, CloseSpider, FeedExporter), 0),  # of those
     Notify: 5,  # before Report: a mistake in its settings leaves no folder
     Report: 10,  # first: it opens the job and locks the source's folder, and may refuse to start
-    SpiderState: None,  # the ledger keeps the state
     Heartbeat: 15,
     Index: 20,
     RedactedLogs: 30,
     Progress: 40,
-    LogStats: None,  # Progress says it better
     Pace: 50,
-    AutoThrottle: None,  # Pace is one
 }
 SPIDER_MIDDLEWARES = {SkipUnchanged: 100, DefaultErrback: 200}
 DOWNLOADER_MIDDLEWARES = {

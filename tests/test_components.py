@@ -30,8 +30,6 @@ from tests.portal.odd import OddPortal
     [
         ("DOWNLOAD_VERIFY_CERTIFICATES", True),
         ("DOWNLOAD_TLS_MIN_VERSION", "TLSv1.2"),
-        ("TELNETCONSOLE_ENABLED", False),
-        ("REMOTE_CONTROL_ENABLED", False),
         ("DOWNLOAD_MAXSIZE", 64 * 1024 * 1024),
         ("COOKIES_ENABLED", False),
         ("REFERRER_POLICY", "no-referrer"),
@@ -49,6 +47,14 @@ def test_a_portal_can_not_name_what_is_no_web_address(scheme):
     known = Settings()
     known.setmodule(settings)
     assert known.getwithbase("DOWNLOAD_HANDLERS")[scheme] is None
+
+
+def test_a_crawl_has_nothing_that_listens():
+    known = Settings()
+    known.setmodule(settings)
+    names = {getattr(one, "__name__", one) for one in known.getwithbase("EXTENSIONS")}
+    assert {"CoreStats", "FeedExporter", "Report"} <= names
+    assert not {name for name in names if "Telnet" in name or "Remote" in name}
 
 
 # Failures: each of these classes is put among the project's components by name

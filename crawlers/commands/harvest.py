@@ -21,7 +21,6 @@ from crawlers.harvest.outcome import INTERRUPTED, NOTHING_STARTED, exit_code
 from crawlers.harvest.plan import Plan, job, plan
 from crawlers.harvest.processes import Processes
 from crawlers.harvest.retention import remove_logs, remove_reports
-from crawlers.harvest.scrapyd import Nodes
 from crawlers.harvest.voice import open_streams, unheard
 from crawlers.notify.notifications import tell
 from crawlers.runs.words import duration, errors, listed, table
@@ -147,6 +146,8 @@ class Command(ScrapyCommand):
     def _runner(self, harvest: Harvest) -> Runner:
         urls = self.opts.scrapyd or self.settings.getlist("SCRAPYD_NODES")  # type: ignore[union-attr]
         if urls:
+            from crawlers.harvest.scrapyd import Nodes  # noqa: PLC0415 -- aiohttp takes 150 ms, and every command imports this file
+
             return Nodes(urls, os.environ.get(self._setting("SCRAPYD_LOGIN_ENV")))
         return Processes(Path(self._setting("LOGS_DIR")), harvest.locks)
 

@@ -13,8 +13,6 @@ from crawlers.exceptions import CrawlersError, ExportError
 from crawlers.export.target import target
 from crawlers.index import catch_up
 from crawlers.index.reader import connect, readable
-from crawlers.report.report import write
-from crawlers.report.unfinished import unfinished
 
 if TYPE_CHECKING:
     import argparse
@@ -54,6 +52,9 @@ class Command(ScrapyCommand):
             self.exitcode = NOT_WRITTEN
 
     def _write(self, args: list[str], file: Path | None) -> None:
+        from crawlers.report.report import write  # noqa: PLC0415 -- Jinja takes 90 ms, and every command imports this file
+        from crawlers.report.unfinished import unfinished  # noqa: PLC0415
+
         if file and not file.name:  # "", "." or "/"
             raise ExportError("-o names no file: give one, or - for standard output.")
         output, jobs = (Path(self.settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR"))  # type: ignore[index]

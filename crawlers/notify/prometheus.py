@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
-
 from crawlers.exceptions import ArgumentError
 from crawlers.notify.channel import NotToldError
 from crawlers.notify.last_runs import LastRun, last_runs
@@ -23,6 +21,7 @@ from crawlers.signals import KINDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from prometheus_client import CollectorRegistry
     from scrapy.settings import BaseSettings
 
 METRICS = {
@@ -78,6 +77,8 @@ class Prometheus:
         Raises:
             NotToldError: it can't be written.
         """
+        from prometheus_client import write_to_textfile  # noqa: PLC0415 -- takes 40 ms, and few crawls have it
+
         try:
             with _alone(self.path.parent):
                 write_to_textfile(str(self.path), _registry(last_runs(self.output, ended)))
@@ -103,6 +104,8 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _registry(runs: Iterator[LastRun]) -> CollectorRegistry:
+    from prometheus_client import CollectorRegistry, Gauge  # noqa: PLC0415
+
     registry = CollectorRegistry()
     gauges = {
         name: Gauge(f"catalogue_last_{name}", meaning, labels, registry=registry)
