@@ -15,7 +15,6 @@
 - html-pages: the peak of ``scrapy crawl html`` at 20,000 dataset pages, to that at 2,000.
 - search: the queries of ``scrapy search``, and the views, of an index of 100,000 datasets.
 - report: ``scrapy report`` of an index of 100,000 datasets, and its peak to that of 10,000.
-- search: the queries of ``scrapy search``, and the views, of an index of 100,000 datasets.
 
 Everything is asked of a portal on the loopback, with delays off; seconds, processor and memory are those of the whole
 process, its start included. Those compared take turns: the median of their ratios is given, and between what they lie.

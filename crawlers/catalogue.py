@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
@@ -45,15 +44,6 @@ def host_name(url: str) -> str:
     """
     name = re.sub(r"[^a-z0-9._-]+", "_", urlsplit(url).hostname or "").lstrip(".") or "host"
     return f"_{name}" if name.startswith("index.sqlite") else name[:100]
-
-
-def now(timespec: str = "seconds") -> str:
-    """The time in UTC, as items and the index have it.
-
-    Args:
-        timespec: how precise, as `datetime.datetime.isoformat` has it.
-    """
-    return datetime.now(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
 class CatalogueSpider(scrapy.Spider):

@@ -9,7 +9,6 @@ import os
 import platform
 import sqlite3
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +16,7 @@ import scrapy
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem, NotConfigured
 
-from crawlers import signals
+from crawlers import moment, signals
 from crawlers.index import Index
 from crawlers.items import Dataset, Export
 from crawlers.resume import Job, Records
@@ -306,7 +305,7 @@ class Report:
         }
 
     def _run(self) -> str:
-        name = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        name = moment.name()
         later = len(list((self.folder / "runs").glob(f"{name}*.json")))
         return f"{name}-{later + 1}" if later else name
 
@@ -331,7 +330,7 @@ def _absolute(path: str | None) -> str | None:
 
 def now() -> str:
     """The time that stands in manifest lines, error lines and reports."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return moment.now("milliseconds")
 
 
 def _bug(error: BaseException | None) -> str:

@@ -277,6 +277,14 @@ def test_one_that_can_not_start(place, portal):
     assert (run.state, "nowhere.toml can't be read" in run.details["finish_reason"]) == ("failed", True)
 
 
+def test_one_that_can_not_start_is_told_of_as_its_source_says(place):
+    file = place.folder / "wrong.prom"
+    rules = {"spider": "html", "arguments": {"rules": "nowhere.toml"}}
+    place.sources(wrong={**rules, "settings": {"PROMETHEUS_FILE": str(file)}}, other=rules)
+    assert place.harvest("--all").returncode == 1
+    assert 'catalogue_last_run_verdict{source="wrong",verdict="failed"} 1.0' in file.read_text()
+
+
 def test_one_that_the_crawl_refuses(place, portal):
     place.sources(one={**ckan(portal(datasets=5)), "settings": {"SHRINK_LIMIT": "7"}})
     ran = place.harvest("one")

@@ -238,7 +238,8 @@ def test_a_cache_that_was_killed_is_whole_and_goes_on(probe):
     with Site(catalogue) as site:
         urls = [f"{site.url}/{number}" for number in range(1000)]
         crawl = probe.start(*urls)
-        while len(site.asked) < 300 and crawl.poll() is None:
+        deadline = time.monotonic() + 60
+        while len(site.asked) < 300 and crawl.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
         crawl.send_signal(signal.SIGKILL)
         crawl.communicate()

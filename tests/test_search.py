@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-import time
 from collections import Counter, defaultdict
 from contextlib import closing
 from pathlib import Path
@@ -236,31 +235,38 @@ def test_a_portal_does_not_command_the_terminal(tmp_path: Path) -> None:
     put_ckan(tmp_path, "town", record(1, title="Flood \x1b[31m\x07red\u202e\r\nnext\x9b2J" + "x" * 500, name="a"))
     code, told, _ = scrapy_search(tmp_path, "flood")
     assert code == 0
-    assert told.splitlines()[0].startswith("  1  Flood [31mred next2Jxxx")
+    assert told.splitlines()[0].startswith("  1  Flood [31m red next 2Jxxx")
     assert max(map(len, told.splitlines())) < 300
     assert all(character.isprintable() for line in told.splitlines() for character in line)
 
 
-# 100,000 datasets
+# Many datasets: benchmarks/ has 100,000
+MANY = 20_000
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
     output = tmp_path_factory.mktemp("many")
-    path = indexed(output, datasets=100_000)
+    path = indexed(output, datasets=MANY)
     with closing(connect(output)) as db:
         yield db
     path.unlink()
 
 
-def cost(ask: Any, times: int = 3) -> float:
-    """Seconds of the processor, the best of some: the tests share the cores."""
-    spent = []
-    for _ in range(times):
-        started = time.process_time()
+def work(db: sqlite3.Connection, ask: Any) -> int:
+    """Thousands of instructions of SQLite's machine: the same at every run. benchmarks/ has what they take."""
+    thousands = 0
+
+    def count() -> None:
+        nonlocal thousands
+        thousands += 1
+
+    db.set_progress_handler(count, 1000)
+    try:
         ask()
-        spent.append(time.process_time() - started)
-    return min(spent)
+    finally:
+        db.set_progress_handler(None, 0)
+    return thousands
 
 
 QUERIES = (
@@ -270,14 +276,14 @@ QUERIES = (
 
 
 @pytest.mark.parametrize("text", QUERIES)
-def test_a_search_takes_less_than_50_ms(many: sqlite3.Connection, text: str) -> None:
-    assert cost(lambda: search(many, text)) < 0.05
+def test_a_search_ranks_no_more_than_some(many: sqlite3.Connection, text: str) -> None:
+    assert work(many, lambda: search(many, text)) < 8 * MANY / 1000
 
 
 def test_the_last_page_takes_no_longer_than_a_few(many: sqlite3.Connection) -> None:
     total = search(many, "flood").total
     assert total > RANKED
-    assert cost(lambda: search(many, "flood", offset=total - 5)) < 0.15
+    assert work(many, lambda: search(many, "flood", offset=total - 5)) < 30 * MANY / 1000
     assert len(search(many, "flood", offset=total - 5).rows) == 5
     assert search(many, "flood", offset=total).rows == []
 
@@ -298,19 +304,17 @@ def test_of_too_many_those_with_the_word_in_their_title_come_first(many: sqlite3
     assert results.total > RANKED
     titled = ["flood" in str(one.title) for one in results.rows]
     assert titled == sorted(titled, reverse=True)
-    assert all(titled[:5_000])
-    others = [one.modified for one in search(many, "flood", limit=100, offset=50_000).rows]
+    assert all(titled[:1_000])
+    others = [one.modified for one in search(many, "flood", limit=100, offset=15_000).rows]
     assert others == sorted(others, key=str, reverse=True)
 
 
 # The views
 
-SLOWEST = 0.5  # seconds
-
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_view_answers_at_once(many: sqlite3.Connection, view: str) -> None:
-    assert cost(lambda: many.execute(f"SELECT * FROM {view} LIMIT 200").fetchall()) < SLOWEST
+    assert work(many, lambda: many.execute(f"SELECT * FROM {view} LIMIT 200").fetchall()) < 250 * MANY / 1000
     columns = [column[0] for column in many.execute(f"SELECT * FROM {view} LIMIT 1").description]
     assert columns == list(VIEWS[view].columns)
 

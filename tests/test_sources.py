@@ -17,8 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from crawlers.catalogue import now
 from crawlers.exceptions import SourcesError
+from crawlers.harvest.choice import _due
+from crawlers.harvest.claim import Begun
+from crawlers.moment import now
 from crawlers.runs import Run
 from crawlers.sources import Source, edit, load
 from crawlers.sources.coverage import coverage, lines
@@ -342,13 +344,14 @@ def test_a_full_disk_leaves_no_file():
 
 
 def test_when_the_next_run_is_due():
-    known, at = project(), datetime(2026, 11, 20, 12, tzinfo=UTC)
+    at = datetime(2026, 11, 20, 12, tzinfo=UTC)
     source = Source(name="a", spider="hdx", schedule=parse("daily 04:00", "a"))
 
     def next_of(state, started, **change):
         last = Run(source="a", run="r", state=state, started=started) if state else None
         fields = {"name": "a", "spider": "hdx", "schedule": source.schedule, **change}
-        return Standing.of(Source(**fields), known, last, at).row()[6]
+        found = _due(Source(**fields), last, Begun(None, None, held=False), at)
+        return Standing(found.source, None, last, found.time, found.taken).row()[6]
 
     assert next_of(None, None) == "now"
     assert next_of("complete", "2026-11-20T04:00:10Z") == "2026-11-21 04:00"

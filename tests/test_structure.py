@@ -20,10 +20,11 @@ FILES = sorted(path for folder in ("crawlers", "pipelines", "spiders") for path 
 SPIDERS = SpiderLoader.from_settings(Settings({"SPIDER_MODULES": settings.SPIDER_MODULES}))
 
 ANY = ("crawlers", "pipelines", "spiders")
-STAND_ALONE = ("crawlers.exceptions", "crawlers.signals")
+STAND_ALONE = ("crawlers.exceptions", "crawlers.moment", "crawlers.signals")
 MAY_IMPORT = {
     "crawlers.items": (),
     "crawlers.exceptions": (),
+    "crawlers.moment": (),
     "crawlers.signals": (),
     "crawlers.arguments": ("crawlers.exceptions", "crawlers.safety"),
     "crawlers.mapping": (
@@ -37,7 +38,15 @@ MAY_IMPORT = {
         "crawlers.learn",
     ),
     "crawlers.html": (
-        *("crawlers.catalogue", "crawlers.mapping", "crawlers.items", "crawlers.exceptions", "crawlers.arguments"),
+        "crawlers.moment",
+        *(
+            "crawlers.catalogue",
+            "crawlers.mapping",
+            "crawlers.moment",
+            "crawlers.items",
+            "crawlers.exceptions",
+            "crawlers.arguments",
+        ),
         *("crawlers.failures", "crawlers.safety", "crawlers.rules", "crawlers.browser", "crawlers.dcat"),
         *("crawlers.index", "crawlers.rdf", "crawlers.signals", "crawlers.html"),
     ),
@@ -52,13 +61,29 @@ MAY_IMPORT = {
         "crawlers.mapping",
     ),
     "crawlers.sources": (
-        *("crawlers.exceptions", "crawlers.arguments", "crawlers.safety", "crawlers.catalogue", "crawlers.rules"),
+        "crawlers.moment",
+        *(
+            "crawlers.exceptions",
+            "crawlers.moment",
+            "crawlers.arguments",
+            "crawlers.safety",
+            "crawlers.catalogue",
+            "crawlers.rules",
+        ),
         *("crawlers.learn", "crawlers.rdf", "crawlers.mapping", "crawlers.html", "crawlers.runs", "crawlers.sources"),
         *("crawlers.dcat", "crawlers.sqlite"),
     ),
     "crawlers.runs": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "crawlers.runs"),
     "crawlers.harvest": (
-        *("crawlers.exceptions", "crawlers.sources", "crawlers.runs", "crawlers.safety", "crawlers.index"),
+        "crawlers.moment",
+        *(
+            "crawlers.exceptions",
+            "crawlers.moment",
+            "crawlers.sources",
+            "crawlers.runs",
+            "crawlers.safety",
+            "crawlers.index",
+        ),
         *("crawlers.resume", "crawlers.notify", "crawlers.rules", "crawlers.harvest"),
     ),
     "crawlers.report": (*STAND_ALONE, "crawlers.index", "crawlers.runs", "crawlers.safety", "crawlers.report"),
@@ -79,12 +104,28 @@ MAY_IMPORT = {
     ),
     "crawlers.errback": ("crawlers.catalogue",),
     "crawlers.ckan": (
-        *("crawlers.catalogue", "crawlers.mapping", "crawlers.items", "crawlers.exceptions", "crawlers.arguments"),
+        "crawlers.moment",
+        *(
+            "crawlers.catalogue",
+            "crawlers.mapping",
+            "crawlers.moment",
+            "crawlers.items",
+            "crawlers.exceptions",
+            "crawlers.arguments",
+        ),
         *("crawlers.failures", "crawlers.politeness", "crawlers.safety", "crawlers.ckan"),
         *("crawlers.index", "crawlers.resume", "crawlers.signals"),
     ),
     "crawlers.dcat": (
-        *("crawlers.catalogue", "crawlers.mapping", "crawlers.items", "crawlers.exceptions", "crawlers.arguments"),
+        "crawlers.moment",
+        *(
+            "crawlers.catalogue",
+            "crawlers.mapping",
+            "crawlers.moment",
+            "crawlers.items",
+            "crawlers.exceptions",
+            "crawlers.arguments",
+        ),
         *("crawlers.failures", "crawlers.safety", "crawlers.rdf", "crawlers.spool", "crawlers.index", "crawlers.dcat"),
     ),
     "crawlers.export": (

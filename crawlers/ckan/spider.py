@@ -9,7 +9,6 @@ from scrapy import Request
 
 from crawlers import arguments, failures
 from crawlers.arguments import Argument
-from crawlers.catalogue import now
 from crawlers.ckan import exports
 from crawlers.ckan.incremental import CKANIncremental
 from crawlers.ckan.listing import identity
@@ -17,6 +16,7 @@ from crawlers.ckan.recovery import Refusal
 from crawlers.exceptions import AnswerError
 from crawlers.items import Export
 from crawlers.mapping import ckan as mapping
+from crawlers.moment import now
 
 if TYPE_CHECKING:
     from scrapy.http import Response

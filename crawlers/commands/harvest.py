@@ -85,12 +85,12 @@ class Command(ScrapyCommand):
             raise HarvestError("Name sources, or choose --all or --due; `scrapy sources` lists them.")
         parallel, self.known = _number(self.opts.parallel), Known(self.settings)  # type: ignore[arg-type]
         self.kept = {name: _days(name, self._setting(name)) for name in ("RUNS_KEPT_DAYS", "LOGS_KEPT_DAYS")}
-        sources, mistakes = read(Path(self._setting("SOURCES_FILE")), self.known)
+        self.sources, mistakes = read(Path(self._setting("SOURCES_FILE")), self.known)
         wrong = {name: text for name, text in mistakes.items() if name in names or not names}
         for text in wrong.values():
             _warn(text)
         self.outcomes = [Outcome(source=name, state="not started", sentence=text) for name, text in wrong.items()]
-        choices = self._choices([name for name in names if name not in wrong], sources)
+        choices = self._choices([name for name in names if name not in wrong])
         taken = [choice.source for choice in choices if choice.taken]
         if self.opts.dry_run or (self.opts.verbose and not taken):
             _print(table([("source", "", "why"), *map(_foreseen, choices)], colours=self.colours))
@@ -98,14 +98,14 @@ class Command(ScrapyCommand):
             return self._crawl(taken, parallel)
         return exit_code(self.outcomes)
 
-    def _choices(self, names: list[str], sources: dict[str, Source]) -> list[Choice]:
+    def _choices(self, names: list[str]) -> list[Choice]:
         """
         Raises:
             HarvestError: there is no source of a name.
         """
         if self.opts.due:
-            return due(sources, self.output, self.jobs, datetime.now(UTC))
-        return enabled(sources) if self.opts.all else named(sources, names)
+            return due(self.sources, self.output, self.jobs, datetime.now(UTC))
+        return enabled(self.sources) if self.opts.all else named(self.sources, names)
 
     def _crawl(self, taken: list[Source], parallel: int) -> int:
         harvest = self._made(taken, parallel)
@@ -157,9 +157,11 @@ class Command(ScrapyCommand):
             tqdm.write(f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S}  {source:<{self.width}}  {sentence}", file=sys.stdout)
 
     def _notify(self, report: dict[str, Any]) -> None:
-        """Of a run that could not tell of itself."""
+        """Of a run that could not tell of itself; its source's own settings hold for that too."""
+        settings: Any = self.settings.copy()  # type: ignore[union-attr]
+        settings.setdict(self.sources[report["source"]].settings, "spider")
         try:
-            wrong = tell(self.settings, report, self.output / report["source"])  # type: ignore[arg-type]
+            wrong = tell(settings, report, self.output / report["source"])
         except CrawlersError as error:
             wrong = [str(error)]
         for text in wrong:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import unicodedata
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +16,7 @@ from crawlers.exceptions import CrawlersError, IndexUnreadableError
 from crawlers.index import catch_up
 from crawlers.index.reader import connect, readable
 from crawlers.index.search import RANKED, Found, Results, search
+from crawlers.safety.line import one_line
 
 if TYPE_CHECKING:
     import sqlite3
@@ -70,7 +70,7 @@ def _number(text: str) -> int:
 
 
 def _search(output: Path, words: str, opts: argparse.Namespace) -> Results:
-    catch_up(output, lambda sentence: print(_plain(sentence, 2_000), file=sys.stderr))
+    catch_up(output, lambda sentence: print(one_line(sentence, 2_000), file=sys.stderr))
     with readable(output), closing(connect(output)) as db:
         if opts.source is not None:
             _check(db, output, opts.source)
@@ -89,12 +89,12 @@ def _described(found: Found, output: Path) -> dict[str, Any]:
 
 def _tell(found: Results, words: str, output: Path) -> None:
     for rank, one in enumerate(found.rows, 1):
-        print(f"{rank:>3}  {_plain(one.title or one.name or one.dataset_id)}")
+        print(f"{rank:>3}  {one_line(one.title or one.name or one.dataset_id, _WIDEST)}")
         about = [one.source, one.dataset_id, one.publisher, (one.modified or "")[:10], ", ".join(one.formats)]
         about += ["withdrawn"] if one.withdrawn else []
-        print("     " + " | ".join(_plain(part) for part in about if part))
-        print(f"     {_plain(f'{output}/{one.source}/{one.file}')}")
-    print(_total(found, _plain(words)))
+        print("     " + " | ".join(one_line(part, _WIDEST) for part in about if part))
+        print(f"     {one_line(f'{output}/{one.source}/{one.file}', 5_000)}")
+    print(_total(found, one_line(words, _WIDEST)))
 
 
 def _total(found: Results, words: str) -> str:
@@ -104,10 +104,3 @@ def _total(found: Results, words: str) -> str:
     which = "" if shown == found.total else f"; the first {shown} are shown"
     order = ", the newest first" if which and found.total > RANKED else ""
     return f"{found.total:,} {'dataset has' if found.total == 1 else 'datasets have'}: {words}{which}{order}"
-
-
-def _plain(text: str, most: int = _WIDEST) -> str:
-    """What a portal wrote, on one line and without what a terminal would obey."""
-    line = " ".join(text[: 4 * most].split())
-    kept = "".join(character for character in line if not unicodedata.category(character).startswith("C"))
-    return kept if len(kept) <= most else kept[: most - 1] + "…"

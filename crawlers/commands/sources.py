@@ -17,9 +17,10 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.conf import arglist_to_dict
 
-from crawlers import runs, signals
+from crawlers import signals
 from crawlers.commands._probe import probe
 from crawlers.exceptions import CrawlersError, SourcesError
+from crawlers.harvest import choice
 from crawlers.safety.redact import redact
 from crawlers.sources import edit, overview
 from crawlers.sources.adding import Adding, ready
@@ -31,6 +32,7 @@ from crawlers.sources.known import project
 from crawlers.sources.overview import Standing
 from crawlers.sources.setting import HARVESTS
 from crawlers.sources.trial import Trial, trial
+from crawlers.sources.twice import address
 
 if TYPE_CHECKING:
     import argparse
@@ -110,7 +112,8 @@ class Command(ScrapyCommand):
         output, now = Path(self.settings["OUTPUT_DIR"]), datetime.now(UTC)  # type: ignore[index]
         jobs = Path(self.settings["JOBS_DIR"])  # type: ignore[index]
         standings = [
-            Standing.of(one, self.known, runs.last(output, one.name, jobs=jobs), now) for one in found.values()
+            Standing(one.source, address(one.source, self.known), one.last, one.time, one.taken)
+            for one in choice.due(found, output, jobs, now)
         ]
         if as_json:
             print(json.dumps([one.plain() for one in standings], indent=2))

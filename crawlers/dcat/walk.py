@@ -12,11 +12,12 @@ from scrapy.http import HtmlResponse
 
 from crawlers import arguments, failures
 from crawlers.arguments import Argument
-from crawlers.catalogue import CatalogueSpider, now
+from crawlers.catalogue import CatalogueSpider
 from crawlers.dcat import html, paging
 from crawlers.dcat.answer import NO_RDF, body, read
 from crawlers.dcat.page import Place
 from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.moment import now
 from crawlers.rdf import formats
 
 if TYPE_CHECKING:

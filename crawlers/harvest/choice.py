@@ -5,15 +5,16 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from crawlers.exceptions import HarvestError
 from crawlers.harvest.claim import Begun, begun
+from crawlers.moment import moment
 from crawlers.runs import Run, last
-from crawlers.runs.stored import moment
 from crawlers.sources import Source
 
+_NEVER = "never harvested before"
 _SKEW = timedelta(hours=1)  # that clocks may differ; what is dated later than that says nothing
 
 
@@ -23,11 +24,15 @@ class Choice:
     Args:
         taken: whether it is harvested now.
         reason: why, or why not: for people.
+        last: its last run, be it over or not.
+        time: when its next run is due, or has been since; ``None`` when nothing says so.
     """
 
     source: Source
     taken: bool
     reason: str
+    last: Run | None = None
+    time: datetime | None = None
 
 
 def named(sources: Mapping[str, Source], names: Iterable[str]) -> list[Choice]:
@@ -50,8 +55,8 @@ def enabled(sources: Mapping[str, Source]) -> list[Choice]:
 
 
 def due(sources: Mapping[str, Source], output: Path, jobs: Path, now: datetime) -> list[Choice]:
-    """Those whose time has come since their last run began, or whose last run was interrupted or left no trace."""
-    return [_due(one, last(output, one.name), begun(jobs, one.name), now) for one in sources.values()]
+    """All of them; taken are those whose time has come since their last run began, or whose last run died."""
+    return [_due(one, last(output, one.name, jobs=jobs), begun(jobs, one.name), now) for one in sources.values()]
 
 
 def still_due(source: Source, output: Path, jobs: Path, now: datetime) -> bool:
@@ -60,40 +65,38 @@ def still_due(source: Source, output: Path, jobs: Path, now: datetime) -> bool:
 
 
 def _due(source: Source, run: Run | None, known: Begun, now: datetime) -> Choice:
-    schedule = source.schedule
-    if not source.enabled or schedule is None:
-        reason = "no schedule" if source.enabled else "disabled"
-        return Choice(source=source, taken=False, reason=reason)
-    if run and run.state == "running":
-        return Choice(source=source, taken=False, reason="running")
-    if known.held:
-        return Choice(source=source, taken=False, reason="another harvest has it")
-    if why := _died(run, known):
-        return Choice(source=source, taken=True, reason=why)
-    moments = (_moment(run.started if run else None), known.begun)
+    reason = _busy(source, run, known)
+    if reason or source.schedule is None:
+        return Choice(source=source, taken=False, reason=reason, last=run)
+    moments = (moment(run.started if run else None), known.begun)
     before = max((one for one in moments if one and one <= now + _SKEW), default=None)
-    if before is None:
-        why = "its last run is dated in the future" if any(moments) else "never harvested before"
-        return Choice(source=source, taken=True, reason=why)
-    taken, time = schedule.due(before, now), schedule.after(min(before, now))
-    return Choice(source=source, taken=taken, reason=f"due {'since' if taken else 'at'} {time:%Y-%m-%d %H:%M} UTC")
+    why = _died(run, known) or ("" if before else "its last run is dated in the future" if any(moments) else _NEVER)
+    if why or before is None:
+        return Choice(source=source, taken=True, reason=why, last=run, time=now)
+    taken, time = source.schedule.due(before, now), source.schedule.after(min(before, now))
+    reason = f"due {'since' if taken else 'at'} {time:%Y-%m-%d %H:%M} UTC"
+    return Choice(source=source, taken=taken, reason=reason, last=run, time=time)
+
+
+def _busy(source: Source, run: Run | None, known: Begun) -> str:
+    """Why it is not even asked when it is due; empty when it is."""
+    if not source.enabled:
+        return "disabled"
+    if source.schedule is None:
+        return "no schedule"
+    if run and run.state == "running":
+        return "running"
+    return "another harvest has it" if known.held else ""
 
 
 def _died(run: Run | None, known: Begun) -> str:
     """Why what was begun must go on; empty when it needs not."""
     if run and run.state == "interrupted":
         return "its last run was interrupted"
-    ends = (known.ended, _moment(run.finished if run else None))
+    ends = (known.ended, moment(run.finished if run else None))
     if known.begun and not any(end and end >= known.begun for end in ends):
         return "its last run died before its first sign of life"
     return ""
-
-
-def _moment(text: str | None) -> datetime | None:
-    try:
-        return moment(text).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
 
 
 def _unknown(name: str, sources: Mapping[str, Source]) -> str:

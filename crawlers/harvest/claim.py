@@ -8,13 +8,14 @@ import socket
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
 
 from crawlers.exceptions import HarvestError
+from crawlers.moment import moment, now
 from crawlers.runs.locks import is_held, take
-from crawlers.runs.stored import at_work, content, moment
+from crawlers.runs.stored import at_work, content
 from crawlers.safety.names import safe
 
 _KEPT = ("begun", "ended", "hosts")
@@ -33,7 +34,7 @@ class Claim:
         self.path = _path(jobs, source)
         self.descriptors = [descriptor]
         self.known = {name: value for name, value in content(self.path).items() if name in _KEPT}
-        self._write(queued=_now())
+        self._write(queued=now())
 
     @classmethod
     def take(cls, jobs: Path, source: str) -> Self | None:
@@ -74,11 +75,11 @@ class Claim:
 
     def begin(self) -> None:
         """Remembers when, for what is due next: a crawl that dies early leaves nothing else."""
-        self._write(begun=_now())
+        self._write(begun=now())
 
     def end(self) -> None:
         """Remembers that what was begun has come to an end that somebody was told of."""
-        self._write(ended=_now())
+        self._write(ended=now())
 
     def release(self) -> None:
         _close(self.descriptors)
@@ -109,7 +110,7 @@ class Begun:
 def begun(jobs: Path, source: str) -> Begun:
     path = _path(jobs, source)
     known = content(path)
-    return Begun(_moment(known.get("begun")), _moment(known.get("ended")), is_held(path))
+    return Begun(moment(known.get("begun")), moment(known.get("ended")), is_held(path))
 
 
 def hosts_at_work(output: Path, jobs: Path, ours: Collection[str]) -> set[str]:
@@ -124,19 +125,8 @@ def hosts_at_work(output: Path, jobs: Path, ours: Collection[str]) -> set[str]:
     return {host for source in running for host in known[source] if isinstance(host, str)}
 
 
-def _moment(text: Any) -> datetime | None:
-    try:
-        return moment(text).astimezone(UTC)
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
 def _path(jobs: Path, source: str) -> Path:
     return jobs / f"{source}.lock"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _close(descriptors: list[int]) -> None:

@@ -11,9 +11,9 @@ from asyncio.subprocess import DEVNULL, Process
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
+from crawlers import moment
 from crawlers.exceptions import HarvestError
 from crawlers.harvest.job import Job
 
@@ -44,7 +44,7 @@ class Processes:
         Raises:
             HarvestError: it could not start; the sentence is the crawl's own.
         """
-        log = self.logs / job.source / f"{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}.log"
+        log = self.logs / job.source / f"{moment.name()}.log"
         process = await self._start(job, log)
         self.running[job.source] = process
         if self.cancelled[job.source]:  # while it was started

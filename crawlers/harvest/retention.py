@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from crawlers import moment
 from crawlers.index import from_the_beginning, listing, scope
 from crawlers.runs import Run, runs
 
@@ -20,7 +21,7 @@ def remove_reports(output: Path, source: str, days: int) -> int:
     Args:
         days: how long they are kept; 0 for ever.
     """
-    edge = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y%m%dT%H%M%SZ")
+    edge = moment.name(datetime.now(UTC) - timedelta(days=days))
     folder = output / source / "runs"
     if not days or not any(path.stem < edge for path in folder.glob("*.json")):
         return 0

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from crawlers import moment
 from crawlers.harvest.job import Job
 from crawlers.safety import strict_json
 
@@ -16,7 +17,7 @@ _COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback", "
 def report_unstarted(output: Path, job: Job, why: str) -> dict[str, Any]:
     """Writes runs/<run>.json, and returns it: it failed, for ``finish_reason`` says why."""
     now = datetime.now(UTC)
-    run, time = now.strftime("%Y%m%dT%H%M%SZ"), now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    run, time = moment.name(now), moment.written(now, "milliseconds")
     report: dict[str, Any] = {
         "source": job.source,
         "spider": job.spider,

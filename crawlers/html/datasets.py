@@ -12,13 +12,13 @@ from urllib.parse import unquote, urlsplit
 from scrapy import Request
 
 from crawlers import failures
-from crawlers.catalogue import now
 from crawlers.exceptions import AnswerError
 from crawlers.html import rdf
 from crawlers.html.answer import page_of
 from crawlers.html.links import canonical, chosen, has_no_id
 from crawlers.html.sitemaps import HTMLSitemaps
 from crawlers.mapping.html import dataset, document, missing
+from crawlers.moment import now
 from crawlers.rdf.formats import ACCEPT
 from crawlers.safety import strict_json
 

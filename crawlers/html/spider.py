@@ -9,7 +9,6 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlers import arguments, failures
 from crawlers.arguments import Argument
-from crawlers.catalogue import now
 from crawlers.exceptions import AnswerError
 from crawlers.html.datasets import HTMLDatasets
 from crawlers.html.links import canonical
@@ -17,6 +16,7 @@ from crawlers.html.links import dataset_id as identified
 from crawlers.html.walk import HTMLWalk
 from crawlers.index import listing, scope
 from crawlers.mapping.html import missing
+from crawlers.moment import now
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crawlers.moment import seconds
 
 if TYPE_CHECKING:
     import sqlite3
@@ -58,13 +59,20 @@ def _rows(source: str, report: Mapping[str, Any]) -> Rows:
     run = (
         *(*key, _text(report["spider"]), json.dumps(report["arguments"])),
         *map(_text, (report["started"], report["finished"])),
-        _seconds(report["started"], report["finished"]),
+        _took(report),
         *map(_text, (report["finish_reason"], report["verdict"])),
         *(None if expected is None else _number(expected), _number(report["listed"])),
         *(_number(report["counts"].get(name, 0)) for name in _COUNTS),
         *map(_number, (report["requests"], report["retries"], report["bytes"], report["resumed"])),
     )
     return Rows(key, run, [(*key, _text(kind), _number(count)) for kind, count in report["errors"].items()])
+
+
+def _took(report: Mapping[str, Any]) -> float:
+    found = seconds(report["started"], report["finished"])
+    if found is None:
+        raise ValueError(f"{report['started']!r} or {report['finished']!r} is no time")
+    return found
 
 
 def _text(value: Any) -> str:
@@ -123,11 +131,3 @@ def forget(db: sqlite3.Connection, keys: list[tuple[str, str]]) -> None:
     """Within a transaction of the caller's."""
     db.executemany("DELETE FROM runs WHERE source = ? AND run = ?", keys)
     db.executemany(_NO_ERRORS, keys)
-
-
-def _seconds(started: str, finished: str) -> float:
-    """
-    >>> _seconds("2026-11-20T03:00:00.500Z", "2026-11-20T03:01:00.000Z")
-    59.5
-    """
-    return (datetime.fromisoformat(finished) - datetime.fromisoformat(started)).total_seconds()

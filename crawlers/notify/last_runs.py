@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawlers.notify.notice import moment
+from crawlers.moment import moment
 from crawlers.notify.verdicts import VERDICTS
 from crawlers.safety import strict_json
 
@@ -28,11 +28,13 @@ class LastRun:
     Args:
         source: its folder's name.
         report: of its last run.
-        complete: when its last complete run ended, in seconds since 1970.
+        finished: when that ended, in seconds since 1970.
+        complete: when its last complete run did.
     """
 
     source: str
     report: dict[str, Any]
+    finished: float | None
     complete: float | None
 
 
@@ -48,11 +50,16 @@ def last_runs(output: Path, ended: dict[str, Any] | None = None) -> Iterator[Las
         reports = list(_reports(output / name / "runs", ended if ended and ended["source"] == name else None))
         if reports:
             last = max(reports, key=lambda report: str(report.get("finished")))  # an older one may have gone on
-            yield LastRun(name, last, _complete(reports))
+            yield LastRun(name, last, _finished(last), _complete(reports))
 
 
 def _complete(reports: list[dict[str, Any]]) -> float | None:
-    return next((moment(one.get("finished")) for one in reports if one["verdict"] == "complete"), None)
+    return next((_finished(one) for one in reports if one["verdict"] == "complete"), None)
+
+
+def _finished(report: dict[str, Any]) -> float | None:
+    found = moment(report.get("finished"))
+    return found.timestamp() if found else None
 
 
 def _reports(folder: Path, ended: dict[str, Any] | None) -> Iterator[dict[str, Any]]:

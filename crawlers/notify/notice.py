@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import socket
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from crawlers.notify.plain import plain
+from crawlers.moment import seconds
+from crawlers.safety.line import one_line
 
 ADVICE = {
     "incomplete": "Something is missing. Run the same command again: only what is missing or changed is asked for.",
@@ -43,7 +43,7 @@ class Notice:
     def text(self) -> str:
         """All of it in one line."""
         what = self.unstarted or f"{self.datasets}{self._errors()}"
-        return plain(f"{self.report['source']}: {self.report['verdict']}. {what}", 1000).rstrip(".") + "."
+        return one_line(f"{self.report['source']}: {self.report['verdict']}. {what}", 1000).rstrip(".") + "."
 
     @property
     def unstarted(self) -> str | None:
@@ -73,10 +73,15 @@ class Notice:
     def host(self) -> str:
         return socket.gethostname()
 
+    @property
+    def seconds(self) -> float | None:
+        """How long the run took, from its first start to its end."""
+        return seconds(self.report.get("started"), self.report.get("finished"))
+
     def fields(self) -> dict[str, Any]:
         """The webhook's JSON; docs/notifications.md describes each."""
         found = {"text": self.text} | {name: self.report.get(name) for name in FIELDS}
-        found |= {"seconds": seconds(self.report), "host": self.host}
+        found |= {"seconds": self.seconds, "host": self.host}
         return found | ({"advice": self.advice} if self.advice else {})
 
     def _errors(self) -> str:
@@ -86,26 +91,3 @@ class Notice:
         kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items())
         total = sum(errors.values())
         return f"; {total} {'error' if total == 1 else 'errors'} ({kinds})"
-
-
-def seconds(report: dict[str, Any]) -> float | None:
-    """How long a run took, from its first start to its end.
-
-    >>> seconds({"started": "2026-11-20T03:00:00.000Z", "finished": "2026-11-20T03:00:01.500Z"})
-    1.5
-    """
-    started, finished = moment(report.get("started")), moment(report.get("finished"))
-    return None if started is None or finished is None else round(finished - started, 3)
-
-
-def moment(time: Any) -> float | None:
-    """Seconds since 1970.
-
-    >>> moment("1970-01-01T00:01:00.000Z"), moment(None)
-    (60.0, None)
-    """
-    try:
-        found = datetime.fromisoformat(time)
-    except (TypeError, ValueError):
-        return None
-    return found.timestamp() if found.tzinfo else None

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from crawlers.exceptions import ArgumentError
+from crawlers.moment import seconds
 from crawlers.notify.channel import NotToldError
 from crawlers.notify.last_runs import LastRun, last_runs
-from crawlers.notify.notice import moment, seconds
-from crawlers.notify.plain import plain
 from crawlers.notify.verdicts import VERDICTS
+from crawlers.safety.line import one_line
 from crawlers.signals import KINDS
 
 if TYPE_CHECKING:
@@ -119,10 +119,10 @@ def _registry(runs: Iterator[LastRun]) -> CollectorRegistry:
 
 
 def _values(run: LastRun) -> Iterator[tuple[str, tuple[str, ...], Any]]:
-    report, source = run.report, plain(run.source, 100)
-    yield "run_timestamp_seconds", (source, plain(report.get("spider"), 100)), moment(report.get("finished"))
+    report, source = run.report, one_line(run.source, 100)
+    yield "run_timestamp_seconds", (source, one_line(report.get("spider"), 100)), run.finished
     yield "complete_timestamp_seconds", (source,), run.complete
-    yield "run_duration_seconds", (source,), seconds(report)
+    yield "run_duration_seconds", (source,), seconds(report.get("started"), report.get("finished"))
     yield "run_requests", (source,), report.get("requests")
     for what in ("expected", "listed"):
         yield "run_datasets", (source, what), report.get(what)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from crawlers.moment import moment
+
 NOTHING = "–"
 _UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d")
@@ -88,16 +90,3 @@ def ago(value: str | None, now: str | None = None) -> str:
             times = int(seconds // span)
             return f"{times} {one if times == 1 else more} ago"
     return "just now"
-
-
-def moment(value: str | None) -> datetime | None:
-    """Of a text that is one; without a zone it is UTC.
-
-    >>> moment("2026-01-05T03:00:00Z") == moment("2026-01-05T03:00:00"), moment("yesterday")
-    (True, None)
-    """
-    try:
-        found = datetime.fromisoformat(value or "")
-    except ValueError:
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
-from crawlers.report.quantities import moment
+from crawlers.moment import moment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
+from crawlers.moment import moment, seconds
 from crawlers.runs.locks import is_held
 from crawlers.runs.run import Run, State
 from crawlers.safety.regular import regular
@@ -89,29 +90,6 @@ def _run(folder: Path, name: str | None, said: dict[str, Any], *, state: State, 
     )
 
 
-def seconds(started: str | None, finished: str | None) -> float | None:
-    """
-    >>> seconds("2026-11-20T03:00:00.000Z", "2026-11-20T03:01:30.500Z")
-    90.5
-    """
-    try:
-        return (moment(finished) - moment(started)).total_seconds()
-    except ValueError:
-        return None
-
-
-def moment(text: str | None) -> datetime:
-    """
-    Raises:
-        ValueError: it is no time.
-
-    >>> moment("2026-11-20T03:00:00.000Z").hour
-    3
-    """
-    found = datetime.fromisoformat(text or "")
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
-
-
 def _moment(name: str | None) -> str | None:
     """When a run of that name began."""
     with suppress(ValueError):
@@ -123,14 +101,10 @@ def _beats(state: dict[str, Any]) -> bool:
     """Whether a crawl on another machine, where locks may not reach, has been heard of lately."""
     if not state or state.get("host") == socket.gethostname():
         return False
-    interval = state.get("interval")
-    try:
-        silent = (datetime.now(UTC) - moment(state.get("heartbeat"))).total_seconds()
-    except (ValueError, TypeError, OverflowError):
+    interval, heard = state.get("interval"), moment(state.get("heartbeat"))
+    if heard is None or not isinstance(interval, int | float) or not 0 < interval <= _SLOWEST:
         return False
-    if not isinstance(interval, int | float) or not 0 < interval <= _SLOWEST:
-        return False
-    return -_AHEAD <= silent <= _SILENT * max(interval, 1)
+    return -_AHEAD <= (datetime.now(UTC) - heard).total_seconds() <= _SILENT * max(interval, 1)
 
 
 def _where(state: dict[str, Any]) -> str | None:

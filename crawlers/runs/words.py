@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from crawlers.runs.items import Item
 from crawlers.runs.run import Run
-from crawlers.safety.redact import redact
+from crawlers.safety.line import one_line
 from crawlers.signals import KINDS
 
+_WIDEST = 4000  # characters
 _COLOURS = {
     **dict.fromkeys(("complete", "partial", "new", "restored"), 32),
     **dict.fromkeys(("incomplete", "interrupted", "left", "withdrawn"), 33),
@@ -61,21 +62,11 @@ def table(rows: Sequence[Sequence[str]], *, colours: bool) -> Iterator[str]:
     >>> list(table([("run", "state"), ("1", "complete")], colours=False))
     ['run  state', '1    complete']
     """
-    cells = [[plain(cell) for cell in row] for row in rows]
+    cells = [[one_line(cell, _WIDEST) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         line = [coloured(cell, cell.ljust(width), colours=colours) for cell, width in zip(row, widths, strict=True)]
         yield "  ".join(line).rstrip()
-
-
-def plain(text: str) -> str:
-    r"""A text that came from elsewhere, as one line that can do a terminal no harm.
-
-    >>> plain("Floods\n\x1b[2J"), plain("\ud800")
-    ('Floods \\x1b[2J', '\\ud800')
-    """
-    known = redact(text).replace("\n", " ").replace("\t", " ")
-    return known.encode(errors="backslashreplace").decode()  # half a surrogate pair
 
 
 def coloured(state: str, text: str, *, colours: bool) -> str:
@@ -101,7 +92,7 @@ def described(run: Run) -> Iterator[str]:
 
 def _said(name: str, text: str) -> Iterator[str]:
     if text.strip():
-        yield f"  {name:<10} {plain(text.strip())}"
+        yield f"  {name:<10} {one_line(text, _WIDEST)}"
 
 
 def item_line(item: Item, *, colours: bool) -> str:
@@ -111,4 +102,4 @@ def item_line(item: Item, *, colours: bool) -> str:
     words: tuple[str | None, ...] = (item.kind, subject, item.title)
     if item.status == "failed":
         words = (f"{item.stage}/{item.error_kind}", subject, item.error, item.url)
-    return f"{status} {'  '.join(plain(word) for word in words if word)}"
+    return f"{status} {'  '.join(one_line(word, _WIDEST) for word in words if word)}"

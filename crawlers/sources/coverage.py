@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from crawlers.safety.line import one_line
+
 _TELLING = ("name", "title", "text", "uri", "id", "email", "value", "start", "end")
 _LONGEST = 300
 _LEFT_OUT = {"source", "resources", "metadata_source", "metadata_url", "metadata_modified", "retrieved", "dataset_id"}
@@ -61,7 +63,7 @@ def shown(value: Any) -> str:
         text = told[0] if told else ", ".join(str(one) for one in value.values() if one is not None)
     else:
         text = str(value)
-    return " ".join("".join(one if one.isprintable() else " " for one in text[:_LONGEST]).split())
+    return one_line(text, _LONGEST)
 
 
 def lines(found: list[Coverage], width: int) -> list[str]:

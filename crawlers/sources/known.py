@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from scrapy.settings import Settings
 from scrapy.spiderloader import get_spider_loader
-from scrapy.utils.project import get_project_settings
 
 from crawlers.catalogue import CatalogueSpider
 
@@ -34,5 +35,7 @@ class Known:
 
 @cache
 def project() -> Known:
-    """Of the project whose folder this is."""
-    return Known(get_project_settings())
+    """Of the project whose command this is; of this one, where no command has said so."""
+    known = Settings()
+    known.setmodule(os.environ.get("SCRAPY_SETTINGS_MODULE", "crawlers.settings"), priority="project")
+    return Known(known)

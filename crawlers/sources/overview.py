@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from crawlers.sources.twice import address
+from crawlers.moment import moment, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from crawlers.runs import Run
-    from crawlers.sources.known import Known
     from crawlers.sources.source import Source
 
 _HEAD = ("name", "spider", "enabled", "schedule", "last run", "at", "next run", "address")
@@ -23,8 +22,9 @@ class Standing:
     """A source as it stands.
 
     Args:
+        address: where its catalogue is.
         last: its last run, be it over or not.
-        next: when it is due; ``None``: when it is named.
+        next: when it is due, or has been since; ``None``: when it is named, or the run at work has ended.
         due: whether that is now.
     """
 
@@ -33,15 +33,6 @@ class Standing:
     last: Run | None
     next: datetime | None
     due: bool
-
-    @classmethod
-    def of(cls, source: Source, known: Known, last: Run | None, now: datetime) -> Standing:
-        following, due = None, False
-        died = last is not None and last.state == "interrupted"  # the next harvest goes on with it
-        if source.enabled and source.schedule and (last is None or last.over or died):
-            due = died or source.schedule.due(_started(last), now)
-            following = now.replace(microsecond=0) if due else source.schedule.after(now)
-        return cls(source, address(source, known), last, following, due)
 
     def plain(self) -> dict[str, Any]:
         """For programs."""
@@ -59,12 +50,13 @@ class Standing:
             "state": self.last.state if self.last else None,
             "run": self.last.run if self.last else None,
             "started": self.last.started if self.last else None,
-            "next": self.next.isoformat().replace("+00:00", "Z") if self.next else None,
+            "next": written(self.next) if self.next else None,
             "due": self.due,
         }
 
     def row(self) -> tuple[str, ...]:
-        source, last, started = self.source, self.last, _started(self.last)
+        source, last = self.source, self.last
+        started = moment(last.started) if last else None
         following = "now" if self.due else f"{self.next:%Y-%m-%d %H:%M}" if self.next else "-"
         return (
             source.name,
@@ -76,15 +68,6 @@ class Standing:
             following,
             self.address or "-",
         )
-
-
-def _started(run: Run | None) -> datetime | None:
-    """When a run began, if its report says so."""
-    try:
-        found = datetime.fromisoformat(str(run.started)) if run else None
-    except ValueError:
-        return None
-    return found.replace(tzinfo=UTC) if found and found.tzinfo is None else found and found.astimezone(UTC)
 
 
 def lines(standings: Iterable[Standing]) -> list[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from crawlers.safety.redact import redact
 
 
-def plain(text: object, longest: int = 300) -> str:
+def one_line(text: object, longest: int = 300) -> str:
     r"""A text that forges nothing: no control characters, no line breaks, nothing that turns its direction.
 
-    >>> plain("Côte d'Ivoire\r\nBcc: all@example.org\u202e \x1b[31m")
+    >>> one_line("Côte d'Ivoire\r\nBcc: all@example.org\u202e \x1b[31m")
     "Côte d'Ivoire Bcc: all@example.org [31m"
     """
     found = "" if text is None else str(text)[: 4 * longest]
