@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -84,9 +85,13 @@ def options(output: Path, settings: dict[str, str], **arguments: str) -> list[st
     ]
 
 
+def pytest_configure() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # where a shell runs this behind, it and crawls ignore it
+
+
 @pytest.fixture(autouse=True)
 def environment() -> Iterator[None]:
-    """Each test leaves the environment as it was: Scrapy's project settings put SCRAPY_SETTINGS_MODULE into it."""
+    """Each test leaves the environment as it was."""
     before = dict(os.environ)
     yield
     os.environ.clear()
