@@ -273,6 +273,22 @@ def test_a_button_is_pressed_until_it_is_disabled_and_the_page_is_opened_once(se
     assert not [name for one in seen.answers for name in one["meta"] if "playwright" in name]
 
 
+AT_WORK = """
+<ul id=list><li><a href=/d/1>1</a></li><li><a href=/d/2>2</a></li></ul><button id=more>Load more</button>
+<script>
+const show = () => { list.innerHTML = "<li><a href=/d/3>3</a></li>"; more.disabled = true; };
+const work = () => { const end = Date.now() + 2500; while (Date.now() < end); setTimeout(show, 500); };
+more.onclick = () => { list.innerHTML = ""; setTimeout(work, 20); };
+</script>
+"""
+
+
+@case(lambda _: html(AT_WORK), *(turns("/", "button", times, text="load more", wait=10) for times in (1, 2)))
+def test_a_page_that_is_busy_is_not_at_rest(seen):
+    assert ['href="/d/3"' in one["body"] for one in seen.answers] == [True, True]
+    assert ended(seen.answers) == [("1", None), ("1", "disabled")]
+
+
 ENDS = {
     "more.remove()": "gone",
     "more.hidden = true": "gone",

@@ -158,7 +158,7 @@ def test_nothing_is_written_twice(harvest, catalogue, family):
     harvest(site)
     site.change(site.key(site.listed()[7]))
     crawl = harvest(site)
-    assert (crawl.code, counts(crawl)) == (0, {"unchanged": 11, "updated": 1})
+    assert (crawl.code, crawl.errors, counts(crawl)) == (0, [], {"unchanged": 11, "updated": 1})
     assert statuses(crawl) == {"new": 12, "updated": 1}
 
 

@@ -273,19 +273,19 @@ class LivePage:
         Args:
             before: what it was; a page that has just been loaded has nothing to differ from.
         """
-        begun = links = text = monotonic()
+        begun, links, text = monotonic(), 0.0, 0.0  # seconds of looks: while the machine is busy, nothing is at rest
         last: State | None = None
         while True:
-            now, state = monotonic(), await self.state()
-            links = now if _links(state) != _links(last) else links
-            text = now if state != last else text
+            state = await self.state()
+            links = links + _LOOK if _links(state) == _links(last) else 0.0
+            text = text + _LOOK if state == last else 0.0
             last = state
             changed = before is None or (state is not None and state != before)
-            if changed and state and not self.pending and _rests(state, before, now - links, now - text):
+            if changed and state and not self.pending and _rests(state, before, links, text):
                 return True
-            if now - begun > wait and not self.navigates:
+            if monotonic() - begun > wait and not self.navigates:
                 return changed
-            if self.lacking and not self.pending and now - text >= QUIET_CLOCK:
+            if self.lacking and not self.pending and text >= QUIET_CLOCK:
                 return changed
             await asyncio.sleep(_LOOK)
 
