@@ -14,6 +14,7 @@ import pytest
 
 from crawlers.index import catch_up
 from crawlers.index.reader import connect
+from crawlers.index.schema import MARK
 from crawlers.index.search import RANKED, match, search
 from crawlers.index.views import VIEWS
 from tests.conftest import scrapy
@@ -238,6 +239,17 @@ def test_a_portal_does_not_command_the_terminal(tmp_path: Path) -> None:
     assert told.splitlines()[0].startswith("  1  Flood [31m red next 2Jxxx")
     assert max(map(len, told.splitlines())) < 300
     assert all(character.isprintable() for line in told.splitlines() for character in line)
+
+
+def test_a_portal_does_not_write_what_filters_read(tmp_path: Path) -> None:
+    city = b"city".hex()
+    put_ckan(tmp_path, "town", record(1, title=f"Flood {MARK}gone {MARK}{city}", name="a"))
+    put_ckan(tmp_path, "city", record(2, title="Flood", name="b"))
+    catch_up(tmp_path)
+    with closing(connect(tmp_path)) as db:
+        assert search(db, "flood").total == 2
+        assert [one.source for one in search(db, "flood", source="city").rows] == ["city"]
+        assert [search(db, text).total for text in (city, f"{MARK}{city}", "gone", f'"{MARK}gone"')] == [0] * 4
 
 
 # Many datasets: benchmarks/ has 100,000

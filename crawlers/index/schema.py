@@ -6,10 +6,13 @@ can be made anew from the manifests, the documents and the run reports.
 
 from __future__ import annotations
 
-VERSION = 7  # of what is below and of the views; an index of another is made anew
+VERSION = 8  # of what is below and of the views; an index of another is made anew
 
 SEARCHED = ("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "spaced")
 """What `search` finds words in; its last column, ``kept``, is for filters."""
+
+MARK = "\ue000"
+"""The words of ``kept`` begin with it, which nobody can search for: what people type finds nothing there."""
 
 INDEXED = (*SEARCHED, "kept")
 """The columns of `search`, whose content is the table `datasets`: whoever changes that changes this."""
@@ -40,7 +43,9 @@ CREATE TABLE IF NOT EXISTS datasets (
     resources INTEGER NOT NULL, formats TEXT,
     metadata_source TEXT, metadata_url TEXT, metadata_modified TEXT, file TEXT NOT NULL,
     provenance TEXT, caveats TEXT, resource_titles TEXT, description TEXT, spaced TEXT,
-    kept TEXT GENERATED ALWAYS AS (hex(source) || CASE WHEN withdrawn THEN ' gone' ELSE '' END) VIRTUAL,
+    kept TEXT GENERATED ALWAYS AS (
+        '{MARK}' || hex(source) || CASE WHEN withdrawn THEN ' {MARK}gone' ELSE '' END
+    ) VIRTUAL,
     UNIQUE (source, dataset_id)
 );
 CREATE INDEX IF NOT EXISTS datasets_newest ON datasets (coalesce(data_modified, modified, issued) DESC);

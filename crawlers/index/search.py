@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crawlers.index.schema import SEARCHED
+from crawlers.index.schema import MARK, SEARCHED
 from crawlers.index.snippet import snippet
 from crawlers.index.spaced import spaced
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 RANKED = 10_000
 """Hits that are put in the order of relevance; of more, the newest come first: ranking them all takes too long."""
 
+_LOOKS = 300
 _LONGEST = 500  # characters that are read of what was typed
 _TERMS = 16
 _PREFIX = 3  # letters at least: most words begin with one of a few pairs
 _TERM = re.compile(r'"([^"]*)"?(\*?)|([^\s"]+)')
 _TITLE = f"{{{SEARCHED[0]}}}"
-_ALL = f"{{{' '.join(SEARCHED)}}}"
 _WEIGHTS = "10, 5, 1, 3, 5, 5, 2, 2, 3, 0"  # of the columns of `search`, in their order
 
 _COUNT = "SELECT count(*) FROM search WHERE search MATCH ?"
@@ -33,6 +33,11 @@ SELECT rowid FROM search WHERE search MATCH ? ORDER BY bm25(search, {_WEIGHTS}),
 """  # noqa: S608  # the weights are those above
 _NEWEST = """
 SELECT id FROM datasets INDEXED BY datasets_newest WHERE +id IN (SELECT rowid FROM search WHERE search MATCH ?)
+ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC LIMIT ? OFFSET ?
+"""
+_FIRST = """
+SELECT id FROM datasets INDEXED BY datasets_newest
+WHERE EXISTS (SELECT 1 FROM search WHERE search MATCH ? AND rowid = datasets.id)
 ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC LIMIT ? OFFSET ?
 """
 _FOUND = """
@@ -128,11 +133,11 @@ def _term(found: re.Match[str]) -> str:
 def _only(source: str | None, *, withdrawn: bool) -> str:
     """What `kept` says: the source in hexadecimal, one word whatever it is called, and whether the dataset is gone."""
     name = f" AND kept : {_hexadecimal(source)}" if source is not None else ""
-    return name + ("" if withdrawn else " NOT kept : gone")
+    return name + ("" if withdrawn else f' NOT kept : "{MARK}gone"')
 
 
 def _hexadecimal(source: str) -> str:
-    return f'"{source.encode("utf-8", "replace").hex()}"'
+    return f'"{MARK}{source.encode("utf-8", "replace").hex()}"'
 
 
 def _tiers(db: sqlite3.Connection, words: str, only: str) -> tuple[list[tuple[str, int]], int]:
@@ -140,7 +145,7 @@ def _tiers(db: sqlite3.Connection, words: str, only: str) -> tuple[list[tuple[st
 
     When there are too many hits to be ranked, those that have the words in their titles come first.
     """
-    query = f"{_ALL} : ({words}){only}"
+    query = f"({words}){only}"
     total = _count(db, query)
     if total <= RANKED:
         return [(query, total)], total
@@ -158,10 +163,20 @@ def _page(db: sqlite3.Connection, tiers: list[tuple[str, int]], limit: int, offs
     for query, count in tiers:
         wanted = min(limit, count - offset)
         if wanted > 0:
-            ordered = _RELEVANT if count <= RANKED else _NEWEST
+            ordered = _RELEVANT if count <= RANKED else _newest(db, query, (offset + wanted) / count)
             yield from (row[0] for row in db.execute(ordered, (query, wanted, offset)).fetchall())
             limit -= wanted
         offset = max(0, offset - count)
+
+
+def _newest(db: sqlite3.Connection, query: str, part: float) -> str:
+    """The newest, looked at one by one where a few will do; not for beginnings of words, each of which is many words.
+
+    Args:
+        part: of the hits, that is wanted.
+    """
+    looks = part * db.execute("SELECT max(id) FROM datasets").fetchone()[0]
+    return _FIRST if looks <= _LOOKS and "*" not in query else _NEWEST
 
 
 def _found(row: Any, words: list[str]) -> Found:
