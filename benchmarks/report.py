@@ -38,12 +38,17 @@ def reported(options: argparse.Namespace) -> Iterator[Row]:
 def _costs(datasets: int, options: argparse.Namespace) -> list[Cost]:
     with scratch(options.folder) as folder:
         indexed(folder, datasets=datasets, sources=SOURCES)
-        return [_report(folder) for _ in range(options.repeat)]
+        for source in range(SOURCES):  # without its folder a source is taken for removed
+            (folder / f"source-{source}").mkdir()
+            (folder / f"source-{source}" / "manifest.jsonl").touch()
+        return [_report(folder, datasets) for _ in range(options.repeat)]
 
 
-def _report(folder: Path) -> Cost:
-    """As a user makes it, the start of Scrapy included."""
+def _report(folder: Path, datasets: int) -> Cost:
+    """As a user makes it, the start of Scrapy included; the page must speak of the datasets."""
     page = folder / "report.html"
     cost = run(["-m", "scrapy", "report", "-s", f"OUTPUT_DIR={folder}", "-o", str(page)], ROOT)
-    assert page.read_text(encoding="utf-8").rstrip().endswith("</html>")
+    shown = page.read_text(encoding="utf-8")
+    assert shown.rstrip().endswith("</html>")
+    assert f"{datasets:,}" in shown
     return cost
