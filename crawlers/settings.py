@@ -19,6 +19,7 @@ from scrapy.extensions.closespider import CloseSpider
 from scrapy.extensions.corestats import CoreStats
 from scrapy.extensions.feedexport import FeedExporter
 from scrapy.extensions.logcount import LogCount
+from scrapy.extensions.memdebug import MemoryDebugger
 from scrapy.extensions.memusage import MemoryUsage
 
 from crawlers.errback import DefaultErrback
@@ -145,7 +146,7 @@ ADDONS = {Politeness: 100, DatasetFeeds: 200}
 SCHEDULER = LedgerScheduler  # default Scrapy's own, whose JOBDIR does not survive kill -9
 EXTENSIONS_BASE: dict[type, int] = {}  # default Scrapy's eleven, two of which run code for whoever connects
 EXTENSIONS = {
-    **dict.fromkeys((CoreStats, LogCount, MemoryUsage, CloseSpider, FeedExporter), 0),  # of those
+    **dict.fromkeys((CoreStats, LogCount, MemoryUsage, MemoryDebugger, CloseSpider, FeedExporter), 0),  # of those
     Notify: 5,  # before Report: a mistake in its settings leaves no folder
     Report: 10,  # first: it opens the job and locks the source's folder, and may refuse to start
     Heartbeat: 15,

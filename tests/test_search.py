@@ -1,4 +1,4 @@
-"""`scrapy search`, and what 100,000 datasets are asked."""
+"""`scrapy search`, and what many datasets are asked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from crawlers.index import catch_up
 from crawlers.index.reader import connect
 from crawlers.index.schema import MARK
-from crawlers.index.search import RANKED, match, search
+from crawlers.index.search import _LOOKS, RANKED, match, search
 from crawlers.index.views import VIEWS
 from tests.conftest import scrapy
 from tests.indexed import indexed
@@ -236,7 +236,7 @@ def test_a_portal_does_not_command_the_terminal(tmp_path: Path) -> None:
     put_ckan(tmp_path, "town", record(1, title="Flood \x1b[31m\x07red\u202e\r\nnext\x9b2J" + "x" * 500, name="a"))
     code, told, _ = scrapy_search(tmp_path, "flood")
     assert code == 0
-    assert told.splitlines()[0].startswith("  1  Flood [31m red next 2Jxxx")
+    assert told.splitlines()[0].startswith("  1  Flood [31mred next2Jxxx")
     assert max(map(len, told.splitlines())) < 300
     assert all(character.isprintable() for line in told.splitlines() for character in line)
 
@@ -319,6 +319,25 @@ def test_of_too_many_those_with_the_word_in_their_title_come_first(many: sqlite3
     assert all(titled[:1_000])
     others = [one.modified for one in search(many, "flood", limit=100, offset=15_000).rows]
     assert others == sorted(others, key=str, reverse=True)
+
+
+@pytest.mark.parametrize(("text", "source"), [("flood", None), ("water roads", None), ("water roads", "source-0")])
+def test_the_newest_are_the_same_however_they_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, source: str | None
+) -> None:
+    path, asked = indexed(tmp_path, datasets=3_000), []
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE datasets SET data_modified = NULL, modified = NULL, issued = NULL WHERE source = 'source-0'")
+    monkeypatch.setattr("crawlers.index.search.RANKED", 100)
+    with closing(connect(tmp_path)) as db:
+        db.set_trace_callback(asked.append)
+        pages = [search(db, text, source=source, offset=offset).rows for offset in (0, 20, 500)]
+        db.set_trace_callback(None)
+        monkeypatch.setattr("crawlers.index.search._LOOKS", -1)
+        assert [search(db, text, source=source, offset=offset).rows for offset in (0, 20, 500)] == pages
+    assert len(pages[0]) == 20
+    looks = Counter("rowid = " in one for one in asked)[True]
+    assert 0 < looks <= 2 * 3 * _LOOKS
 
 
 # The views

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 QUIET = 0.3  # seconds without a change after which a page has come to rest
 QUIET_TEXT = 1.0  # the same where no link has changed: "Loading ..." is text
 QUIET_CLOCK = 2.0  # the same on a page whose text never rests
-_LOOK = 0.1
+LOOK = 0.1
 _CLOSE = 10.0
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HTML = ("text/html", "application/xhtml+xml")
@@ -273,21 +273,21 @@ class LivePage:
         Args:
             before: what it was; a page that has just been loaded has nothing to differ from.
         """
-        begun, links, text = monotonic(), 0.0, 0.0  # seconds of looks: while the machine is busy, nothing is at rest
+        begun, links, text = monotonic(), 0, 0  # looks without a change: while the machine is busy, nothing is at rest
         last: State | None = None
         while True:
             state = await self.state()
-            links = links + _LOOK if _links(state) == _links(last) else 0.0
-            text = text + _LOOK if state == last else 0.0
+            links = links + 1 if _links(state) == _links(last) else 0
+            text = text + 1 if state == last else 0
             last = state
             changed = before is None or (state is not None and state != before)
-            if changed and state and not self.pending and _rests(state, before, links, text):
+            if changed and state and not self.pending and _rests(state, before, links * LOOK, text * LOOK):
                 return True
             if monotonic() - begun > wait and not self.navigates:
                 return changed
-            if self.lacking and not self.pending and text >= QUIET_CLOCK:
+            if self.lacking and not self.pending and text * LOOK >= QUIET_CLOCK:
                 return changed
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(LOOK)
 
     # What it shows
 

@@ -112,7 +112,7 @@ class Command(ScrapyCommand):
         output, now = Path(self.settings["OUTPUT_DIR"]), datetime.now(UTC)  # type: ignore[index]
         jobs = Path(self.settings["JOBS_DIR"])  # type: ignore[index]
         standings = [
-            Standing(one.source, address(one.source, self.known), one.last, one.time, one.taken)
+            Standing(one.source, address(one.source, self.known), one.last, now if one.taken else one.time, one.taken)
             for one in choice.due(found, output, jobs, now)
         ]
         if as_json:

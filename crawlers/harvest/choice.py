@@ -9,12 +9,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from crawlers.exceptions import HarvestError
-from crawlers.harvest.claim import Begun, begun
+from crawlers.harvest.claim import Begun, begun, pending
 from crawlers.moment import moment
 from crawlers.runs import Run, last
 from crawlers.sources import Source
 
 _NEVER = "never harvested before"
+_HELD = "another harvest has it"
 _SKEW = timedelta(hours=1)  # that clocks may differ; what is dated later than that says nothing
 
 
@@ -56,7 +57,8 @@ def enabled(sources: Mapping[str, Source]) -> list[Choice]:
 
 def due(sources: Mapping[str, Source], output: Path, jobs: Path, now: datetime) -> list[Choice]:
     """All of them; taken are those whose time has come since their last run began, or whose last run died."""
-    return [_due(one, last(output, one.name, jobs=jobs), begun(jobs, one.name), now) for one in sources.values()]
+    found = [_due(one, last(output, one.name), begun(jobs, one.name), now) for one in sources.values()]
+    return [replace(one, last=pending(jobs, one.source.name) or one.last) if _is_queued(one) else one for one in found]
 
 
 def still_due(source: Source, output: Path, jobs: Path, now: datetime) -> bool:
@@ -78,6 +80,10 @@ def _due(source: Source, run: Run | None, known: Begun, now: datetime) -> Choice
     return Choice(source=source, taken=taken, reason=reason, last=run, time=time)
 
 
+def _is_queued(choice: Choice) -> bool:
+    return choice.reason == _HELD and not choice.taken
+
+
 def _busy(source: Source, run: Run | None, known: Begun) -> str:
     """Why it is not even asked when it is due; empty when it is."""
     if not source.enabled:
@@ -86,7 +92,7 @@ def _busy(source: Source, run: Run | None, known: Begun) -> str:
         return "no schedule"
     if run and run.state == "running":
         return "running"
-    return "another harvest has it" if known.held else ""
+    return _HELD if known.held else ""
 
 
 def _died(run: Run | None, known: Begun) -> str:

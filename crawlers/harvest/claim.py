@@ -15,7 +15,8 @@ from typing import Any, Self
 from crawlers.exceptions import HarvestError
 from crawlers.moment import moment, now
 from crawlers.runs.locks import is_held, take
-from crawlers.runs.stored import at_work, content
+from crawlers.runs.run import Run
+from crawlers.runs.stored import at_work, claimed, content
 from crawlers.safety.names import safe
 
 _KEPT = ("begun", "ended", "hosts")
@@ -111,6 +112,11 @@ def begun(jobs: Path, source: str) -> Begun:
     path = _path(jobs, source)
     known = content(path)
     return Begun(moment(known.get("begun")), moment(known.get("ended")), is_held(path))
+
+
+def pending(jobs: Path, source: str) -> Run | None:
+    """The run that a harvest has claimed a source for."""
+    return claimed(_path(jobs, source))
 
 
 def hosts_at_work(output: Path, jobs: Path, ours: Collection[str]) -> set[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crawlers.index.schema import MARK, SEARCHED
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 RANKED = 10_000
 """Hits that are put in the order of relevance; of more, the newest come first: ranking them all takes too long."""
 
-_LOOKS = 300
+_LOOKS = 200  # datasets that are looked at one by one, from the newest on, before all hits are asked for
 _LONGEST = 500  # characters that are read of what was typed
 _TERMS = 16
 _PREFIX = 3  # letters at least: most words begin with one of a few pairs
@@ -35,11 +37,10 @@ _NEWEST = """
 SELECT id FROM datasets INDEXED BY datasets_newest WHERE +id IN (SELECT rowid FROM search WHERE search MATCH ?)
 ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC LIMIT ? OFFSET ?
 """
-_FIRST = """
-SELECT id FROM datasets INDEXED BY datasets_newest
-WHERE EXISTS (SELECT 1 FROM search WHERE search MATCH ? AND rowid = datasets.id)
-ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC LIMIT ? OFFSET ?
+_ALL = """
+SELECT id FROM datasets INDEXED BY datasets_newest ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC
 """
+_HAS = "SELECT 1 FROM search WHERE search MATCH ? AND rowid = ?"
 _FOUND = """
 SELECT d.id, d.source, d.dataset_id, d.title, d.name, d.publisher, coalesce(d.data_modified, d.modified, d.issued),
     d.formats, d.file, d.withdrawn, d.description
@@ -163,20 +164,31 @@ def _page(db: sqlite3.Connection, tiers: list[tuple[str, int]], limit: int, offs
     for query, count in tiers:
         wanted = min(limit, count - offset)
         if wanted > 0:
-            ordered = _RELEVANT if count <= RANKED else _newest(db, query, (offset + wanted) / count)
-            yield from (row[0] for row in db.execute(ordered, (query, wanted, offset)).fetchall())
+            yield from _ordered(db, query, count, wanted, offset)
             limit -= wanted
         offset = max(0, offset - count)
 
 
-def _newest(db: sqlite3.Connection, query: str, part: float) -> str:
-    """The newest, looked at one by one where a few will do; not for beginnings of words, each of which is many words.
+def _ordered(db: sqlite3.Connection, query: str, count: int, wanted: int, offset: int) -> list[int]:
+    """Some of the hits of a query: by relevance, or, where they are too many, the newest first."""
+    end = offset + wanted
+    if count > RANKED and "*" not in query:  # each beginning of a word is many words
+        seen = list(islice(_newest(db, query, end / count), end))
+        if len(seen) == end:
+            return seen[offset:]
+    ordered = _RELEVANT if count <= RANKED else _NEWEST
+    return [row[0] for row in db.execute(ordered, (query, wanted, offset))]
+
+
+def _newest(db: sqlite3.Connection, query: str, part: float) -> Iterator[int]:
+    """The hits among the newest datasets, which are most of what people look at; asking for all hits takes longer.
 
     Args:
-        part: of the hits, that is wanted.
+        part: of the hits, that is wanted; of one that some datasets are not likely to have, there are none.
     """
-    looks = part * db.execute("SELECT max(id) FROM datasets").fetchone()[0]
-    return _FIRST if looks <= _LOOKS and "*" not in query else _NEWEST
+    if part * db.execute("SELECT max(id) FROM datasets").fetchone()[0] <= _LOOKS:
+        with closing(db.execute(_ALL)) as newest:
+            yield from (id_ for (id_,) in islice(newest, _LOOKS) if db.execute(_HAS, (query, id_)).fetchone())
 
 
 def _found(row: Any, words: list[str]) -> Found:

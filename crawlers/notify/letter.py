@@ -6,7 +6,7 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from crawlers.safety.line import one_line
+from crawlers.safety.line import safe_line
 from crawlers.signals import KINDS
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _LONGEST = 64 * 1024  # of an error line, in bytes
 
 
 def subject(notice: Notice) -> str:
-    return one_line(f"{notice.report['source']}: {notice.report['verdict']}, {notice.datasets}", 200)
+    return safe_line(f"{notice.report['source']}: {notice.report['verdict']}, {notice.datasets}", 200)
 
 
 def letter(notice: Notice) -> str:
@@ -31,14 +31,14 @@ def letter(notice: Notice) -> str:
 def _counts(notice: Notice) -> Iterator[str]:
     counts = notice.report.get("counts") or {}
     if counts:
-        yield "\n".join(["Documents:", *(f"  {count:>7} {one_line(name)}" for name, count in counts.items() if count)])
+        yield "\n".join(["Documents:", *(f"  {count:>7} {safe_line(name)}" for name, count in counts.items() if count)])
 
 
 def _errors(notice: Notice) -> Iterator[str]:
     errors = notice.report.get("errors") or {}
     if errors:
         yield "\n".join(
-            ["Errors:", *(f"  {count:>7} {one_line(kind)}: {_meaning(kind)}" for kind, count in errors.items())]
+            ["Errors:", *(f"  {count:>7} {safe_line(kind)}: {_meaning(kind)}" for kind, count in errors.items())]
         )
 
 
@@ -49,9 +49,9 @@ def _meaning(kind: str) -> str:
 def _files(notice: Notice) -> str:
     report = notice.report
     times = f"Started {report.get('started')}, ended {report.get('finished')}, on {notice.host}."
-    log = f"\nIts log: {one_line(report['log'], 4096)}" if report.get("log") else ""
+    log = f"\nIts log: {safe_line(report['log'], 4096)}" if report.get("log") else ""
     folder = notice.folder.resolve()
-    return f"{one_line(times)}\nThe files: {folder}\nThe report: {folder / 'runs' / str(report.get('run'))}.json{log}"
+    return f"{safe_line(times)}\nThe files: {folder}\nThe report: {folder / 'runs' / str(report.get('run'))}.json{log}"
 
 
 def _lines(notice: Notice) -> Iterator[str]:
@@ -83,5 +83,5 @@ def _read(body: bytes) -> dict[str, Any] | None:
 
 def _line(line: dict[str, Any]) -> str:
     where = line.get("url") or line.get("dataset_id") or ""
-    stage, kind, error = (one_line(line.get(name)) for name in ("stage", "kind", "error"))
-    return f"  {stage} {kind} {one_line(where)}\n    {error}"
+    stage, kind, error = (safe_line(line.get(name)) for name in ("stage", "kind", "error"))
+    return f"  {stage} {kind} {safe_line(where)}\n    {error}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crawlers.moment import seconds
-from crawlers.safety.line import one_line
+from crawlers.safety.line import safe_line
 
 ADVICE = {
     "incomplete": "Something is missing. Run the same command again: only what is missing or changed is asked for.",
@@ -43,7 +43,7 @@ class Notice:
     def text(self) -> str:
         """All of it in one line."""
         what = self.unstarted or f"{self.datasets}{self._errors()}"
-        return one_line(f"{self.report['source']}: {self.report['verdict']}. {what}", 1000).rstrip(".") + "."
+        return safe_line(f"{self.report['source']}: {self.report['verdict']}. {what}", 1000).rstrip(".") + "."
 
     @property
     def unstarted(self) -> str | None:

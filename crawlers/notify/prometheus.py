@@ -15,7 +15,7 @@ from crawlers.moment import seconds
 from crawlers.notify.channel import NotToldError
 from crawlers.notify.last_runs import LastRun, last_runs
 from crawlers.notify.verdicts import VERDICTS
-from crawlers.safety.line import one_line
+from crawlers.safety.line import safe_line
 from crawlers.signals import KINDS
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def _registry(runs: Iterator[LastRun]) -> CollectorRegistry:
 
 
 def _values(run: LastRun) -> Iterator[tuple[str, tuple[str, ...], Any]]:
-    report, source = run.report, one_line(run.source, 100)
-    yield "run_timestamp_seconds", (source, one_line(report.get("spider"), 100)), run.finished
+    report, source = run.report, safe_line(run.source, 100)
+    yield "run_timestamp_seconds", (source, safe_line(report.get("spider"), 100)), run.finished
     yield "complete_timestamp_seconds", (source,), run.complete
     yield "run_duration_seconds", (source,), seconds(report.get("started"), report.get("finished"))
     yield "run_requests", (source,), report.get("requests")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from crawlers.runs.items import Item
 from crawlers.runs.run import Run
-from crawlers.safety.line import one_line
+from crawlers.safety.line import safe_line
 from crawlers.signals import KINDS
 
 _WIDEST = 4000  # characters
@@ -62,7 +62,7 @@ def table(rows: Sequence[Sequence[str]], *, colours: bool) -> Iterator[str]:
     >>> list(table([("run", "state"), ("1", "complete")], colours=False))
     ['run  state', '1    complete']
     """
-    cells = [[one_line(cell, _WIDEST) for cell in row] for row in rows]
+    cells = [[safe_line(cell, _WIDEST) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         line = [coloured(cell, cell.ljust(width), colours=colours) for cell, width in zip(row, widths, strict=True)]
@@ -92,7 +92,7 @@ def described(run: Run) -> Iterator[str]:
 
 def _said(name: str, text: str) -> Iterator[str]:
     if text.strip():
-        yield f"  {name:<10} {one_line(text, _WIDEST)}"
+        yield f"  {name:<10} {safe_line(text, _WIDEST)}"
 
 
 def item_line(item: Item, *, colours: bool) -> str:
@@ -102,4 +102,4 @@ def item_line(item: Item, *, colours: bool) -> str:
     words: tuple[str | None, ...] = (item.kind, subject, item.title)
     if item.status == "failed":
         words = (f"{item.stage}/{item.error_kind}", subject, item.error, item.url)
-    return f"{status} {'  '.join(one_line(word, _WIDEST) for word in words if word)}"
+    return f"{status} {'  '.join(safe_line(word, _WIDEST) for word in words if word)}"

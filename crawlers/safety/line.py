@@ -11,6 +11,15 @@ def one_line(text: object, longest: int = 300) -> str:
     >>> one_line("Côte d'Ivoire\r\nBcc: all@example.org\u202e \x1b[31m")
     "Côte d'Ivoire Bcc: all@example.org [31m"
     """
-    found = "" if text is None else str(text)[: 4 * longest]
-    found = redact(" ".join("".join(one if one.isprintable() else " " for one in found).split()))
+    words = "" if text is None else " ".join(str(text)[: 4 * longest].split())
+    found = "".join(filter(str.isprintable, words))
     return found if len(found) <= longest else f"{found[: longest - 1]}…"
+
+
+def safe_line(text: object, longest: int = 300) -> str:
+    r"""The same without credentials, for what may be in a log.
+
+    >>> safe_line("GET https://example.org/?token=ab\x07cd")
+    'GET https://example.org/?token=***'
+    """
+    return redact(one_line(text, longest))

@@ -54,7 +54,7 @@ def shown(value: Any) -> str:
     r"""A value on one line that can't do anything to a terminal.
 
     >>> shown([{"name": "OCHA\x1b[31m", "url": None}, "b"]), shown({"start": "2020", "end": None})
-    ('OCHA [31m, b', '2020')
+    ('OCHA[31m, b', '2020')
     """
     if isinstance(value, list):
         text = ", ".join(shown(one) for one in value[:5])

@@ -24,7 +24,7 @@ class Standing:
     Args:
         address: where its catalogue is.
         last: its last run, be it over or not.
-        next: when it is due, or has been since; ``None``: when it is named, or the run at work has ended.
+        next: when it is due; ``None``: when it is named, or the run at work has ended.
         due: whether that is now.
     """
 
