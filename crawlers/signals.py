@@ -17,6 +17,9 @@ dataset_withdrawn = object()
 run_ended = object()
 """A run has its report. Sent with ``report``, what is in runs/<run>.json, and ``folder``, the source's `Path`."""
 
+OUTCOMES = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback", "failed")
+"""What becomes of documents in a run: the counts of its report."""
+
 Stage = Literal["start", "list", "fetch", "parse", "write"]
 
 KINDS = {

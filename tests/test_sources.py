@@ -18,8 +18,8 @@ from pathlib import Path
 import pytest
 
 from crawlers.exceptions import SourcesError
-from crawlers.harvest.choice import _due
-from crawlers.harvest.claim import Begun
+from crawlers.harvest.choice import _due, due
+from crawlers.harvest.claim import Begun, Claim
 from crawlers.moment import now
 from crawlers.runs import Run
 from crawlers.sources import Source, edit, load
@@ -362,6 +362,16 @@ def test_when_the_next_run_is_due():
     assert next_of("complete", "2026-11-19T04:00:10Z", schedule=None) == "-"
     assert next_of("complete", "2026-11-20T04:00:10") == "2026-11-21 04:00"
     assert next_of("complete", "yesterday") == "now"
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_what_a_harvest_has_claimed_is_pending(tmp_path, enabled):
+    source = Source(name="a", spider="hdx", schedule=parse("daily", "a"), enabled=enabled)
+    claim = Claim.take(tmp_path, "a")
+    (held,) = due({"a": source}, tmp_path / "output", tmp_path, datetime.now(UTC))
+    claim.release()
+    (free,) = due({"a": source}, tmp_path / "output", tmp_path, datetime.now(UTC))
+    assert (held.last.state, held.taken, free.last, free.taken) == ("pending", False, None, enabled)
 
 
 def test_fields_of_records():

@@ -76,6 +76,7 @@ MAY_IMPORT = {
     "crawlers.runs": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "crawlers.runs"),
     "crawlers.harvest": (
         "crawlers.moment",
+        "crawlers.signals",
         *(
             "crawlers.exceptions",
             "crawlers.moment",

@@ -15,7 +15,6 @@ from crawlers.runs import Run, last
 from crawlers.sources import Source
 
 _NEVER = "never harvested before"
-_HELD = "another harvest has it"
 _SKEW = timedelta(hours=1)  # that clocks may differ; what is dated later than that says nothing
 
 
@@ -57,13 +56,19 @@ def enabled(sources: Mapping[str, Source]) -> list[Choice]:
 
 def due(sources: Mapping[str, Source], output: Path, jobs: Path, now: datetime) -> list[Choice]:
     """All of them; taken are those whose time has come since their last run began, or whose last run died."""
-    found = [_due(one, last(output, one.name), begun(jobs, one.name), now) for one in sources.values()]
-    return [replace(one, last=pending(jobs, one.source.name) or one.last) if _is_queued(one) else one for one in found]
+    return [_standing(one, output, jobs, now) for one in sources.values()]
 
 
 def still_due(source: Source, output: Path, jobs: Path, now: datetime) -> bool:
     """Whether it is due, asked by the harvest that has claimed it meanwhile."""
     return _due(source, last(output, source.name), replace(begun(jobs, source.name), held=False), now).taken
+
+
+def _standing(source: Source, output: Path, jobs: Path, now: datetime) -> Choice:
+    run, known = last(output, source.name), begun(jobs, source.name)
+    if known.held and not (run and run.state == "running"):
+        run = pending(jobs, source.name) or run
+    return _due(source, run, known, now)
 
 
 def _due(source: Source, run: Run | None, known: Begun, now: datetime) -> Choice:
@@ -80,10 +85,6 @@ def _due(source: Source, run: Run | None, known: Begun, now: datetime) -> Choice
     return Choice(source=source, taken=taken, reason=reason, last=run, time=time)
 
 
-def _is_queued(choice: Choice) -> bool:
-    return choice.reason == _HELD and not choice.taken
-
-
 def _busy(source: Source, run: Run | None, known: Begun) -> str:
     """Why it is not even asked when it is due; empty when it is."""
     if not source.enabled:
@@ -92,7 +93,7 @@ def _busy(source: Source, run: Run | None, known: Begun) -> str:
         return "no schedule"
     if run and run.state == "running":
         return "running"
-    return _HELD if known.held else ""
+    return "another harvest has it" if known.held else ""
 
 
 def _died(run: Run | None, known: Begun) -> str:

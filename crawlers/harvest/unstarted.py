@@ -10,8 +10,7 @@ from typing import Any
 from crawlers import moment
 from crawlers.harvest.job import Job
 from crawlers.safety import strict_json
-
-_COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback", "failed")
+from crawlers.signals import OUTCOMES
 
 
 def report_unstarted(output: Path, job: Job, why: str) -> dict[str, Any]:
@@ -29,7 +28,7 @@ def report_unstarted(output: Path, job: Job, why: str) -> dict[str, Any]:
         "verdict": "failed",
         "expected": None,
         "listed": 0,
-        "counts": dict.fromkeys(_COUNTS, 0),
+        "counts": dict.fromkeys(OUTCOMES, 0),
         "errors": {},
         **dict.fromkeys(("requests", "retries", "bytes"), 0),
         "resumed": False,

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.moment import seconds
+from crawlers.signals import OUTCOMES
 
 if TYPE_CHECKING:
     import sqlite3
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 UNREADABLE = (OSError, ValueError, RecursionError)
 """What a damaged report makes of `read`; `rows` raises the second."""
 
-_COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback", "failed")
 _RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 22)})"  # noqa: S608
 _NO_ERRORS = "DELETE FROM run_errors WHERE source = ? AND run = ?"
 _ERROR = "INSERT INTO run_errors VALUES (?, ?, ?, ?)"
@@ -62,7 +62,7 @@ def _rows(source: str, report: Mapping[str, Any]) -> Rows:
         _took(report),
         *map(_text, (report["finish_reason"], report["verdict"])),
         *(None if expected is None else _number(expected), _number(report["listed"])),
-        *(_number(report["counts"].get(name, 0)) for name in _COUNTS),
+        *(_number(report["counts"].get(name, 0)) for name in OUTCOMES),
         *map(_number, (report["requests"], report["retries"], report["bytes"], report["resumed"])),
     )
     return Rows(key, run, [(*key, _text(kind), _number(count)) for kind, count in report["errors"].items()])

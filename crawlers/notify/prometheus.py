@@ -16,7 +16,7 @@ from crawlers.notify.channel import NotToldError
 from crawlers.notify.last_runs import LastRun, last_runs
 from crawlers.notify.verdicts import VERDICTS
 from crawlers.safety.line import safe_line
-from crawlers.signals import KINDS
+from crawlers.signals import KINDS, OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,6 @@ METRICS = {
 """What they mean and their labels; each name begins with ``catalogue_last_``."""
 
 _LARGEST = 2**63  # a portal may claim any number of datasets; a float does not take them all
-OUTCOMES = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback", "failed")
 
 
 @dataclass(frozen=True, slots=True)

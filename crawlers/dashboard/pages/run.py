@@ -13,13 +13,13 @@ from crawlers.dashboard.lines import Budget
 from crawlers.dashboard.paging import Paging, some
 from crawlers.exceptions import IndexUnreadableError, RunError
 from crawlers.runs import Run, find, items
+from crawlers.signals import OUTCOMES
 
 if TYPE_CHECKING:
     from crawlers.dashboard.site import Site
 
 _SIZE = 50
 _FAILED = 10
-_COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback", "failed")
 _RUN = "SELECT * FROM runs WHERE source = ? AND run = ?"
 _ERRORS = "SELECT kind, count FROM run_errors WHERE source = ? AND run = ? ORDER BY count DESC, kind"
 
@@ -62,7 +62,7 @@ def _indexed(site: Site, source: str, name: str) -> Run | None:
 
 
 def _of(row: dict[str, Any], errors: dict[str, int]) -> Run:
-    counts = {count: row.pop(count) or 0 for count in _COUNTS}
+    counts = {count: row.pop(count) or 0 for count in OUTCOMES}
     state, arguments = row.pop("verdict"), row.pop("arguments")
     row["resumed"] = bool(row["resumed"])
     details = {"finish_reason": row.pop("finish_reason")}
