@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Images of Python often set this; each of the tests' thousands of crawls would compile the project again
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test lint bench clean
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -51,7 +52,8 @@ VERSION = "0.1.0"
 CONTACT = ""  # a mail address or a page; goes into the user agent, so that a portal's operator can reach you
 SPIDER_MODULES = ["spiders"]
 NEWSPIDER_MODULE = "spiders"
-COMMANDS_MODULE = "crawlers.commands"
+# Scrapy imports all commands to find one; a crawl, which harvests start by the hundred, is spared the others
+COMMANDS_MODULE = "crawlers.commands.crawl" if sys.argv[1:2] == ["crawl"] else "crawlers.commands"
 TEMPLATES_DIR = str(Path(__file__).parent / "templates")
 
 # Output
