@@ -5,14 +5,13 @@ arguments = CatalogueSpider.arguments | {"organization": Argument(help="Only thi
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from crawlers.exceptions import ArgumentError
+from crawlers.exceptions import ArgumentError, hint
 from crawlers.safety.redact import redact
 
 
@@ -122,9 +121,7 @@ def parse(spider: str, declared: Mapping[str, Argument], given: Mapping[str, str
 
 
 def _unknown(spider: str, name: str, declared: Mapping[str, Argument]) -> str:
-    close = difflib.get_close_matches(name, declared, n=1)
-    hint = f" Did you mean {close[0]}?" if close else ""
-    return f"spider {spider} has no argument {name!r}.{hint} It takes: {', '.join(sorted(declared))}."
+    return f"spider {spider} has no argument {name!r}.{hint(name, declared)} It takes: {', '.join(sorted(declared))}."
 
 
 def _value(spider: str, name: str, argument: Argument, given: str | None) -> Any:

@@ -1,6 +1,12 @@
-"""Exceptions of this project, one root: each says when it is raised, and from where."""
+"""Exceptions of this project, one root: each says when it is raised, and from where. And a hint for their messages."""
 
 from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class CrawlersError(Exception):
@@ -58,3 +64,13 @@ class AnswerError(CrawlersError):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+def hint(name: str, names: Iterable[str]) -> str:
+    """The part of a message that says which of the names an unknown one may stand for; empty when it is like none.
+
+    >>> hint("poratl", ["portal", "q"]), hint("x", ["portal", "q"])
+    (' Did you mean portal?', '')
+    """
+    close = difflib.get_close_matches(name, list(names), n=1)
+    return f" Did you mean {close[0]}?" if close else ""

@@ -38,7 +38,6 @@ MAY_IMPORT = {
         "crawlers.learn",
     ),
     "crawlers.html": (
-        "crawlers.moment",
         *(
             "crawlers.catalogue",
             "crawlers.mapping",
@@ -61,7 +60,6 @@ MAY_IMPORT = {
         "crawlers.mapping",
     ),
     "crawlers.sources": (
-        "crawlers.moment",
         *(
             "crawlers.exceptions",
             "crawlers.moment",
@@ -75,7 +73,6 @@ MAY_IMPORT = {
     ),
     "crawlers.runs": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "crawlers.runs"),
     "crawlers.harvest": (
-        "crawlers.moment",
         "crawlers.signals",
         *(
             "crawlers.exceptions",
@@ -105,7 +102,6 @@ MAY_IMPORT = {
     ),
     "crawlers.errback": ("crawlers.catalogue",),
     "crawlers.ckan": (
-        "crawlers.moment",
         *(
             "crawlers.catalogue",
             "crawlers.mapping",
@@ -118,7 +114,6 @@ MAY_IMPORT = {
         *("crawlers.index", "crawlers.resume", "crawlers.signals"),
     ),
     "crawlers.dcat": (
-        "crawlers.moment",
         *(
             "crawlers.catalogue",
             "crawlers.mapping",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import gc
 import logging
 import os
@@ -15,7 +14,7 @@ from scrapy.commands import crawl
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
-from crawlers.exceptions import CrawlersError, JobFinished
+from crawlers.exceptions import CrawlersError, JobFinished, hint
 from pipelines.report import Report
 
 if TYPE_CHECKING:
@@ -95,9 +94,7 @@ def _started(crawl: asyncio.Task[None], *, logged: bool) -> bool:
 
 
 def _unknown(name: str, spiders: list[str]) -> str:
-    close = difflib.get_close_matches(name, spiders, n=1)
-    hint = f" Did you mean {close[0]}?" if close else ""
-    return f"There is no spider {name!r}.{hint} There are: {', '.join(sorted(spiders))}."
+    return f"There is no spider {name!r}.{hint(name, spiders)} There are: {', '.join(sorted(spiders))}."
 
 
 def _end(crawler: Crawler) -> int:

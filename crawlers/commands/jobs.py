@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import sys
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
-from crawlers.exceptions import CrawlersError, RunError
+from crawlers.exceptions import CrawlersError, RunError, hint
 from crawlers.runs import find, items, runs, sources
 from crawlers.runs.words import coloured, described, duration, errors, item_line, listed, minute, table
 
@@ -92,10 +91,8 @@ class Command(ScrapyCommand):
         found = runs(self.output, source, limit=limit, jobs=self.jobs)
         if source and not found:
             known = sources(self.output)
-            close = difflib.get_close_matches(source, known, n=1)
-            hint = f" Did you mean {close[0]}?" if close else ""
-            names = ", ".join(known) or "none"
-            raise RunError(f"{self.output} has no runs of a source {source!r}.{hint} There are: {names}.")
+            meant, names = hint(source, known), ", ".join(known) or "none"
+            raise RunError(f"{self.output} has no runs of a source {source!r}.{meant} There are: {names}.")
         order = {"pending": 0, "running": 1}
         return sorted(found, key=lambda run: order.get(run.state, 2))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shutil
 import signal
@@ -19,7 +18,7 @@ from scrapy.utils.conf import arglist_to_dict
 
 from crawlers import signals
 from crawlers.commands._probe import probe
-from crawlers.exceptions import CrawlersError, SourcesError
+from crawlers.exceptions import CrawlersError, SourcesError, hint
 from crawlers.harvest import choice
 from crawlers.safety.redact import redact
 from crawlers.sources import edit, overview
@@ -271,10 +270,8 @@ class Command(ScrapyCommand):
         """
         for name in names:
             if name not in known:
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f" Did you mean {close[0]}?" if close else ""
-                there = ", ".join(known) or "none"
-                raise SourcesError(f"{self.path} has no source {name[:100]!r}.{hint} There are: {there}.")
+                meant, there = hint(name, known), ", ".join(known) or "none"
+                raise SourcesError(f"{self.path} has no source {name[:100]!r}.{meant} There are: {there}.")
 
 
 def _tell(sentence: object) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from crawlers.exceptions import HarvestError
+from crawlers.exceptions import HarvestError, hint
 from crawlers.harvest.claim import Begun, begun, pending
 from crawlers.moment import moment
 from crawlers.runs import Run, last
@@ -107,6 +106,4 @@ def _died(run: Run | None, known: Begun) -> str:
 
 
 def _unknown(name: str, sources: Mapping[str, Source]) -> str:
-    close = difflib.get_close_matches(name, sources, n=1)
-    hint = f" Did you mean {close[0]}?" if close else ""
-    return f"There is no source {name!r}.{hint} There are: {', '.join(sorted(sources)) or 'none'}."
+    return f"There is no source {name!r}.{hint(name, sources)} There are: {', '.join(sorted(sources)) or 'none'}."

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import CrawlersError
+from crawlers.exceptions import CrawlersError, hint
 from crawlers.learn import dated, labelled, places
 from crawlers.learn.field import learned
 from crawlers.learn.resources import Files, files, found_in, rows
@@ -66,9 +66,7 @@ def check(names: Sequence[str]) -> None:
     """
     for name in names:
         if name not in NAMES:
-            close = difflib.get_close_matches(name, NAMES, n=1)
-            hint = f" Did you mean {close[0]}?" if close else ""
-            raise LearnError(f"There is no field {name!r}.{hint} There are: {', '.join(NAMES)}.")
+            raise LearnError(f"There is no field {name!r}.{hint(name, NAMES)} There are: {', '.join(NAMES)}.")
 
 
 def learn(samples: list[Sample], values: Mapping[str, Sequence[str]], labels: Mapping[str, str]) -> Result:

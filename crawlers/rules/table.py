@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from crawlers.exceptions import RulesError
+from crawlers.exceptions import RulesError, hint
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -74,6 +73,4 @@ class Table:
         """
         names = sorted({*self.asked, *known})
         for key in self.left:
-            close = difflib.get_close_matches(key, names, n=1)
-            hint = f" Did you mean {close[0]}?" if close else ""
-            raise RulesError(f"{self.name(key)} is unknown.{hint} There are: {', '.join(names)}.")
+            raise RulesError(f"{self.name(key)} is unknown.{hint(key, names)} There are: {', '.join(names)}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from scrapy.http import Response
 
 from crawlers.arguments import url as checked
 from crawlers.catalogue import source_name
-from crawlers.exceptions import SourcesError
+from crawlers.exceptions import SourcesError, hint
 from crawlers.sources import choice
 from crawlers.sources.detect import KINDS, Detection
 from crawlers.sources.given import texts
@@ -79,10 +78,8 @@ class Adding:
             raise SourcesError(f"{what[:200]!r} is not {error}.") from None
         texts({"address": self.address}, self.name)
         if self.spider is not None and self.spider not in self.known.spiders:
-            close = difflib.get_close_matches(self.spider, self.known.spiders, n=1)
-            hint = f" Did you mean {close[0]}?" if close else ""
-            names = ", ".join(self.known.spiders)
-            raise SourcesError(f"There is no spider {self.spider[:100]!r}.{hint} There are: {names}.")
+            meant, names = hint(self.spider, self.known.spiders), ", ".join(self.known.spiders)
+            raise SourcesError(f"There is no spider {self.spider[:100]!r}.{meant} There are: {names}.")
         if self.spider is None:
             texts(self.table.get("arguments", {}), f"{self.name}.arguments")
             checked_source(self.name, {**self.table, "spider": "ckan", "arguments": _EXAMPLES["ckan"]}, self.known)

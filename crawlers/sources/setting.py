@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from crawlers.exceptions import SourcesError
+from crawlers.exceptions import SourcesError, hint
 
 if TYPE_CHECKING:
     from crawlers.sources.known import Known
@@ -32,9 +31,7 @@ def named(where: str, name: str, known: Known) -> None:
         SourcesError: there is no such setting, or it is none of a single source.
     """
     if name not in known.settings:
-        close = difflib.get_close_matches(name.upper(), list(known.settings), n=1)
-        hint = f" Did you mean {close[0]}?" if close else ""
-        raise SourcesError(f"{where} is no setting.{hint} docs/settings.md has them.")
+        raise SourcesError(f"{where} is no setting.{hint(name.upper(), known.settings)} docs/settings.md has them.")
     if name in HARVESTS or _is_code(known.settings[name]):
         raise SourcesError(f"{where} is for all sources alike: leave it out, and say -s {name}= to the command.")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
 from crawlers import arguments
 from crawlers.catalogue import source_name
-from crawlers.exceptions import ArgumentError, RulesError, SourcesError
+from crawlers.exceptions import ArgumentError, RulesError, SourcesError, hint
 from crawlers.rules.table import Table
 from crawlers.sources import schedule
 from crawlers.sources.given import settings, texts
@@ -63,11 +62,9 @@ def _spider(name: str, table: Table, known: Known) -> type[CatalogueSpider]:
     if spider is None:
         raise SourcesError(f'[{name}]: spider is missing, spider = "ckan". There are: {", ".join(known.spiders)}.')
     if spider not in known.spiders:
-        close = difflib.get_close_matches(spider, known.spiders, n=1)
-        hint = f" Did you mean {close[0]}?" if close else ""
-        raise SourcesError(
-            f"[{name}]: spider: there is no spider {spider[:100]!r}.{hint} There are: {', '.join(known.spiders)}."
-        )
+        meant = hint(spider, known.spiders)
+        there = ", ".join(known.spiders)
+        raise SourcesError(f"[{name}]: spider: there is no spider {spider[:100]!r}.{meant} There are: {there}.")
     return known.spiders[spider]
 
 
