@@ -332,6 +332,7 @@ def test_a_challenge_is_not_retried(crawl, host):
     assert (done.code, done.kinds(), site.requests()) == (4, [("list", "blocked")], 1)
 
 
+@by_the_clock
 def test_an_api_that_blocks_is_asked_no_more(crawl, host):
     site = host(
         lambda _, path: (202, {"x-amzn-waf-action": "challenge"}, b"") if "_show" in path else None, datasets=40
