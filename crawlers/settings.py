@@ -53,7 +53,8 @@ CONTACT = ""  # a mail address or a page; goes into the user agent, so that a po
 SPIDER_MODULES = ["spiders"]
 NEWSPIDER_MODULE = "spiders"
 # Scrapy imports all commands to find one; a crawl, which harvests start by the hundred, is spared the others
-COMMANDS_MODULE = "crawlers.commands.crawl" if sys.argv[1:2] == ["crawl"] else "crawlers.commands"
+_CRAWL = Path(sys.argv[0]).stem in ("scrapy", "__main__", "runner") and sys.argv[1:2] == ["crawl"]
+COMMANDS_MODULE = "crawlers.commands.crawl" if _CRAWL else "crawlers.commands"
 TEMPLATES_DIR = str(Path(__file__).parent / "templates")
 
 # Output

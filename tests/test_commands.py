@@ -35,6 +35,13 @@ def test_catalogues():
     assert lines[2].endswith("The Humanitarian Data Exchange, run by OCHA.")
 
 
+def test_a_script_that_is_told_to_crawl_has_all_commands(tmp_path):
+    script = tmp_path / "mine.py"
+    script.write_text("from scrapy.cmdline import execute\nexecute(['scrapy', 'jobs', '-s', 'OUTPUT_DIR=nowhere'])\n")
+    ran = subprocess.run([sys.executable, str(script), "crawl"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "nowhere has no runs yet.\n")
+
+
 def test_catalogues_of_one_spider_names_every_argument():
     shown = scrapy("catalogues", "hdx").stdout
     described = json.loads(scrapy("catalogues", "--json", "hdx").stdout)
@@ -70,6 +77,20 @@ def test_help_says_what_the_exit_codes_are():
         (["hdx", "-a", "portal=https://me:secret@example.org"], "without user, password or query"),
         (["hdx", "-a", "portal=http://[::1"], "is not an http(s) address"),
         (["ckan"], "spider ckan needs to know the portal: -a portal=https://demo.ckan.org"),
+        *(
+            (
+                ["ckan", "-a", "portal=http://127.0.0.1:9", *words.split()],
+                f"{told}: docs/settings.md says what it takes.",
+            )
+            for words, told in (
+                ("-s REQUESTS_PER_SECOND=abc", "REQUESTS_PER_SECOND='abc' is not a number"),
+                ("-s HEARTBEAT_INTERVAL=nan", "HEARTBEAT_INTERVAL='nan' is not a number"),
+                ("-s RETRY_TIMES=1.5", "RETRY_TIMES='1.5' is not a whole number"),
+                ("-s CONCURRENT_REQUESTS=", "CONCURRENT_REQUESTS='' is not a whole number"),
+                ("-s LOG_LEVEL=FOO", "LOG_LEVEL='FOO' is not one of CRITICAL, ERROR, WARNING, INFO, DEBUG"),
+                ("-L info", "LOG_LEVEL='info' is not one of CRITICAL, ERROR, WARNING, INFO, DEBUG"),
+            )
+        ),
     ],
 )
 def test_a_mistake_is_told_before_any_request(words, told, tmp_path):
@@ -78,6 +99,13 @@ def test_a_mistake_is_told_before_any_request(words, told, tmp_path):
     assert told in ran.stderr.splitlines()[-1]
     assert "Traceback" not in ran.stderr
     assert not (tmp_path / "output").exists()
+
+
+def test_a_mistake_in_a_setting_is_logged_too(tmp_path):
+    log = tmp_path / "log"
+    ran = scrapy("crawl", "hdx", "-s", "RETRY_TIMES=x", "-s", "LOG_LEVEL=y", "-s", f"LOG_FILE={log}")
+    assert ran.returncode == 1
+    assert log.read_text().endswith(f"[crawlers.commands.crawl] ERROR: {ran.stderr}")
 
 
 def test_no_spider_is_named():

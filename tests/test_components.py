@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sqlite3
 from functools import partial
+from pathlib import Path
 
 import pytest
+import scrapy
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem
 from scrapy.settings import Settings
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
+import crawlers
+import pipelines
 from crawlers import settings, signals
 from crawlers.index import Index, Known
 from crawlers.resume import LedgerScheduler
 from crawlers.safety.names import Names
+from crawlers.setting_types import lacks
+from crawlers.sources.known import project
 from pipelines.folder import JSONLines
 from pipelines.report import Report
 from pipelines.verdict import EXIT_CODES, verdict
@@ -40,6 +47,48 @@ from tests.portal.odd import OddPortal
 )
 def test_a_setting_that_stays(name, value):
     assert getattr(settings, name) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("REQUESTS_PER_SECOND", "0.5", None),
+        ("REQUESTS_PER_SECOND", "-1", None),
+        ("REQUESTS_PER_SECOND", "inf", "a number"),
+        ("REQUESTS_PER_SECOND", "nan", "a number"),
+        ("REQUESTS_PER_SECOND", "", "a number"),
+        ("RETRY_TIMES", "2", None),
+        ("RETRY_TIMES", "2.0", "a whole number"),
+        ("RETRY_TIMES", "True", "a whole number"),
+        ("CONCURRENT_REQUESTS", "many", "a whole number"),
+        ("DOWNLOAD_TIMEOUT", "0.5", None),
+        ("CLOSESPIDER_TIMEOUT", "1.5", None),
+        ("DOWNLOAD_DELAY", "1,5", "a number"),
+        ("FEED_EXPORT_INDENT", None, None),
+        ("TELNETCONSOLE_ENABLED", "False", None),
+        ("ROBOTSTXT_OBEY", "perhaps", None),
+        ("CONTACT", "me", None),
+        ("LOG_LEVEL", "DEBUG", None),
+        ("LOG_LEVEL", 10, None),
+        ("LOG_LEVEL", "10", "one of CRITICAL, ERROR, WARNING, INFO, DEBUG"),
+    ],
+)
+def test_what_a_setting_has_to_be(name, value, wanted):
+    assert lacks(name, project().settings[name], value) == wanted
+
+
+def test_every_default_is_what_its_setting_has_to_be():
+    assert not [name for name, value in project().settings.items() if lacks(name, value, value)]
+
+
+def test_what_is_read_as_any_number_may_be_one():
+    """Scrapy's defaults of some are whole numbers all the same."""
+    folders = [Path(package.__file__).parent for package in (scrapy, crawlers, pipelines)]
+    texts = [path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.py")]
+    names = {name for text in texts for name in re.findall(r"getfloat\(\s*\"(\w+)\"", text)}
+    assert len(names) > 15
+    known = project().settings
+    assert not [name for name in names if lacks(name, known[name], "0.5")]
 
 
 @pytest.mark.parametrize("scheme", ["file", "data", "ftp", "s3"])

@@ -358,17 +358,21 @@ def test_runs_whose_reports_are_gone_are_in_the_index(large):
 
 def test_a_run_at_work_is_shown_with_how_far_it_is(copy):
     running = {"run": "20261121T030000Z", "spider": "ckan", "listed": 30, "expected": 120, "counts": {"new": 7}}
+    running |= {"heartbeat": "2026-11-21T03:05:00.000Z", "finish_reason": "running"}
     folder = copy.output / "rivers"
     (folder / "running.json").write_text(json.dumps(running | {"started": "2026-11-21T03:00:00.000Z"}))
     browser = client(copy)
     assert "interrupted 30 of 120 datasets" in text(page(browser, "/")), "it is locked by nobody"
+    assert "03:05 (died)" in text(page(browser, "/runs/rivers/20261121T030000Z"))
     copy.jobs.mkdir()
     for source in ("broken", "rivers"):  # a harvest holds its claim while the crawl runs
         (copy.jobs / f"{source}.lock").write_text("{}")
     with held(copy.jobs / "broken.lock"), held(copy.jobs / "rivers.lock"), held(folder):
         for path in ("/", "/runs", "/sources/rivers"):
             assert "running 30 of 120 datasets" in text(page(browser, path)), path
-        assert "30 of 120 datasets listed so far" in text(page(browser, "/runs/rivers/20261121T030000Z"))
+        shown = text(page(browser, "/runs/rivers/20261121T030000Z"))
+        assert "30 of 120 datasets listed so far" in shown
+        assert "Finished – Requests" in shown
         assert "broken pending" in text(page(browser, "/runs?state=pending"))
         assert "pending" not in text(page(browser, "/sources/rivers"))
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -307,6 +308,36 @@ def test_a_table_that_is_wrong_stops_no_other(place, portal):
     ran = place.harvest("--all")
     assert (ran.returncode, place.last("well").state) == (4, "complete")
     assert "[wrong]: spider: there is no spider 'ckna'. Did you mean ckan?" in ran.stderr
+
+
+def test_a_table_that_is_wrong_and_disabled_is_left_out(place, portal):
+    place.sources(well=ckan(portal(datasets=5)), wrong={"spider": "ckna", "enabled": False})
+    ran = place.harvest("--all")
+    assert (ran.returncode, ran.stderr, place.last("well").state) == (0, "", "complete")
+    assert (place.harvest("--due").returncode, place.harvest("wrong").returncode) == (0, 1)
+
+
+def test_nothing_is_enabled(place):
+    place.sources(one={"spider": "hdx", "enabled": False})
+    ran = place.harvest("--all")
+    assert (ran.returncode, "sources.toml has no enabled source" in ran.stdout) == (0, True)
+    assert place.harvest("--due").stdout == ""
+
+
+def test_a_name_that_can_not_be_said_stops_no_other(place, portal, monkeypatch):
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    place.sources(one={"spider": "html", "arguments": {"rules": "größe.toml"}}, two=ckan(portal(datasets=5)))
+    ran = place.harvest("--all")
+    assert (ran.returncode, place.last("two").state) == (4, "complete")
+    assert "gr\\xf6\\xdfe.toml can't be read" in ran.stdout
+
+
+def test_names_after_nodes(place):
+    place.sources(one={"spider": "hdx"})
+    ran = place.harvest("--dry-run", "--scrapyd", "http://127.0.0.1:9", "one")
+    assert ran.returncode == 0
+    assert "one" in ran.stdout
+    assert "There is no source 'two'" in place.harvest("--scrapyd", "http://127.0.0.1:9", "two").stderr
 
 
 # Stopped and killed
@@ -815,8 +846,34 @@ def test_a_node_that_dies_with_its_crawl(place):
     told = Told(place, crawl)
     assert [outcome.state for outcome in told.outcomes] == ["interrupted"]
     assert told.outcomes[0].sentence.endswith(". Scrapyd is silent. Job one-1 may still run there.")
-    assert [report["verdict"] for report in told.reports] == ["interrupted"]
+    (report,) = told.reports
+    assert (report["verdict"], report["finish_reason"]) == ("interrupted", "died")
+    assert report["why"] == "Scrapyd is silent. Job one-1 may still run there."
     assert not list(place.output.glob("one/runs/*")), "no second report"
+
+
+def test_a_crawl_that_is_over_has_died_whatever_its_heartbeat_says(place):
+    """As when its node, another machine, says that it is over a moment after it was last heard of."""
+    beat = datetime.now(UTC).isoformat()
+    facts = {"state": {"run": "20261120T030000Z"}, "finished": True}
+
+    def crawl() -> str:
+        state = {"run": "20261120T030000Z", "heartbeat": beat, "interval": 10, "pid": 7, "host": "elsewhere"}
+        for name in ("output", "jobs"):
+            (place.folder / name / "one").mkdir(parents=True)
+        (place.output / "one" / "running.json").write_text(json.dumps({**state, "finish_reason": "running"}))
+        with closing(sqlite3.connect(place.jobs / "one" / "ledger.sqlite")) as db, db:
+            db.execute("CREATE TABLE facts (name, value)")
+            rows = [(name, json.dumps(value)) for name, value in facts.items()]
+            db.executemany("INSERT INTO facts VALUES (?, ?)", rows)
+        return "process 7, which ended by SIGKILL,"
+
+    told = Told(place, crawl)
+    (outcome,), (report,) = told.outcomes, told.reports
+    assert outcome.run is not None
+    assert (outcome.state, outcome.run.finished, outcome.run.where) == ("interrupted", beat, None)
+    assert (report["verdict"], report["finish_reason"], report["finished"]) == ("interrupted", "died", beat)
+    assert report["why"] == "Process 7, which ended by SIGKILL, left no report."
 
 
 def test_a_crawl_that_breaks_off(place):
@@ -878,6 +935,19 @@ def test_why_a_crawl_broke_off(tmp_path):
     log.write_text("Traceback (most recent call last):\nsqlite3.DatabaseError: malformed\n")
     assert _last_line(log) == f"the crawl broke off with sqlite3.DatabaseError: malformed; see {log}"
     log.write_text("2026-11-20 03:00:00 [crawlers.x] ERROR: SHRINK_LIMIT='7' is not a part.\n")
+    assert _last_line(log) == "SHRINK_LIMIT='7' is not a part."
+
+
+@pytest.mark.parametrize(
+    "left", ["", "\n", "2026-11-22 06:17:08", "a line\n2026-11-22 06:17:08 [crawlers.x] ERROR: SHRI"]
+)
+def test_a_crawl_that_a_full_disk_cut_short(tmp_path, monkeypatch, left):
+    log = tmp_path / "one.log"
+    log.write_text(left)
+    assert "is full" not in _last_line(log)
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=0))
+    assert _last_line(log) == f"the disk that has {tmp_path} is full: free some space, and the run goes on"
+    log.write_text("2026-11-22 06:17:08 [crawlers.x] ERROR: SHRINK_LIMIT='7' is not a part.\n")
     assert _last_line(log) == "SHRINK_LIMIT='7' is not a part."
 
 

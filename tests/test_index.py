@@ -80,6 +80,7 @@ def agrees(output: Path) -> bool:
             db.execute("INSERT INTO search (search, rank) VALUES ('integrity-check', 1)")
         except sqlite3.DatabaseError:
             return False
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         indexed = db.execute("SELECT count(*) FROM search_docsize").fetchone()
         return indexed == db.execute("SELECT count(*) FROM datasets").fetchone()
 

@@ -377,6 +377,19 @@ def test_one_run_in_words(tmp_path):
     assert (told["run"]["state"], [item["status"] for item in told["items"]]) == ("complete", ["new", "failed"])
 
 
+def test_a_run_at_work_has_its_process_and_one_that_died_has_ended(tmp_path):
+    running(tmp_path, finish_reason="running", verdict="failed")
+    with locked(tmp_path / "one"):
+        at_work = jobs(tmp_path, "show", RUN.format(5)).stdout.splitlines()
+    died = jobs(tmp_path, "show", RUN.format(5)).stdout.splitlines()
+    assert at_work[0] == f"one/{RUN.format(5)}: running"
+    assert f"  process    pid 4711 on {socket.gethostname()}" in at_work
+    assert not [line for line in at_work if line.startswith("  ended")]
+    assert died[0] == f"one/{RUN.format(5)}: interrupted"
+    assert "  ended      died" in died
+    assert not [line for line in died if line.startswith("  process")]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -434,7 +447,7 @@ def test_what_can_not_be_printed(tmp_path):
     ("output", "code", "told"),
     [
         (">&-", 0, ""),
-        (">/dev/full", 1, "The list can't be written: No space left on device.\n"),
+        (">/dev/full", 1, "The output can't be written: No space left on device.\n"),
         ("| head -0", 0, ""),
     ],
 )

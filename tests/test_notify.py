@@ -503,6 +503,24 @@ def test_why_a_run_did_not_start(tmp_path):
     assert why in letter(notice)
 
 
+def test_how_a_run_died(tmp_path):
+    why = "Process 7, which ended by SIGKILL and logged to /srv/one.log, left no report."
+    notice = Notice({**_report("interrupted"), "finish_reason": "died", "why": f"{why}\x1b[2J"}, tmp_path)
+    assert letter(notice).split("\n\n")[1:3] == [f"{why}[2J", notice.advice]
+    assert notice.advice.startswith("The run died.")
+    assert notice.advice == notice.fields()["advice"]
+    assert "why" not in notice.fields()
+    assert Notice(_report("interrupted"), tmp_path).advice.startswith("The run was stopped.")
+
+
+def test_a_letter_names_the_report_that_is_there(tmp_path):
+    report = _report("failed")
+    notice = Notice({**report, "log": "/srv/one.log"}, tmp_path / "kyoto")
+    assert f"The files: {tmp_path / 'kyoto'}\nIts log: /srv/one.log\n" in letter(notice)
+    _run(tmp_path, "kyoto", report["run"], report)
+    assert f"The report: {tmp_path / 'kyoto' / 'runs' / report['run']}.json\nIts log: " in letter(notice)
+
+
 def test_a_large_file_of_errors_is_read_a_line_at_a_time(tmp_path):
     path = tmp_path / "errors.jsonl"
     _errors(tmp_path, *({"run": "now", "error": {"run": "old"}} for _ in range(LINES - 1)))

@@ -114,7 +114,9 @@ def test_what_is_a_file(written, text):
             for setting, says in (
                 ('REQUESTS_PER_SECOND = "fast"', "REQUESTS_PER_SECOND takes a number"),
                 ("REQUESTS_PER_SECOND = nan", "REQUESTS_PER_SECOND takes a number"),
-                ("RETRY_TIMES = true", "RETRY_TIMES takes a number"),
+                ("RETRY_TIMES = true", "RETRY_TIMES takes a whole number"),
+                ('RETRY_TIMES = "1.5"', "RETRY_TIMES takes a whole number"),
+                ('LOG_LEVEL = "FOO"', "LOG_LEVEL takes one of CRITICAL, ERROR, WARNING, INFO, DEBUG"),
                 ("RETRY_TIMES = [1]", "RETRY_TIMES takes a single value"),
                 ("ROBOTSTXT_OBEY = 2", "ROBOTSTXT_OBEY takes true or false"),
                 ("CONTACT = ['a']", "CONTACT takes a single value"),
@@ -486,6 +488,7 @@ def test_rules_that_are_there_already_are_kept(sources, tmp_path):
     rules.write_text("# mine")
     with PLAIN["drupal"](25) as catalogue:
         assert "is there already" in sources("add", "x", catalogue.address, "--rules", rules, code=1).stderr
+        assert catalogue.asked == []
     assert rules.read_text() == "# mine"
     assert not (tmp_path / "sources.toml").exists()
 
@@ -530,6 +533,28 @@ def test_a_table_that_is_wrong_can_be_removed(sources, written):
     assert "no spider 'hxd'" in sources("enable", "a", code=1).stderr
     sources("remove", "a")
     assert list(load(path)) == ["b"]
+
+
+@pytest.mark.parametrize("text", ["x = 1\n", "[[x]]\nspider = 'hdx'\n"])
+def test_what_is_no_table_is_not_switched(sources, written, text):
+    path = written(text)
+    assert sources("disable", "x", code=1).stderr == "x is no table: edit the file.\n"
+    assert path.read_text() == text
+
+
+def test_rules_of_a_source_that_is_removed_stay(sources, written, tmp_path):
+    rules = tmp_path / "county.toml"
+    rules.write_text("# learned")
+    written(f'[a]\nspider = "html"\narguments.rules = "{rules}"\n')
+    assert sources("remove", "a").stdout.endswith(f" Its rules stay in {rules}.\n")
+    assert rules.exists()
+
+
+def test_a_file_without_sources(sources, written):
+    path = written("# none yet\n")
+    assert sources().stdout == f"{path} has no source yet: scrapy sources add NAME URL adds one.\n"
+    written('[a]\nspider = "hdx"\nenabled = false\n')
+    assert sources("validate").stdout == f"{path} has no enabled source: there is nothing to try.\n"
 
 
 # The dry run
@@ -596,6 +621,21 @@ def test_what_does_not_start_is_a_mistake_and_the_others_go_on(sources, written)
     assert "[a]: the dry run did not start: The rules nowhere.toml can't be read" in ran.stderr
     assert "[b]: spider: there is no spider 'hxd'" in ran.stderr
     assert "c: complete, 3 of 3 datasets looked at" in ran.stdout
+
+
+def test_notifications_that_no_harvest_starts_with_are_no_dry_run(sources, written):
+    with Portal(3) as portal:
+        table = f'spider = "ckan"\narguments.portal = "{portal.url}"\n'
+        written(
+            f'[a]\n{table}settings.NOTIFY_VERDICTS = ["compleet"]\n'
+            f'[b]\n{table}arguments.q = "b"\nsettings.PROMETHEUS_FILE = "/nowhere/at/all.prom"\n'
+            f'[c]\n{table}arguments.q = "c"\nsettings.NOTIFY_MAIL_TO = ["me@example.org"]\n'
+        )
+        ran = sources("validate", code=1)
+        assert portal.requests() == 0
+    assert "[a]: the dry run did not start: NOTIFY_VERDICTS: 'compleet' is no verdict." in ran.stderr
+    assert "[b]: the dry run did not start: PROMETHEUS_FILE=/nowhere/at/all.prom can't be written" in ran.stderr
+    assert "[c]: the dry run did not start: NOTIFY_MAIL_TO needs NOTIFY_MAIL_FROM" in ran.stderr
 
 
 @pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])

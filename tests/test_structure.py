@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "crawlers.exceptions": (),
     "crawlers.moment": (),
     "crawlers.signals": (),
+    "crawlers.setting_types": (),
     "crawlers.arguments": ("crawlers.exceptions", "crawlers.safety"),
     "crawlers.mapping": (
         *("crawlers.items", "crawlers.exceptions", "crawlers.safety", "crawlers.rdf", "crawlers.mapping"),
@@ -69,7 +70,7 @@ MAY_IMPORT = {
             "crawlers.rules",
         ),
         *("crawlers.learn", "crawlers.rdf", "crawlers.mapping", "crawlers.html", "crawlers.runs", "crawlers.sources"),
-        *("crawlers.dcat", "crawlers.sqlite"),
+        *("crawlers.dcat", "crawlers.sqlite", "crawlers.notify", "crawlers.setting_types"),
     ),
     "crawlers.runs": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "crawlers.runs"),
     "crawlers.harvest": (

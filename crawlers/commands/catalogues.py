@@ -11,6 +11,7 @@ from scrapy.exceptions import UsageError
 from scrapy.spiderloader import get_spider_loader
 
 from crawlers.catalogue import CatalogueSpider
+from crawlers.commands._voice import speaking
 
 if TYPE_CHECKING:
     import argparse
@@ -36,14 +37,9 @@ class Command(ScrapyCommand):
         for name in args:
             if name not in spiders:
                 raise UsageError(f"there is no spider {name!r}; `scrapy list` names them", print_help=False)
-        found = {name: spider for name, spider in spiders.items() if not args or name in args}
-        if opts.json:
-            print(json.dumps([_described(spider) for spider in found.values()], indent=2))
-            return
-        for spider in found.values():
-            print(_line(_described(spider)))
-        if args:
-            print("\n" + _arguments(_described(found[args[0]])))
+        found = [_described(spider) for name, spider in spiders.items() if not args or name in args]
+        with speaking(self):
+            print(json.dumps(found, indent=2) if opts.json else "\n".join(_lines(found, whole=bool(args))))
 
     def _spiders(self) -> dict[str, type[CatalogueSpider]]:
         loader = get_spider_loader(self.settings)  # type: ignore[arg-type]
@@ -63,6 +59,10 @@ def _described(spider: type[CatalogueSpider]) -> dict[str, Any]:
             for name, argument in spider.arguments.items()
         },
     }
+
+
+def _lines(found: list[dict[str, Any]], *, whole: bool) -> list[str]:
+    return [*map(_line, found), *(f"\n{_arguments(one)}" for one in found[:1] if whole)]
 
 
 def _line(spider: dict[str, Any]) -> str:

@@ -15,11 +15,13 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from crawlers.exceptions import CrawlersError, JobFinished, hint
+from crawlers.setting_types import lacks
 from pipelines.report import Report
 
 if TYPE_CHECKING:
     import argparse
     import asyncio
+    from collections.abc import Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -28,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 NOT_STARTED = 1
 GARBAGE = (100_000, 50, 100)  # default (700, 10, 10): a page of records is many objects, none of them garbage yet
+_LONGEST = 100  # characters of a value that is no number
 _COLOURS = {"complete": 32, "partial": 32, "incomplete": 33, "interrupted": 33, "blocked": 31, "failed": 31}
 
 
@@ -42,7 +45,11 @@ class Command(crawl.Command):
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        defaults = dict(self.settings)  # type: ignore[arg-type]
         super().process_options(args, opts)
+        self.mistake = _mistake(self.settings, defaults)  # type: ignore[arg-type]
+        if self.mistake:
+            self.settings.set("LOG_LEVEL", "ERROR", "cmdline")  # type: ignore[union-attr]  # it may be the mistake
         if "_job" in opts.spargs:  # Scrapyd's, whose working directory is nobody's
             _below_home(self.settings)  # type: ignore[arg-type]
 
@@ -54,6 +61,9 @@ class Command(crawl.Command):
         if args[0] not in spiders:
             print(_unknown(args[0], spiders), file=sys.stderr)
             return
+        if self.mistake:
+            _tell(self.mistake, logged=self._is_logged)
+            return
         gc.freeze()  # what was imported stays
         gc.set_threshold(*GARBAGE)
         if "_job" in opts.spargs:
@@ -61,10 +71,23 @@ class Command(crawl.Command):
         crawler = self._create_crawler(args[0])
         crawl: Any = self.crawler_process.crawl(crawler, **opts.spargs)  # type: ignore[union-attr]
         self.crawler_process.start()  # type: ignore[union-attr]
-        if _started(crawl, logged=bool(self.settings["LOG_FILE"])):  # type: ignore[index]
+        if _started(crawl, logged=self._is_logged):
             self.exitcode = _end(crawler)
         elif isinstance(crawl.exception(), JobFinished):
             self.exitcode = 0
+
+    @property
+    def _is_logged(self) -> bool:
+        return bool(self.settings["LOG_FILE"])  # type: ignore[index]
+
+
+def _mistake(settings: BaseSettings, defaults: Mapping[str, Any]) -> str | None:
+    """The first setting that can't be read as what its default is."""
+    for name, default in defaults.items():
+        wanted = lacks(name, default, settings[name])
+        if wanted:
+            return f"{name}={str(settings[name])[:_LONGEST]!r} is not {wanted}: docs/settings.md says what it takes."
+    return None
 
 
 def _below_home(settings: BaseSettings) -> None:
@@ -85,12 +108,16 @@ def _started(crawl: asyncio.Task[None], *, logged: bool) -> bool:
     """A user's mistake is a sentence; anything else that stops the start is a bug, and keeps its traceback."""
     error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
     if isinstance(error, CrawlersError):
-        print(error, file=sys.stderr)
-        if logged:  # nobody may see the terminal
-            logger.log(logging.INFO if isinstance(error, JobFinished) else logging.ERROR, "%s", error)
+        _tell(error, logging.INFO if isinstance(error, JobFinished) else logging.ERROR, logged=logged)
     elif error is not None:
         traceback.print_exception(error)
     return error is None
+
+
+def _tell(sentence: object, level: int = logging.ERROR, *, logged: bool) -> None:
+    print(sentence, file=sys.stderr)
+    if logged:  # nobody may see the terminal
+        logger.log(level, "%s", sentence)
 
 
 def _unknown(name: str, spiders: list[str]) -> str:

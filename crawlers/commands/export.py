@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
-from crawlers.exceptions import CrawlersError, ExportError
+from crawlers.commands._voice import speaking
+from crawlers.exceptions import ExportError
 from crawlers.export import holdings
 from crawlers.export.target import target
 from crawlers.export.writers import BINARY, WRITERS
@@ -16,7 +17,6 @@ from crawlers.export.writers import BINARY, WRITERS
 if TYPE_CHECKING:
     import argparse
 
-NOT_WRITTEN = 1
 INCOMPLETE = 3
 
 
@@ -40,12 +40,8 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         self.lost = 0
-        try:
+        with speaking(self):
             self._write(args, opts)
-        except CrawlersError as error:
-            print(error, file=sys.stderr)
-            self.exitcode = NOT_WRITTEN
-        else:
             self.exitcode = INCOMPLETE if self.lost else 0
 
     def _write(self, args: list[str], opts: argparse.Namespace) -> None:

@@ -14,6 +14,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.utils.conf import arglist_to_dict
 from tqdm import tqdm
 
+from crawlers.commands._voice import open_streams, unheard
 from crawlers.exceptions import CrawlersError, HarvestError
 from crawlers.harvest import Harvest, Outcome
 from crawlers.harvest.choice import Choice, due, enabled, named, still_due
@@ -21,10 +22,9 @@ from crawlers.harvest.outcome import INTERRUPTED, NOTHING_STARTED, exit_code
 from crawlers.harvest.plan import Plan, job, plan
 from crawlers.harvest.processes import Processes
 from crawlers.harvest.retention import remove_logs, remove_reports
-from crawlers.harvest.voice import open_streams, unheard
 from crawlers.notify.notifications import tell
 from crawlers.runs.words import duration, errors, listed, table
-from crawlers.sources.file import read
+from crawlers.sources.file import disabled, reads, text
 from crawlers.sources.known import Known
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ class Command(ScrapyCommand):
         add("--all", action="store_true", help="all that are enabled")
         add("--due", action="store_true", help="those whose schedule says so; for cron and systemd")
         add("--parallel", default="2", metavar="N", help="how many crawls at once (default: 2)")
-        add("--scrapyd", nargs="+", action="extend", metavar="URL", help="on these nodes (default: SCRAPYD_NODES)")
+        nodes = "on these nodes (default: SCRAPYD_NODES)"
+        add("--scrapyd", nargs="+", action="extend", default=[], metavar="URL", help=nodes)
         add("--dry-run", action="store_true", help="say what would be done, and do nothing")
         add("-v", "--verbose", action="store_true", help="with --due: speak also when nothing is due")
 
@@ -81,22 +82,33 @@ class Command(ScrapyCommand):
             _warn(str(error))
 
     def _harvest(self, names: list[str]) -> int:
+        names = [*names, *(one for one in self.opts.scrapyd if not _is_address(one))]
         if bool(names) + self.opts.all + self.opts.due != 1:
             raise HarvestError("Name sources, or choose --all or --due; `scrapy sources` lists them.")
         parallel, self.known = _number(self.opts.parallel), Known(self.settings)  # type: ignore[arg-type]
         self.kept = {name: _days(name, self._setting(name)) for name in ("RUNS_KEPT_DAYS", "LOGS_KEPT_DAYS")}
-        self.sources, mistakes = read(Path(self._setting("SOURCES_FILE")), self.known)
-        wrong = {name: text for name, text in mistakes.items() if name in names or not names}
-        for text in wrong.values():
-            _warn(text)
+        wrong = self._read(names)
         self.outcomes = [Outcome(source=name, state="not started", sentence=text) for name, text in wrong.items()]
         choices = self._choices([name for name in names if name not in wrong])
         taken = [choice.source for choice in choices if choice.taken]
         if self.opts.dry_run or (self.opts.verbose and not taken):
             _print(table([("source", "", "why"), *map(_foreseen, choices)], colours=self.colours))
+        if self.opts.all and not taken and not wrong:
+            _print([f"{self._setting('SOURCES_FILE')} has no enabled source: there is nothing to harvest."])
         if taken and not self.opts.dry_run:
             return self._crawl(taken, parallel)
         return exit_code(self.outcomes)
+
+    def _read(self, names: list[str]) -> dict[str, str]:
+        """Reads the sources, and tells of the tables that are wrong and meant to be harvested: a sentence each."""
+        path = Path(self._setting("SOURCES_FILE"))
+        content = text(path)
+        self.sources, mistakes = reads(content, path, self.known)
+        off = disabled(content, path)
+        wrong = {name: said for name, said in mistakes.items() if (name in names if names else name not in off)}
+        for said in wrong.values():
+            _warn(said)
+        return wrong
 
     def _choices(self, names: list[str]) -> list[Choice]:
         """
@@ -144,7 +156,7 @@ class Command(ScrapyCommand):
         return plans
 
     def _runner(self, harvest: Harvest) -> Runner:
-        urls = self.opts.scrapyd or self.settings.getlist("SCRAPYD_NODES")  # type: ignore[union-attr]
+        urls = [one for one in self.opts.scrapyd if _is_address(one)] or self.settings.getlist("SCRAPYD_NODES")  # type: ignore[union-attr]
         if urls:
             from crawlers.harvest.scrapyd import Nodes  # noqa: PLC0415 -- aiohttp takes 150 ms, and every command imports this file
 
@@ -164,8 +176,8 @@ class Command(ScrapyCommand):
             wrong = tell(settings, report, self.output / report["source"])
         except CrawlersError as error:
             wrong = [str(error)]
-        for text in wrong:
-            _warn(text)
+        for sentence in wrong:
+            _warn(sentence)
 
     def _retain(self, taken: list[Source]) -> None:
         for source in taken:
@@ -174,6 +186,11 @@ class Command(ScrapyCommand):
 
     def _setting(self, name: str) -> str:
         return str(self.settings[name])  # type: ignore[index]
+
+
+def _is_address(text: str) -> bool:
+    """What follows ``--scrapyd`` and is none is a source's name, which has neither."""
+    return ":" in text or "/" in text
 
 
 async def _run(harvest: Harvest, plans: list[Plan], runner: Runner) -> None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
-from crawlers.exceptions import CrawlersError, RunError, hint
+from crawlers.commands._voice import speaking
+from crawlers.exceptions import RunError, hint
 from crawlers.runs import find, items, runs, sources
 from crawlers.runs.words import coloured, described, duration, errors, item_line, listed, minute, table
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from crawlers.runs import Run
 
-NOT_FOUND = 1
 _COUNTS = ("new", "updated", "unchanged", "withdrawn")
 _HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "took", "started")
 
@@ -52,23 +52,10 @@ class Command(ScrapyCommand):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         self.output, self.jobs = (Path(self.settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR"))  # type: ignore[index]
-        if sys.stdout is None:  # closed
-            return
-        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        self.colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        try:
+        with speaking(self):
+            self.colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
             for line in self._lines(args, opts):
                 print(line)
-            sys.stdout.flush()
-        except CrawlersError as error:
-            print(error, file=sys.stderr)
-            self.exitcode = NOT_FOUND
-        except BrokenPipeError:  # head has seen enough
-            _quiet()
-        except OSError as error:
-            _quiet()
-            print(f"The list can't be written: {error.strerror}.", file=sys.stderr)
-            self.exitcode = NOT_FOUND
 
     def _lines(self, args: list[str], opts: argparse.Namespace) -> Iterable[str]:
         """
@@ -103,11 +90,6 @@ class Command(ScrapyCommand):
             if not number:
                 yield ""
             yield item_line(item, colours=self.colours)
-
-
-def _quiet() -> None:
-    """What is left of the output goes nowhere: Python writes it when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _row(run: Run) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawlers.commands._pages import is_address, pages
-from crawlers.exceptions import CrawlersError
+from crawlers.commands._voice import speaking
 from crawlers.learn import LearnError, Listing, Result, Sample, check, confirmed, learn, listing
 from crawlers.learn.report import report
 from crawlers.learn.toml import toml
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import argparse
 
     from crawlers.mapping.html import Page
-
-NOT_LEARNED = 1
 
 
 class Command(ScrapyCommand):
@@ -62,11 +60,8 @@ class Command(ScrapyCommand):
             raise UsageError("--more takes every address after it: name the page before it", print_help=False)
         if len(args) != 1 or args[0].startswith("-"):
             raise UsageError("name one page of a dataset, an address or a file", print_help=False)
-        try:
+        with speaking(self):
             self._learn(args[0], opts)
-        except CrawlersError as error:
-            print(error, file=sys.stderr)
-            self.exitcode = NOT_LEARNED
 
     def _learn(self, address: str, opts: argparse.Namespace) -> None:
         values = _said(opts.value, "--value")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
-from crawlers.exceptions import CrawlersError, OutputError
+from crawlers.commands._voice import speaking
+from crawlers.exceptions import OutputError
 from crawlers.index import Index
 from crawlers.index.current import crawled, sources_in
 from crawlers.index.database import usable
@@ -30,18 +31,12 @@ class Command(ScrapyCommand):
         return "Make index.sqlite anew from the manifests"
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if args:
-            print(f"scrapy reindex takes no {args[0]!r}: it makes the index of all sources.", file=sys.stderr)
-            self.exitcode = 1
-            return
         self.lost = 0
         output = Path(self.settings["OUTPUT_DIR"])  # type: ignore[index]
-        try:
+        with speaking(self):
+            if args:
+                raise OutputError(f"scrapy reindex takes no {args[0]!r}: it makes the index of all sources.")
             self._make(output, sources_in(output))
-        except CrawlersError as error:
-            print(error, file=sys.stderr)
-            self.exitcode = 1
-        else:
             self.exitcode = INCOMPLETE if self.lost else 0
 
     def _make(self, output: Path, sources: list[str]) -> None:
@@ -51,8 +46,12 @@ class Command(ScrapyCommand):
         with usable(output):
             for suffix in ("", "-wal", "-shm"):
                 (output / f"index.sqlite{suffix}").unlink(missing_ok=True)
-        for source in sources:
-            self._read(Index(output, source), output)
+        try:
+            for source in sources:
+                self._read(Index(output, source), output)
+        except KeyboardInterrupt:
+            print("index.sqlite is not whole: run scrapy reindex again.", file=sys.stderr)
+            raise
         if not sources:
             print(f"{output} holds no source: there is nothing to index")
 

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
-from crawlers.exceptions import CrawlersError, ExportError
+from crawlers.commands._voice import speaking
+from crawlers.exceptions import ExportError
 from crawlers.export.target import target
 from crawlers.index import catch_up
 from crawlers.index.reader import connect, readable
 
 if TYPE_CHECKING:
     import argparse
-
-NOT_WRITTEN = 1
 
 
 class Command(ScrapyCommand):
@@ -45,11 +44,8 @@ class Command(ScrapyCommand):
         )
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        try:
+        with speaking(self):
             self._write(args, None if str(opts.output) == "-" else opts.output)
-        except CrawlersError as error:
-            print(error, file=sys.stderr)
-            self.exitcode = NOT_WRITTEN
 
     def _write(self, args: list[str], file: Path | None) -> None:
         from crawlers.report.report import write  # noqa: PLC0415 -- Jinja takes 90 ms, and every command imports this file

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.commands import ScrapyCommand
 
-from crawlers.exceptions import CrawlersError, IndexUnreadableError
+from crawlers.commands._voice import speaking
+from crawlers.exceptions import IndexUnreadableError
 from crawlers.index import catch_up
 from crawlers.index.reader import connect, readable
 from crawlers.index.search import RANKED, Found, Results, search
@@ -48,19 +49,14 @@ class Command(ScrapyCommand):
         parser.add_argument("--withdrawn", action="store_true", help="also those that their portals no longer have")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
         output = Path(self.settings["OUTPUT_DIR"])  # type: ignore[index]
-        try:
+        with speaking(self):
             found = _search(output, " ".join(args), opts)
-        except CrawlersError as error:
-            print(error, file=sys.stderr)
-            self.exitcode = 1
-            return
-        if opts.json:
-            rows = [_described(one, output) for one in found.rows]
-            print(json.dumps({"total": found.total, "datasets": rows}, indent=2))
-        else:
-            _tell(found, " ".join(args), output)
+            if opts.json:
+                rows = [_described(one, output) for one in found.rows]
+                print(json.dumps({"total": found.total, "datasets": rows}, indent=2))
+            else:
+                _tell(found, " ".join(args), output)
 
 
 def _number(text: str) -> int:

@@ -18,6 +18,7 @@ from scrapy.utils.conf import arglist_to_dict
 
 from crawlers import signals
 from crawlers.commands._probe import probe
+from crawlers.commands._voice import MISTAKE, speaking
 from crawlers.exceptions import CrawlersError, SourcesError, hint
 from crawlers.harvest import choice
 from crawlers.safety.redact import redact
@@ -39,9 +40,7 @@ if TYPE_CHECKING:
     from crawlers.sources.learned import Learned
     from crawlers.sources.source import Source
 
-WRONG = 1
 NOT_RIGHT = 3
-INTERRUPTED = 130
 _LONGEST = 1000  # characters of what an address gave
 
 
@@ -79,15 +78,10 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         self.exitcode = 0
         self.path = Path(self.settings["SOURCES_FILE"])  # type: ignore[index]
-        self.known = project()  # without -s, in which names may be mistyped
         self.given = arglist_to_dict(opts.set)
-        try:
+        with speaking(self):
+            self.known = project()  # without -s, in which names may be mistyped
             self._run(args, opts)
-        except CrawlersError as error:
-            _tell(error)
-            self.exitcode = WRONG
-        except KeyboardInterrupt:
-            self.exitcode = INTERRUPTED
 
     def _run(self, args: list[str], opts: argparse.Namespace) -> None:
         word, *names = args or ["list"]
@@ -118,12 +112,14 @@ class Command(ScrapyCommand):
             print(json.dumps([one.plain() for one in standings], indent=2))
         elif standings:
             print("\n".join(overview.lines(standings)))
+        elif not mistakes:
+            print(f"{self.path} has no source yet: scrapy sources add NAME URL adds one.")
         self._told(mistakes)
 
     def _told(self, mistakes: dict[str, str]) -> None:
         for mistake in mistakes.values():
             _tell(mistake)
-            self.exitcode = WRONG
+            self.exitcode = MISTAKE
 
     # Adding
 
@@ -205,9 +201,11 @@ class Command(ScrapyCommand):
         found, mistakes = read(self.path, self.known)
         self._check(names, {**found, **mistakes})
         self._told({name: one for name, one in mistakes.items() if not names or name in names})
-        for source in found.values():
-            if source.name in names or (not names and source.enabled):
-                self._try(source)
+        asked = [source for source in found.values() if source.name in names or (not names and source.enabled)]
+        for source in asked:
+            self._try(source)
+        if not asked and not names:
+            print(f"{self.path} has no enabled source: there is nothing to try.")
 
     def _try(self, source: Source) -> None:
         settings = {name: value for name, value in self.given.items() if name not in HARVESTS}
@@ -252,16 +250,23 @@ class Command(ScrapyCommand):
         ready(found[name], self.known)
 
     def _remove(self, names: list[str]) -> None:
+        gone: dict[str, Source] = {}
+
         def change(content: str) -> str:
             found, mistakes = reads(content, self.path, self.known)
             self._check(names, {**found, **mistakes})
+            gone.update(found)
             return reduce(edit.remove, dict.fromkeys(names), content)
 
         edit.write(self.path, change)
         for name in dict.fromkeys(names):
-            folder = Path(self.settings["OUTPUT_DIR"]) / name  # type: ignore[index]
-            stays = f" What was harvested stays in {folder}." if folder.exists() else ""
-            print(f"[{name}] is gone from {self.path}.{stays}")
+            print(f"[{name}] is gone from {self.path}.{self._what_stays(name, gone.get(name))}")
+
+    def _what_stays(self, name: str, source: Source | None) -> str:
+        folder = Path(self.settings["OUTPUT_DIR"]) / name  # type: ignore[index]
+        rules = source and source.arguments.get("rules")
+        harvested = f" What was harvested stays in {folder}." if folder.exists() else ""
+        return harvested + (f" Its rules stay in {rules}." if rules and Path(rules).exists() else "")
 
     def _check(self, names: list[str], known: dict[str, Any]) -> None:
         """

@@ -13,7 +13,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawlers.commands._pages import is_address, pages
-from crawlers.exceptions import CrawlersError
+from crawlers.commands._voice import speaking
 from crawlers.html import turn
 from crawlers.html.links import dataset_links, foreign, total
 from crawlers.html.place import Place
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from crawlers.mapping.html import Page
     from crawlers.rules import Rules
 
-COULD_NOT = 1
 MISSING = 3
 _MOST = 100  # characters of a value
 _SHOWN = 5  # links of a listing, files of a dataset
@@ -63,11 +62,8 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not args or any(one.startswith("-") for one in args):
             raise UsageError("name a rules file and a page, an address or a file", print_help=False)
-        try:
+        with speaking(self):
             self._try(args, opts)
-        except CrawlersError as error:
-            print(error, file=sys.stderr)
-            self.exitcode = COULD_NOT
 
     def _try(self, args: list[str], opts: argparse.Namespace) -> None:
         rules = load(Path(args[0]))

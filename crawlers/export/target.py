@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
@@ -31,9 +30,7 @@ def target(path: Path | None) -> Iterator[IO[bytes]]:
             with _renamed(path) as file:
                 yield file
     except BrokenPipeError:  # whoever reads has read enough
-        if path is not None:
-            raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
     except OSError as error:
         raise ExportError(f"{path or 'standard output'} can't be written: {error.strerror or error}.") from None
 

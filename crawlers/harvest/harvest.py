@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from crawlers.harvest.plan import Plan
 from crawlers.harvest.runner import Runner
 from crawlers.harvest.unstarted import report_unstarted
 from crawlers.runs import Run
-from crawlers.runs.stored import at_work, content, reported
+from crawlers.runs.stored import at_work, content, died, reported
 from crawlers.runs.words import sentence
 
 _RESUMED = 3  # times that a crawl which died is gone on with at once
@@ -210,9 +209,10 @@ class Harvest:
     def _dead(self, dead: Run, why: str, *, broken: bool) -> tuple[Run, list[str]]:
         if broken and dead.state == "running":
             return dead, [why]  # out of reach, and at work nevertheless
+        run = died(dead)  # whatever a heartbeat of another machine says
         if not self.stopping:
-            self.report({**dead.details, "verdict": "interrupted"})
-        return replace(dead, state="interrupted"), [why]  # whatever a heartbeat of another machine says
+            self.report({**run.details, "why": why})
+        return run, [why]
 
     def _heard(self, source: str) -> tuple[Any, ...]:
         """The last sign of life."""

@@ -113,7 +113,11 @@ def _last_line(log: Path) -> str:
     """What a crawl that does not start says last is why."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - _TAIL))
-        lines = file.read().decode(errors="replace").strip().splitlines()
+        text = file.read().decode(errors="replace")
+    lines = text.strip().splitlines()
+    is_torn = not (lines and text.endswith("\n"))
+    if is_torn and os.statvfs(log.parent).f_bavail == 0:
+        return f"the disk that has {log.parent} is full: free some space, and the run goes on"
     if not lines:
         return f"it said nothing: see {log}"
     last = _STAMP.sub("", lines[-1])

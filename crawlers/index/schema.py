@@ -6,7 +6,7 @@ can be made anew from the manifests, the documents and the run reports.
 
 from __future__ import annotations
 
-VERSION = 8  # of what is below and of the views; an index of another is made anew
+VERSION = 9  # of what is below and of the views; an index of another is made anew
 
 SEARCHED = ("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "spaced")
 """What `search` finds words in; its last column, ``kept``, is for filters."""
@@ -57,7 +57,7 @@ CREATE TABLE IF NOT EXISTS resources (
     PRIMARY KEY (source, dataset_id, position)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS changes (
-    source TEXT NOT NULL, time TEXT NOT NULL, run TEXT NOT NULL, dataset_id TEXT NOT NULL, status TEXT NOT NULL,
+    source TEXT NOT NULL, dataset_id TEXT NOT NULL, time TEXT NOT NULL, status TEXT NOT NULL, run TEXT NOT NULL,
     PRIMARY KEY (source, dataset_id, time, status)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS changes_time ON changes (time);

@@ -24,7 +24,8 @@ def subject(notice: Notice) -> str:
 
 
 def letter(notice: Notice) -> str:
-    parts = [notice.text, notice.advice or "", *_counts(notice), *_errors(notice), _files(notice), *_lines(notice)]
+    why = safe_line(notice.report.get("why"), 4096)
+    parts = [notice.text, why, notice.advice, *_counts(notice), *_errors(notice), _files(notice), *_lines(notice)]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -49,9 +50,14 @@ def _meaning(kind: str) -> str:
 def _files(notice: Notice) -> str:
     report = notice.report
     times = f"Started {report.get('started')}, ended {report.get('finished')}, on {notice.host}."
-    log = f"\nIts log: {safe_line(report['log'], 4096)}" if report.get("log") else ""
     folder = notice.folder.resolve()
-    return f"{safe_line(times)}\nThe files: {folder}\nThe report: {folder / 'runs' / str(report.get('run'))}.json{log}"
+    written = folder / "runs" / f"{report.get('run')}.json"
+    lines = [safe_line(times), f"The files: {folder}"]
+    if written.is_file():  # a run that died has none
+        lines.append(f"The report: {written}")
+    if report.get("log"):
+        lines.append(f"Its log: {safe_line(report['log'], 4096)}")
+    return "\n".join(lines)
 
 
 def _lines(notice: Notice) -> Iterator[str]:

@@ -19,6 +19,8 @@ ADVICE = {
 }
 """What to do, by verdict."""
 
+DIED = "The run died. The same command, with the same JOBDIR, goes on where it was."
+
 UNSTARTED = "Nothing was asked for. Mend what it says; `scrapy sources validate` shows whether it starts."
 
 FIELDS = (
@@ -32,7 +34,7 @@ FIELDS = (
 class Notice:
     """
     Args:
-        report: what is in runs/<run>.json; of a run that died without one, what is known.
+        report: what is in runs/<run>.json; of a run that died without one, what is known, and ``why``.
         folder: the source's.
     """
 
@@ -67,7 +69,9 @@ class Notice:
 
     @property
     def advice(self) -> str | None:
-        return UNSTARTED if self.unstarted else ADVICE.get(self.report["verdict"])
+        if self.unstarted:
+            return UNSTARTED
+        return DIED if self.report.get("finish_reason") == "died" else ADVICE.get(self.report["verdict"])
 
     @property
     def host(self) -> str:

@@ -46,7 +46,7 @@ class Run:
     report: Path | None = None
     """runs/<run>.json, once it is written."""
     details: dict[str, Any] = field(default_factory=dict)
-    """The whole report; while there is none, what running.json says."""
+    """The whole report; while there is none, what running.json says, and of a run that died how it ended."""
 
     @property
     def over(self) -> bool:

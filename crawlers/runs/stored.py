@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -33,14 +34,22 @@ def at_work(folder: Path) -> Run | None:
     path = folder / "running.json"
     held, state = is_held(folder), content(path)
     name = _text(state.get("run"))
+    run = _run(folder, name, {**state, "finished": None, "finish_reason": None}, state="running", where=_where(state))
     if held or _beats(state):
-        return _run(folder, name, {**state, "finished": None}, state="running", where=_where(state))
+        return run
     if name is None:
         return None
     report = folder / "runs" / f"{Path(name).name}.json"
     if (_text(content(report).get("finished")) or "") >= (_text(state.get("heartbeat")) or "never"):
         return None
-    return _run(folder, name, {**state, "finished": state.get("heartbeat")}, state="interrupted")
+    return died(run)
+
+
+def died(run: Run) -> Run:
+    """The run that was at work, as one that is over since its last sign of life and has left no report."""
+    end = _text(run.details.get("heartbeat"))
+    details = {**run.details, "finished": end, "finish_reason": "died", "verdict": "interrupted"}
+    return replace(run, state="interrupted", finished=end, where=None, details=details)
 
 
 def claimed(lock: Path) -> Run | None:

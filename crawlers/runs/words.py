@@ -79,7 +79,8 @@ def described(run: Run) -> Iterator[str]:
     arguments = " ".join(f"{name}={value}" for name, value in run.arguments.items())
     yield from _said("spider", f"{run.spider or ''} {arguments}")
     yield from _said("started", f"{minute(run.started)} UTC, took {duration(run.seconds) or 'less than a second'}")
-    yield from _said("ended", str(run.details.get("finish_reason") or "") if run.over else run.where or "")
+    yield from _said("ended", str(run.details.get("finish_reason") or ""))
+    yield from _said("process", run.where or "")
     yield from _said("datasets", f"{listed(run)} listed")
     yield from _said("documents", ", ".join(f"{count} {name}" for name, count in run.counts.items() if count))
     for kind, count in run.errors.items():

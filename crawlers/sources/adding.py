@@ -80,6 +80,7 @@ class Adding:
         if self.spider is not None and self.spider not in self.known.spiders:
             meant, names = hint(self.spider, self.known.spiders), ", ".join(self.known.spiders)
             raise SourcesError(f"There is no spider {self.spider[:100]!r}.{meant} There are: {names}.")
+        self._rules_are_new()
         if self.spider is None:
             texts(self.table.get("arguments", {}), f"{self.name}.arguments")
             checked_source(self.name, {**self.table, "spider": "ckan", "arguments": _EXAMPLES["ckan"]}, self.known)
@@ -118,6 +119,19 @@ class Adding:
             self.learned = yield from learned(best.page)
             return self._html(spider)
         return self.source(spider, choice.arguments(best, self.address, self.known.spiders[spider]))
+
+    def _rules_are_new(self) -> None:
+        """Before anything is asked for: what is learned would find no place.
+
+        Raises:
+            SourcesError: there is such a file.
+        """
+        learns = self.spider is None or self.known.spiders[self.spider].address == "rules"
+        if learns and not self.is_file and not self.force and self.rules.exists():
+            raise SourcesError(
+                f"{self.rules} is there already: name another file with --rules, or harvest by that one: "
+                f"scrapy sources add {self.name} html {self.rules}"
+            )
 
     def forced(self) -> Source:
         """The table as it is typed.

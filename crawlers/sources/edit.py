@@ -32,8 +32,14 @@ def add(text: str, source: Source) -> str:
 
 
 def enable(text: str, name: str, enabled: bool) -> str:
-    """With ``enabled`` as it is to be."""
+    """With ``enabled`` as it is to be.
+
+    Raises:
+        SourcesError: it is written in a way that can't be changed by itself.
+    """
     content = tomllib.loads(text)
+    if not isinstance(content[name], dict):
+        raise SourcesError(f"{name} is no table: edit the file.")
     if content[name].get("enabled", True) is enabled:
         return text
     wanted = {**content, name: {**content[name], "enabled": enabled}}

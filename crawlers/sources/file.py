@@ -61,6 +61,16 @@ def reads(content: str, path: Path, known: Known | None = None) -> tuple[dict[st
     return {one.name: one for one in found.values()}, mistakes
 
 
+def disabled(content: str, path: Path) -> set[str]:
+    """The names of the tables that say so, be they right or not.
+
+    Raises:
+        SourcesError: it is no TOML.
+    """
+    tables = _content(content, path).items()
+    return {name for name, table in tables if isinstance(table, dict) and table.get("enabled") is False}
+
+
 def _content(content: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(content)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import SourcesError, hint
+from crawlers.setting_types import lacks
 
 if TYPE_CHECKING:
     from crawlers.sources.known import Known
@@ -51,10 +51,10 @@ def typed(where: str, name: str, value: str | list[str], known: Known) -> None:
         _check(where, False, "a single value, no list")
     elif isinstance(own, bool):
         _check(where, value.lower() in _SWITCH, "true or false")
-    elif isinstance(own, int | float):
-        _check(where, _is_number(value), "a number")
     elif name.endswith("_ENV"):
         _check(where, _VARIABLE.fullmatch(value) is not None, "an environment variable's name in capitals")
+    elif wanted := lacks(name, own, value):
+        _check(where, False, wanted)
 
 
 def _check(where: str, is_right: bool, takes: str) -> None:
@@ -69,14 +69,3 @@ def _is_code(own: Any) -> bool:
         or isinstance(own, type)
         or (isinstance(own, str) and _COMPONENT.fullmatch(own) is not None)
     )
-
-
-def _is_number(text: str) -> bool:
-    """
-    >>> [_is_number(text) for text in ("2", "0.5", "fast", "nan", "True")]
-    [True, True, False, False, False]
-    """
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False

@@ -10,7 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from crawlers.exceptions import SourcesError
+from crawlers.exceptions import ArgumentError, SourcesError
+from crawlers.notify import Notifications
 from crawlers.safety.redact import redact
 
 if TYPE_CHECKING:
@@ -55,15 +56,34 @@ def trial(source: Source, known: Known, settings: Mapping[str, str]) -> Trial:
     Raises:
         SourcesError: the crawl did not start, or did not come to an end.
     """
+    _check_notifications(source, known, settings)
     with TemporaryDirectory(prefix="sources-") as name:
         folder = Path(name)
         code, said = _ended(command(source, known, settings, folder))
         reports = sorted((folder / "output" / source.name / "runs").glob("*.json"))
         if not reports:
             reason = redact(said.strip().splitlines()[-1][:500]) if said.strip() else f"it ended with {code}"
-            raise SourcesError(f"[{source.name}]: the dry run did not start: {reason}")
+            raise _unstarted(source, reason)
         report = json.loads(reports[-1].read_bytes())
         return Trial(report["verdict"], report["expected"], _records(folder), _errors(folder / "output" / source.name))
+
+
+def _check_notifications(source: Source, known: Known, settings: Mapping[str, str]) -> None:
+    """The dry run is spared them, a harvest is not.
+
+    Raises:
+        SourcesError: a harvest would not start, for one of them can't be used.
+    """
+    chosen = known.settings.copy()
+    chosen.setdict({**source.settings, **settings}, priority="cmdline")
+    try:
+        Notifications.from_settings(chosen)
+    except ArgumentError as error:
+        raise _unstarted(source, str(error)) from None
+
+
+def _unstarted(source: Source, reason: str) -> SourcesError:
+    return SourcesError(f"[{source.name}]: the dry run did not start: {reason}")
 
 
 def command(source: Source, known: Known, settings: Mapping[str, str], folder: Path) -> list[str]:

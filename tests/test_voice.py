@@ -1,0 +1,80 @@
+"""What the commands say where nobody listens, where a character can't be said, and when they are broken off."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+
+from crawlers.commands import reindex
+from crawlers.index import catch_up
+from tests.conftest import ROOT
+from tests.test_export import put_ckan, record
+
+SOURCES = "".join(
+    f'[s{number}]\nspider = "ckan"\narguments = {{portal = "http://s{number}.example/"}}\n' for number in range(40)
+)
+RULES = 'start = "http://127.0.0.1:9/"\n[links]\ncss = "a"\n[fields]\ntitle = "h1"\n'
+COMMANDS = [
+    *("catalogues", "catalogues --json", "sources --json", "search größer", "search --json größer", "report -o -"),
+    *("jobs", "export --format csv", "try {0}/rules.toml {0}/page.html", "learn {0}/page.html"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A source that was crawled, sources, a page, and its rules."""
+    folder = tmp_path_factory.mktemp("voice")
+    for number in range(40):
+        put_ckan(folder / "output", "town", record(number, title=f"Größer {number}", name=f"d{number}"))
+    catch_up(folder / "output")
+    (folder / "sources.toml").write_text(SOURCES, encoding="utf-8")
+    (folder / "rules.toml").write_text(RULES, encoding="utf-8")
+    (folder / "page.html").write_text("<h1>Größer</h1><dl><dt>Licence</dt><dd>CC-BY-4.0</dd></dl>", encoding="utf-8")
+    return folder
+
+
+def said(folder: Path, words: str, output: str = "", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    places = {"OUTPUT_DIR": "output", "JOBS_DIR": "jobs", "SOURCES_FILE": "sources.toml"}
+    settings = " ".join(f"-s {name}={folder / place}" for name, place in places.items())
+    line = f"set -o pipefail; {sys.executable} -W error -m scrapy {words.format(folder)} {settings} {output}"
+    return subprocess.run(
+        ["bash", "-c", line], cwd=ROOT, capture_output=True, check=False, env=os.environ | environment
+    )
+
+
+@pytest.mark.parametrize(("output", "code"), [(">&-", 0), (">&- 2>&-", 0), (">/dev/full", 1), ("| head -0", 0)])
+@pytest.mark.parametrize("words", COMMANDS)
+def test_nobody_listens(folder: Path, words: str, output: str, code: int) -> None:
+    ran = said(folder, words, output)
+    assert ran.returncode == code, ran.stderr
+    assert b"Traceback" not in ran.stderr
+    assert b"Exception" not in ran.stderr
+    assert (b"can't be written: No space left on device." in ran.stderr) == (code == 1)
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_character_that_can_not_be_said_is_escaped(folder: Path, words: str) -> None:
+    ran = said(folder, words, PYTHONIOENCODING="ascii")
+    assert ran.returncode == 0, ran.stderr
+    assert (b"Gr\\xf6\\xdfer" in ran.stdout) == (words in ("search größer", COMMANDS[-2]))
+    assert b"Traceback" not in ran.stderr
+
+
+def test_a_reindex_that_is_broken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    put_ckan(tmp_path, "town", record(1))
+    monkeypatch.setattr(reindex.Command, "_read", stopped)
+    command = reindex.Command()
+    command.settings = Settings({"OUTPUT_DIR": str(tmp_path)})
+    command.run([], Namespace())
+    assert command.exitcode == 130
+    assert capsys.readouterr().err == "index.sqlite is not whole: run scrapy reindex again.\n"
