@@ -562,7 +562,12 @@ def test_a_dataset_that_was_never_written_is_no_link(copy):
     with (copy.output / "rivers" / "errors.jsonl").open("a") as file:
         file.writelines(json.dumps(line | {"dataset_id": one, "dataset_name": one}) + "\n" for one in ("lost", there))
     moment = "2030-01-01T00:00:00.000Z"
-    change(copy.output, "INSERT INTO changes VALUES ('rivers', ?, ?, 'lost', 'new')", moment, name)
+    change(
+        copy.output,
+        "INSERT INTO changes (source, time, run, dataset_id, status) VALUES ('rivers', ?, ?, 'lost', 'new')",
+        moment,
+        name,
+    )
     manifest = {"time": moment, "run": name, "status": "new", "kind": "dataset", "dataset_id": "lost"}
     with (copy.output / "rivers" / "manifest.jsonl").open("a") as file:
         file.write(json.dumps(manifest) + "\n")

@@ -136,7 +136,8 @@ def full(tmp_path_factory) -> Path:
             f"INSERT OR REPLACE INTO run_errors VALUES ('source-3', {last.format(3)}, '{kind}', 7)"
             for kind in ("timeout", "count_mismatch", "blocked")
         ),
-        "INSERT INTO changes SELECT source, strftime('%Y-%m-%dT01:02:03.000Z', 'now', '-' || (id % 6) || ' days'), 'r',"
+        "INSERT INTO changes (source, time, run, dataset_id, status) "
+        "SELECT source, strftime('%Y-%m-%dT01:02:03.000Z', 'now', '-' || (id % 6) || ' days'), 'r',"
         " dataset_id, 'updated' FROM datasets WHERE id % 5 = 0",
     )
     return output
@@ -218,7 +219,7 @@ def test_an_error_of_another_version_is_shown_without_advice(made):
 
 def test_what_changed_this_week(made):
     moment = "SELECT source, '2026-01-28T05:00:00.000Z', 'r', dataset_id, 'updated' FROM datasets"
-    change(made, f"INSERT INTO changes {moment} WHERE id < 40")
+    change(made, f"INSERT INTO changes (source, time, run, dataset_id, status) {moment} WHERE id < 40")
     days = {day: row for day, *row in report(made).rows("Changes of the last 7 days")}
     query = "SELECT substr(time, 1, 10), status, count(*) FROM changes WHERE time >= '2026-01-24' GROUP BY 1, 2"
     known = {(day, status): count for day, status, count in ask(made, query)}
@@ -317,7 +318,9 @@ def test_growth_ends_with_what_there_is(made):
 def test_a_day_that_is_none_spoils_nothing(made):
     before = report(made).rows("Growth")
     change(
-        made, "INSERT INTO changes VALUES ('source-0', 'yesterday', 'r', 'x', 'new'), ('source-0', '', 'r', 'y', 'new')"
+        made,
+        "INSERT INTO changes (source, time, run, dataset_id, status) "
+        "VALUES ('source-0', 'yesterday', 'r', 'x', 'new'), ('source-0', '', 'r', 'y', 'new')",
     )
     assert [row[0] for row in report(made).rows("Growth")] == [row[0] for row in before]
 
