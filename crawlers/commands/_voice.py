@@ -30,7 +30,7 @@ def speaking(command: ScrapyCommand) -> Iterator[None]:
         sys.stdout.flush()
     except CrawlersError as error:
         command.exitcode = MISTAKE
-        _say(str(error))
+        tell(error)
     except KeyboardInterrupt:
         command.exitcode = INTERRUPTED
     except BrokenPipeError:
@@ -40,7 +40,7 @@ def speaking(command: ScrapyCommand) -> Iterator[None]:
             raise
         command.exitcode = MISTAKE
         _flush()
-        _say(f"The output can't be written: {error.strerror}.")
+        tell(f"The output can't be written: {error.strerror}.")
 
 
 @contextmanager
@@ -61,9 +61,10 @@ def open_streams() -> None:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
-def _say(sentence: str) -> None:
+def tell(sentence: object) -> None:
+    """Says what is wrong, without credentials; of several lines each is one sentence."""
     with unheard():
-        print("\n".join(map(redact, sentence.splitlines())), file=sys.stderr)
+        print("\n".join(map(redact, str(sentence).splitlines())), file=sys.stderr)
 
 
 def _flush() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import signal
-import sys
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from functools import reduce
@@ -18,7 +17,7 @@ from scrapy.utils.conf import arglist_to_dict
 
 from crawlers import signals
 from crawlers.commands._probe import probe
-from crawlers.commands._voice import MISTAKE, speaking
+from crawlers.commands._voice import MISTAKE, speaking, tell
 from crawlers.exceptions import CrawlersError, SourcesError, hint
 from crawlers.harvest import choice
 from crawlers.safety.redact import redact
@@ -118,7 +117,7 @@ class Command(ScrapyCommand):
 
     def _told(self, mistakes: dict[str, str]) -> None:
         for mistake in mistakes.values():
-            _tell(mistake)
+            tell(mistake)
             self.exitcode = MISTAKE
 
     # Adding
@@ -277,10 +276,6 @@ class Command(ScrapyCommand):
             if name not in known:
                 meant, there = hint(name, known), ", ".join(known) or "none"
                 raise SourcesError(f"{self.path} has no source {name[:100]!r}.{meant} There are: {there}.")
-
-
-def _tell(sentence: object) -> None:
-    print("\n".join(map(redact, str(sentence).splitlines())), file=sys.stderr)
 
 
 def _learned(learned: Learned, adding: Adding) -> str:
