@@ -17,6 +17,7 @@ from crawlers import arguments, failures, signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.index import Index
+from crawlers.listing import completeness
 from crawlers.resume import Records
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.python.failure import Failure
+
+    from crawlers.listing.completeness import Ending
 
 
 T = TypeVar("T")
@@ -151,6 +154,25 @@ class CatalogueSpider(scrapy.Spider):
         lists = self.crawler.stats.get_value("catalogue/lists", {})
         self.crawler.stats.set_value("catalogue/lists", {**lists, name: "ended"})
 
+    def conclude(self, name: str, ending: Ending, request: Request | None = None) -> bool:
+        """Judge a list that has ended; return whether something shows that it was whole.
+
+        Without evidence it is an error line, and the run is incomplete.
+
+        Args:
+            name: the list's, as in `list_begun`.
+            request: whose answer ended it.
+        """
+        self.list_ended(name)
+        try:
+            word = completeness.evidence(ending)
+        except AnswerError as error:
+            self.failed("list", error, request)
+            return False
+        known = self.crawler.stats.get_value("catalogue/evidence", {})
+        self.crawler.stats.set_value("catalogue/evidence", {**known, name: word})
+        return True
+
     def provisional(self) -> None:
         """However complete this run gets, the next ``since=last`` begins where this one did."""
         self.crawler.stats.set_value("catalogue/provisional", True)
@@ -176,9 +198,14 @@ class CatalogueSpider(scrapy.Spider):
         self.failed("list", _shrunk(gone, known, limit))
         return True
 
-    def withdraw(self, dataset_id: str, url: str) -> None:
-        """Marks a dataset that the portal no longer has."""
-        self.crawler.signals.send_catch_log(signals.dataset_withdrawn, dataset_id=dataset_id, url=url)
+    def withdraw(self, dataset_id: str, url: str, reason: signals.Reason = "not found") -> None:
+        """Mark a dataset that the portal no longer has.
+
+        Args:
+            url: where it was asked for.
+            reason: what the portal says became of it.
+        """
+        self.crawler.signals.send_catch_log(signals.dataset_withdrawn, dataset_id=dataset_id, url=url, reason=reason)
 
     def planned(self, kind: str, dataset_id: str, resource_id: str | None = None, *, by: Request | str | None) -> bool:
         """Promises that a document will be written, found unchanged, or reported as failed.

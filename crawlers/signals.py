@@ -12,7 +12,13 @@ record_failed = object()
 """Something is missing because of a failure. Sent with ``failed``, a `Failed`; becomes a line of errors.jsonl."""
 
 dataset_withdrawn = object()
-"""A dataset that was listed once is no longer at the portal. Sent with ``dataset_id`` and ``url``, where it was not."""
+"""A dataset that was listed once is no longer at the portal.
+
+Sent with ``dataset_id``, ``url`` (where it was not), and ``reason``, a `Reason`.
+"""
+
+Reason = Literal["not found", "no longer public", "deleted"]
+"""What became of a withdrawn dataset: the portal does not know it, does not show it to us, or marks it as deleted."""
 
 run_ended = object()
 """A run has its report. Sent with ``report``, what is in runs/<run>.json, and ``folder``, the source's `Path`."""
@@ -49,11 +55,13 @@ KINDS = {
     "no_datasets": "What came is readable, and describes no dataset and no catalogue.",
     "invalid_record": "A part of a record can't be read, or the record can't be written as JSON; the rest is kept.",
     "count_mismatch": "The portal said how many datasets it has, and listed another number.",
+    "unproven": "The listing ended, and nothing shows that it was whole: no total, no pager that came to its end.",
     "shrink": "More of the catalogue is gone than is believed at once: nothing was withdrawn.",
     "paging": "The portal's pages repeat or shifted while they were read.",
     "forbidden_address": "A redirect or a name led to an address that is not public, or not the portal's.",
     "ignored": "Scrapy or a middleware dropped the request: a redirect loop, an offsite filter.",
     "unaccounted": "Nothing was ever heard of something that was listed: its request was dropped on the way.",
+    "feed": "A feed (-o, -O, FEEDS) could not be stored; the documents on disk are not affected.",
     "disk": "A file could not be written.",
     "bug": "This project's own code failed; please report it.",
 }
@@ -73,6 +81,7 @@ class Failed:
     attempts: int | None = None
     dataset_id: str | None = None
     dataset_name: str | None = None
+    dataset_title: str | None = None
     resource_id: str | None = None
     missing: str | None = None
     """The kind of the document that is missing for it; none is when the record was kept all the same."""

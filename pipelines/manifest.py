@@ -45,8 +45,8 @@ class Manifest(Pipeline):
             self.records.end(reference(item), self._outcome(item, stored), fallback=fallback)
         return item
 
-    def withdraw(self, dataset_id: str, url: str) -> None:
-        """Marks a dataset that the portal no longer has; its document stays."""
+    def withdraw(self, dataset_id: str, url: str, reason: signals.Reason = "not found") -> None:
+        """Mark a dataset that the portal no longer has; its document stays."""
         known = self.index.get("dataset", dataset_id, None)
         if known is None:
             return
@@ -57,7 +57,7 @@ class Manifest(Pipeline):
         item = self._last_known(dataset_id, known)
         item.metadata_url = url
         with suppress(NotWritten), self.report.writing(self.path):
-            line = self._line(item, stored)
+            line = self._line(item, stored) | {"reason": reason}
             self.lines.append(line)
             withdrawn = replace(known, status="withdrawn", run=self.report.run)
             self.index.put("dataset", dataset_id, None, withdrawn, time=line["time"])

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.statscollectors import StatsCollector
     from twisted.python.failure import Failure
 
 logger = logging.getLogger(__name__)
@@ -269,8 +270,7 @@ class Report:
             "finished": now(),
             "finish_reason": reason,
             "verdict": self.verdict,
-            "expected": stats.get_value("catalogue/expected"),
-            "listed": stats.get_value("catalogue/listed", 0),
+            **_listing(stats),
             "counts": counts,
             "errors": errors,
             "requests": stats.get_value("downloader/request_count", 0),
@@ -300,6 +300,7 @@ class Report:
             "attempts": failed.attempts,
             "dataset_id": failed.dataset_id,
             "dataset_name": failed.dataset_name,
+            "dataset_title": failed.dataset_title,
             "resource_id": failed.resource_id,
             "error": failed.error,
         }
@@ -317,6 +318,14 @@ class Report:
         message = f"{path} can't be written ({error.strerror}): free some space, then run the same command again"
         logger.error("%s", message)
         self.record_failed(signals.Failed(stage="write", kind="disk", error=message))
+
+
+def _listing(stats: StatsCollector) -> dict[str, Any]:
+    return {
+        "expected": stats.get_value("catalogue/expected"),
+        "listed": stats.get_value("catalogue/listed", 0),
+        "evidence": stats.get_value("catalogue/evidence", {}),
+    }
 
 
 def _key(line: dict[str, Any]) -> str:

@@ -131,7 +131,7 @@ def test_the_run_report(crawl, portal):
         list(report)
         == (
             "source spider run arguments started finished finish_reason verdict expected listed "
-            "counts errors requests retries bytes robots_exempt whole_listing provisional validators resumed "
+            "evidence counts errors requests retries bytes robots_exempt whole_listing provisional validators resumed "
             "log versions"
         ).split()
     )

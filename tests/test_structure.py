@@ -41,6 +41,7 @@ MAY_IMPORT = {
     "crawlers.html": (
         *(
             "crawlers.catalogue",
+            "crawlers.listing",
             "crawlers.mapping",
             "crawlers.moment",
             "crawlers.items",
@@ -99,12 +100,15 @@ MAY_IMPORT = {
         "crawlers.failures",
         "crawlers.index",
         "crawlers.items",
+        "crawlers.listing",
         "crawlers.resume",
     ),
+    "crawlers.listing": (*STAND_ALONE, "crawlers.listing"),
     "crawlers.errback": ("crawlers.catalogue",),
     "crawlers.ckan": (
         *(
             "crawlers.catalogue",
+            "crawlers.listing",
             "crawlers.mapping",
             "crawlers.moment",
             "crawlers.items",
@@ -117,6 +121,7 @@ MAY_IMPORT = {
     "crawlers.dcat": (
         *(
             "crawlers.catalogue",
+            "crawlers.listing",
             "crawlers.mapping",
             "crawlers.moment",
             "crawlers.items",

@@ -1,0 +1,1 @@
+"""What all listings share, whatever the kind of catalogue."""
