@@ -258,6 +258,14 @@ def test_a_field_of_a_rules_file_is_named(name):
 # The pages themselves
 
 
+def test_each_bound_names_a_test_that_is_there():
+    rows = [line for line in section(DOCS / "safety.md", "What is bounded").splitlines() if line.startswith("|")][2:]
+    for row in rows:
+        named = re.findall(r"`(test_\w+\.py)::(\w+)`", row)
+        assert named or row.endswith("| Scrapy's own |"), row
+        assert all(f"def {test}(" in text(ROOT / "tests" / file) for file, test in named), row
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     for link in _LINK.findall(prose(page)):
