@@ -41,6 +41,7 @@ from crawlers.resume import LedgerScheduler
 from crawlers.safety.logs import RedactedLogs
 from crawlers.safety.resolver import PublicOnly, PublicOnlyResolver
 from crawlers.safety.tokens import ApiToken
+from crawlers.spider_loader import SpiderLoader
 from crawlers.spool import SpoolingHandler
 from pipelines import Documents, Heartbeat, Manifest, Report, Unchanged, Validate
 
@@ -52,6 +53,7 @@ VERSION = "0.1.0"
 CONTACT = ""  # a mail address or a page; goes into the user agent, so that a portal's operator can reach you
 SPIDER_MODULES = ["spiders"]
 NEWSPIDER_MODULE = "spiders"
+SPIDER_LOADER_CLASS = SpiderLoader  # default Scrapy's own, which stops every command at one broken file
 # Scrapy imports all commands to find one; a crawl, which harvests start by the hundred, is spared the others
 _CRAWL = Path(sys.argv[0]).stem in ("scrapy", "__main__", "runner") and sys.argv[1:2] == ["crawl"]
 COMMANDS_MODULE = "crawlers.commands.crawl" if _CRAWL else "crawlers.commands"

@@ -136,6 +136,7 @@ MAY_IMPORT = {
     ),
     "crawlers.feeds": ("crawlers.items",),
     "crawlers.progress": (),
+    "crawlers.spider_loader": (),
     "crawlers.settings": ("crawlers", "pipelines"),
     "crawlers.commands": ("crawlers", "pipelines"),
     "crawlers": (),

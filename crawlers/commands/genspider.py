@@ -1,10 +1,18 @@
-"""``scrapy genspider``: Scrapy's own, with this project's template as the default."""
+"""``scrapy genspider``: Scrapy's own, with this project's template as the default; it writes no broken file."""
 
 from __future__ import annotations
 
+import keyword
+import re
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scrapy.commands import genspider
+from scrapy.exceptions import UsageError
+
+from crawlers.arguments import url
+from crawlers.catalogue import source_name
 
 if TYPE_CHECKING:
     import argparse
@@ -17,3 +25,41 @@ class Command(genspider.Command):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.set_defaults(template="ckan")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """
+        Raises:
+            UsageError: the file would be broken, or would replace another spider's.
+        """
+        if len(args) == 2:
+            mistake = _mistake(*args) or ("" if opts.force else self._occupied(args[0]))
+            if mistake:
+                raise UsageError(mistake, print_help=False)
+        super().run(args, opts)
+
+    def _occupied(self, name: str) -> str:
+        package = import_module(self.settings["NEWSPIDER_MODULE"])  # type: ignore[index]
+        path = Path(*package.__path__[:1], f"{genspider.sanitize_module_name(name)}.py")
+        return f"{path} already exists: choose another name, or say --force to replace it" if path.exists() else ""
+
+
+def _mistake(name: str, address: str) -> str:
+    """Return why no spider can be written, empty if one can.
+
+    >>> _mistake("my town", "https://example.org")
+    "'my town' is not a folder name of letters, digits, dots, dashes and underscores, at most 100: try my-town"
+    >>> _mistake("1abc", "example.org"), _mistake("a-b.c", "http://127.0.0.1:8000/catalog")
+    ('', '')
+    """
+    try:
+        source_name(name)
+    except ValueError as error:
+        near = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:100]
+        return f"{name[:100]!r} is not {error}" + (f": try {near}" if near else "")
+    if keyword.iskeyword(genspider.sanitize_module_name(name)):
+        return f"{name!r} is a word of Python's own, and can't name a file: try {name}-data"
+    try:
+        where = url(genspider.verify_url_scheme(address))
+    except ValueError as error:
+        return f"{address[:200]!r} is not {error}"
+    return "" if re.fullmatch(r"[!#-\[\]-~]+", where) else f"{address[:200]!r} has characters that no address has"
