@@ -43,7 +43,7 @@ from crawlers.safety.resolver import PublicOnly, PublicOnlyResolver
 from crawlers.safety.tokens import ApiToken
 from crawlers.spider_loader import SpiderLoader
 from crawlers.spool import SpoolingHandler
-from pipelines import Documents, Heartbeat, Manifest, Report, Unchanged, Validate
+from pipelines import Documents, Heartbeat, Manifest, Report, Validate
 
 _HOME = Path(os.environ.get("CRAWLERS_HOME", ""))  # what relative paths below are relative to; by default where you are
 
@@ -176,4 +176,4 @@ DOWNLOADER_MIDDLEWARES = {
     HttpCompressionMiddleware: 910,  # default 590; the cache reads bodies, to tell a robot check from an answer
     DownloaderStats: 920,  # default 850; below the cache, whose answers are no requests
 }
-ITEM_PIPELINES = {Validate: 100, Unchanged: 200, Documents: 300, Manifest: 400}
+ITEM_PIPELINES = {Validate: 100, Documents: 300, Manifest: 400}

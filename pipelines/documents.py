@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import DropItem
 
+from crawlers.index import Record, is_on_disk
 from crawlers.items import Status, Stored
 from crawlers.safety import strict_json
 from pipelines.base import Item, Pipeline, reference
@@ -34,7 +35,8 @@ class Documents(Pipeline):
     def _stored(self, item: Item, body: bytes) -> Stored:
         file, sha256 = self.file(item), hashlib.sha256(body).hexdigest()
         known = self.index.get(*reference(item))
-        if known and self._same(item, known, file, sha256):
+        record = Record(file, sha256, item.document, item.metadata_modified)
+        if known and is_on_disk(self.index, known, record):
             stamp, url = item.metadata_modified, item.metadata_url
             still = replace(known, metadata_modified=stamp, metadata_url=url, seen=self.report.started)
             self.index.put(*reference(item), still)
@@ -45,29 +47,6 @@ class Documents(Pipeline):
             if known and known.file != file:  # before the manifest's line: a run killed here writes both again
                 (self.folder / known.file).unlink(missing_ok=True)
         return Stored(file=file, status=_status(known), sha256=sha256, bytes=len(body))
-
-    def _same(self, item: Item, known: Known, file: str, sha256: str) -> bool:
-        """Whether the document on disk says the same; a new stamp alone is no news."""
-        if known.file != file or known.status == "withdrawn" or not self.index.whole(known):
-            return False
-        return known.sha256 == sha256 or self._unstamped(item, known)
-
-    def _unstamped(self, item: Item, known: Known) -> bool:
-        if not known.metadata_modified or item.metadata_modified == known.metadata_modified:
-            return False
-        body = (self.folder / known.file).read_bytes()
-        if hashlib.sha256(body).hexdigest() != known.sha256:  # a run was killed before it wrote the manifest's line
-            return False
-        return _same_but_for(item.metadata_modified, strict_json.loads(body), item.document)
-
-
-def _same_but_for(stamp: str | None, before: Any, now: Any) -> bool:
-    """The stamp on disk may be older than the last that was seen: what was unchanged was not written."""
-    stamps = {name for name, value in now.items() if value == stamp}
-    if len({repr(before.get(name)) for name in stamps}) > 1:
-        return False  # one of them was no stamp before
-    old, new = ({name: one[name] for name in one if name not in stamps} for one in (before, now))
-    return bool(old == new)
 
 
 def _status(known: Known | None) -> Status:

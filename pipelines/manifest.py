@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
+_CHANGED = ("updated", "restored")
+
+
 class Manifest(Pipeline):
     """Appends the line of a document that was written, tells the index, and counts what became of every item."""
 
@@ -37,6 +40,8 @@ class Manifest(Pipeline):
         if fallback and item.metadata_modified is None:
             self.crawler.stats.set_value("catalogue/provisional", True)
         with self.report.writing(self.path):
+            if isinstance(item, Dataset) and (stored.status in _CHANGED or self.report.job.resumed):
+                self._withdraw_exports(item)  # before the dataset's line: a run killed here does both again
             if stored.status != "unchanged":
                 line = self._line(item, stored)
                 self.lines.append(line)
@@ -53,21 +58,57 @@ class Manifest(Pipeline):
         if known.status == "withdrawn":  # by this run, before it was killed: its line is there
             self.records.end(("dataset", dataset_id, None), "withdrawn")
             return
-        stored = Stored(file=known.file, status="withdrawn", sha256=known.sha256, bytes=known.bytes)
         item = self._last_known(dataset_id, known)
         item.metadata_url = url
         with suppress(NotWritten), self.report.writing(self.path):
-            line = self._line(item, stored) | {"reason": reason}
-            self.lines.append(line)
-            withdrawn = replace(known, status="withdrawn", run=self.report.run)
-            self.index.put("dataset", dataset_id, None, withdrawn, time=line["time"])
+            self._append_withdrawn(item, known, reason)
             self.records.end(("dataset", dataset_id, None), "withdrawn")
 
-    def _last_known(self, dataset_id: str, known: Known) -> Dataset:
+    def _withdraw_exports(self, dataset: Dataset) -> None:
+        """Mark the exports of resources that the dataset no longer has; their documents stay."""
+        if dataset.document is None or not isinstance(dataset.document.get("resources"), list):
+            return
+        there = {resource.id for resource in dataset.resources}
+        for resource_id, known in self.index.exports(dataset.id).items():
+            if resource_id not in there and (known.status != "withdrawn" or known.run == self.report.run):
+                self._withdraw_export(dataset, resource_id, known)
+
+    def _withdraw_export(self, dataset: Dataset, resource_id: str, known: Known) -> None:
+        export = self._last_export(dataset, resource_id, known)
+        if known.status != "withdrawn":
+            self._append_withdrawn(export, known, "deleted")
+        self.records.end(reference(export), "withdrawn")
+
+    def _append_withdrawn(self, item: Item, known: Known, reason: signals.Reason) -> None:
+        """Append the line of a document that stays on disk, and tell the index."""
+        stored = Stored(file=known.file, status="withdrawn", sha256=known.sha256, bytes=known.bytes)
+        line = self._line(item, stored) | {"reason": reason}
+        self.lines.append(line)
+        self.index.put(*reference(item), replace(known, status="withdrawn", run=self.report.run), time=line["time"])
+
+    def _last_export(self, dataset: Dataset, resource_id: str, known: Known) -> Export:
+        document = self._last_document(known)
+        return Export(
+            kind="resource_metadata",
+            source=dataset.source,
+            dataset_id=dataset.id,
+            dataset_name=dataset.name,
+            dataset_title=dataset.title,
+            resource_id=resource_id,
+            resource_name=_text(document.get("name")),
+            resource_format=_text(document.get("format")),
+            metadata_modified=known.metadata_modified,
+            metadata_url=dataset.metadata_url,
+        )
+
+    def _last_document(self, known: Known) -> dict[str, Any]:
         try:
-            document = strict_json.loads((self.folder / known.file).read_bytes())
-        except (OSError, ValueError):
-            document = {}
+            return dict(strict_json.loads((self.folder / known.file).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return {}
+
+    def _last_known(self, dataset_id: str, known: Known) -> Dataset:
+        document = self._last_document(known)
         return Dataset(
             source=self.index.source,
             id=dataset_id,

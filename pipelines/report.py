@@ -58,7 +58,7 @@ class Report:
         self.lock = lock(self.folder)
         JSONLines(self.folder / "manifest.jsonl").close()  # mends it, before the index reads it
         self.started: str = self.job.state.setdefault("started", now())
-        self.run: str = self.job.state.setdefault("run", self._run())
+        self.run: str = self.job.state.setdefault("run", self._run(self.started))
         JSONLines(self.folder / "errors.jsonl").close()
         begun = (self.folder / "errors.jsonl").stat().st_size
         self.job.state.setdefault("errors_bytes", begun)  # in the ledger before anything is asked for
@@ -305,8 +305,8 @@ class Report:
             "error": failed.error,
         }
 
-    def _run(self) -> str:
-        name = moment.name()
+    def _run(self, started: str) -> str:
+        name = moment.name(moment.moment(started))
         later = len(list((self.folder / "runs").glob(f"{name}*.json")))
         return f"{name}-{later + 1}" if later else name
 

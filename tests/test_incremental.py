@@ -257,3 +257,47 @@ def test_an_index_that_disagrees_with_the_manifest_follows_it(crawl, portal, out
     with sqlite3.connect(output / "index.sqlite") as index:
         assert index.execute("SELECT count(*) FROM documents").fetchone() == (20,)
     index.close()
+
+
+# Bytes over stamps
+
+
+def without_a_new_stamp(site, first, dataset_id):
+    """Resources as resource_delete and resource edits leave them: the last is gone, the stamp is the same."""
+    record = next(one for one in first.documents().values() if one["id"] == dataset_id)
+    site.change(edit={dataset_id: {"resources": record["resources"][:-1], "num_resources": 2}})
+    return record["resources"]
+
+
+def test_a_record_that_changed_under_its_old_stamp_is_updated_and_its_exports_are_asked_for_again(crawl, portal):
+    site = portal(datasets=20)
+    first = crawl("hdx", site)
+    dataset_id = site.ids()[7]
+    *left, gone = without_a_new_stamp(site, first, dataset_id)
+    site.reset()
+    second = crawl("hdx", site)
+    assert (second.code, second.report["counts"]["unchanged"]) == (0, 19 + 19 * 3 + 2)
+    assert site.requests("download_metadata") == 2, "the exports of the dataset that changed, and no other"
+    news = [line for line in second.manifest if line["run"] == second.report["run"]]
+    assert [(line["kind"], line["status"], line.get("reason")) for line in news] == [
+        ("resource_metadata", "withdrawn", "deleted"),
+        ("dataset", "updated", None),
+    ]
+    assert (news[0]["resource_id"], news[0]["dataset_title"]) == (gone["id"], news[1]["dataset_title"])
+    assert (second.folder / news[0]["metadata_file"]).exists(), "the document is kept"
+    assert second.report["counts"]["withdrawn"] == 1
+    site.reset()
+    third = crawl("hdx", site)
+    assert (site.requests("download_metadata"), statuses(third)) == (0, [])
+    site.change(edit={dataset_id: {"resources": [*left, gone], "num_resources": 3}})
+    assert statuses(crawl("hdx", site)) == ["restored", "updated"]
+
+
+def test_an_export_is_asked_for_again_where_the_run_that_wrote_its_changed_record_was_cut_short(crawl, portal):
+    site = portal(datasets=5)
+    first = crawl("hdx", site)
+    without_a_new_stamp(site, first, site.ids()[2])
+    crawl("ckan", site, source="hdx")
+    site.reset()
+    crawl("hdx", site)
+    assert site.requests("download_metadata") == 2

@@ -33,6 +33,11 @@ SELECT file, sha256, bytes, metadata_modified, status, run, last_seen, metadata_
 WHERE source = ? AND kind = ? AND dataset_id = ? AND resource_id = ?
 """
 
+_EXPORTS = """
+SELECT resource_id, file, sha256, bytes, metadata_modified, status, run, last_seen, metadata_source, metadata_url
+FROM documents WHERE source = ? AND kind = 'resource_metadata' AND dataset_id = ?
+"""
+
 _SEEN = """
 UPDATE documents SET last_seen = max(last_seen, :at)
 WHERE source = :source AND kind = 'dataset' AND status != 'withdrawn'
@@ -151,6 +156,13 @@ class Index:
         while rows := self.db.execute(_HELD, (self.source, last, DOCUMENTS)).fetchall():
             yield from (Held._make(row) for row in rows if row[0] not in pending)
             last = rows[-1][0]
+
+    def exports(self, dataset_id: str) -> dict[str, Known]:
+        """Return the documents on disk about the dataset's resources, withdrawn ones too, by resource id."""
+        about = ("resource_metadata", dataset_id)
+        rows = self.db.execute(_EXPORTS, (self.source, dataset_id))
+        pending = {key[2]: known for key, known in self.batch.documents.items() if key[:2] == about}
+        return {resource_id: Known(*row) for resource_id, *row in rows} | pending
 
     def last_complete(self, scope: str) -> str | None:
         """When the last complete run of this scope began."""
