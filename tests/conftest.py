@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.portal.portal import Portal
+from tests.waiting import HANG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,7 +74,7 @@ def json_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
-def scrapy(*arguments: str, cwd: Path = ROOT, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+def scrapy(*arguments: str, cwd: Path = ROOT, timeout: float = HANG) -> subprocess.CompletedProcess[str]:
     """Runs a command of this project, every warning an error."""
     command = [sys.executable, "-W", "error", "-m", "scrapy", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -9,13 +9,13 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import urlencode
 from urllib.request import ProxyHandler, Request, build_opener
 
 from tests.conftest import FAST, ROOT
+from tests.waiting import HANG, until
 
 LOGIN = "tester:no secret"
 PASSED_BY = (".git", ".venv", "output", "jobs", "__pycache__", ".*_cache", "*.egg-info")
@@ -71,7 +71,7 @@ class Scrapyd:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "scrapyd"], cwd=self.work, env=environment | home, stdout=log, stderr=log
             )
-        return until(self.answers, lambda: self.process is not None and self.process.poll() is not None)
+        return bool(until(self.answers, unless=lambda: self.process is not None and self.process.poll() is not None))
 
     def answers(self) -> bool:
         try:
@@ -114,7 +114,7 @@ class Scrapyd:
         return state
 
     def over(self, job: str) -> None:
-        assert until(lambda: self.state(job) == "finished", seconds=90), self.log_of(job)
+        assert until(lambda: self.state(job) == "finished"), self.log_of(job)
 
     def log_of(self, job: str) -> str:
         """What the job logged."""
@@ -127,21 +127,12 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def until(so: Any, never: Any = lambda: False, seconds: float = 60) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline and not never():
-        if so():
-            return True
-        time.sleep(0.05)
-    return False
-
-
 def scrapyd_deploy(project: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [Path(sys.executable).with_name("scrapyd-deploy"), *words],
         cwd=project,
         env=os.environ | environment,
-        timeout=120,
+        timeout=HANG,
         capture_output=True,
         text=True,
         check=False,

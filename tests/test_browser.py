@@ -26,6 +26,7 @@ from crawlers.browser.errors import BrowserError
 from crawlers.browser.guard import Guard
 from tests.conftest import FAST, ROOT, json_lines
 from tests.site import Answer, Asked, Site, redirect
+from tests.waiting import HANG, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -126,7 +127,7 @@ class Crawl:
         return self.ended(self.start(site, *requests, **settings), len(requests))
 
     def ended(self, process: subprocess.Popen[str], count: int) -> list[dict]:
-        self.log = process.communicate(timeout=120)[1]
+        self.log = process.communicate(timeout=HANG)[1]
         assert "Traceback" not in self.log, self.log
         answers = sorted(json_lines(self.folder / "answers.jsonl"), key=lambda one: one["number"])
         assert len(answers) == count, self.log
@@ -228,13 +229,6 @@ def browsers(site: Site) -> list[int]:
         except OSError:
             continue
     return found
-
-
-def wait_until(is_so, seconds: float = 15.0) -> bool:
-    end = time.monotonic() + seconds
-    while not is_so() and time.monotonic() < end:
-        time.sleep(0.05)
-    return bool(is_so())
 
 
 # A listing that grows
@@ -857,15 +851,15 @@ def test_a_browser_that_dies_is_started_anew(shown):
 def test_the_browser_ends_with_the_crawl(shown, way):
     with Site(growing("page = 1")) as site:
         process = shown.start(site, turns("/", "button", 500, text="load more"), JOBDIR=str(shown.folder / "job"))
-        assert wait_until(lambda: len(site.asked) > 2)
+        assert until(lambda: len(site.asked) > 2)
         assert browsers(site)
         if way == signal.SIGINT:  # a terminal's Ctrl-C is for the driver too
             os.killpg(process.pid, way)
         else:
             process.send_signal(way)
-        log = process.communicate(timeout=20)[1]
+        log = process.communicate(timeout=HANG)[1]
         assert "Traceback" not in log, log
-        assert wait_until(lambda: not browsers(site))
+        assert until(lambda: not browsers(site))
         assert (shown.folder / "answers.jsonl").read_bytes() == b""
 
 
@@ -874,9 +868,9 @@ def test_what_was_turned_half_way_is_turned_again_after_a_stop(shown):
     with Site(growing("more.disabled = true", delay=0.3)) as site:
         job = {"JOBDIR": str(shown.folder / "job"), "REQUESTS_PER_SECOND": "2"}
         process = shown.start(site, turns("/", "button", 3, text="load more"), **job)
-        assert wait_until(lambda: len(site.asked) > 1)
+        assert until(lambda: len(site.asked) > 1)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=20)
+        process.communicate(timeout=HANG)
         assert (shown.folder / "answers.jsonl").read_bytes() == b""
         answers = shown(site, turns("/", "button", 3, text="load more"), **job)
         assert ended(answers) == [("3", None)]
@@ -906,7 +900,7 @@ def test_other_spiders_never_import_playwright():
 def test_a_machine_without_a_browser_is_told_how_to_get_one(shown):
     with Site(pages) as site:
         process = shown.start(site, turns("/", None), BROWSER_EXECUTABLE="/no/such/chromium")
-        log = process.communicate(timeout=30)[1]
+        log = process.communicate(timeout=HANG)[1]
         assert "BrowserError BROWSER_EXECUTABLE is /no/such/chromium" in log
         assert site.asked == []
 

@@ -20,6 +20,7 @@ from tests.conftest import FAST, ROOT, scrapy
 from tests.layouts.layouts import LAYOUTS
 from tests.layouts.records import record
 from tests.site import Answer, Site
+from tests.waiting import HANG
 
 DL = next(one for one in LAYOUTS if one.name == "dl")
 RECORDS = {one.slug: one for one in (record(number, "en") for number in range(12))}
@@ -258,17 +259,17 @@ def test_one_interrupt_ends_a_page_that_does_not_come(tmp_path):
         if one.path == "/robots.txt":
             return Answer(b"", 404)
         asked.set()
-        ended.wait(30)
+        ended.wait(HANG)
         return Answer(b"late", headers=HTML)
 
     ended = Event()
     with Site(slow) as site:
         command = [sys.executable, "-m", "scrapy", "learn", site.url + "/d", "-sREQUESTS_PER_SECOND=0"]
         ran = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-        assert asked.wait(30)
+        assert asked.wait(HANG)
         ran.send_signal(signal.SIGINT)
         try:
-            said = ran.communicate(timeout=5)[1]
+            said = ran.communicate(timeout=HANG)[1]
         finally:
             ended.set()
             ran.kill()
@@ -345,7 +346,9 @@ def test_missing_is_red_on_a_terminal(site, learned):
     command = [sys.executable, "-m", "scrapy", "try", str(learned[0]), site.url + "/app", "-sREQUESTS_PER_SECOND=0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
     environment.pop("NO_COLOR", None)
-    subprocess.run(command, cwd=ROOT, env=environment, stdout=slave, stderr=subprocess.DEVNULL, check=False, timeout=60)
+    subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=slave, stderr=subprocess.DEVNULL, check=False, timeout=HANG
+    )
     os.close(slave)
     shown = os.read(master, 10_000).decode()
     os.close(master)

@@ -36,6 +36,7 @@ from tests.conftest import ROOT, options, scrapy
 from tests.indexed import indexed
 from tests.portal.portal import Portal
 from tests.site import Site, listing
+from tests.waiting import HANG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -852,7 +853,7 @@ def dashboard(output: Path, *more: str, **environment: str) -> Iterator[tuple[st
     finally:
         if process.poll() is None:
             process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=HANG)
 
 
 def asked(url: str, head: str) -> str:
@@ -867,7 +868,7 @@ def test_a_signal_ends_it_without_a_word(made, number):
     with dashboard(made.output) as (url, process):
         assert asked(url, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close").endswith("ok\n")
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=HANG)
         assert (process.returncode, out, err) == (0, "", "")
 
 
@@ -890,7 +891,7 @@ def test_odd_requests_do_no_harm(made):
         assert " 200 " in answer.splitlines()[0]
         assert "waitress" not in answer.lower()
         process.terminate()
-        assert process.communicate(timeout=30)[1] == ""
+        assert process.communicate(timeout=HANG)[1] == ""
 
 
 def test_a_port_that_is_taken_is_a_sentence(tmp_path):
@@ -919,7 +920,7 @@ def test_many_who_ask_at_once_are_no_news(made):
             with one, one.makefile("rb") as answer:
                 assert answer.read().startswith(b"HTTP/1.1 200 OK")
         process.terminate()
-        assert process.communicate(timeout=30)[1] == ""
+        assert process.communicate(timeout=HANG)[1] == ""
 
 
 @pytest.mark.parametrize("port", ["99999", "-1"])

@@ -23,6 +23,7 @@ from crawlers.index.reader import connect
 from crawlers.index.views import VIEWS
 from tests.conftest import FAST, ROOT, scrapy
 from tests.portal.portal import Portal
+from tests.waiting import HANG
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,7 +84,7 @@ def get(output: Path) -> Iterator[Callable[..., Any]]:
         yield ask
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=HANG)
 
 
 def _wait(process: subprocess.Popen[bytes], ask: Callable[..., Any]) -> None:

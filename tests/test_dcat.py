@@ -17,6 +17,7 @@ from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import SERIALISATIONS, Catalogue
 from tests.site import Answer, Site
 from tests.test_resume import left
+from tests.waiting import until
 
 KILLS = 8
 
@@ -672,9 +673,8 @@ def begun(output, jobdir, site):
     crawl = subprocess.Popen(
         [sys.executable, "-m", "scrapy", "crawl", "dcat", *words], cwd=ROOT, stderr=subprocess.PIPE
     )
-    asked, deadline = len(site.asked), time.monotonic() + 30
-    while len(site.asked) == asked and crawl.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
+    asked = len(site.asked)
+    until(lambda: len(site.asked) != asked, unless=lambda: crawl.poll() is not None)
     return crawl
 
 

@@ -19,6 +19,7 @@ from benchmarks import dcat_catalogue
 from crawlers.signals import KINDS
 from tests.conftest import ROOT, Crawl, options
 from tests.site import Answer, Site, redirect
+from tests.waiting import HANG
 
 MIB = 1 << 20
 TURTLE, RDF_XML, JSON_LD, JSON = "text/turtle", "application/rdf+xml", "application/ld+json", "application/json"
@@ -58,7 +59,7 @@ class Cage:
         words = options(self.folder / "output", {"RETRY_TIMES": "0", **(settings or {})}, url=url, **arguments)
         limits = f'ulimit -t {seconds} -v {4 * most * 1024} -f {blocks}; exec "$@"'
         command = ["bash", "-c", limits, "-", sys.executable, "-m", "scrapy", "crawl", "dcat", *words]
-        crawl = Crawl(*self.run(command, time.monotonic() + 6 * seconds), self.folder / "output" / "127.0.0.1")
+        crawl = Crawl(*self.run(command, time.monotonic() + HANG), self.folder / "output" / "127.0.0.1")
         assert crawl.code in (0, 3, 4), crawl.log[-3000:]
         assert "Traceback" not in crawl.log, crawl.log[-3000:]
         assert self.peak < most

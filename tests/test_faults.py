@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import ROOT, options
 from tests.portal.data import HIGHEST_ID, LOWEST_ID
+from tests.waiting import HANG, until
 
 EXPORT = "download_metadata"
 
@@ -266,9 +267,7 @@ def started(output, portal, *more):
     words = options(output, {"REQUESTS_PER_SECOND": "20", "CRAWL_DELAY_MAX": "0"}, portal=portal.url)
     command = [sys.executable, "-m", "scrapy", "crawl", "hdx", *words, *more]
     crawl = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 30
-    while portal.requests(EXPORT) < 10 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: portal.requests(EXPORT) >= 10, unless=lambda: crawl.poll() is not None)
     return crawl
 
 
@@ -281,7 +280,7 @@ def test_an_interrupted_crawl_says_so_and_the_next_goes_on(crawl, portal, output
     for number in signals:
         first.send_signal(number)
         time.sleep(0.3)
-    _, log = first.communicate(timeout=60)
+    _, log = first.communicate(timeout=HANG)
     report = json.loads(next((output / "hdx" / "runs").iterdir()).read_bytes())
     assert (first.returncode, report["verdict"]) == (130, "interrupted")
     assert log.splitlines()[-2].startswith("hdx: interrupted. 100 of 100 datasets listed")
@@ -297,7 +296,7 @@ def test_two_crawls_of_one_source_do_not_mix(crawl, portal, output):
     first = started(output, site)
     second = crawl("hdx", site)
     first.send_signal(signal.SIGINT)
-    first.communicate(timeout=60)
+    first.communicate(timeout=HANG)
     assert second.code == 1
     assert second.lines[-1].startswith(f"another crawl is writing into {output / 'hdx'}")
 
@@ -347,11 +346,11 @@ def test_a_disk_that_fills_up(portal, output, tmp_path, kilobytes, job):
     words = options(output, {"JOBDIR": str(tmp_path / "job")} if job else {}, portal=site.url)
     command = [sys.executable, "-m", "scrapy", "crawl", "hdx", *words]
     limited = ["bash", "-c", f'ulimit -f {kilobytes}; exec "$@"', "-", *command]
-    full = subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    full = subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False)
     assert full.returncode in (1, 4), full.stderr[-2000:]
     assert "free some space" in full.stderr
     assert "Traceback" not in full.stderr, full.stderr[-3000:]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert len(list((output / "hdx" / "resource_metadata").iterdir())) == 900
     lines = (output / "hdx" / "manifest.jsonl").read_text().splitlines()

@@ -19,6 +19,7 @@ import pytest
 from crawlers.runs import runs
 from tests.conftest import ROOT, json_lines, options, scrapy
 from tests.site import Answer, Asked, Site, listing
+from tests.waiting import HANG, until
 
 FAST_BEAT = {"HEARTBEAT_INTERVAL": "0.1"}
 
@@ -31,14 +32,15 @@ def begun(output: Path, portal: Any, **settings: str) -> subprocess.Popen[str]:
 
 def beating(output: Path, *, other_than: str = "") -> dict[str, Any]:
     """What running.json says, once a crawl has written it and a document."""
-    path, deadline = output / "hdx" / "running.json", time.monotonic() + 30
-    while time.monotonic() < deadline:
-        if path.exists():
-            state: dict[str, Any] = json.loads(path.read_bytes())
-            if state["counts"]["new"] + state["counts"]["unchanged"] and state["run"] != other_than:
-                return state
-        time.sleep(0.02)
-    raise AssertionError("no heartbeat")
+    path = output / "hdx" / "running.json"
+
+    def beat() -> dict[str, Any] | None:
+        state: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
+        counts = state.get("counts", {"new": 0, "unchanged": 0})
+        return state if counts["new"] + counts["unchanged"] and state["run"] != other_than else None
+
+    found: dict[str, Any] = until(beat)
+    return found
 
 
 def killed(output: Path, portal: Any, **settings: str) -> dict[str, Any]:
@@ -75,11 +77,10 @@ def test_it_is_there_before_any_request_and_gone_afterwards(tmp_path):
 def test_it_beats_and_counts(portal, output):
     crawl = begun(output, portal(datasets=40), JOBDIR=str(output.parent / "job"))
     first = beating(output)
-    deadline = time.monotonic() + 20
-    while (later := beating(output))["counts"]["new"] <= first["counts"]["new"] and time.monotonic() < deadline:
+    while (later := beating(output))["counts"]["new"] <= first["counts"]["new"]:
         time.sleep(0.05)
     crawl.terminate()
-    crawl.communicate(timeout=60)
+    crawl.communicate(timeout=HANG)
     assert later["heartbeat"] > first["heartbeat"]
     assert (later["expected"], later["listed"], later["pid"]) == (40, 40, crawl.pid)
     assert later["job"] == str(output.parent / "job")
@@ -92,7 +93,7 @@ def test_it_goes_when_the_crawl_is_stopped(portal, output, signals):
     for _ in range(signals):
         crawl.send_signal(signal.SIGINT)
         time.sleep(0.2)
-    crawl.communicate(timeout=60)
+    crawl.communicate(timeout=HANG)
     assert crawl.returncode in (130, -signal.SIGINT)[:signals]  # the second may come when the crawl is over
     assert not [path.name for path in (output / "hdx").iterdir() if "running" in path.name or "heartbeat" in path.name]
     assert [run.state for run in runs(output)] == ["interrupted"]
@@ -105,12 +106,9 @@ def test_one_that_died_is_interrupted_until_it_goes_on(portal, output):
         (dead["run"], "interrupted", dead["heartbeat"])
     ]
     crawl = begun(output, site, **job)
-    deadline = time.monotonic() + 30
-    while beating(output)["pid"] == dead["pid"]:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: beating(output)["pid"] != dead["pid"])
     assert [(run.run, run.state, run.resumed) for run in runs(output)] == [(dead["run"], "running", True)]
-    crawl.communicate(timeout=60)
+    crawl.communicate(timeout=HANG)
     assert [(run.run, run.state) for run in runs(output)] == [(dead["run"], "complete")]
 
 
@@ -120,7 +118,7 @@ def test_one_that_died_after_it_had_a_report_is_interrupted(portal, output):
     crawl = begun(output, site, **job)
     beating(output)
     crawl.terminate()
-    crawl.communicate(timeout=60)
+    crawl.communicate(timeout=HANG)
     reported = runs(output)[0]
     dead = killed(output, site, **job)
     assert dead["run"] == reported.run
@@ -133,7 +131,7 @@ def test_one_that_died_for_good_gets_its_report_from_the_next(portal, output):
     dead = killed(output, site)
     crawl = begun(output, site)
     beating(output, other_than=dead["run"])
-    crawl.communicate(timeout=60)
+    crawl.communicate(timeout=HANG)
     after, before = runs(output)
     assert (after.state, before.state, before.run) == ("complete", "interrupted", dead["run"])
     assert before.details.keys() == after.details.keys()

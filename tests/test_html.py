@@ -21,6 +21,7 @@ from tests.portal.html.catalogue import HTMLCatalogue
 from tests.portal.html.data import found, truth
 from tests.portal.html.families import BROWSER, FAMILIES, PLAIN
 from tests.test_resume import left
+from tests.waiting import until
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 RULES = Path(__file__).parent / "rules"
@@ -591,9 +592,7 @@ def begun(output, jobdir, site, path, enough):
     crawl = subprocess.Popen(
         [sys.executable, "-m", "scrapy", "crawl", "html", *words], cwd=ROOT, stderr=subprocess.PIPE
     )
-    deadline = time.monotonic() + 30
-    while turns(site) < before + enough and crawl.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: turns(site) >= before + enough, unless=lambda: crawl.poll() is not None)
     return crawl
 
 

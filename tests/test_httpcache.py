@@ -23,6 +23,7 @@ from scrapy.utils.test import get_crawler
 from crawlers.httpcache import AcceptFingerprinter, Policy, SqliteStorage
 from tests.conftest import ROOT
 from tests.site import Answer, Asked, Site, redirect
+from tests.waiting import HANG, until
 
 URL = "https://example.org/catalogue"
 HTML = "text/html; charset=utf-8"
@@ -89,7 +90,7 @@ class Probe:
 
     def run(self, *requests, **settings):
         """The items that came, and the cache's stats."""
-        _, self.log = self.start(*requests, **settings).communicate(timeout=60)
+        _, self.log = self.start(*requests, **settings).communicate(timeout=HANG)
         items = [json.loads(line) for line in (self.folder / "items.jsonl").read_text().splitlines()]
         stats = json.loads((self.folder / "stats.json").read_text())
         return items, {name.partition("/")[2]: value for name, value in stats.items() if name.startswith("httpcache/")}
@@ -238,9 +239,7 @@ def test_a_cache_that_was_killed_is_whole_and_goes_on(probe):
     with Site(catalogue) as site:
         urls = [f"{site.url}/{number}" for number in range(1000)]
         crawl = probe.start(*urls)
-        deadline = time.monotonic() + 60
-        while len(site.asked) < 300 and crawl.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
+        until(lambda: len(site.asked) >= 300, unless=lambda: crawl.poll() is not None)
         crawl.send_signal(signal.SIGKILL)
         crawl.communicate()
         kept = len(probe.rows())
@@ -256,7 +255,7 @@ def test_two_crawls_share_a_cache(probe, tmp_path):
     with Site(catalogue) as site:
         urls = [f"{site.url}/{number}" for number in range(500)]
         both = [one.start(*urls, HTTPCACHE_DIR=str(tmp_path / "cache")) for one in (probe, other)]
-        logs = [crawl.communicate(timeout=60)[1] for crawl in both]
+        logs = [crawl.communicate(timeout=HANG)[1] for crawl in both]
         assert len(probe.rows()) == 500
         assert not any("ERROR" in log or "WARNING" in log for log in logs)
         _, stats = probe.run(*urls)

@@ -20,6 +20,7 @@ from crawlers.exceptions import RunError
 from crawlers.runs import find, items, last, runs, sources, stored
 from crawlers.runs.words import item_line
 from tests.conftest import ROOT, scrapy
+from tests.waiting import HANG
 
 RUN = "20261120T0{}0000Z"
 
@@ -193,7 +194,7 @@ def test_what_is_no_file_is_not_read(tmp_path, what):
     os.mkfifo(tmp_path / "one.lock")
     command = [sys.executable, "-W", "error", "-m", "scrapy", "jobs", "one", "--json"]
     settings = ["-s", f"OUTPUT_DIR={tmp_path}", "-s", f"JOBS_DIR={tmp_path}"]
-    shown = subprocess.run([*command, *settings], cwd=ROOT, capture_output=True, check=True, timeout=20)
+    shown = subprocess.run([*command, *settings], cwd=ROOT, capture_output=True, check=True, timeout=HANG)
     (run,) = json.loads(shown.stdout)
     assert (run["state"], run["run"]) == ("complete", RUN.format(3))
     assert list(items(runs(tmp_path, "one")[0])) == []

@@ -17,9 +17,10 @@ import pytest
 
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.portal import Portal
-from tests.scrapyd import LOGIN, Scrapyd, checkout, until
+from tests.scrapyd import LOGIN, Scrapyd, checkout
 from tests.ten import ON_NODES, VERDICTS, Ten
 from tests.test_resume import left
+from tests.waiting import HANG, until
 
 HERE = [name for name in VERDICTS if name not in ON_NODES]
 PATIENT = {"RETRY_TIMES": "2", "BLOCKED_AFTER": "1", "SHRINK_LIMIT": "0.9"}
@@ -101,7 +102,7 @@ def whole(folder: Path, ten: Ten) -> dict[str, Crawl]:
         )
         for name, (spider, given) in ten.arguments().items()
     }
-    logs = {name: one.communicate(timeout=240)[1] for name, one in crawls.items()}
+    logs = {name: one.communicate(timeout=HANG)[1] for name, one in crawls.items()}
     return {name: Crawl(crawls[name].returncode, log, folder / name) for name, log in logs.items()}
 
 
@@ -124,7 +125,7 @@ def at_work(house: House) -> list[int]:
 
 def ended(harvests: list[subprocess.Popen[str]]) -> tuple[str, list[int]]:
     """What they said, and their exit codes."""
-    logs = [one.communicate(timeout=300)[0] for one in harvests]
+    logs = [one.communicate(timeout=HANG)[0] for one in harvests]
     return "\n".join(logs), [one.returncode for one in harvests]
 
 
@@ -167,7 +168,7 @@ def house(tmp_path_factory, ten, wholes, node) -> House:
     house = House(tmp_path_factory.mktemp("house"), ten)
     ten.rearm()
     harvests = house.night(node, **SLOW)
-    were_at_work = until(lambda: begun(house), seconds=120)
+    were_at_work = until(lambda: begun(house))
     house.dead = killed(house, harvests)
     assert were_at_work
     jobs = house.jobs()

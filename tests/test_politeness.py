@@ -22,6 +22,7 @@ from scrapy.settings import Settings
 from crawlers.politeness.pace import Pace
 from crawlers.politeness.retry import retry_after
 from tests.conftest import ROOT, options
+from tests.waiting import HANG
 
 EXPORT = "download_metadata"
 LISTING = "package_search"
@@ -242,7 +243,7 @@ def test_a_crawl_that_waits_is_stopped_at_once_and_goes_on_later(crawl, host, ou
     time.sleep(0.5)
     begin = time.monotonic()
     process.send_signal(signal.SIGINT)
-    _, log = process.communicate(timeout=70)
+    _, log = process.communicate(timeout=HANG)
     assert time.monotonic() - begin < 30
     assert (process.returncode, site.requests(EXPORT)) == (130, 6)
     assert "Traceback" not in log

@@ -16,6 +16,7 @@ from scrapy.utils.test import get_crawler
 from crawlers.resume.scheduler import restored_request, stored_request
 from spiders.ckan import CKAN
 from tests.conftest import ROOT, Crawl, options, scrapy
+from tests.waiting import HANG, until
 
 EXPORT = "download_metadata"
 KILLS = 20
@@ -28,9 +29,7 @@ def begun(output, jobdir, portal, **settings):
     crawl = subprocess.Popen(
         [sys.executable, "-m", "scrapy", "crawl", "hdx", *words], cwd=ROOT, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 30
-    while portal.requests() == asked and crawl.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.02)
+    until(lambda: portal.requests() != asked, unless=lambda: crawl.poll() is not None)
     return crawl
 
 
@@ -98,7 +97,7 @@ def test_stopped_and_resumed_asks_for_nothing_twice(portal, tmp_path, signals):
     for number in signals:
         stopped.send_signal(number)
         time.sleep(0.2)
-    stopped.communicate(timeout=30)
+    stopped.communicate(timeout=HANG)
     assert stopped.returncode == 130
     done = resumed(output, jobdir, site)
     assert (done.code, done.report["verdict"], done.report["counts"]["new"]) == (0, "complete", 240)
@@ -245,13 +244,11 @@ def test_any_project_can_use_it_with_one_setting(portal, tmp_path):
     ]
     command = [sys.executable, "-m", "scrapy", *words, "-sDOWNLOAD_DELAY_JITTER=0"]
     killed = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 30
-    while site.requests("package_show") < 40 and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: site.requests("package_show") >= 40, unless=lambda: killed.poll() is not None)
     killed.kill()
     _, log = killed.communicate()
     asked = site.requests("package_show")
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG, check=True)
     assert 150 <= site.requests("package_show") <= 150 + 16
     assert asked < 150
     assert "can't be stored" in log + done.stderr

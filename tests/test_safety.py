@@ -33,18 +33,19 @@ def site_of(export, *, ids=("one",)):
 PEAK = """
 import resource, subprocess, sys
 code = subprocess.call(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(spent.ru_utime + spent.ru_stime, spent.ru_maxrss)
 sys.exit(code)
 """
 
 
 def measured(output, site, **settings):
-    """A crawl's exit code, log, seconds and megabytes."""
+    """A crawl's exit code, log, seconds of processor time and megabytes."""
     words = options(output, settings, portal=site.url, level="dataset")
     command = [sys.executable, "-c", PEAK, sys.executable, "-m", "scrapy", "crawl", "ckan", *words]
-    begin = time.monotonic()
     crawl = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return crawl.returncode, crawl.stderr, time.monotonic() - begin, int(crawl.stdout) / 1024
+    seconds, kibibytes = crawl.stdout.split()
+    return crawl.returncode, crawl.stderr, float(seconds), int(kibibytes) / 1024
 
 
 def errors(output):

@@ -22,10 +22,11 @@ from tests.conftest import FAST, ROOT, Crawl, options, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import FAMILIES
 from tests.portal.portal import Portal
-from tests.scrapyd import LOGIN, Scrapyd, free_port, scrapyd_deploy, until
+from tests.scrapyd import LOGIN, Scrapyd, free_port, scrapyd_deploy
 from tests.scrapyd import checkout as clean_checkout
 from tests.site import Answer, Asked, Site
 from tests.test_resume import left
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

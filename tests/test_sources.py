@@ -11,7 +11,7 @@ import sys
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -34,6 +34,7 @@ from tests.conftest import FAST, ROOT, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import PLAIN
 from tests.portal.portal import Portal
+from tests.waiting import HANG, until
 
 EXAMPLE = ROOT / "catalogues" / "sources.example.toml"
 CKAN = 'spider = "ckan"\narguments = { portal = "https://example.org" }\n'
@@ -207,9 +208,9 @@ def test_a_thousand_sources_are_read_in_no_time(written):
     text = "".join(
         f'[s{number}]\nspider = "hdx"\narguments.q = "{number}"\nschedule = "daily"\n' for number in range(1000)
     )
-    begin = datetime.now(UTC)
-    assert len(load(written(text))) == 1000
-    assert datetime.now(UTC) - begin < timedelta(seconds=10)
+    path, begin = written(text), time.process_time()
+    assert len(load(path)) == 1000
+    assert time.process_time() - begin < 10
 
 
 # Changing
@@ -646,10 +647,10 @@ def test_interrupted_without_a_trace(written, tmp_path, told):
         words = [sys.executable, "-m", "scrapy", "sources", "validate", "-s", f"SOURCES_FILE={path}"]
         environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
         process = subprocess.Popen(words, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
-        wait_until(lambda: list((tmp_path / "temporary").glob("sources-*/log")))
+        until(lambda: list((tmp_path / "temporary").glob("sources-*/log")))
         [running] = children(process.pid)
         process.send_signal(told)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=HANG)
     assert process.returncode == 130
     assert "Traceback" not in said
     assert not list((tmp_path / "temporary").iterdir())
@@ -658,14 +659,6 @@ def test_interrupted_without_a_trace(written, tmp_path, told):
 
 def children(pid):
     return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def wait_until(happened):
-    for _ in range(600):
-        if happened():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it did not happen within a minute")
 
 
 @pytest.mark.parametrize("words", [("frob",), ("add",), ("add", "x"), ("remove",), ("--bogus",), ("list", "x")])

@@ -34,6 +34,7 @@ from crawlers.spool.body import Body, Limits
 from crawlers.spool.encoding import _SIP, Encoding, undone, zstd
 from tests.conftest import FAST, ROOT, json_lines
 from tests.site import Answer, Site, redirect
+from tests.waiting import HANG
 
 MIB = 1024 * 1024
 TURTLE = {"Content-Type": "text/turtle"}
@@ -150,7 +151,7 @@ class Probe:
             env=os.environ | {"PYTHONPATH": str(ROOT), "PROBE_SITE": site.url} | (environment or {}),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=HANG,
             check=True,
             preexec_fn=limit,
         )
@@ -515,7 +516,7 @@ def test_the_project_s_own_settings(tmp_path):
             | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawlers.settings", "PROBE_SITE": site.url},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=HANG,
             check=False,
         )
     lines = json_lines(tmp_path / "output" / "project" / "errors.jsonl")

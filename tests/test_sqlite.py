@@ -9,6 +9,7 @@ import time
 import pytest
 
 from tests.conftest import ROOT
+from tests.waiting import HANG
 
 ROUNDS = 30
 OPEN = """
@@ -33,5 +34,5 @@ for number in range(int(sys.argv[4])):
 def test_one_file_made_by_several_processes_at_once(which, tmp_path):
     words = [sys.executable, "-c", OPEN, which, str(tmp_path), str(time.time() + 2), str(ROUNDS)]
     processes = [subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    ends = [process.communicate(timeout=60)[1] for process in processes]
+    ends = [process.communicate(timeout=HANG)[1] for process in processes]
     assert ends == ["", "", ""]
