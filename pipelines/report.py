@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
     from scrapy.statscollectors import StatsCollector
     from twisted.python.failure import Failure
 
@@ -60,8 +61,10 @@ class Report:
         self.started: str = self.job.state.setdefault("started", now())
         self.run: str = self.job.state.setdefault("run", self._run(self.started))
         JSONLines(self.folder / "errors.jsonl").close()
-        begun = (self.folder / "errors.jsonl").stat().st_size
-        self.job.state.setdefault("errors_bytes", begun)  # in the ledger before anything is asked for
+        is_new = "errors_bytes" not in self.job.state
+        for name in ("errors", "manifest"):  # in the ledger before anything is asked for
+            begun = (self.folder / f"{name}.jsonl").stat().st_size if is_new else 0
+            self.job.state.setdefault(f"{name}_bytes", begun)
         self.verdict: Verdict | None = None
         self.outcome: dict[str, Any] = {}
         self.unwritten = "was not written"  # why there is no report; empty once there is one
@@ -266,6 +269,7 @@ class Report:
             "spider": spider.name,  # type: ignore[union-attr]
             "run": self.run,
             "arguments": spider.given,  # type: ignore[union-attr]
+            "since": _since(spider.given, stats),  # type: ignore[union-attr]
             "started": self.started,
             "finished": now(),
             "finish_reason": reason,
@@ -281,12 +285,9 @@ class Report:
             "provisional": stats.get_value("catalogue/provisional", False),
             "validators": stats.get_value("catalogue/validators", {}),
             "resumed": self.job.resumed,
+            **_begun(self.job.state),
             "log": _absolute(self.crawler.settings.get("LOG_FILE")),
-            "versions": {
-                self.crawler.settings["BOT_NAME"]: self.crawler.settings["VERSION"],
-                "scrapy": scrapy.__version__,
-                "python": platform.python_version(),
-            },
+            "versions": _versions(self.crawler.settings),
         }
 
     def _line(self, failed: signals.Failed) -> dict[str, Any]:
@@ -326,6 +327,22 @@ def _listing(stats: StatsCollector) -> dict[str, Any]:
         "listed": stats.get_value("catalogue/listed", 0),
         "evidence": stats.get_value("catalogue/evidence", {}),
     }
+
+
+def _begun(state: dict[str, Any]) -> dict[str, int]:
+    """Return the sizes of the files that grow, as they were when the run began."""
+    return {name: state[name] for name in ("manifest_bytes", "errors_bytes")}
+
+
+def _versions(settings: BaseSettings) -> dict[str, str]:
+    own = {settings["BOT_NAME"]: settings["VERSION"]}
+    return own | {"scrapy": scrapy.__version__, "python": platform.python_version()}
+
+
+def _since(given: dict[str, str], stats: StatsCollector) -> str | None:
+    """Return the moment after which only changes were asked for; `None` when all was listed."""
+    since = given.get("since")
+    return (stats.get_value("catalogue/since") or None) if since in (None, "", "last") else since
 
 
 def _key(line: dict[str, Any]) -> str:

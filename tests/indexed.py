@@ -86,6 +86,7 @@ def _runs(source: str, runs: int, chance: random.Random) -> Iterator[dict[str, A
             "retries": 1,
             "bytes": 4_000_000,
             "resumed": 0,
+            "since": None,
         }
 
 

@@ -130,9 +130,9 @@ def test_the_run_report(crawl, portal):
     assert (
         list(report)
         == (
-            "source spider run arguments started finished finish_reason verdict expected listed "
+            "source spider run arguments since started finished finish_reason verdict expected listed "
             "evidence counts errors requests retries bytes robots_exempt whole_listing provisional validators resumed "
-            "log versions"
+            "manifest_bytes errors_bytes log versions"
         ).split()
     )
     nothing = dict.fromkeys(("updated", "unchanged", "withdrawn", "restored", "fallback", "failed"), 0)

@@ -88,7 +88,7 @@ def report_fields() -> list[str]:
         stats=SimpleNamespace(get_value=lambda _name, default=None: default),
         settings={"BOT_NAME": "b", "VERSION": "v"},
     )
-    job = SimpleNamespace(resumed=False)
+    job = SimpleNamespace(resumed=False, state={"manifest_bytes": 0, "errors_bytes": 0})
     report = SimpleNamespace(crawler=crawler, job=job, run="r", started="s", verdict="complete", errors={}, counts=dict)
     return list(Report._told(report, "finished", {}, {}))
 

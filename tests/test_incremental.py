@@ -18,13 +18,14 @@ def statuses(done):
 
 def test_since_last_asks_for_what_changed(crawl, portal):
     site = portal(datasets=1000, rows_max=1000)
-    crawl("ckan", site)
+    assert crawl("ckan", site).report["since"] is None
     changed = site.ids()[::100]
     site.change(edit={name: {"title": "Another title", "metadata_modified": "2099-01-01T00:00:00"} for name in changed})
     site.reset()
     done = crawl("ckan", site, since="last")
     assert (done.code, done.report["listed"], done.report["expected"]) == (0, 10, 10)
     assert statuses(done) == ["updated"] * 10
+    assert done.report["since"], "of this run alone the page says that what is listed had changed"
     assert site.requests() == 3, "what changed, and the ids: 1,000 and the page behind a full one"
 
 
@@ -35,12 +36,14 @@ def test_since_a_date(crawl, portal):
     done = crawl("ckan", site, since="2025-06-01", source="late")
     assert 0 < len(late) < 100
     assert done.ids() == sorted(package["id"] for package in late)
+    assert done.report["since"] == "2025-06-01"
 
 
 def test_since_last_of_a_catalogue_never_crawled_is_everything(crawl, portal):
     site = portal(datasets=50)
     done = crawl("ckan", site, since="last")
     assert (done.code, len(done.documents())) == (0, 50)
+    assert done.report["since"] is None, "all of it was listed, and nothing had changed"
 
 
 def test_since_last_goes_back_an_hour_before_the_last_complete_run(crawl, portal):

@@ -212,7 +212,10 @@ def test_the_columns_are_those_of_the_item() -> None:
         "a@example.org",
     )
     assert (row["license"], row["temporal_start"], row["withdrawn"]) == ("Free", "2020", 0)
-    assert (row["keywords"], row["spatial"]) == ('["a b","c d"]', '[{"name":"Kenya","code":"KEN"}]')
+    assert (row["keywords"], row["spatial"]) == (
+        '["a b","c d"]',
+        '[{"name":"Kenya","code":"KEN"},{"geometry":"Point"}]',
+    )
     assert (row["places"], row["resource_titles"], row["formats"]) == ("Kenya KEN", "one two", '["CSV"]')
     resources = [dict(zip(RESOURCE, one, strict=True)) for one in described.resources]
     assert [(one["position"], one["size"], one["checksum"]) for one in resources] == [

@@ -327,6 +327,26 @@ def test_items_are_read_as_they_are_asked_for(tmp_path):
     assert len(list(found)) < 999
 
 
+def test_items_are_read_from_where_their_run_began(tmp_path):
+    old, new = ({"run": RUN.format(hour), "time": f"t{hour}", "status": "new"} for hour in (3, 5))
+    lines(tmp_path / "one", "manifest.jsonl", *[new | {"time": "before"}] * 9, old)
+    begun = (tmp_path / "one" / "manifest.jsonl").stat().st_size
+    lines(tmp_path / "one", "manifest.jsonl", *[new | {"time": "before"}] * 9, old, new)
+    for offset, expected in ((begun, 1), (begun - 1, 10), (10**9, 10), (-1, 10), ("x", 10), (None, 10)):
+        report(tmp_path, hour=5, manifest_bytes=offset, errors_bytes=offset)
+        assert len(list(items(find(tmp_path, f"one/{RUN.format(5)}")))) == expected, offset
+
+
+def test_one_run_is_found_without_reading_the_names_of_others(tmp_path, monkeypatch):
+    report(tmp_path, "one")
+    report(tmp_path, "two")
+    listed = []
+    iterdir = Path.iterdir
+    monkeypatch.setattr(Path, "iterdir", lambda path: listed.append(path) or iterdir(path))
+    assert find(tmp_path, f"one/{RUN.format(3)}").source == "one"
+    assert listed == [tmp_path]
+
+
 # The command
 
 

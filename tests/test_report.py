@@ -481,7 +481,7 @@ def test_a_small_line_says_from_what_to_what(well):
 def test_an_incremental_run_does_not_fall_to_one(well):
     change(
         well,
-        "UPDATE runs SET arguments = json_set(arguments, '$.since', 'last'), listed = 1, expected = 1"
+        "UPDATE runs SET since = '2026-01-10T03:00:00Z', listed = 1, expected = 1"
         " WHERE source = 'source-1' AND run > '20260110'",
     )
     row = next(row for row in report(well).rows("Verdicts, durations") if row[0] == "source-1")

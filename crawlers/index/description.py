@@ -138,13 +138,14 @@ def _line(text: str) -> str | None:
 
 
 def _places(places: Sequence[Place]) -> str | None:
-    """What a place is called; its outline stays in the document."""
+    """What a place is called; of one without a name which geometry it has. Its outline stays in the document."""
     if not places:
         return None
     names = [
         {"name": _short(one.name), "code": _short(one.code), "uri": _short(one.uri)}
-        for one in islice(places, MOST)
         if one.name or one.code or one.uri
+        else {"geometry": _short(str((one.geometry or {}).get("type", "")))}
+        for one in islice(places, MOST)
     ]
     return _json([{key: value for key, value in one.items() if value} for one in names])
 

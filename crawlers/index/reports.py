@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 UNREADABLE = (OSError, ValueError, RecursionError)
 """What a damaged report makes of `read`; `rows` raises the second."""
 
-_RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 22)})"  # noqa: S608
+_RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 23)})"  # noqa: S608
 _NO_ERRORS = "DELETE FROM run_errors WHERE source = ? AND run = ?"
 _ERROR = "INSERT INTO run_errors VALUES (?, ?, ?, ?)"
 _STORED = "SELECT * FROM runs WHERE source = ? AND run = ?"
@@ -64,6 +64,7 @@ def _rows(source: str, report: Mapping[str, Any]) -> Rows:
         *(None if expected is None else _number(expected), _number(report["listed"])),
         *(_number(report["counts"].get(name, 0)) for name in OUTCOMES),
         *map(_number, (report["requests"], report["retries"], report["bytes"], report["resumed"])),
+        _text(report["since"]) if report.get("since") else None,
     )
     return Rows(key, run, [(*key, _text(kind), _number(count)) for kind, count in report["errors"].items()])
 

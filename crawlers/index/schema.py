@@ -6,7 +6,7 @@ can be made anew from the manifests, the documents and the run reports.
 
 from __future__ import annotations
 
-VERSION = 9  # of what is below and of the views; an index of another is made anew
+VERSION = 10  # of what is below and of the views; an index of another is made anew
 
 SEARCHED = ("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "spaced")
 """What `search` finds words in; its last column, ``kept``, is for filters."""
@@ -65,7 +65,7 @@ CREATE TABLE IF NOT EXISTS runs (
     source TEXT, run TEXT, spider TEXT, arguments TEXT, started TEXT, finished TEXT, seconds REAL,
     finish_reason TEXT, verdict TEXT, expected INTEGER, listed INTEGER,
     new INTEGER, updated INTEGER, unchanged INTEGER, withdrawn INTEGER, restored INTEGER, fallback INTEGER,
-    failed INTEGER, requests INTEGER, retries INTEGER, bytes INTEGER, resumed INTEGER,
+    failed INTEGER, requests INTEGER, retries INTEGER, bytes INTEGER, resumed INTEGER, since TEXT,
     PRIMARY KEY (source, run)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS run_errors (

@@ -24,8 +24,7 @@ _NAMELESS = """
 """
 _LATE = "SELECT source, count(*) FROM late GROUP BY source"
 _RUNS = """
-    SELECT source, run, started, seconds, verdict, expected, listed, new, updated, withdrawn, restored, failed,
-        CASE WHEN json_valid(arguments) THEN coalesce(json_extract(arguments, '$.since'), '') <> '' END AS incremental
+    SELECT source, run, started, seconds, verdict, expected, listed, new, updated, withdrawn, restored, failed, since
     FROM (SELECT *, row_number() OVER (PARTITION BY source ORDER BY finished DESC, run DESC) AS back FROM runs)
     WHERE back <= ? AND source IN (SELECT value FROM json_each(?)) ORDER BY source, back DESC
 """
@@ -79,7 +78,7 @@ def _runs(db: sqlite3.Connection, names: str) -> dict[str, list[Row]]:
 
 
 def _history(runs: list[Row]) -> Row:
-    last = runs[-1] if runs else dict.fromkeys(("seconds", "listed", "expected", "held", "incremental"))
+    last = runs[-1] if runs else dict.fromkeys(("seconds", "listed", "expected", "held", "since"))
     for run in runs:
         run["title"] = _title(run)
     return {
@@ -93,7 +92,7 @@ def _history(runs: list[Row]) -> Row:
 def _title(run: Row) -> str:
     """What is told of a run by its mark: the moment, the verdict, and whatever is not 0."""
     expected = "" if run["expected"] is None else f" of {run['expected']:,}"
-    among = " that had changed" if run["incremental"] else ""
+    among = " that had changed" if run["since"] else ""
     counts = ("new", "updated", "withdrawn", "restored", "failed")
     told = [f"{run[name]:,} {name}" for name in counts if run[name]]
     started = quantities.date(run["started"])

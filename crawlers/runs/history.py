@@ -77,7 +77,8 @@ def _find(folder: Path, run: str) -> Run | None:
     current = at_work(folder)
     if current and current.run == run:
         return current
-    return next((reported(path) for path in _reports(folder) if path.stem == run), None)
+    path = folder / "runs" / f"{run}.json"
+    return reported(path) if _is_plain(run) and path.exists() else None
 
 
 def _reports(folder: Path) -> list[Path]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import heapq
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from crawlers.runs.run import Run
 from crawlers.safety.regular import regular
+
+_FILES = ("manifest", "errors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,24 +43,38 @@ class Item:
 
 
 def items(run: Run) -> Iterator[Item]:
-    """A run's items by time, read as they are asked for; a damaged line is left out."""
+    """Yield a run's items by time, read as they are asked for, from where the run began; a damaged line is left out."""
     if run.folder is None or run.run is None:
         return
-    written = map(_written, _lines(run.folder / "manifest.jsonl", run.run))
-    failed = map(_failed, _lines(run.folder / "errors.jsonl", run.run))
-    yield from heapq.merge(written, failed, key=lambda item: item.time)
+    written, failed = (_lines(run.folder / f"{name}.jsonl", run.run, _begin(run, name)) for name in _FILES)
+    yield from heapq.merge(map(_written, written), map(_failed, failed), key=lambda item: item.time)
 
 
-def _lines(path: Path, run: str) -> Iterator[dict[str, Any]]:
+def _begin(run: Run, name: str) -> int:
+    """The size of a file when the run began, as its report says; 0 where it does not."""
+    size = run.details.get(f"{name}_bytes")
+    return size if isinstance(size, int) and size > 0 else 0
+
+
+def _lines(path: Path, run: str, begin: int) -> Iterator[dict[str, Any]]:
     sought = run.encode()
     try:
         file = regular(path)
     except OSError:
         return
     with file:
+        file.seek(_line_at(file, begin))
         for line in file:
             if sought in line and (entry := _entry(line)).get("run") == run:
                 yield entry
+
+
+def _line_at(file: BinaryIO, begin: int) -> int:
+    """Where a line begins; 0 where the offset is no line's beginning: the file is another one by now."""
+    if not begin or begin > os.fstat(file.fileno()).st_size:
+        return 0
+    file.seek(begin - 1)
+    return begin if file.read(1) == b"\n" else 0
 
 
 def _entry(line: bytes) -> dict[str, Any]:

@@ -15,6 +15,7 @@ class Run:
     """
     Args:
         run: its name, the moment it started; ``None`` while it is pending.
+        since: the moment after which only changes were asked for; ``None`` when all was listed.
         started: UTC; of a pending run, when it was queued.
         listed: datasets so far, while it runs.
         counts: new, updated, unchanged, withdrawn, restored, fallback, failed.
@@ -29,6 +30,7 @@ class Run:
     state: State
     spider: str | None = None
     arguments: dict[str, str] = field(default_factory=dict)
+    since: str | None = None
     started: str | None = None
     finished: str | None = None
     seconds: float | None = None

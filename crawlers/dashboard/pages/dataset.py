@@ -71,10 +71,10 @@ def _paragraphs(description: str | None) -> list[str]:
 
 
 def _listed(value: str | None) -> list[str]:
-    """A list's texts; a place is its name, or its code.
+    """Return a list's texts; a place is its name, or its code, or that it has an outline.
 
-    >>> _listed('["flood", {"name": "Kenya", "code": "KEN"}]'), _listed(None)
-    (['flood', 'Kenya (KEN)'], [])
+    >>> _listed('["flood", {"name": "Kenya", "code": "KEN"}, {"geometry": "Polygon"}]'), _listed(None)
+    (['flood', 'Kenya (KEN)', 'an outline (Polygon)'], [])
     """
     try:
         found = json.loads(value or "[]")
@@ -87,4 +87,5 @@ def _text(value: Any) -> str:
     if not isinstance(value, dict):
         return str(value)
     name, code = value.get("name"), value.get("code")
-    return f"{name} ({code})" if name and code else str(name or code or value.get("uri") or "")
+    outline = f"an outline ({value['geometry']})" if value.get("geometry") else ""
+    return f"{name} ({code})" if name and code else str(name or code or value.get("uri") or outline)

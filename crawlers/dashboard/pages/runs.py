@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 SIZE = 50
 _RUNS = """
     SELECT *,
-        CASE WHEN json_valid(arguments) THEN coalesce(json_extract(arguments, '$.since'), '') <> '' END AS incremental,
         (SELECT group_concat(kind || ' ' || count, ', ') FROM run_errors e
         WHERE e.source = r.source AND e.run = r.run) AS errors
     FROM runs r WHERE (:source = '' OR source = :source) AND (:state = '' OR verdict = :state)
