@@ -10,6 +10,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 
 from crawlers.spool.agent import SpoolingAgent
 from crawlers.spool.body import Limits
+from crawlers.spool.certificates import ExplainedTrust, explained
 from crawlers.spool.response import SpooledResponse
 
 if TYPE_CHECKING:
@@ -37,13 +38,16 @@ class SpoolingHandler(HTTP11DownloadHandler):
         self._folder = settings.get("SPOOL_DIR") or None
         self._unpack = settings.getbool("COMPRESSION_ENABLED")
         self._counts = settings.getbool("DOWNLOADER_STATS")
+        if settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"):
+            self._contextFactory = ExplainedTrust(self._contextFactory)  # type: ignore[assignment]
 
     async def download_request(self, request: Request) -> Response:
-        if not request.meta.get("spool"):
-            return await super().download_request(request)
-        agent = self._agent(request)
-        with wrap_twisted_exceptions():
-            response = await maybe_deferred_to_future(agent.download_request(request))
+        with explained():
+            if not request.meta.get("spool"):
+                return await super().download_request(request)
+            agent = self._agent(request)
+            with wrap_twisted_exceptions():
+                response = await maybe_deferred_to_future(agent.download_request(request))
         self._came(agent, request, response)
         return response
 

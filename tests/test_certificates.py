@@ -1,0 +1,134 @@
+"""A TLS certificate that can't be trusted is one sentence, and asked for once."""
+
+from __future__ import annotations
+
+import ssl
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from threading import Thread
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from OpenSSL import SSL, crypto
+
+from crawlers.spool.certificates import ExplainedConnections
+from tests.conftest import options, scrapy
+
+DAY = timedelta(days=1)
+
+
+class Signed:
+    """A certificate for hosts, by itself or by another."""
+
+    def __init__(self, *hosts, by=None, begins=-DAY, ends=DAY):
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, " ".join(hosts) or "an authority")])
+        issuer, now = by or self, datetime.now(UTC)
+        made = x509.CertificateBuilder(issuer.name, self.name, self.key.public_key(), x509.random_serial_number())
+        made = made.not_valid_before(now + begins).not_valid_after(now + ends)
+        made = made.add_extension(x509.BasicConstraints(ca=not hosts, path_length=None), critical=True)
+        if hosts:
+            made = made.add_extension(x509.SubjectAlternativeName(list(map(_name, hosts))), critical=False)
+        self.certificate = made.sign(issuer.key, hashes.SHA256())
+
+
+def _name(host):
+    return x509.IPAddress(ip_address(host)) if host[0].isdecimal() else x509.DNSName(host)
+
+
+AUTHORITY = Signed()
+
+
+class Creator:
+    """Twisted's connections, which trust one authority."""
+
+    def clientConnectionForTLS(self, _protocol):
+        context, store = SSL.Context(SSL.TLS_METHOD), crypto.X509Store()
+        store.add_cert(crypto.X509.from_cryptography(AUTHORITY.certificate))
+        context.set_cert_store(store)
+        return SSL.Connection(context, None)
+
+
+class Protocol:
+    """What Twisted's protocol keeps of a verification that failed."""
+
+    def __init__(self):
+        self.failures = []
+
+    def failVerification(self, failure):
+        self.failures.append(str(failure.value))
+
+
+def shaken(host, shown):
+    """What a handshake with a server that shows a certificate fails of; None when it does not."""
+    context = SSL.Context(SSL.TLS_METHOD)
+    context.use_certificate(shown.certificate)
+    context.use_privatekey(shown.key)
+    protocol, server = Protocol(), SSL.Connection(context, None)
+    client = ExplainedConnections(Creator(), host).clientConnectionForTLS(protocol)
+    server.set_accept_state()
+    client.set_connect_state()
+    for here, there in ((client, server), (server, client)) * 3:
+        try:
+            here.do_handshake()
+        except SSL.WantReadError:
+            pass
+        except SSL.Error:
+            return protocol.failures[0]
+        with suppress(SSL.WantReadError):
+            there.bio_write(here.bio_read(1 << 16))
+    return None
+
+
+@pytest.mark.parametrize(
+    ("host", "hosts", "how", "reason"),
+    [
+        ("data.example.org", ["data.example.org"], {"by": AUTHORITY}, None),
+        ("data.example.org", ["*.example.org"], {"by": AUTHORITY}, None),
+        ("127.0.0.1", ["127.0.0.1"], {"by": AUTHORITY}, None),
+        ("data.example.org", ["data.example.org"], {}, "is self-signed"),
+        ("data.example.org", ["data.example.org"], {"by": Signed()}, "is from an authority that this machine does"),
+        ("data.example.org", ["data.example.org"], {"by": AUTHORITY, "begins": -2 * DAY, "ends": -DAY}, "has expired"),
+        ("data.example.org", ["data.example.org"], {"by": AUTHORITY, "begins": DAY, "ends": 2 * DAY}, "is not valid"),
+        ("data.example.org", ["example.org"], {"by": AUTHORITY}, "is not for data.example.org"),
+        ("127.0.0.1", ["127.0.0.2"], {"by": AUTHORITY}, "is not for 127.0.0.1"),
+        ("127.0.0.1", ["a.example.org"], {"by": AUTHORITY}, "is not for 127.0.0.1"),
+    ],
+)
+def test_what_is_wrong_with_a_certificate(host, hosts, how, reason):
+    told = shaken(host, Signed(*hosts, **how))
+    assert (told is None) == (reason is None)
+    assert told is None or told.startswith(f"the portal's TLS certificate {reason}")
+
+
+class _Silent(BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_):
+        """The crawl has gone: it does not trust the certificate."""
+
+
+def test_it_is_asked_for_once_and_told_in_a_sentence(output, tmp_path):
+    shown, path = Signed("127.0.0.1"), tmp_path / "here.pem"
+    how = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    path.write_bytes(shown.key.private_bytes(*how) + shown.certificate.public_bytes(serialization.Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    with _Server(("127.0.0.1", 0), _Silent) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        ran = scrapy("crawl", "ckan", *options(output, {}, portal=f"https://127.0.0.1:{server.server_port}"))
+        server.shutdown()
+    (line,) = (output / "127.0.0.1" / "errors.jsonl").read_text().splitlines()
+    assert '"kind":"connection"' in line
+    assert '"attempts":1' in line
+    assert "the portal's TLS certificate is self-signed: if you trust it, name a file" in line
+    assert (ran.returncode, "Traceback" in ran.stderr, "twisted" in line) == (4, False, False)
