@@ -831,6 +831,33 @@ def test_nobody_waits_for_what_is_made_anew(tmp_path, monkeypatch):
     assert remembered.get("x", lambda: pytest.fail("made twice")) == "new"
 
 
+def test_an_answer_does_not_wait_for_another(tmp_path):
+    remembered = Remembered(tmp_path)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow():
+        begun.set()
+        return "the overview" if go_on.wait(10) else pytest.fail("the small one waits for the large one")
+
+    large = threading.Thread(target=remembered.get, args=("overview", slow))
+    large.start()
+    assert begun.wait(10)
+    small = threading.Thread(target=remembered.get, args=("small", lambda: go_on.set() or "small"))
+    small.start()
+    small.join(10)
+    assert go_on.is_set(), "it waits for the large one"
+    large.join()
+    assert remembered.get("overview", lambda: pytest.fail("made twice")) == "the overview"
+
+
+def test_what_is_asked_for_often_is_remembered_longest(tmp_path):
+    remembered = Remembered(tmp_path)
+    assert remembered.get("overview", lambda: 1) == 1
+    for number in range(100):
+        remembered.get(number, lambda: None)
+        assert remembered.get("overview", lambda: pytest.fail("forgotten")) == 1
+
+
 # The command
 
 

@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -33,32 +34,45 @@ class _Entry:
 
 
 class Remembered:
-    """Answers by name; each is made by one request at a time, and an old one serves while it is made anew."""
+    """Answers by name, those asked for last.
+
+    One request at a time makes an answer, and the old one serves meanwhile; no answer waits for another.
+    """
 
     def __init__(self, output: Path) -> None:
         self.files = (output / "index.sqlite", output / "index.sqlite-wal")
         self.entries: OrderedDict[Hashable, _Entry] = OrderedDict()
-        self.making = threading.Lock()
+        self._making: WeakValueDictionary[Hashable, threading.Lock] = WeakValueDictionary()
+        self._changing = threading.Lock()  # held for moments, to change the two above
 
     def get(self, name: Hashable, make: Callable[[], Value]) -> Value:
-        entry = self.entries.get(name)
+        """Return the answer of that name; make it if there is none, or if the index has changed since."""
+        with self._changing:
+            entry = self._entry(name)
+            making = self._making.setdefault(name, threading.Lock())
         if entry and entry.serves(self._stamp()):
             return entry.value  # type: ignore[no-any-return]
-        if not self.making.acquire(blocking=entry is None) and entry:
+        if not making.acquire(blocking=entry is None) and entry:
             return entry.value  # type: ignore[no-any-return]
         try:
             entry = self.entries.get(name)
             return entry.value if entry and entry.serves(self._stamp()) else self._make(name, make)
         finally:
-            self.making.release()
+            making.release()
+
+    def _entry(self, name: Hashable) -> _Entry | None:
+        if name in self.entries:
+            self.entries.move_to_end(name)
+        return self.entries.get(name)
 
     def _make(self, name: Hashable, make: Callable[[], Value]) -> Value:
         stamp, begun = self._stamp(), time.monotonic()
         value = make()
         made = time.monotonic()
-        self.entries[name] = _Entry(value, stamp, made, made - begun)
-        while len(self.entries) > _ENTRIES:
-            self.entries.popitem(last=False)
+        with self._changing:
+            self.entries[name] = _Entry(value, stamp, made, made - begun)
+            while len(self.entries) > _ENTRIES:
+                self.entries.popitem(last=False)
         return value
 
     def _stamp(self) -> tuple[tuple[int, int], ...]:

@@ -39,8 +39,14 @@ FROM documents WHERE source = ? AND kind = 'resource_metadata' AND dataset_id = 
 """
 
 _SEEN = """
-UPDATE documents SET last_seen = max(last_seen, :at)
-WHERE source = :source AND kind = 'dataset' AND status != 'withdrawn'
+UPDATE documents SET last_seen = :at WHERE source = :source AND kind = 'dataset'
+    AND dataset_id > :after AND dataset_id <= :last AND status != 'withdrawn' AND last_seen < :at
+"""
+_LAST = """
+SELECT max(dataset_id) FROM (
+    SELECT dataset_id FROM documents WHERE source = :source AND kind = 'dataset' AND dataset_id > :after
+    ORDER BY dataset_id LIMIT :many
+)
 """
 _HELD = """
 SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified FROM documents
@@ -51,6 +57,7 @@ _SOURCE = """
 INSERT INTO sources VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT DO UPDATE SET manifest_bytes = ?2, manifest_tail = ?3, described = min(described, ?4)
 """
+_MARKED = 10_000  # datasets that are marked as seen in one transaction
 _CRAWLING = 0.2  # seconds that a crawl waits for another who writes: nothing else goes on meanwhile
 _AT_THE_END = 2.0
 
@@ -189,7 +196,8 @@ class Index:
         self.db.execute("INSERT OR REPLACE INTO complete VALUES (?, ?, ?, ?, ?)", row)
 
     def read_reports(self) -> None:
-        """Takes from the run reports what the manifest does not know: which runs were complete, and what they saw."""
+        """Take from the run reports what the manifest does not know: which runs were complete, and what they saw."""
+        seen = ""
         for path in sorted((self.folder / "runs").glob("*.json"), key=lambda path: path.stem):
             try:
                 report = reports.read(path)
@@ -197,7 +205,15 @@ class Index:
                 continue  # `catch_up` has told of it
             with transaction(self.db):
                 if self._remember(report):
-                    self.db.execute(_SEEN, {"source": self.source, "at": report["started"]})
+                    seen = max(seen, report["started"])
+        self._mark_seen(seen)
+
+    def _mark_seen(self, moment: str) -> None:
+        """Note that a whole listing of that moment had all datasets that are not withdrawn, some at a time."""
+        words = {"source": self.source, "at": moment, "after": "", "many": _MARKED}
+        while last := moment and self.db.execute(_LAST, words).fetchone()[0]:
+            self.db.execute(_SEEN, words | {"last": last})
+            words["after"] = last
 
     def read_report(self, report: Mapping[str, Any]) -> None:
         """Remembers a run, and what later ones may build on.

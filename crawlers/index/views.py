@@ -21,12 +21,14 @@ FIELDS = (
 )
 """What `completeness` looks at."""
 
-_PERIODS = ", ".join(f"('{code}', date('now', '-{days} days'))" for code, days in STALE)
+_DUE = " ".join(f"WHEN '{code}' THEN date('now', '-{days} days')" for code, days in STALE)
 _FILLED = ", ".join(f"sum({name} IS NOT NULL) AS {name}" for name in FIELDS if name != "resources")
-_EACH = " UNION ALL ".join(
-    f"SELECT source, '{name}' AS field, {name} AS filled, datasets FROM filled"  # noqa: S608
-    for name in FIELDS
-)
+_NAMES = ", ".join(f"('{name}')" for name in FIELDS)
+_COUNTS = " ".join(f"WHEN '{name}' THEN {name}" for name in FIELDS)
+_LAST = """
+    SELECT run FROM runs r WHERE r.source = s.source
+    ORDER BY finished > strftime('%Y-%m-%dT%H:%M', 'now', '+1 hour'), finished DESC, run DESC LIMIT 1
+"""  # of the source s; a run that ended in the future had a wrong clock
 _DAY = "coalesce(data_modified, modified, issued)"
 _PAGE = "rtrim(replace(landing_page, 'https://', 'http://'), '/')"
 _TITLE = "lower(trim(title)) || char(10) || lower(trim(coalesce(publisher, '')))"
@@ -69,19 +71,15 @@ VIEWS = {
             "last_finished": "When that run ended.",
             "last_complete": "When its last complete run began.",
         },
-        """
-        SELECT source,
+        f"""
+        SELECT s.source,
             (SELECT count(*) FROM datasets d WHERE d.source = s.source AND withdrawn = 0) AS datasets,
             (SELECT count(*) FROM datasets d WHERE d.source = s.source AND withdrawn = 1) AS withdrawn,
             (SELECT sum(resources) FROM datasets d WHERE d.source = s.source AND withdrawn = 0) AS resources,
             last.run AS last_run, last.verdict AS last_verdict, last.finished AS last_finished,
             (SELECT max(started) FROM runs r WHERE r.source = s.source AND verdict = 'complete') AS last_complete
-        FROM sources s LEFT JOIN runs last USING (source)
-        WHERE last.run IS (
-            SELECT run FROM runs r WHERE r.source = s.source
-            ORDER BY finished > strftime('%Y-%m-%dT%H:%M', 'now', '+1 hour'), finished DESC, run DESC LIMIT 1
-        )
-        """,
+        FROM sources s LEFT JOIN runs last ON last.source = s.source AND last.run = ({_LAST})
+        """,  # noqa: S608
     ),
     "changed": View(
         "What became of which dataset, when, newest first; `WHERE time > '2026-11-20'`.",
@@ -106,14 +104,11 @@ VIEWS = {
             "kind": "The kind of error, as in errors.jsonl.",
             "count": "How many there were.",
         },
-        """
-        SELECT source, run, kind, count FROM run_errors e
-        WHERE run = (
-            SELECT run FROM runs r WHERE r.source = e.source
-            ORDER BY finished > strftime('%Y-%m-%dT%H:%M', 'now', '+1 hour'), finished DESC, run DESC LIMIT 1
-        )
-        ORDER BY count DESC
-        """,
+        f"""
+        SELECT e.source, e.run, e.kind, e.count
+        FROM sources s CROSS JOIN run_errors e ON e.source = s.source AND e.run = ({_LAST})
+        ORDER BY e.count DESC
+        """,  # noqa: S608
     ),
     "formats": View(
         "How many resources there are of each format, in how many datasets and sources.",
@@ -172,11 +167,11 @@ VIEWS = {
             "datasets": "How many there are, without those withdrawn.",
         },
         f"""
-        WITH filled AS MATERIALIZED (
+        SELECT source, field, CASE field {_COUNTS} END AS filled, datasets
+        FROM (
             SELECT source, count(*) AS datasets, {_FILLED}, sum(resources > 0) AS resources
             FROM datasets WHERE withdrawn = 0 GROUP BY source
-        )
-        {_EACH}
+        ) CROSS JOIN (SELECT column1 AS field FROM (VALUES {_NAMES}))
         """,  # noqa: S608
     ),
     "growth": View(
@@ -203,7 +198,6 @@ VIEWS = {
             "days": "How many days ago that was.",
         },
         f"""
-        WITH periods (frequency, since) AS (VALUES {_PERIODS})
         SELECT source, dataset_id, title, frequency, day AS modified,
             cast(julianday('now') - julianday(
                 CASE length(day) WHEN 4 THEN day || '-12-31' WHEN 7 THEN day || '-28' ELSE substr(day, 1, 10) END
@@ -211,8 +205,8 @@ VIEWS = {
         FROM (
             SELECT source, dataset_id, title, frequency, {_DAY} AS day
             FROM datasets WHERE withdrawn = 0 AND frequency IS NOT NULL
-        ) d CROSS JOIN periods USING (frequency)
-        WHERE day || '~' < since
+        )
+        WHERE day || '~' < CASE frequency {_DUE} END
         """,  # noqa: S608
     ),
     "duplicates": View(
