@@ -25,9 +25,9 @@ DAY = timedelta(days=1)
 class Signed:
     """A certificate for hosts, by itself or by another."""
 
-    def __init__(self, *hosts, by=None, begins=-DAY, ends=DAY):
+    def __init__(self, *hosts, by=None, begins=-DAY, ends=DAY, called="an authority"):
         self.key = ec.generate_private_key(ec.SECP256R1())
-        self.name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, " ".join(hosts) or "an authority")])
+        self.name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, " ".join(hosts) or called)])
         issuer, now = by or self, datetime.now(UTC)
         made = x509.CertificateBuilder(issuer.name, self.name, self.key.public_key(), x509.random_serial_number())
         made = made.not_valid_before(now + begins).not_valid_after(now + ends)
@@ -48,9 +48,8 @@ class Creator:
     """Twisted's connections, which trust one authority."""
 
     def clientConnectionForTLS(self, _protocol):
-        context, store = SSL.Context(SSL.TLS_METHOD), crypto.X509Store()
-        store.add_cert(crypto.X509.from_cryptography(AUTHORITY.certificate))
-        context.set_cert_store(store)
+        context = SSL.Context(SSL.TLS_METHOD)
+        context.get_cert_store().add_cert(crypto.X509.from_cryptography(AUTHORITY.certificate))
         return SSL.Connection(context, None)
 
 
@@ -92,7 +91,12 @@ def shaken(host, shown):
         ("data.example.org", ["*.example.org"], {"by": AUTHORITY}, None),
         ("127.0.0.1", ["127.0.0.1"], {"by": AUTHORITY}, None),
         ("data.example.org", ["data.example.org"], {}, "is self-signed"),
-        ("data.example.org", ["data.example.org"], {"by": Signed()}, "is from an authority that this machine does"),
+        (
+            "data.example.org",
+            ["data.example.org"],
+            {"by": Signed(called="another")},
+            "is from an authority that this machine does",
+        ),
         ("data.example.org", ["data.example.org"], {"by": AUTHORITY, "begins": -2 * DAY, "ends": -DAY}, "has expired"),
         ("data.example.org", ["data.example.org"], {"by": AUTHORITY, "begins": DAY, "ends": 2 * DAY}, "is not valid"),
         ("data.example.org", ["example.org"], {"by": AUTHORITY}, "is not for data.example.org"),
