@@ -153,6 +153,8 @@ class Dataset:
     """The source's own stamp, letter for letter: a re-run takes the same stamp for the same record."""
     flaws: list[str] = field(default_factory=list)
     """What of the record could not be read, a sentence each; the fields concerned are empty."""
+    torn: bool = False
+    """Whether something of the record may be lost, as of a file that can't be read whole: it replaces no document."""
     document: Document | None = None
     stored: Stored | None = None
 

@@ -64,7 +64,7 @@ OUTPUT_DIR = str(_HOME / "output")
 FILENAME_SLUG = True  # False: ids only
 FILENAME_SLUG_MAXLEN = 80
 FEED_EXPORT_ENCODING = "utf-8"  # default None, which escapes JSON to ASCII
-FEED_EXPORT_FIELDS = [one.name for one in fields(Dataset) if one.name not in ("document", "stored", "flaws")]
+FEED_EXPORT_FIELDS = [one.name for one in fields(Dataset) if one.name not in ("document", "stored", "flaws", "torn")]
 
 # Harvests
 SOURCES_FILE = str(_HOME / "sources.toml")

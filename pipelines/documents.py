@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from scrapy.exceptions import DropItem
 
 from crawlers.index import Record, is_on_disk
-from crawlers.items import Status, Stored
+from crawlers.items import Dataset, Status, Stored
 from crawlers.safety import strict_json
 from pipelines.base import Item, Pipeline, reference
 from pipelines.folder import write
+from pipelines.report import NotWritten
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Documents(Pipeline):
-    """Sets ``stored``: new, updated (also when renamed), or unchanged when the bytes are those on disk."""
+    """Sets ``stored``: new, updated (also when renamed), or unchanged when the bytes are those on disk.
+
+    A torn record never replaces a document on disk; its flaws, which `Validate` has reported, say why.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -41,6 +45,9 @@ class Documents(Pipeline):
             still = replace(known, metadata_modified=stamp, metadata_url=url, seen=self.report.started)
             self.index.put(*reference(item), still)
             return Stored(file=file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
+        if known and isinstance(item, Dataset) and item.torn and self.index.whole(known):
+            self.records.end(reference(item), "failed")
+            raise NotWritten(f"{file} is kept: what came may have lost something")
         path = f"{self.folder}/{file}"
         with self.report.writing(path):
             write(path, body, self.scratch)

@@ -396,14 +396,47 @@ def test_a_page_that_fails(harvest, catalogue):
 def test_an_error_in_the_middle(harvest, catalogue, serialisation):
     """What can be read is kept, the error is reported, nothing is taken for gone."""
     site = catalogue(40, serialisation=serialisation)
-    assert harvest(site.address).code == 0
+    whole = harvest(site.address)
+    assert whole.code == 0
+    before = whole.documents()
     site.faults["syntax_error"] = "1"
+    site.change("d0001")
     crawl = harvest(site.address)
     assert (crawl.code, crawl.report["verdict"]) == (3, "incomplete")
+    after = crawl.documents()
+    publisher_is_lost = serialisation in ("jsonld", "trig")  # it stands behind the error, and nothing there is read
+    changed = [name for name, document in before.items() if after[name] != document]
+    assert changed == ([] if publisher_is_lost else ["d0001.json"]), "a torn one replaces nothing"
+    torn = {error["dataset_id"] for error in crawl.errors if error["kind"] == "invalid_rdf"}
+    assert torn & {"d0018", "d0019", "d0020"}
     assert crawl.report["errors"]["invalid_rdf"] >= 1
     assert set(crawl.report["errors"]) <= {"invalid_rdf", "undescribed", "invalid_record"}
     assert crawl.report["listed"] >= 20 - (serialisation == "jsonld")
     assert "withdrawn" not in statuses(crawl)
+
+
+def test_a_torn_description_replaces_nothing(harvest, turtle):
+    """A new one is written and marked; the document on disk stays, and what is whole is updated."""
+    whole = b":%b a dcat:Dataset ; dct:identifier '%b' ; dct:title 'One' ; dcat:keyword 'k' ; dct:description 'd' ."
+    torn = b":b a dcat:Dataset ; dct:identifier 'b' ; dct:title 'One' ; dct:description <<oops>> ; dcat:keyword 'k' ."
+    pages = {"/c": b"".join((whole % (b"a", b"a"), torn, whole % (b"c", b"c"), whole % (b"z", b"z")))}
+    site = turtle(pages)
+    first = harvest(site.url + "/c")
+    assert (first.code, statuses(first)) == (3, {"new": 4})
+    told = {(error["kind"], error["dataset_id"]) for error in first.errors}
+    assert told == {("invalid_rdf", "b"), ("invalid_record", "b"), ("invalid_record", "c")}, "c is next to it"
+    pages["/c"] = b"".join(whole % (one, one) for one in (b"a", b"b", b"c", b"z"))
+    assert harvest(site.url + "/c").report["counts"]["updated"] == 1
+    pages["/c"] = b"".join((whole % (b"a", b"a"), torn, (whole % (b"z", b"z")).replace(b"One", b"Two")))
+    crawl = harvest(site.url + "/c")
+    assert crawl.report["counts"]["updated"] == 0, "z is next to it"
+    pages["/c"] += whole % (b"a2", b"a2") + (whole % (b"c", b"c")).replace(b"One", b"Two")
+    crawl = harvest(site.url + "/c")
+    counts = crawl.report["counts"]
+    assert (crawl.code, counts["new"], counts["updated"], counts["withdrawn"]) == (3, 1, 1, 0)
+    kept = crawl.documents()
+    assert [kept[f"{one}.json"].get("description") for one in "abcz"] == ["d"] * 4
+    assert [kept[f"{one}.json"]["title"] for one in "abcz"] == ["One", "One", "Two", "One"]
 
 
 def test_duplicate_and_missing_ids_and_titles(harvest, catalogue):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import pytest
 import rdflib
@@ -117,13 +118,13 @@ def test_an_error_costs_one_statement():
 
 def test_faults_are_bounded():
     _, faults = triples(b"<a> oops .\n" * 1000)
-    assert (len(faults), faults[-1]) == (MOST_FAULTS + 1, "after 100 errors the rest is not read")
+    assert (len(faults), faults[-1].message) == (MOST_FAULTS + 1, "after 100 errors the rest is not read")
 
 
 def test_a_text_that_is_too_long_is_a_fault():
     found, faults = triples(b'<a> <b> <c> .\n<a> <b> "%b" .' % (b"x" * 20_000_000))
     assert len(found) == 1
-    assert "too long" in faults[0]
+    assert "too long" in faults[0].message
 
 
 def test_triple_terms_are_not_nested_for_ever():
@@ -255,3 +256,26 @@ def test_a_description_is_bounded(monkeypatch):
     )
     description, whole = catalogue(body).description("http://a.org/1")
     assert (len(description), whole) == (10, False)
+
+
+TORN = {
+    "Turtle": (formats.TURTLE, b":a :p 1 . :b :p 1 ; :q <<<< ]]] ; :r 3 . :c :p 1 .", ["b", "c"]),
+    "TriG": (formats.TRIG, b":g { :a :p 1 . :b :p 1 ; :q <<<< ]]] ; :r 3 . :c :p 1 . }", ["b", "c"]),
+    "N-Triples": (formats.N_TRIPLES, b'<a:a> <a:p> "1" .\n<a:b> <a:p> oops .\n<a:c> <a:p> "1" .', ["a", "c"]),
+    "inside brackets": (formats.TURTLE, b":b :p 1 ; :d [ :x 1 ; :y }} ; :z 4 ] .", ["b"]),
+    "RDF/XML": (formats.RDF_XML, b"<A r:about='a'/><B r:about='b'><p>1</p><x>&oops;</x></B><C r:about='c'/>", ["b"]),
+    "JSON-LD": (formats.JSON_LD_UP_TO_AN_ERROR, b'[{"@id": "a:a", "a:p": 1}, {"@id": "a:b", "a:p": 1, "a:q', ["b"]),
+}
+
+
+@pytest.mark.parametrize("name", TORN)
+def test_a_fault_names_what_was_described(name):
+    """The last named subject before it, and the first behind it where there is one."""
+    format_, body, subjects = TORN[name]
+    if format_.family == "text" and format_ is not formats.N_TRIPLES:
+        body = b"@prefix : <http://a.org/> .\n" + body
+    if format_ is formats.RDF_XML:
+        body = b"<r:RDF xmlns:r='%b' xmlns='http://a.org/'>%b</r:RDF>" % (namespaces.RDF.encode(), body)
+    _, faults = triples(body, format_)
+    named = [re.split("[/:]", one)[-1] for one in faults[0].subjects if not is_blank(one)]
+    assert list(dict.fromkeys(named)) == subjects

@@ -60,6 +60,7 @@ class Catalogue:
         paging: the statements about further pages, a thousand at most.
         is_catalogue: whether there is a dcat:Catalog.
         lists: whether it says which its datasets are.
+        begun: the dataset of which the last ``rdf:type`` was read.
     """
 
     def __init__(self) -> None:
@@ -67,6 +68,7 @@ class Catalogue:
         self.paging: list[Triple] = []
         self.is_catalogue = False
         self.lists = False
+        self.begun = ""
         self.roles: dict[str, int] = {}
         self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, once it is large
         self.db.executescript(_SCHEMA)
@@ -90,6 +92,7 @@ class Catalogue:
     def _typed(self, subject: str, value: object) -> None:
         if value in DATASETS:
             self._note(subject, TYPED)
+            self.begun = subject
         elif value == DCAT + "Catalog":
             self.is_catalogue = True
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.dcat.page import Page, Record, digest
 from crawlers.mapping import data_json
+from crawlers.rdf.reader import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,7 +19,7 @@ class DataJSONPage(Page):
 
     def __init__(self, content: Any, faults: list[str], *, name: str) -> None:
         super().__init__()
-        self.faults = faults
+        self.faults = [Fault(message) for message in faults]
         self.content, self.name = content, name
         self.ids: set[str] = set()
 

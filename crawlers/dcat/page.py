@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from crawlers.items import Dataset
+from crawlers.rdf.reader import Fault
 from crawlers.safety import strict_json
 
 PATIENCE = 2
@@ -95,7 +96,7 @@ class Page(ABC):
     """
     Attributes:
         source: the item's ``metadata_source``.
-        faults: what could not be read, a sentence each.
+        faults: what could not be read.
         repairs: what had to be mended before it could be read.
         nameless: how many records had no id so far.
     """
@@ -103,7 +104,7 @@ class Page(ABC):
     source: str
 
     def __init__(self) -> None:
-        self.faults: list[str] = []
+        self.faults: list[Fault] = []
         self.repairs: list[str] = []
         self.nameless = 0
 
@@ -117,6 +118,14 @@ class Page(ABC):
     @abstractmethod
     def is_first(self, identifier: str) -> bool:
         """Whether no record of this page had that id before."""
+
+    def torn(self, fault: Fault) -> str | None:  # noqa: ARG002
+        """Return the id of the dataset in whose description a fault is; known when all `records` have come."""
+        return None
+
+    def lacks(self, document: Any, before: Any) -> bool:  # noqa: ARG002
+        """Return whether a document lacks what an older one of the same dataset has."""
+        return False
 
     def following(self, here: str) -> str | None:  # noqa: ARG002
         """The next page's address, if the page says it."""

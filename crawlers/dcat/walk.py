@@ -19,6 +19,7 @@ from crawlers.dcat.page import Place
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.moment import now
 from crawlers.rdf import formats
+from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -123,28 +124,37 @@ class DCATWalk(CatalogueSpider):
     async def parse_contents(self, response: Response, here: Place, page: Page) -> AsyncIterator[Dataset | Request]:
         for repair in page.repairs:
             self.logger.warning("%s: %s", response.url, repair)
-        for fault in page.faults:
-            self.failed("parse", AnswerError("invalid_rdf", fault), response.request)
         after = here.after(page)
         self.expected(after.total)
-        for record in page.records():
-            if self.is_enough(after):
-                break
-            after.empty = False
-            key = record.key or f"{response.url} {record.what}"
-            if not self.noticed(key, list_name="nodes", by=_asked(response)):
-                continue
-            after.listed += 1
-            after.stale = 0
-            self.listed(after.listed)
-            for item in self.guarded(self.parse_record(response, page, record), response, {"id": record.id}):
-                after.resources += len(item.resources)
-                yield item
-        else:
-            for request in self.turn(response, after, page):
-                yield request
+        try:
+            for record in page.records():
+                if self.is_enough(after):
+                    self.stopped()
+                    return
+                for item in self.take(record, response, after, page):
+                    yield item
+        finally:
+            self.report_faults(page, response)
+        for request in self.turn(response, after, page):
+            yield request
+
+    def take(self, record: Record, response: Response, after: Place, page: Page) -> Iterator[Dataset]:
+        """Count a record, and yield its item unless it is known."""
+        after.empty = False
+        key = record.key or f"{response.url} {record.what}"
+        if not self.noticed(key, list_name="nodes", by=_asked(response)):
             return
-        self.stopped()
+        after.listed += 1
+        after.stale = 0
+        self.listed(after.listed)
+        for item in self.guarded(self.parse_record(response, page, record), response, {"id": record.id}):
+            after.resources += len(item.resources)
+            yield item
+
+    def report_faults(self, page: Page, response: Response) -> None:
+        for fault in page.faults:
+            error = AnswerError("invalid_rdf", fault.message)
+            self.failed("parse", error, response.request, dataset_id=page.torn(fault))
 
     def stopped(self) -> None:
         """The user wants no more."""
@@ -176,10 +186,23 @@ class DCATWalk(CatalogueSpider):
             self.failed("list", AnswerError("duplicate_id", message), response.request, dataset_id=record.id)
             return
         dataset = record.item()
+        if page.faults and not dataset.torn and self.has_lost(dataset, page):
+            dataset.torn = True
+            dataset.flaws.append("it lacks what the document on disk has, and a part of the file can't be read")
         dataset.metadata_source = page.source
         dataset.metadata_url = response.url
         dataset.retrieved = now()
         yield dataset
+
+    def has_lost(self, dataset: Dataset, page: Page) -> bool:
+        """Whether the document on disk says more than what came."""
+        index = self.opened_index()
+        known = index.get("dataset", dataset.id, None)
+        try:
+            before = strict_json.loads((index.folder / known.file).read_bytes()) if known else None
+        except (OSError, ValueError):  # it will be written again
+            return False
+        return bool(before) and page.lacks(dataset.document, before)
 
     # Where it goes on
 

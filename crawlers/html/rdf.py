@@ -64,7 +64,7 @@ async def description(
             if step % _STEPS == 0:
                 await asyncio.sleep(0)  # a large file takes seconds, and other answers wait
         if file.faults:
-            raise AnswerError("invalid_rdf", file.faults[0])
+            raise AnswerError("invalid_rdf", file.faults[0].message)
         if not of_many and len(list(islice(file.records(), 2))) > 1:
             return None
         items = (record.item() for record in islice(file.records(), _MOST))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyoxigraph
@@ -21,6 +22,20 @@ MOST_FAULTS = 100
 _GUARDS = {"text": TextGuard, "xml": XMLGuard}
 
 
+@dataclass(slots=True)
+class Fault:
+    """A place of a file that can't be read.
+
+    Args:
+        message: one sentence.
+        subjects: what was described there, the nearest first: the last subject before the error, the last one that has
+            an IRI, and the first behind it. The parser does not say whose statement is lost; it is often one of these.
+    """
+
+    message: str
+    subjects: list[str] = field(default_factory=list)
+
+
 class Reader:
     """Reads one file.
 
@@ -30,11 +45,14 @@ class Reader:
         base: the address that relative IRIs are resolved against.
 
     Attributes:
-        faults: a sentence for each error met so far.
+        faults: the errors met so far.
+        reached: the last subject that was read, and the last one that has an IRI.
     """
 
     def __init__(self, file: BinaryIO, format_: Format, base: str) -> None:
-        self.faults: list[str] = []
+        self.faults: list[Fault] = []
+        self.reached = ("", "")
+        self.ended = False
         guard = _GUARDS.get(format_.family)
         stream: Any = guard(file) if guard else file
         self.quads = pyoxigraph.parse(stream, format_.parser, base_iri=base, lenient=True)
@@ -45,34 +63,51 @@ class Reader:
         Raises:
             AnswerError: the file is not read on.
         """
-        while True:
-            try:
-                yield from self._triples()
-            except SyntaxError as error:
-                self.faults.append(str(error)[:500])
-                if len(self.faults) >= MOST_FAULTS:
-                    self.faults.append(f"after {MOST_FAULTS} errors the rest is not read")
-                    return
-            except MemoryError as error:  # a text of over 16 MiB, not the machine's memory
-                self.faults.append(f"a statement is too long, and what follows is not read: {error}")
-                return
-            else:
-                return
+        yield from self._up_to_an_error()
+        while not self.ended:
+            triples = self._up_to_an_error()
+            for triple in triples:
+                self.faults[-1].subjects.append(triple[0])
+                yield triple
+                yield from triples
+
+    def _up_to_an_error(self) -> Iterator[Triple]:
+        try:
+            yield from self._triples()
+        except SyntaxError as error:
+            self._add(str(error)[:500])
+            if len(self.faults) >= MOST_FAULTS:
+                self._stop(f"after {MOST_FAULTS} errors the rest is not read")
+        except MemoryError as error:  # a text of over 16 MiB, not the machine's memory
+            self._stop(f"a statement is too long, and what follows is not read: {error}")
+        else:
+            self.ended = True
+
+    def _add(self, message: str) -> None:
+        self.faults.append(Fault(message, list(dict.fromkeys(filter(None, self.reached)))))
+
+    def _stop(self, message: str) -> None:
+        self._add(message)
+        self.ended = True
 
     def _triples(self) -> Iterator[Triple]:
         blank, named, literal = pyoxigraph.BlankNode, pyoxigraph.NamedNode, pyoxigraph.Literal
-        for subject, predicate, value, _ in self.quads:
-            kind = type(value)
-            if kind is literal:
-                language, datatype = value.language, None
-                if language is None and (datatype := value.datatype.value) == XSD_STRING:
-                    datatype = None
-                yield _name(subject, blank), predicate.value, Literal(value.value, language, datatype)
-            elif kind is named:
-                yield _name(subject, blank), predicate.value, value.value
-            elif kind is blank:
-                yield _name(subject, blank), predicate.value, str(value)
-
-
-def _name(subject: Any, blank: type) -> str:
-    return str(subject) if type(subject) is blank else subject.value
+        name, iri = self.reached
+        try:
+            for subject, predicate, value, _ in self.quads:
+                if type(subject) is blank:
+                    name = str(subject)
+                else:
+                    name = iri = subject.value
+                kind = type(value)
+                if kind is literal:
+                    language, datatype = value.language, None
+                    if language is None and (datatype := value.datatype.value) == XSD_STRING:
+                        datatype = None
+                    yield name, predicate.value, Literal(value.value, language, datatype)
+                elif kind is named:
+                    yield name, predicate.value, value.value
+                elif kind is blank:
+                    yield name, predicate.value, str(value)
+        finally:
+            self.reached = (name, iri)
