@@ -10,14 +10,11 @@ from scrapy.exceptions import DropItem
 
 from crawlers.index import Record, is_on_disk
 from crawlers.items import Dataset, Status, Stored
-from crawlers.safety import strict_json
+from crawlers.safety import inside, strict_json
 from pipelines.base import Item, Pipeline, reference
-from pipelines.folder import write
 from pipelines.report import NotWritten
 
 if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
-
     from crawlers.index import Known
 
 
@@ -26,10 +23,6 @@ class Documents(Pipeline):
 
     A torn record never replaces a document on disk; its flaws, which `Validate` has reported, say why.
     """
-
-    def __init__(self, crawler: Crawler) -> None:
-        super().__init__(crawler)
-        self.scratch = f"{self.folder}/.writing"
 
     def process_item(self, item: Item) -> Item:
         if item.stored is None:
@@ -48,11 +41,10 @@ class Documents(Pipeline):
         if known and isinstance(item, Dataset) and item.torn and self.index.whole(known):
             self.records.end(reference(item), "failed")
             raise NotWritten(f"{file} is kept: what came may have lost something")
-        path = f"{self.folder}/{file}"
-        with self.report.writing(path):
-            write(path, body, self.scratch)
+        with self.report.writing(f"{self.folder}/{file}"):
+            inside.write(self.folder, file, body)
             if known and known.file != file:  # before the manifest's line: a run killed here writes both again
-                (self.folder / known.file).unlink(missing_ok=True)
+                inside.remove(self.folder, known.file)
         return Stored(file=file, status=_status(known), sha256=sha256, bytes=len(body))
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import errno
-import fcntl
-import json
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import OutputError
-from crawlers.safety import strict_json
+from crawlers.locks import LOCK, take
+from crawlers.safety import inside, json_lines, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +17,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 
-_PAUSES = (0.01, 0.02, 0.04, 0.08, 0.16)  # seconds
+_FOLDERS = ("datasets", "dataset_metadata", "resource_metadata", "runs")
+_FILES = ("manifest.jsonl", "errors.jsonl")
+_TRIES = 30  # whoever looks whether a crawl runs holds a shared lock for a moment
 
 
 def folder(crawler: Crawler) -> Path:
@@ -28,52 +28,39 @@ def folder(crawler: Crawler) -> Path:
 
 
 def lock(path: Path) -> int:
-    """Makes the folder and locks it until the returned file descriptor is closed or the process ends, however it ends.
+    """Make the folder and lock it until the returned file descriptor is closed or the process ends, however it ends.
 
     Raises:
-        OutputError: it can't be made or written into, or another crawl has it.
+        OutputError: it can't be made or written into, something in it leads elsewhere, or another crawl has it.
     """
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        (path / ".writing").touch()
-        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = take(path / LOCK, tries=_TRIES)
     except OSError as error:
         message = f"{path} can't be written into ({error.strerror}): choose another with -s OUTPUT_DIR="
         raise OutputError(message) from None
-    if not _locked(descriptor):
-        os.close(descriptor)
+    if descriptor is None:
         raise OutputError(f"another crawl is writing into {path}: wait for it, or choose another -a source=.")
+    try:
+        _check(path)
+    except OutputError:
+        os.close(descriptor)
+        raise
     return descriptor
 
 
-def _locked(descriptor: int) -> bool:
-    """Tries for a moment: whoever looks whether a crawl runs holds a shared lock that long."""
-    for pause in _PAUSES:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(pause)
-        else:
-            return True
-    return False
-
-
-def write(path: str, body: bytes, scratch: str) -> None:
-    """Writes a file so that a reader sees the old one or the new one, never a part."""
-    with open(scratch, "wb") as file:  # noqa: PTH123  # pathlib costs a tenth of a listing's time
-        file.write(body)
-    try:
-        os.replace(scratch, path)  # noqa: PTH105
-    except FileNotFoundError:
-        os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
-        os.replace(scratch, path)  # noqa: PTH105
+def _check(path: Path) -> None:
+    for place in (path / name for name in (*_FOLDERS, *_FILES)):
+        if place.is_symlink():
+            raise OutputError(f"{place} is a symbolic link, and links are not followed there: remove it.")
+        if place.name in _FILES and place.exists() and not place.is_file():
+            raise OutputError(f"{place} is no regular file: remove it.")
 
 
 class JSONLines:
     """A file that only grows, a JSON object a line; a line torn by a killed run is cut off before the first append."""
 
     def __init__(self, path: Path) -> None:
-        self.file = path.open("ab+", buffering=0)
+        self.file = inside.appended(path.parent, path.name)
         self._repair()
 
     def append(self, line: dict[str, Any]) -> None:
@@ -82,10 +69,10 @@ class JSONLines:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def since(self, offset: int) -> Iterator[dict[str, Any]]:
-        """The lines behind an offset."""
+        """Yield the lines behind an offset; a damaged one is left out."""
         self.file.seek(offset)
-        for line in self.file:
-            yield json.loads(line)
+        found = (json_lines.entry(line) for _, line in json_lines.lines(self.file))
+        yield from (entry for entry in found if entry is not None)
 
     def close(self) -> None:
         self.file.close()

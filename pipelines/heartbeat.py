@@ -19,9 +19,8 @@ from scrapy.utils.asyncio import create_looping_call
 
 from crawlers import signals
 from crawlers.index import Index
-from crawlers.safety import strict_json
-from crawlers.safety.regular import regular
-from pipelines.folder import folder, write
+from crawlers.safety import inside, strict_json
+from pipelines.folder import folder
 from pipelines.report import Report, now
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LONGEST = 600.0  # seconds; others take a crawl that beats less often for dead
+_SCRATCH = ".heartbeat"
 _LARGEST = 8 * 1024 * 1024  # bytes
 _OWN = ("heartbeat", "interval", "pid", "host", "job")
 _RUN = re.compile(r"[0-9]{8}T[0-9]{6}Z(-[0-9]+)?")
@@ -74,7 +74,7 @@ class Heartbeat:
 
     def beat(self) -> None:
         try:
-            write(str(self.path), strict_json.dumps(self._state()), str(self.path.with_name(".heartbeat")))
+            inside.write(self.path.parent, self.path.name, strict_json.dumps(self._state()), _SCRATCH)
         except (OSError, sqlite3.Error) as error:
             if not self.failing:
                 logger.warning("%s can't be written, so this run looks dead to others: %s", self.path, error)
@@ -87,15 +87,14 @@ class Heartbeat:
         if self.loop.running:
             self.loop.stop()
         with suppress(OSError):
-            self.path.with_name(".heartbeat").unlink(missing_ok=True)
+            self.path.with_name(_SCRATCH).unlink(missing_ok=True)
             if not self.report.unwritten:
                 self.path.unlink(missing_ok=True)
 
     def report_dead(self) -> None:
         """A run that died, and that no job goes on with, gets its report now: it was interrupted."""
         try:
-            with regular(self.path) as file:
-                dead = json.loads(file.read(_LARGEST))
+            dead = json.loads(inside.read(self.path.parent, self.path.name, _LARGEST))
         except FileNotFoundError:
             return
         report = self.report.path.with_name(f"{dead['run']}.json") if _is_run(dead) else None
@@ -103,8 +102,7 @@ class Heartbeat:
             return
         known = {name: value for name, value in dead.items() if name not in _OWN}
         known |= {"finished": dead.get("heartbeat"), "finish_reason": "died", "verdict": "interrupted"}
-        report.parent.mkdir(exist_ok=True)
-        write(str(report), strict_json.dumps(known), str(self.path.with_name(".heartbeat")))
+        inside.write(self.path.parent, f"runs/{report.name}", strict_json.dumps(known), _SCRATCH)
         index = self.crawler.get_extension(Index)
         if index:
             index.read_report(known)

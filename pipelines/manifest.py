@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers import signals
 from crawlers.index import Known
 from crawlers.items import Dataset, Export, Status, Stored
-from crawlers.safety import strict_json
+from crawlers.safety import inside, strict_json
 from pipelines.base import Item, Pipeline, reference
 from pipelines.folder import JSONLines
 from pipelines.report import NotWritten, now
@@ -103,7 +103,7 @@ class Manifest(Pipeline):
 
     def _last_document(self, known: Known) -> dict[str, Any]:
         try:
-            return dict(strict_json.loads((self.folder / known.file).read_bytes()))
+            return dict(strict_json.loads(inside.read(self.folder, known.file)))
         except (OSError, ValueError, TypeError):
             return {}
 

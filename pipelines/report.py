@@ -20,8 +20,8 @@ from crawlers import moment, signals
 from crawlers.index import Index
 from crawlers.items import Dataset, Export
 from crawlers.resume import Job, Records
-from crawlers.safety import strict_json
-from pipelines.folder import JSONLines, folder, lock, write
+from crawlers.safety import inside, strict_json
+from pipelines.folder import JSONLines, folder, lock
 from pipelines.summary import summary
 from pipelines.verdict import EXIT_CODES, Verdict, verdict
 
@@ -217,8 +217,7 @@ class Report:
 
     def _write(self) -> None:
         try:
-            self.path.parent.mkdir(exist_ok=True)
-            write(str(self.path), strict_json.dumps(self.outcome), str(self.folder / ".writing"))
+            inside.write(self.folder, f"runs/{self.run}.json", strict_json.dumps(self.outcome))
         except (OSError, ValueError) as error:
             self.unwritten = f"can't be written ({error})"
             logger.error("The run report %s %s", self.path, self.unwritten)  # noqa: TRY400

@@ -120,9 +120,9 @@ def test_a_document_is_verbatim_and_readable(crawl, portal):
 
 def test_nothing_is_left_but_the_contract(crawl, portal, output):
     done = crawl("hdx", portal(datasets=5))
-    assert sorted(path.name for path in output.iterdir()) == ["hdx", "index.sqlite"]
+    assert sorted(path.name for path in output.iterdir()) == [".index.sqlite.lock", "hdx", "index.sqlite"]
     left = sorted(path.name for path in done.folder.iterdir())
-    assert left == ["datasets", "errors.jsonl", "manifest.jsonl", "resource_metadata", "runs"]
+    assert left == [".lock", "datasets", "errors.jsonl", "manifest.jsonl", "resource_metadata", "runs"]
 
 
 def test_the_run_report(crawl, portal):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import json
 import os
@@ -32,6 +31,7 @@ from crawlers.dashboard.error_lines import MOST
 from crawlers.dashboard.lines import BLOCK, LONGEST, Budget, backwards
 from crawlers.dashboard.remembered import Remembered
 from crawlers.index import catch_up
+from crawlers.locks import LOCK, take
 from tests.conftest import ROOT, options, scrapy
 from tests.indexed import indexed
 from tests.portal.portal import Portal
@@ -424,9 +424,9 @@ def test_a_run_that_goes_on_is_listed_once(copy):
 @contextmanager
 def held(path: Path) -> Iterator[None]:
     """Locked, as by the process that is at work."""
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = take(path / LOCK)
+    assert descriptor is not None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)

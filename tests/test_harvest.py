@@ -33,9 +33,9 @@ from crawlers.harvest.ledger import Ledger
 from crawlers.harvest.plan import Plan
 from crawlers.harvest.processes import _last_line
 from crawlers.harvest.retention import remove_logs, remove_reports
+from crawlers.locks import LOCK, is_crawled, is_held, take
 from crawlers.resume.job import FORMAT
 from crawlers.runs import Run, last, runs
-from crawlers.runs.locks import is_held, take
 from tests.conftest import FAST, ROOT, Crawl, scrapy
 from tests.test_resume import left
 from tests.waiting import HANG, until
@@ -889,14 +889,14 @@ def test_a_host_stays_taken_by_a_crawl_that_nobody_waits_for(place):
     assert claim
     assert claim.take_hosts(frozenset({"example.org"}))
     claim.release()
-    descriptor = os.open(folder, os.O_RDONLY)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    descriptor = take(folder / LOCK)
+    assert descriptor is not None
     assert hosts_at_work(place.output, place.jobs, ()) == {"example.org"}
     assert hosts_at_work(place.output, place.jobs, ("other",)) == set()
     timer = threading.Timer(1, os.close, [descriptor])
     timer.start()
     free: list[bool] = []
-    Told(place, lambda: str(free.append(not is_held(folder))))
+    Told(place, lambda: str(free.append(not is_crawled(folder))))
     timer.join()
     assert free == [True]
 
@@ -945,19 +945,20 @@ def test_a_crawl_that_a_full_disk_cut_short(tmp_path, monkeypatch, left):
 
 def test_who_looks_at_a_lock_turns_nobody_away(tmp_path):
     """A reader holds a shared lock for a moment; a crawl that comes just then waits for it."""
-    descriptor = os.open(tmp_path, os.O_RDONLY)
+    descriptor = os.open(tmp_path / LOCK, os.O_RDONLY | os.O_CREAT)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
-    code = "import sys; from pathlib import Path; from pipelines.folder import lock; lock(Path(sys.argv[1])); print(1)"
+    code = "import sys; from pathlib import Path; from pipelines.folder import lock; print(0, flush=True)"
+    code += "; lock(Path(sys.argv[1])); print(1)"
     code += "; sys.stdout.flush(); sys.stdin.read()"
     words = [sys.executable, "-c", code, str(tmp_path)]
     holder = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert holder.stdin
     assert holder.stdout
     with holder.stdin, holder.stdout:
-        until((tmp_path / ".writing").exists)  # it is about to take the lock
+        assert holder.stdout.readline() == "0\n", "it is about to take the lock"
         time.sleep(0.05)
         os.close(descriptor)
         assert holder.stdout.readline() == "1\n"
-        assert is_held(tmp_path)
+        assert is_crawled(tmp_path)
     holder.wait()
-    assert not is_held(tmp_path)
+    assert not is_crawled(tmp_path)

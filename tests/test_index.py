@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -28,6 +27,7 @@ from crawlers.index.reader import connect
 from crawlers.index.schema import VERSION
 from crawlers.index.search import search
 from crawlers.items import Agent, Checksum, Dataset, License, Period, Place, Resource
+from crawlers.locks import LOCK, take
 from tests.conftest import ROOT, options, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.drupal import Drupal
@@ -451,9 +451,9 @@ def test_a_document_that_can_not_be_read_is_told_once_and_the_others_follow(tmp_
 def test_a_source_that_is_being_crawled_is_left_alone(tmp_path: Path) -> None:
     for source in ("town", "city"):
         put_ckan(tmp_path, source, record(1))
-    descriptor = os.open(tmp_path / "town", os.O_RDONLY | os.O_DIRECTORY)
+    descriptor = take(tmp_path / "town" / LOCK)
+    assert descriptor is not None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         catch_up(tmp_path)
         assert [row["source"] for row in rows(tmp_path, "SELECT source FROM datasets")] == ["city"]
         ran = scrapy("reindex", "-s", f"OUTPUT_DIR={tmp_path}")

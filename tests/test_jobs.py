@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from crawlers.exceptions import RunError
+from crawlers.locks import LOCK, take
 from crawlers.runs import find, items, last, runs, sources, stored
 from crawlers.runs.words import item_line
 from tests.conftest import ROOT, scrapy
@@ -58,8 +58,8 @@ def running(output: Path, source: str = "one", *, ago: float = 0, **fields: Any)
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    descriptor = os.open(path, os.O_RDONLY)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    descriptor = take(path / LOCK if path.is_dir() else path)
+    assert descriptor is not None
     yield
     os.close(descriptor)
 
@@ -102,8 +102,8 @@ def test_no_more_reports_are_read_than_asked_for(tmp_path, monkeypatch):
     for source in ("one", "two", "three"):
         for hour in range(9):
             report(tmp_path, source, hour)
-    read, really = [], stored.content
-    monkeypatch.setattr(stored, "content", lambda path: read.append(path) or really(path))
+    read, really = [], stored._object
+    monkeypatch.setattr(stored, "_object", lambda folder, file: read.append(Path(file)) or really(folder, file))
     assert len(runs(tmp_path, limit=4)) == 4
     assert len([path for path in read if path.parent.name == "runs"]) <= 8
     read.clear()

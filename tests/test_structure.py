@@ -56,9 +56,9 @@ MAY_IMPORT = {
     "crawlers.politeness": (*STAND_ALONE, "crawlers.politeness"),
     "crawlers.safety": (*STAND_ALONE, "crawlers.safety"),
     "crawlers.resume": (*STAND_ALONE, "crawlers.resume"),
-    "crawlers.sqlite": (),
+    "crawlers.locks": (),
     "crawlers.index": (
-        *(*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.resume", "crawlers.sqlite", "crawlers.index"),
+        *(*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.resume", "crawlers.locks", "crawlers.index"),
         "crawlers.mapping",
     ),
     "crawlers.sources": (
@@ -71,9 +71,12 @@ MAY_IMPORT = {
             "crawlers.rules",
         ),
         *("crawlers.learn", "crawlers.rdf", "crawlers.mapping", "crawlers.html", "crawlers.runs", "crawlers.sources"),
-        *("crawlers.dcat", "crawlers.sqlite", "crawlers.notify", "crawlers.setting_types"),
+        *("crawlers.dcat", "crawlers.locks", "crawlers.notify", "crawlers.setting_types"),
     ),
-    "crawlers.runs": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "crawlers.runs"),
+    "crawlers.runs": (
+        *(*STAND_ALONE, "crawlers.locks", "crawlers.items", "crawlers.safety", "crawlers.index"),
+        "crawlers.runs",
+    ),
     "crawlers.harvest": (
         "crawlers.signals",
         *(
@@ -83,6 +86,7 @@ MAY_IMPORT = {
             "crawlers.runs",
             "crawlers.safety",
             "crawlers.index",
+            "crawlers.locks",
         ),
         *("crawlers.resume", "crawlers.notify", "crawlers.rules", "crawlers.harvest"),
     ),
@@ -90,9 +94,12 @@ MAY_IMPORT = {
     "crawlers.dashboard": (
         *STAND_ALONE,
         *("crawlers.index", "crawlers.runs", "crawlers.report", "crawlers.safety", "crawlers.dashboard"),
+        "crawlers.locks",
     ),
-    "crawlers.notify": (*STAND_ALONE, "crawlers.runs", "crawlers.safety", "crawlers.index", "crawlers.notify"),
-    "crawlers.httpcache": (*STAND_ALONE, "crawlers.politeness", "crawlers.sqlite", "crawlers.httpcache"),
+    "crawlers.notify": (
+        *(*STAND_ALONE, "crawlers.locks", "crawlers.runs", "crawlers.safety", "crawlers.index", "crawlers.notify"),
+    ),
+    "crawlers.httpcache": (*STAND_ALONE, "crawlers.politeness", "crawlers.locks", "crawlers.httpcache"),
     "crawlers.failures": ("crawlers.exceptions", "crawlers.politeness"),
     "crawlers.catalogue": (
         *STAND_ALONE,
@@ -140,7 +147,15 @@ MAY_IMPORT = {
     "crawlers.settings": ("crawlers", "pipelines"),
     "crawlers.commands": ("crawlers", "pipelines"),
     "crawlers": (),
-    "pipelines": (*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.index", "crawlers.resume", "pipelines"),
+    "pipelines": (
+        *STAND_ALONE,
+        "crawlers.locks",
+        "crawlers.items",
+        "crawlers.safety",
+        "crawlers.index",
+        "crawlers.resume",
+        "pipelines",
+    ),
     "spiders": ("crawlers.ckan", "crawlers.dcat", "crawlers.html"),
 }
 

@@ -11,8 +11,9 @@ from scrapy.commands import ScrapyCommand
 from crawlers.commands._voice import speaking
 from crawlers.exceptions import OutputError
 from crawlers.index import Index
-from crawlers.index.current import crawled, sources_in
+from crawlers.index.current import sources_in
 from crawlers.index.database import usable
+from crawlers.locks import is_crawled
 
 if TYPE_CHECKING:
     import argparse
@@ -40,7 +41,7 @@ class Command(ScrapyCommand):
             self.exitcode = INCOMPLETE if self.lost else 0
 
     def _make(self, output: Path, sources: list[str]) -> None:
-        busy = [source for source in sources if crawled(output / source)]
+        busy = [source for source in sources if is_crawled(output / source)]
         if busy:
             raise OutputError(f"A crawl is writing into {output / busy[0]}: make the index anew when it has ended.")
         with usable(output):

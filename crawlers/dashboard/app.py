@@ -15,7 +15,7 @@ from crawlers.dashboard.pages import dataset, errors, home, run, runs, search, s
 from crawlers.dashboard.site import Site
 from crawlers.exceptions import IndexUnreadableError
 from crawlers.index.current import sources_in
-from crawlers.runs.locks import is_held
+from crawlers.locks import is_crawled
 from crawlers.safety.logs import Redact
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _refused(site: Site, error: HTTPException) -> AnyResponse:
 
 def _no_index(site: Site, error: IndexUnreadableError) -> tuple[str, int]:
     names = sources_in(site.output)
-    held = {path.name for path in site.output.glob("*") if path.is_dir() and is_held(path)}
+    held = {path.name for path in site.output.glob("*") if path.is_dir() and is_crawled(path)}
     if held and held.issuperset(names):
         sentence = "The first crawl has begun: what it finds is shown here once its index is made."
         return _message(site, "Nothing to show yet", sentence), 200

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
 from crawlers.report.text import inert
+from crawlers.safety import inside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,13 +36,10 @@ class Document:
 def read(folder: Path, file: str) -> Document | None:
     """A file of a source's folder; `None` when it is not there, can't be read, or is not below that folder."""
     try:
-        path = (folder / file).resolve()
-        if not path.is_relative_to(folder.resolve()) or not path.is_file():
-            return None
-        with path.open("rb") as opened:
+        with inside.opened(folder, file) as opened:
             body = opened.read(MOST)
-        size = path.stat().st_size
-    except (OSError, ValueError):  # the latter for NUL in a name
+            size = os.fstat(opened.fileno()).st_size
+    except OSError:
         return None
     return Document(lines(body.decode("utf-8", "replace")), size)
 

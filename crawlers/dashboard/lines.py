@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from crawlers.safety import inside
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -44,13 +46,13 @@ def backwards(path: Path, budget: Budget) -> Iterator[bytes]:
 def _blocks(path: Path, budget: Budget) -> Iterator[bytes]:
     """Each is opened anew: a hundred sources are read side by side."""
     try:
-        end = path.stat().st_size
+        end = inside.size(path.parent, path.name)
         while end:
             size = min(end, BLOCK)
             if not budget.take(size):
                 return
             end -= size
-            with path.open("rb") as file:
+            with inside.opened(path.parent, path.name) as file:
                 file.seek(end, os.SEEK_SET)
                 yield file.read(size)
     except OSError:

@@ -19,7 +19,7 @@ from crawlers.dcat.page import Place
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.moment import now
 from crawlers.rdf import formats
-from crawlers.safety import strict_json
+from crawlers.safety import inside, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -199,7 +199,7 @@ class DCATWalk(CatalogueSpider):
         index = self.opened_index()
         known = index.get("dataset", dataset.id, None)
         try:
-            before = strict_json.loads((index.folder / known.file).read_bytes()) if known else None
+            before = strict_json.loads(inside.read(index.folder, known.file)) if known else None
         except (OSError, ValueError):  # it will be written again
             return False
         return bool(before) and page.lacks(dataset.document, before)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from crawlers.exceptions import HarvestError
+from crawlers.locks import is_held, take
 from crawlers.moment import moment, now
-from crawlers.runs.locks import is_held, take
 from crawlers.runs.run import Run
 from crawlers.runs.stored import at_work, claimed, content
 from crawlers.safety.names import safe

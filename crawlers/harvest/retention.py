@@ -11,6 +11,7 @@ from pathlib import Path
 from crawlers import moment
 from crawlers.index import from_the_beginning, listing, scope
 from crawlers.runs import Run, runs
+from crawlers.safety import inside
 
 _DAY = 86_400  # seconds
 
@@ -31,7 +32,7 @@ def remove_reports(output: Path, source: str, days: int) -> int:
         covered |= new
         if number and not new and run.report and run.report.stem < edge:
             with suppress(OSError):
-                run.report.unlink()
+                inside.remove(output / source, f"runs/{run.report.name}")
                 removed += 1
     return removed
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from crawlers import moment
 from crawlers.harvest.job import Job
-from crawlers.safety import strict_json
+from crawlers.safety import inside, strict_json
 from crawlers.signals import OUTCOMES
 
 
@@ -33,10 +33,8 @@ def report_unstarted(output: Path, job: Job, why: str) -> dict[str, Any]:
         **dict.fromkeys(("requests", "retries", "bytes"), 0),
         "resumed": False,
     }
-    path = output / job.source / "runs" / f"{run}.json"
-    scratch = path.with_name(f".{run}.writing")
+    folder = output / job.source
     with suppress(OSError):  # a full disk
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_bytes(strict_json.dumps(report))
-        scratch.replace(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        inside.write(folder, f"runs/{run}.json", strict_json.dumps(report), scratch=f".{run}.writing")
     return report

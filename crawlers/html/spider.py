@@ -17,7 +17,7 @@ from crawlers.html.walk import HTMLWalk
 from crawlers.index import listing, scope
 from crawlers.mapping.html import missing
 from crawlers.moment import now
-from crawlers.safety import strict_json
+from crawlers.safety import inside, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +69,7 @@ class HTMLSpider(HTMLDatasets):
     def known_by(self, file: str, stamp: str | None) -> str:
         """What the page on disk is known by; nothing when the document is not there, or not what these rules read."""
         try:
-            document = strict_json.loads((self.folder / file).read_bytes())
+            document = strict_json.loads(inside.read(self.folder, file))
         except (OSError, ValueError):
             return ""
         known = (stamp or "").rpartition("#")[0]

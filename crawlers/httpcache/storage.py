@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from scrapy.utils.project import data_path
 from scrapy.utils.response import response_from_dict
 
-from crawlers.sqlite import alone
+from crawlers.locks import alone
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -98,7 +98,7 @@ class SqliteStorage:
 def _connected(path: Path) -> sqlite3.Connection:
     path.touch(mode=0o600)  # private metadata may be in it
     db = sqlite3.connect(path, timeout=30, isolation_level=None)
-    with alone(path.parent):
+    with alone(path):
         db.executescript(_SCHEMA)
     return db
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlers.index import reports
+from crawlers.safety import inside
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,14 +36,16 @@ def read_to(db: sqlite3.Connection, folder: Path) -> int | None:
 
 def size(folder: Path) -> int:
     """Bytes of the manifest."""
-    manifest = folder / "manifest.jsonl"
-    return manifest.stat().st_size if manifest.exists() else 0
+    try:
+        return inside.size(folder, "manifest.jsonl")
+    except FileNotFoundError:
+        return 0
 
 
 def tail(folder: Path, end: int) -> bytes:
     """What stands before an offset of the manifest: another manifest has something else there."""
     if not end:
         return b""
-    with (folder / "manifest.jsonl").open("rb") as file:
+    with inside.opened(folder, "manifest.jsonl") as file:
         file.seek(max(0, end - _TAIL))
         return file.read(min(end, _TAIL))

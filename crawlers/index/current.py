@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ from crawlers.index.behind import is_behind
 from crawlers.index.database import NAME, forget, opened, transaction, usable
 from crawlers.index.index import Index
 from crawlers.index.reader import connect
+from crawlers.locks import is_crawled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +49,7 @@ def catch_up(output: Path, lost: Callable[[str], None] = logger.warning) -> None
 
 
 def _bring_up(output: Path, sources: list[str], lost: Callable[[str], None]) -> None:
-    late, gone = _late(output, [source for source in sources if not crawled(output / source)], sources)
+    late, gone = _late(output, [source for source in sources if not is_crawled(output / source)], sources)
     for source in late:
         index = Index(output, source, PATIENCE)
         try:
@@ -87,15 +86,3 @@ def sources_in(output: Path) -> list[str]:
     written = (path.parent.name for path in output.glob("*/manifest.jsonl"))
     reported = (path.parent.name for path in output.glob("*/runs") if next(path.glob("*.json"), None))
     return sorted({*written, *reported})
-
-
-def crawled(folder: Path) -> bool:
-    """Whether a crawl is writing into a source's folder now."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False

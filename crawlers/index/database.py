@@ -11,7 +11,7 @@ from crawlers.exceptions import OutputError
 from crawlers.index import full_text
 from crawlers.index.schema import TABLES, VERSION
 from crawlers.index.views import VIEWS
-from crawlers.sqlite import alone
+from crawlers.locks import alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def opened(output: Path, patience: float = PATIENT) -> sqlite3.Connection:
         sqlite3.DatabaseError: it is none, or can't be written.
     """
     db = sqlite3.connect(output / NAME, isolation_level=None, timeout=patience)
-    with alone(output):
+    with alone(output / NAME):
         db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             _make(db)

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from crawlers.mapping import document
-from crawlers.safety import strict_json
+from crawlers.safety import inside, strict_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ def item(folder: Path, dataset_id: str, known: Known | Held) -> Dataset:
         one of `UNREADABLE`.
     """
     return document.dataset(
-        strict_json.loads((folder / known.file).read_bytes()),
+        strict_json.loads(inside.read(folder, known.file)),
         source=folder.name,
         id=dataset_id,
         metadata_source=known.metadata_source,

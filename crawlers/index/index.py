@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from crawlers.index.batch import DOCUMENTS, Batch
 from crawlers.index.database import PATIENT, forget, opened, transaction, usable
 from crawlers.index.known import Held, Key, Known
 from crawlers.index.scope import from_the_beginning, listing, scope
+from crawlers.safety import inside, json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -61,6 +61,15 @@ _MARKED = 10_000  # datasets that are marked as seen in one transaction
 _CRAWLING = 0.2  # seconds that a crawl waits for another who writes: nothing else goes on meanwhile
 _AT_THE_END = 2.0
 
+_BLOCK = 1024 * 1024
+_LARGEST = 2**63
+_TOLD = 20  # damaged lines that are named one by one
+_TEXT, _PERHAPS = str, (str, type(None))
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("kind", "dataset_id", "metadata_file", "sha256", "status", "run", "time"), _TEXT),
+    **dict.fromkeys(("resource_id", "metadata_modified", "metadata_source", "metadata_url"), _PERHAPS),
+    "bytes": int,
+}
 _FIELDS = (
     *("metadata_file", "sha256", "bytes", "metadata_modified", "status", "run", "time"),
     *("metadata_source", "metadata_url"),
@@ -147,7 +156,7 @@ class Index:
     def whole(self, known: Known) -> bool:
         """Whether the document is on disk with all its bytes: a power cut may leave an empty file."""
         try:
-            return os.stat(f"{self.folder}/{known.file}").st_size == known.bytes  # noqa: PTH116  # asked for every item
+            return inside.size(self.folder, known.file) == known.bytes
         except OSError:
             return False
 
@@ -341,13 +350,34 @@ class Index:
 
     def _lines(self, offset: int) -> Iterator[tuple[int, tuple[Key, Known, str] | None]]:
         """What each line says, and where it ends; ``None`` for a damaged one: its document is written again."""
-        with self.manifest.open("rb") as lines:
-            lines.seek(offset)
-            for line in lines:
-                offset += len(line)
-                try:
-                    entry = json.loads(line)
-                    key = (entry["kind"], entry["dataset_id"], entry["resource_id"] or "")
-                    yield offset, (key, Known(*(entry[name] for name in _FIELDS)), entry["time"])
-                except (ValueError, KeyError, TypeError):
-                    yield offset, None
+        with inside.opened(self.folder, self.manifest.name) as file:
+            file.seek(offset)
+            damaged = 0
+            for length, line in json_lines.lines(file):
+                entry = _entry(json_lines.entry(line))
+                if entry is None and damaged < _TOLD:
+                    self._tell_damaged(offset)
+                damaged += entry is None
+                offset += length
+                yield offset, entry
+        if damaged > _TOLD:
+            logger.warning("%s: %d more lines are damaged and left out", self.manifest, damaged - _TOLD)
+
+    def _tell_damaged(self, offset: int) -> None:
+        with inside.opened(self.folder, self.manifest.name) as file:
+            number = 1 + sum(file.read(min(_BLOCK, offset - at)).count(b"\n") for at in range(0, offset, _BLOCK))
+        logger.warning("%s: line %d is damaged and left out; the others are read", self.manifest, number)
+
+
+def _entry(line: Mapping[str, Any] | None) -> tuple[Key, Known, str] | None:
+    """What a line of the manifest says; ``None`` for one that no crawl wrote: others may write into the folder."""
+    if line is None or any(not isinstance(line.get(name), kind) for name, kind in _TYPES.items()):
+        return None
+    try:
+        json.dumps([line[name] for name in _TYPES], ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which SQLite does not take
+        return None
+    if not inside.is_inside(line["metadata_file"]) or not 0 <= line["bytes"] < _LARGEST:
+        return None
+    key = (line["kind"], line["dataset_id"], line["resource_id"] or "")
+    return key, Known(*(line[name] for name in _FIELDS)), line["time"]

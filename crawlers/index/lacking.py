@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 from crawlers.index.batch import DOCUMENTS, Batch
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+_LASTING = (errno.ENOENT, errno.EINVAL, errno.ELOOP, errno.ENOTDIR, errno.EFBIG)
 _LACKING = """
 SELECT d.dataset_id, d.file, d.sha256, d.bytes, d.metadata_modified, d.status, d.run, d.last_seen,
     d.metadata_source, d.metadata_url
@@ -45,7 +47,7 @@ def described(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None])
 
 def _may_pass(error: Exception) -> bool:
     """Too many open files, a drive that is not there: the document may be read the next time."""
-    return isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
+    return isinstance(error, OSError) and error.errno not in _LASTING
 
 
 def _lacking(db: sqlite3.Connection, source: str) -> Iterator[tuple[str, Known]]:

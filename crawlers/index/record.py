@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crawlers.safety import strict_json
+from crawlers.safety import inside, strict_json
 
 if TYPE_CHECKING:
     from crawlers.index.index import Index
@@ -38,7 +38,7 @@ def is_on_disk(index: Index, known: Known, record: Record) -> bool:
 def _differs_by_stamp(index: Index, known: Known, record: Record) -> bool:
     if not known.metadata_modified or not record.stamp or record.document is None:
         return False
-    body = (index.folder / known.file).read_bytes()
+    body = inside.read(index.folder, known.file)
     if hashlib.sha256(body).hexdigest() != known.sha256:  # a run was killed before it wrote the manifest's line
         return False
     return _is_same_but_for(record.stamp, strict_json.loads(body), record.document)

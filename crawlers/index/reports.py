@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.moment import seconds
+from crawlers.safety import inside
 from crawlers.signals import OUTCOMES
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ _NO_ERRORS = "DELETE FROM run_errors WHERE source = ? AND run = ?"
 _ERROR = "INSERT INTO run_errors VALUES (?, ?, ?, ?)"
 _STORED = "SELECT * FROM runs WHERE source = ? AND run = ?"
 _LARGEST = 2**63 - 1
+_MOST = 16 * 1024 * 1024  # bytes of a report
 
 
 class Rows(NamedTuple):
@@ -36,7 +38,7 @@ def read(path: Path) -> dict[str, Any]:
     Raises:
         one of `UNREADABLE`: it can't be read, or is no report.
     """
-    report = json.loads(path.read_bytes())
+    report = json.loads(inside.read(path.parent.parent, f"runs/{path.name}", _MOST))
     rows("", report)
     if report["run"] != path.stem:
         raise ValueError(f"it is the report of {report['run']}")

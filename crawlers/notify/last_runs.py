@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.moment import moment
 from crawlers.notify.verdicts import VERDICTS
-from crawlers.safety import strict_json
+from crawlers.safety import inside, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +85,7 @@ def _order(run: str) -> tuple[str, int]:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        report = strict_json.loads(path.read_bytes()) if path.stat().st_size <= _LARGEST else None
+        report = strict_json.loads(inside.read(path.parent.parent, f"runs/{path.name}", _LARGEST))
     except (OSError, ValueError):
         return None
     return report if isinstance(report, dict) and report.get("verdict") in VERDICTS else None

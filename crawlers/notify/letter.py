@@ -6,6 +6,7 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from crawlers.safety import inside
 from crawlers.safety.line import safe_line
 from crawlers.signals import KINDS
 
@@ -70,7 +71,7 @@ def _lines_of(path: Path, run: str | None) -> Iterator[dict[str, Any]]:
     """The error lines of a run; the file has those of every run, and is read a line at a time."""
     marks = (f'"run":{json.dumps(run)}'.encode(), f'"run": {json.dumps(run)}'.encode())
     try:
-        with path.open("rb") as file:
+        with inside.opened(path.parent, path.name) as file:
             for body in iter(lambda: file.readline(_LONGEST), b""):
                 line = _read(body) if any(mark in body for mark in marks) else None
                 if line and line.get("run") == run:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from crawlers.exceptions import ArgumentError
+from crawlers.locks import take
 from crawlers.moment import seconds
 from crawlers.notify.channel import NotToldError
 from crawlers.notify.last_runs import LastRun, last_runs
@@ -79,7 +78,7 @@ class Prometheus:
         from prometheus_client import write_to_textfile  # noqa: PLC0415 -- takes 40 ms, and few crawls have it
 
         try:
-            with _alone(self.path.parent):
+            with _alone(self.path):
                 write_to_textfile(str(self.path), _registry(last_runs(self.output, ended)))
                 self.path.chmod(0o644)  # node_exporter is another user, whatever the umask
         except OSError as error:
@@ -87,19 +86,14 @@ class Prometheus:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Of two crawls that end at once, the later one reads both reports; nobody is waited for longer than 5 s."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _alone(path: Path) -> Iterator[None]:
+    """Let the later of two crawls that end at once read both reports; nobody is waited for longer than 5 s."""
+    descriptor = take(path.with_name(f".{path.name}.lock"), tries=500)
     try:
-        for _ in range(100):
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                time.sleep(0.05)
         yield
     finally:
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 def _registry(runs: Iterator[LastRun]) -> CollectorRegistry:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from crawlers.runs.run import Run
-from crawlers.safety.regular import regular
+from crawlers.safety import inside, json_lines
 
 _FILES = ("manifest", "errors")
 
@@ -59,13 +58,13 @@ def _begin(run: Run, name: str) -> int:
 def _lines(path: Path, run: str, begin: int) -> Iterator[dict[str, Any]]:
     sought = run.encode()
     try:
-        file = regular(path)
+        file = inside.opened(path.parent, path.name)
     except OSError:
         return
     with file:
         file.seek(_line_at(file, begin))
-        for line in file:
-            if sought in line and (entry := _entry(line)).get("run") == run:
+        for _, line in json_lines.lines(file):
+            if line and sought in line and (entry := json_lines.entry(line)) and entry.get("run") == run:
                 yield entry
 
 
@@ -75,14 +74,6 @@ def _line_at(file: BinaryIO, begin: int) -> int:
         return 0
     file.seek(begin - 1)
     return begin if file.read(1) == b"\n" else 0
-
-
-def _entry(line: bytes) -> dict[str, Any]:
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        return {}
-    return entry if isinstance(entry, dict) else {}
 
 
 def _written(line: dict[str, Any]) -> Item:

@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
+from crawlers.locks import is_crawled, is_held
 from crawlers.moment import moment, seconds
-from crawlers.runs.locks import is_held
 from crawlers.runs.run import Run, State
-from crawlers.safety.regular import regular
+from crawlers.safety import inside
 
 _LARGEST = 8 * 1024 * 1024  # bytes; a report has a few thousand
 _VERDICTS: dict[str, State] = {one: one for one in get_args(State) if one not in ("pending", "running")}
@@ -24,7 +24,7 @@ _AHEAD = 60  # seconds that another machine's clock may be
 
 def reported(path: Path) -> Run:
     """The run of a report; one that can't be read is of a run that failed, of which nothing more is known."""
-    report = content(path)
+    report = _object(path.parent.parent, f"runs/{path.name}")
     state = _VERDICTS.get(str(report.get("verdict")), "failed")
     return _run(path.parent.parent, path.stem, report, state=state, report=path)
 
@@ -32,15 +32,15 @@ def reported(path: Path) -> Run:
 def at_work(folder: Path) -> Run | None:
     """The run that a source's folder is locked by, or that died in it; ``None`` when all are over."""
     path = folder / "running.json"
-    held, state = is_held(folder), content(path)
+    held, state = is_crawled(folder), content(path)
     name = _text(state.get("run"))
     run = _run(folder, name, {**state, "finished": None, "finish_reason": None}, state="running", where=_where(state))
     if held or _beats(state):
         return run
     if name is None:
         return None
-    report = folder / "runs" / f"{Path(name).name}.json"
-    if (_text(content(report).get("finished")) or "") >= (_text(state.get("heartbeat")) or "never"):
+    report = _object(folder, f"runs/{Path(name).name}.json")
+    if (_text(report.get("finished")) or "") >= (_text(state.get("heartbeat")) or "never"):
         return None
     return died(run)
 
@@ -63,11 +63,13 @@ def claimed(lock: Path) -> Run | None:
 
 
 def content(path: Path) -> dict[str, Any]:
-    """A JSON file's object; an empty one where there is none that can be read."""
+    """Return a JSON file's object; an empty one where there is none that can be read."""
+    return _object(path.parent, path.name)
+
+
+def _object(folder: Path, file: str) -> dict[str, Any]:
     try:
-        with regular(path) as file:
-            body = file.read(_LARGEST + 1)
-        found = json.loads(body) if len(body) <= _LARGEST else None
+        found = json.loads(inside.read(folder, file, _LARGEST))
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

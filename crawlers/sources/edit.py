@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import tomlkit
 
 from crawlers.exceptions import SourcesError
+from crawlers.locks import alone
 from crawlers.sources.file import text as read_text
-from crawlers.sqlite import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -81,7 +81,7 @@ def write(path: Path, change: Callable[[str], str]) -> None:
     target = path.resolve()  # a link stays one
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with alone(target.parent):
+        with alone(target):
             _replace(target, change(read_text(path) if path.exists() else ""))
     except OSError as error:
         raise SourcesError(f"{path} can't be written: {error.strerror}.") from None

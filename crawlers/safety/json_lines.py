@@ -1,0 +1,45 @@
+"""Lines of JSON in a file that others may write into: none is too long, too deep or too broken for the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+LONGEST = 16 * 1024 * 1024
+"""Bytes of a line that is read."""
+
+
+def lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
+    """Yield each line's length in bytes and the line itself; ``None`` for one that is longer than LONGEST."""
+    while line := file.readline(LONGEST):
+        if len(line) < LONGEST or line.endswith(b"\n"):
+            yield len(line), line
+        else:
+            yield LONGEST + _rest(file), None
+
+
+def _rest(file: BinaryIO) -> int:
+    """Read to the end of a line, and return the bytes that were left of it."""
+    size = 0
+    while part := file.readline(LONGEST):
+        size += len(part)
+        if part.endswith(b"\n"):
+            break
+    return size
+
+
+def entry(line: bytes | None) -> dict[str, Any] | None:
+    """Return the object that a line is; ``None`` for anything else.
+
+    >>> entry(b'{"a": 1}'), entry(b"[" * 100_000), entry(b"[1]"), entry(None)
+    ({'a': 1}, None, None, None)
+    """
+    try:
+        found = json.loads(line or b"null")
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
