@@ -50,7 +50,15 @@ class JobError(CrawlersError):
 
 
 class JobFinished(CrawlersError):  # noqa: N818  # it is no error
-    """The job in JOBDIR has nothing left to do; raised before any request. No mistake: the exit code is 0."""
+    """The job in JOBDIR has nothing left to do; raised before any request.
+
+    Args:
+        verdict: of the run that it was, where it is known: the exit code is that run's.
+    """
+
+    def __init__(self, message: str, verdict: str | None = None) -> None:
+        super().__init__(message)
+        self.verdict = verdict
 
 
 class AnswerError(CrawlersError):

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import platform
+import re
 import sqlite3
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem, NotConfigured
 
 from crawlers import moment, signals
+from crawlers.exceptions import JobError
 from crawlers.index import Index
 from crawlers.items import Dataset, Export
 from crawlers.resume import Job, Records
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_RUN = re.compile(r"[0-9]{8}T[0-9]{6}Z(-[0-9]+)?")
 COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback")
 
 
@@ -65,6 +68,7 @@ class Report:
         for name in ("errors", "manifest"):  # in the ledger before anything is asked for
             begun = (self.folder / f"{name}.jsonl").stat().st_size if is_new else 0
             self.job.state.setdefault(f"{name}_bytes", begun)
+        self._check()
         self.verdict: Verdict | None = None
         self.outcome: dict[str, Any] = {}
         self.unwritten = "was not written"  # why there is no report; empty once there is one
@@ -170,7 +174,7 @@ class Report:
             if state != "ended":
                 error = f"the list of {name} did not come to its end: the request for its next page was dropped"
                 self.record_failed(signals.Failed(stage="list", kind="unaccounted", error=error))
-        for kind, dataset_id, resource_id in list(self.records.unaccounted()):
+        for kind, dataset_id, resource_id in self.records.unaccounted():
             failed = signals.Failed(
                 stage="fetch",
                 kind="unaccounted",
@@ -188,9 +192,11 @@ class Report:
         except (OSError, sqlite3.Error) as error:
             logger.error("What became of the documents can't be counted, the ledger is damaged: %s", error)  # noqa: TRY400
             self._fail(f"{reason}, and the ledger can't be read: {error}")
+        self.job.state |= {"verdict": self.verdict, "report": str(self.path)}
         try:
             self._write()
         finally:
+            self.job.finished = self.job.finished and not self.unwritten  # the next start writes the report
             self._leave()
 
     def _judge(self, reason: str) -> None:
@@ -304,6 +310,16 @@ class Report:
             "resource_id": failed.resource_id,
             "error": failed.error,
         }
+
+    def _check(self) -> None:
+        """
+        Raises:
+            JobError: what the ledger remembers of the run is damaged: a file is named after it.
+        """
+        sizes = (self.job.state["errors_bytes"], self.job.state["manifest_bytes"])
+        is_run = isinstance(self.run, str) and _RUN.fullmatch(self.run)
+        if not is_run or moment.moment(self.started) is None or not all(isinstance(one, int) for one in sizes):
+            raise JobError(f"{self.job.path} is damaged (state): choose another JOBDIR")
 
     def _run(self, started: str) -> str:
         name = moment.name(moment.moment(started))

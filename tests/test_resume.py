@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import pytest
 from scrapy import Request
@@ -105,18 +106,53 @@ def test_stopped_and_resumed_asks_for_nothing_twice(portal, tmp_path, signals):
     assert asked <= 181 + 16 * (len(signals) - 1), "only what was under way at a forced stop is asked for again"
 
 
-def test_a_finished_job_says_so(portal, tmp_path):
-    site = portal(datasets=5)
+@pytest.mark.parametrize(("faults", "code", "verdict"), [((), 0, "complete"), (("count_off=5",), 3, "incomplete")])
+def test_a_finished_job_says_how_it_ended(portal, tmp_path, faults, code, verdict):
+    site = portal(datasets=5, faults=faults)
     output, jobdir = tmp_path / "output", tmp_path / "job"
-    resumed(output, jobdir, site)
+    first = resumed(output, jobdir, site)
     asked = site.requests()
     again = resumed(output, jobdir, site)
-    assert (again.code, site.requests()) == (0, asked)
-    assert (
-        again.lines[-1]
-        == f"the job in {jobdir}/ledger.sqlite is finished, so nothing was asked for. Delete it to crawl anew."
-    )
+    assert (first.code, again.code, site.requests()) == (code, code, asked)
+    (report,) = (output / "hdx" / "runs").iterdir()
+    told = f"the job in {jobdir}/ledger.sqlite is finished: {verdict}, says {report}. Nothing was requested;"
+    assert again.lines[-1] == f"{told} delete it to crawl again."
     assert "Traceback" not in again.log
+
+
+def test_a_report_that_could_not_be_written_is_written_by_the_next_start(portal, tmp_path):
+    site = portal(datasets=5, faults=("count_off=5",))
+    output, jobdir = tmp_path / "output", tmp_path / "job"
+    (output / "hdx").mkdir(parents=True)
+    (output / "hdx" / "runs").write_text("in the way")
+    first = resumed(output, jobdir, site)
+    asked = site.requests()
+    (output / "hdx" / "runs").unlink()
+    again = resumed(output, jobdir, site)
+    assert (first.code, again.code, site.requests()) == (4, 3, asked)
+    assert (again.report["verdict"], again.report["listed"], again.report["counts"]["new"]) == ("incomplete", 5, 20)
+    assert again.kinds() == [("list", "count_mismatch")]
+
+
+def test_a_row_that_can_not_be_restored_is_one_error_line(portal, tmp_path):
+    """As after an upgrade that renamed a callback."""
+    site = portal(datasets=5)
+    output, jobdir = tmp_path / "output", tmp_path / "job"
+    begun = resumed(output, jobdir, site, CLOSESPIDER_ITEMCOUNT="1", CONCURRENT_REQUESTS="1")
+    assert begun.report["verdict"] == "partial"
+    with closing(sqlite3.connect(jobdir / "ledger.sqlite")) as ledger, ledger:
+        ledger.execute("INSERT INTO requests (priority, state, request) VALUES (9, 0, 'no JSON')")
+        ledger.execute("""UPDATE requests SET request = replace(request, '"parse_', '"read_')""")
+        (rows,) = ledger.execute("SELECT count(*) FROM requests WHERE state != 2").fetchone()
+    done = resumed(output, jobdir, site)
+    unrestored = [line for line in done.errors if line["kind"] == "bug"]
+    assert (done.code, done.report["verdict"], len(unrestored)) == (3, "incomplete", rows)
+    assert rows > 5
+    assert {line["stage"] for line in unrestored} == {"fetch"}
+    assert sum(line["url"] is None for line in unrestored) == 1
+    assert "can't be restored, so it was not made: ValueError: Method 'read_" in str(unrestored[-1])
+    assert "Traceback" not in done.log
+    assert done.report["counts"]["failed"] == len(done.errors)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 from crawlers.exceptions import CrawlersError, JobFinished, hint
 from crawlers.setting_types import lacks
 from pipelines.report import Report
+from pipelines.verdict import EXIT_CODES
 
 if TYPE_CHECKING:
     import argparse
@@ -73,8 +74,8 @@ class Command(crawl.Command):
         self.crawler_process.start()  # type: ignore[union-attr]
         if _started(crawl, logged=self._is_logged):
             self.exitcode = _end(crawler)
-        elif isinstance(crawl.exception(), JobFinished):
-            self.exitcode = 0
+        elif isinstance(error := crawl.exception(), JobFinished):
+            self.exitcode = EXIT_CODES.get(error.verdict, 0)  # type: ignore[call-overload]
 
     @property
     def _is_logged(self) -> bool:

@@ -7,14 +7,14 @@ import json
 import logging
 import sqlite3
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from scrapy import signals
 
-from crawlers.exceptions import JobError, JobFinished
+from crawlers.exceptions import CrawlersError, JobError, JobFinished
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,6 +28,7 @@ FORMAT = 1
 _SCHEMA = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
+PRAGMA journal_size_limit = 8388608;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS requests (
     id INTEGER PRIMARY KEY, fingerprint BLOB UNIQUE, priority INTEGER, state INTEGER NOT NULL, request TEXT
@@ -44,6 +45,8 @@ _JOBS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _STATS = ("catalogue/", "politeness/", "downloader/request_count", "downloader/response_bytes", "retry/count")
 _COMMIT_SECONDS = 0.1
 _COMMIT_CHANGES = 2000
+_LONGEST = 20_000  # changes of a callback that does not pause: a transaction takes its size in the WAL, for good
+_ROWS = ("requests", "records", "listed", "failures")
 
 
 class Job:
@@ -53,7 +56,8 @@ class Job:
     never more than a moment ago, and what it does not know of is done again.
 
     Attributes:
-        state: facts about the run, JSON values by name; stored with every commit.
+        state: facts about the run, JSON values by name; stored with every commit. A finished job's ``verdict`` and
+            ``report`` are told to whoever starts it again.
         resumed: whether the job had been begun before.
         broken: whether something could not be written: no request is done from then on, all will be asked for again.
     """
@@ -67,13 +71,16 @@ class Job:
             self.db.executescript(_SCHEMA)
             self.db.execute("BEGIN IMMEDIATE")
             self._check(identity)
+            self.state: dict[str, Any] = self._object("state")
+        except CrawlersError:
+            self.db.close()
+            raise
         except sqlite3.OperationalError as error:
             self.db.close()
             raise JobError(f"{self.path} can't be used ({error}): is another crawl running with this JOBDIR?") from None
         except sqlite3.DatabaseError as error:
             self.db.close()
             raise JobError(f"{self.path} is no ledger ({error}): choose another JOBDIR") from None
-        self.state: dict[str, Any] = json.loads(self.fact("state") or "{}")
         self.committed = time.monotonic()
         self.changes = 0
         self.finished = False
@@ -85,7 +92,7 @@ class Job:
         """The crawler's job, opened when it is first asked for.
 
         Raises:
-            JobError: JOBDIR belongs to another spider, other arguments or another version.
+            JobError: JOBDIR belongs to another spider, other arguments or another version, or is damaged.
             JobFinished: there is nothing left to do in it.
         """
         jobdir, spider = crawler.settings["JOBDIR"], crawler.spider
@@ -111,10 +118,24 @@ class Job:
         try:
             if self.finished and not self.broken:
                 self.set_fact("finished", "1")
+                self._clear()
             self.commit()
         except (OSError, sqlite3.OperationalError) as error:
             logger.error("%s: the same command goes on from what is stored", error)  # noqa: TRY400
+        if self.finished and not self.broken:
+            self._shrink()
         self.db.close()
+
+    def _clear(self) -> None:
+        """Deletes what a job needs to go on; the numbers of a finished one are in its run's report."""
+        for table in _ROWS:
+            self.db.execute(f"DELETE FROM {table}")  # noqa: S608  # the names are this module's
+
+    def _shrink(self) -> None:
+        """Gives the disk back what the rows took."""
+        with suppress(sqlite3.OperationalError):  # a full disk, say: the ledger stays as large as it is
+            self.db.execute("ROLLBACK")
+            self.db.execute("VACUUM")
 
     def fact(self, name: str) -> str | None:
         row = self.db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
@@ -129,6 +150,8 @@ class Job:
         Raises:
             OSError: the disk is full.
         """
+        if self.changes >= _LONGEST:
+            self.commit()
         self.changes += 1
         with self._full_disk():
             if self.broken:  # SQLite has rolled back, and would store each change from here on by itself
@@ -162,17 +185,37 @@ class Job:
             raise OSError(errno.ENOSPC, f"the ledger can't be written: {error}") from None
 
     def _check(self, identity: dict[str, Any]) -> None:
-        known = self.fact("identity")
-        self.resumed = known is not None
-        wanted = {"format": FORMAT} | identity
-        if known is None:
+        self.resumed = self.fact("identity") is not None
+        known, wanted = self._object("identity"), {"format": FORMAT} | identity
+        if not self.resumed:
             self.set_fact("identity", json.dumps(wanted))
-        elif json.loads(known) != wanted:
-            self.db.close()
-            raise JobError(_difference(self.path, json.loads(known), wanted))
+        elif known != wanted:
+            raise JobError(_difference(self.path, known, wanted))
         elif self.fact("finished"):
-            self.db.close()
-            raise JobFinished(f"the job in {self.path} is finished, so nothing was asked for. Delete it to crawl anew.")
+            raise _finished(self.path, self._object("state"))
+
+    def _object(self, name: str) -> dict[str, Any]:
+        """
+        Raises:
+            JobError: the fact is no JSON object.
+        """
+        try:
+            found = json.loads(self.fact(name) or "{}")
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or not isinstance(found.get("stats", {}), dict):
+            raise JobError(f"{self.path} is damaged ({name}): choose another JOBDIR")
+        return found
+
+
+def _finished(path: Path | None, state: dict[str, Any]) -> JobFinished:
+    """
+    Args:
+        state: may have the run's verdict, and the path of its report.
+    """
+    verdict = state.get("verdict")
+    how = f": {verdict}, says {state.get('report')}" if verdict else ""
+    return JobFinished(f"the job in {path} is finished{how}. Nothing was requested; delete it to crawl again.", verdict)
 
 
 def _difference(path: Path | None, known: dict[str, Any], wanted: dict[str, Any]) -> str:

@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 Reference = tuple[str, str, str | None]
 """Kind, dataset id, resource id."""
 
+_BATCH = 1000  # rows that are read at a time: while a statement is read, the WAL grows with all that is written
 _PLAN = "INSERT OR IGNORE INTO records (kind, dataset_id, resource_id, planned_by) VALUES (?, ?, ?, ?)"
 _END = """
 INSERT INTO records VALUES (?, ?, ?, '', ?, ?)
 ON CONFLICT DO UPDATE SET outcome = excluded.outcome, fallback = excluded.fallback
+"""
+_UNACCOUNTED = """
+SELECT kind, dataset_id, resource_id FROM records
+WHERE (kind, dataset_id, resource_id) > (?, ?, ?) AND outcome IS NULL ORDER BY kind, dataset_id, resource_id LIMIT ?
 """
 
 
@@ -52,16 +57,24 @@ class Records:
         return bool(self.job.db.execute(query, (dataset_id, name)).fetchone()[0] == by)
 
     def listed(self, name: str) -> Iterator[str]:
-        """What a list has."""
-        return (row[0] for row in self.job.db.execute("SELECT dataset_id FROM listed WHERE list = ?", (name,)))
+        """What a list has, by id."""
+        query = "SELECT dataset_id FROM listed WHERE dataset_id > ? AND list = ? ORDER BY dataset_id LIMIT ?"
+        return self._ids(query, name)
 
     def only_in(self, name: str, other: str) -> Iterator[str]:
-        """The datasets that one list has and another has not."""
+        """The datasets that one list has and another has not, by id."""
         query = """
-            SELECT dataset_id FROM listed AS one WHERE list = ? AND NOT EXISTS
-            (SELECT 1 FROM listed WHERE dataset_id = one.dataset_id AND list = ?)
+            SELECT dataset_id FROM listed AS one WHERE dataset_id > ? AND list = ? AND NOT EXISTS
+            (SELECT 1 FROM listed WHERE dataset_id = one.dataset_id AND list = ?) ORDER BY dataset_id LIMIT ?
         """
-        return (row[0] for row in self.job.db.execute(query, (name, other)))
+        return self._ids(query, name, other)
+
+    def _ids(self, query: str, *names: str) -> Iterator[str]:
+        last: str | None = ""
+        while last is not None:
+            rows = self.job.db.execute(query, (last, *names, _BATCH)).fetchall()
+            yield from (row[0] for row in rows)
+            last = rows[-1][0] if rows else None
 
     def is_listed(self, dataset_id: str) -> bool:
         query = "SELECT 1 FROM listed WHERE dataset_id = ?"
@@ -83,9 +96,11 @@ class Records:
 
     def unaccounted(self) -> Iterator[Reference]:
         """What was planned and never ended."""
-        query = "SELECT kind, dataset_id, resource_id FROM records WHERE outcome IS NULL"
-        for kind, dataset_id, resource_id in self.job.db.execute(query):
-            yield kind, dataset_id, resource_id or None
+        last: tuple[str, str, str] | None = ("", "", "")
+        while last is not None:
+            rows = self.job.db.execute(_UNACCOUNTED, (*last, _BATCH)).fetchall()
+            yield from ((kind, dataset_id, resource_id or None) for kind, dataset_id, resource_id in rows)
+            last = rows[-1] if rows else None
 
     def first_failure(self, key: str, kind: str) -> bool:
         """Whether this failure was not known yet."""

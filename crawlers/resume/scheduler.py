@@ -26,6 +26,9 @@ WHERE id = (SELECT id FROM requests WHERE state = 0 ORDER BY priority DESC, id L
 RETURNING id, request
 """
 _DONE = "UPDATE requests SET state = 2, request = NULL WHERE id = ?"
+_DAMAGED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+_UNRESTORABLE = (*_DAMAGED, ImportError, NameError)
+"""What `restored_request` raises for a method or a class that is no longer there, or for a damaged row."""
 
 
 class LedgerScheduler(BaseScheduler):
@@ -89,17 +92,31 @@ class LedgerScheduler(BaseScheduler):
         try:
             self._settle()
             self.job.commit_soon()
-            row = self.job.execute(_LEASE).fetchone() if self.waiting else None
+            return self._next()
         except OSError as error:
             self._stop(error)
-            row = None
-        if row is None:
             return None
-        self.waiting -= 1
-        request = self.unstored.pop(row[0], None) or restored_request(row[1], self.spider)
-        self.leased[request] = row[0]
-        self.crawler.stats.inc_value("scheduler/dequeued")
-        return request
+
+    def _next(self) -> Request | None:
+        """Leases the next request that can be made: an engine that gets none waits for seconds before it asks again."""
+        while self.waiting and (row := self.job.execute(_LEASE).fetchone()):
+            self.waiting -= 1
+            request = self._restored(*row)
+            if request is not None:
+                self.leased[request] = row[0]
+                self.crawler.stats.inc_value("scheduler/dequeued")
+                return request
+        return None
+
+    def _restored(self, number: int, text: str) -> Request | None:
+        """A stored request; one that can't be restored is reported, and done."""
+        try:
+            return self.unstored.pop(number, None) or restored_request(text, self.spider)
+        except _UNRESTORABLE as error:
+            self.job.execute(_DONE, (number,))
+            sentence = f"the stored request can't be restored, so it was not made: {type(error).__name__}: {error}"
+            self._report("fetch", "bug", sentence, _address(text))
+            return None
 
     def _settle(self) -> None:
         """The engine says what it still works on; there is no signal for the end of a request."""
@@ -154,8 +171,21 @@ def _name(method: Any, spider: Spider) -> str | None:
 
 
 def restored_request(text: str, spider: Spider) -> Request:
+    """
+    Raises:
+        ValueError: the spider has no method of that name any more, or the row is damaged, as the other `_UNRESTORABLE`.
+    """
     fields = json.loads(text)
     fields["body"] = fields["body"].encode("latin-1")
     headers = fields["headers"].items()
     fields["headers"] = {name.encode("latin-1"): [one.encode("latin-1") for one in values] for name, values in headers}
     return request_from_dict(fields, spider=spider)
+
+
+def _address(text: str) -> str | None:
+    """The url of a stored request, as far as it can be read."""
+    try:
+        url = json.loads(text)["url"]
+    except _DAMAGED:
+        return None
+    return url if isinstance(url, str) else None

@@ -1,0 +1,220 @@
+"""The ledger by itself: what is planned, noticed and failed; what a queue gives back; how large its files get."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from scrapy import Request, Spider
+from scrapy.utils.test import get_crawler
+
+from crawlers.exceptions import JobError, JobFinished
+from crawlers.resume import Job, LedgerScheduler, Records
+from crawlers.resume.job import _LONGEST
+from pipelines.report import Report
+from spiders.ckan import CKAN
+
+IDENTITY = {"spider": "one", "arguments": {}}
+
+
+class One(Spider):
+    name = "one"
+
+    def parse_other(self, response):
+        pass
+
+
+@pytest.fixture
+def crawler():
+    made = get_crawler(One)
+    made.spider = made._create_spider("one")
+    yield made
+    Job.of(made).db.close()
+
+
+@pytest.fixture
+def records(crawler):
+    return Records(crawler)
+
+
+# What was planned
+
+
+def test_a_document_is_planned_by_one_request(records):
+    first = ("dataset", "a", None)
+    assert records.plan(first, "page 1")
+    assert records.plan(first, "page 1"), "the same request again, after a kill"
+    assert not records.plan(first, "page 2")
+    assert records.plan(("dataset", "a", "r"), "page 2"), "a resource of it is another document"
+    assert records.stats.get_value("catalogue/planned") == 2
+    assert records.is_planned("dataset", "a")
+    assert not records.is_planned("dataset", "b")
+    assert not records.is_planned("resource_metadata", "a")
+
+
+def test_a_list_has_a_dataset_once(records):
+    assert records.notice("a", "ids", "page 1")
+    assert records.notice("a", "ids", "page 1")
+    assert not records.notice("a", "ids", "page 2")
+    assert records.notice("a", "datasets", "page 2"), "another list"
+    assert records.notice("b", "ids", "page 2")
+    assert (list(records.listed("ids")), list(records.listed("datasets"))) == (["a", "b"], ["a"])
+    assert list(records.only_in("ids", "datasets")) == ["b"]
+    assert (records.is_listed("b"), records.is_listed("c")) == (True, False)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 5])
+def test_long_lists_are_read_in_batches(records, monkeypatch, rows):
+    monkeypatch.setattr("crawlers.resume.records._BATCH", 2)
+    names = [f"{number}" for number in range(rows)]
+    for name in reversed(names):
+        records.notice(name, "ids", "page")
+        records.plan(("dataset", name, None), "page")
+        records.plan(("dataset", name, "r"), "page")
+    assert list(records.listed("ids")) == list(records.only_in("ids", "datasets")) == names
+    found = [("dataset", name, resource) for name in names for resource in (None, "r")]
+    assert list(records.unaccounted()) == found
+    for reference in records.unaccounted():  # which ends them
+        records.end(reference, "failed")
+    assert list(records.unaccounted()) == []
+
+
+def test_what_ended_is_counted_once(records):
+    for name in "abc":
+        records.plan(("dataset", name, None), "page")
+    records.end(("dataset", "a", None), "new")
+    records.end(("dataset", "a", None), "unchanged")
+    records.end(("dataset", "b", None), "new", fallback=True)
+    records.end(("dataset", "unplanned", None), "withdrawn")
+    assert records.counts() == {"unchanged": 1, "new": 1, "withdrawn": 1, "fallback": 1}
+    assert list(records.unaccounted()) == [("dataset", "c", None)]
+
+
+def test_a_failure_is_new_once(records):
+    assert records.first_failure("key", "http")
+    assert not records.first_failure("key", "http")
+    assert records.first_failure("another", "timeout")
+    assert records.failures() == {"http": 1, "timeout": 1}
+
+
+# The queue
+
+
+@pytest.fixture
+def queue(crawler):
+    crawler.request_fingerprinter = SimpleNamespace(fingerprint=lambda request: request.url.encode())
+    crawler.engine = SimpleNamespace(_slot=SimpleNamespace(inprogress=set()))
+    made = LedgerScheduler.from_crawler(crawler)
+    made.open(crawler.spider)
+    return made
+
+
+def test_a_queue_gives_requests_by_priority_and_once(queue):
+    assert queue.enqueue_request(Request("https://example.org/1", callback=queue.spider.parse_other))
+    assert queue.enqueue_request(Request("https://example.org/2", priority=5))
+    assert not queue.enqueue_request(Request("https://example.org/1"))
+    assert queue.enqueue_request(Request("https://example.org/1", dont_filter=True))
+    given = [queue.next_request() for _ in range(3)]
+    assert [request.url[-1] for request in given] == ["2", "1", "1"]
+    assert given[1].callback == queue.spider.parse_other
+    assert queue.next_request() is None
+    assert not queue.has_pending_requests()
+
+
+def test_what_was_under_way_waits_again(queue):
+    queue.enqueue_request(Request("https://example.org/1"))
+    queue.enqueue_request(Request("https://example.org/2"))
+    done, under_way = queue.next_request(), queue.next_request()
+    queue.crawler.engine._slot.inprogress.add(under_way)
+    queue.close("shutdown")
+    assert done not in queue.leased
+    queue.open(queue.spider)
+    assert (queue.waiting, queue.next_request().url) == (1, under_way.url)
+
+
+@pytest.mark.parametrize("damage", ["not JSON", "[]", "{}", "null", '"text"', "[" * 100_000, None])
+def test_a_damaged_row_holds_up_no_other(queue, damage, caplog):
+    queue.enqueue_request(Request("https://example.org/1", priority=1))
+    queue.enqueue_request(Request("https://example.org/2"))
+    queue.job.db.execute("UPDATE requests SET request = ? WHERE priority = 1", (damage,))
+    assert queue.next_request().url == "https://example.org/2"
+    assert not queue.has_pending_requests()
+    (told,) = caplog.records
+    assert "can't be restored, so it was not made" in told.getMessage()
+    assert told.exc_info is None
+
+
+# The file
+
+
+def reopened(folder, name, value):
+    """A job, begun and closed, with a fact changed."""
+    job = Job(folder, IDENTITY)
+    job.commit()
+    job.set_fact(name, value)
+    job.db.execute("COMMIT")
+    job.db.close()
+    return Job(folder, IDENTITY)
+
+
+@pytest.mark.parametrize("name", ["identity", "state"])
+@pytest.mark.parametrize("value", ["{", "5", "[" * 100_000, '{"stats": 5}', "\x00"])
+def test_a_damaged_fact_is_a_sentence(tmp_path, name, value):
+    with pytest.raises(JobError, match=r"ledger\.sqlite is (damaged|of )"):
+        reopened(tmp_path, name, value)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [{"run": "../../x"}, {"run": 5}, {"started": "yesterday"}, {"errors_bytes": "many"}, {"manifest_bytes": None}],
+)
+def test_a_run_that_is_none_is_a_sentence(tmp_path, state):
+    settings = {"JOBDIR": str(tmp_path / "job"), "OUTPUT_DIR": str(tmp_path / "output")}
+    crawler = get_crawler(CKAN, settings)
+    crawler.spider = CKAN.from_crawler(crawler, portal="https://example.org")
+    Job.of(crawler).state |= state
+    with pytest.raises(JobError, match=r"ledger\.sqlite is damaged \(state\): choose another JOBDIR"):
+        Report(crawler)
+    Job.of(crawler).db.close()
+
+
+def filled(folder, rows):
+    job = Job(folder, IDENTITY)
+    for number in range(rows):
+        job.execute("INSERT INTO listed VALUES (?, 'ids', ?)", (f"{number:036}", "f" * 40))
+    return job
+
+
+def test_a_callback_that_does_not_pause_does_not_swell_the_wal(tmp_path, monkeypatch):
+    """Else a list of a million ids is one transaction, and the WAL as large as that for ever."""
+    monkeypatch.setattr("crawlers.resume.job._LONGEST", 500)
+    job = filled(tmp_path, 5_000)
+    assert job.changes <= 500
+    job.commit()
+    assert (tmp_path / "ledger.sqlite-wal").stat().st_size < 8 * 1024 * 1024
+    assert job.db.execute("PRAGMA journal_size_limit").fetchone() == (8 * 1024 * 1024,)
+    assert _LONGEST <= 100_000
+    job.db.close()
+
+
+def test_a_finished_job_gives_its_rows_back_and_keeps_its_facts(tmp_path):
+    job = filled(tmp_path, 3_000)
+    job.state |= {"run": "20261120T030000Z", "verdict": "incomplete", "report": "runs/20261120T030000Z.json"}
+    job.commit()
+    job.spider_closed("finished")
+    job.engine_stopped()
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger.sqlite"]
+    assert (tmp_path / "ledger.sqlite").stat().st_size < 100_000
+    with pytest.raises(JobFinished, match=r"finished: incomplete, says runs/20261120T030000Z\.json\. Nothing") as told:
+        Job(tmp_path, IDENTITY)
+    assert told.value.verdict == "incomplete"
+
+
+def test_a_job_that_is_not_finished_keeps_its_rows(tmp_path):
+    job = filled(tmp_path, 10)
+    job.spider_closed("shutdown")
+    job.engine_stopped()
+    job = Job(tmp_path, IDENTITY)
+    assert job.db.execute("SELECT count(*) FROM listed").fetchone() == (10,)
+    assert job.resumed
+    job.db.close()
