@@ -1,4 +1,4 @@
-"""What a setting takes, by its default: a number where that is one."""
+"""What a setting takes, by its default: a number where that is one, and which numbers."""
 
 from __future__ import annotations
 
@@ -10,27 +10,49 @@ _WHOLE_BY_CHANCE = frozenset(
     ("CLOSESPIDER_TIMEOUT", "DNS_TIMEOUT", "DOWNLOAD_DELAY", "DOWNLOAD_DELAY_JITTER", "DOWNLOAD_TIMEOUT")
 )
 """Their defaults are whole numbers; they may be any."""
+_ABOVE_0 = frozenset(
+    (
+        *("AUTOTHROTTLE_TARGET_CONCURRENCY", "CONCURRENT_ITEMS", "CONCURRENT_REQUESTS"),
+        *("CONCURRENT_REQUESTS_PER_DOMAIN", "DOWNLOAD_TIMEOUT", "REACTOR_THREADPOOL_MAXSIZE"),
+    )
+)
+"""With 0 of these a crawl stands still."""
+_BELOW_0 = ("_PRIORITY", "_PRIORITY_ADJUST")
+_SWITCH = ("true", "false", "1", "0")
 
 
 def lacks(name: str, default: Any, value: Any) -> str | None:
-    """What a value is not, and has to be; `None` where nothing is to be said.
+    """Return what a value is not, and has to be; `None` if it is right, or nothing is known of the setting.
 
     Args:
-        default: a whole number wants a whole number, any other wants any.
+        default: true or false wants one of these, a whole number a whole number, any other number any.
 
     >>> lacks("RETRY_TIMES", 5, "1.5"), lacks("RETRY_BACKOFF", 1.0, "1.5"), lacks("RETRY_BACKOFF", 1.0, "nan")
     ('a whole number', None, 'a number')
-    >>> lacks("LOG_LEVEL", "INFO", "FOO")
-    'one of CRITICAL, ERROR, WARNING, INFO, DEBUG'
+    >>> lacks("RETRY_TIMES", 5, "-1"), lacks("CONCURRENT_REQUESTS", 16, "0"), lacks("DEPTH_PRIORITY", 0, "-1")
+    ('0 or more', 'more than 0', None)
+    >>> lacks("LOG_LEVEL", "INFO", "FOO"), lacks("ROBOTSTXT_OBEY", True, "perhaps")
+    ('one of CRITICAL, ERROR, WARNING, INFO, DEBUG', 'true or false')
     """
     if name == "LOG_LEVEL":
         return None if _is_level(value) else "one of CRITICAL, ERROR, WARNING, INFO, DEBUG"
-    is_number = isinstance(default, int | float) and not isinstance(default, bool)
-    if not is_number or value is None or name.endswith("_ENABLED"):  # Scrapy's one switch whose default is 1
+    if isinstance(default, bool) or name.endswith("_ENABLED"):  # Scrapy has one switch whose default is 1
+        return None if str(value).lower() in _SWITCH else "true or false"
+    if not isinstance(default, int | float) or value is None:
         return None
-    if isinstance(default, float) or name in _WHOLE_BY_CHANCE:
-        return None if _is(float, value) else "a number"
-    return None if _is(int, value) else "a whole number"
+    is_whole = isinstance(default, int) and name not in _WHOLE_BY_CHANCE
+    if not _is(int if is_whole else float, value):
+        return "a whole number" if is_whole else "a number"
+    return _outside(name, float(value))
+
+
+def _outside(name: str, value: float) -> str | None:
+    """Return the range that a number is not in."""
+    if name == "SHRINK_LIMIT":
+        return None if 0 <= value <= 1 else "a part of a catalogue, from 0 to 1"
+    if name in _ABOVE_0:
+        return None if value > 0 else "more than 0"
+    return None if value >= 0 or name.endswith(_BELOW_0) else "0 or more"
 
 
 def _is_level(value: Any) -> bool:

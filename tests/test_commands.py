@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import fcntl
 import json
@@ -14,7 +15,11 @@ import sys
 import termios
 
 import pytest
+from scrapy.cmdline import _get_commands_from_module
+from scrapy.exceptions import UsageError
 
+from crawlers.sources.known import project
+from crawlers.strict_command import StrictCommand
 from tests.conftest import ROOT, options, scrapy
 from tests.portal.dcat import Catalogue
 
@@ -76,6 +81,8 @@ def test_help_says_what_the_exit_codes_are():
         (["hdx", "-a", "portal=ftp://example.org"], "portal='ftp://example.org' is not an http(s) address"),
         (["hdx", "-a", "portal=https://me:secret@example.org"], "without user, password or query"),
         (["hdx", "-a", "portal=http://[::1"], "is not an http(s) address"),
+        (["hdx", "-s", "REQUEST_PER_SECOND=1"], "REQUEST_PER_SECOND is no setting. Did you mean REQUESTS_PER_SECOND?"),
+        (["hdx", "-s", "retry_times=1"], "retry_times is no setting. Did you mean RETRY_TIMES?"),
         (["ckan"], "spider ckan needs to know the portal: -a portal=https://demo.ckan.org"),
         *(
             (
@@ -85,6 +92,8 @@ def test_help_says_what_the_exit_codes_are():
             for words, told in (
                 ("-s REQUESTS_PER_SECOND=abc", "REQUESTS_PER_SECOND='abc' is not a number"),
                 ("-s HEARTBEAT_INTERVAL=nan", "HEARTBEAT_INTERVAL='nan' is not a number"),
+                ("-s REQUESTS_PER_SECOND=-1", "REQUESTS_PER_SECOND='-1' is not 0 or more"),
+                ("-s ROBOTSTXT_OBEY=perhaps", "ROBOTSTXT_OBEY='perhaps' is not true or false"),
                 ("-s RETRY_TIMES=1.5", "RETRY_TIMES='1.5' is not a whole number"),
                 ("-s CONCURRENT_REQUESTS=", "CONCURRENT_REQUESTS='' is not a whole number"),
                 ("-s LOG_LEVEL=FOO", "LOG_LEVEL='FOO' is not one of CRITICAL, ERROR, WARNING, INFO, DEBUG"),
@@ -106,6 +115,59 @@ def test_a_mistake_in_a_setting_is_logged_too(tmp_path):
     ran = scrapy("crawl", "hdx", "-s", "RETRY_TIMES=x", "-s", "LOG_LEVEL=y", "-s", f"LOG_FILE={log}")
     assert ran.returncode == 1
     assert log.read_text().endswith(f"[crawlers.commands.crawl] ERROR: {ran.stderr}")
+
+
+def test_a_setting_of_another_component_is_taken_and_told(portal, output):
+    words = options(output, {"SENTRY_DSN": "x"}, portal=portal(datasets=1).url)
+    ran = scrapy("crawl", "ckan", *words, "-s", "LOG_LEVEL=WARNING")
+    assert ran.returncode == 0
+    assert "WARNING: -s SENTRY_DSN is no setting of Scrapy's or of this project: nothing here reads it" in ran.stderr
+
+
+class Shown(StrictCommand):
+    def short_desc(self):
+        return ""
+
+    def run(self, args, opts):
+        """It only takes options."""
+
+    def add_options(self, parser):
+        super().add_options(parser)
+        parser.add_argument("--source")
+        parser.add_argument("--list", dest="listing", action="store_true")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--sorce x flood", "there is no option --sorce. Did you mean --source?"),
+        ("flood --sorce=x", "there is no option --sorce=x. Did you mean --source?"),
+        ("--lst", "there is no option --lst. Did you mean --list?"),
+        ("-x flood", "there is no option -x."),
+        ("flood -s OUTPT_DIR=x", "OUTPT_DIR is no setting. Did you mean OUTPUT_DIR?"),
+        ("flood - -s SENTRY_DSN=x --source y", ["flood", "-"]),
+        ("flood -- -x --sorce", ["flood", "-x", "--sorce"]),
+    ],
+)
+def test_a_mistyped_option_is_no_word(words, said):
+    command = Shown()
+    command.settings = project().settings.copy()
+    parser = argparse.ArgumentParser()
+    command.add_options(parser)
+    opts, args = parser.parse_known_args(words.split())
+    if isinstance(said, list):
+        command.process_options(args, opts)
+        assert args == said
+    else:
+        with pytest.raises(UsageError) as refused:
+            command.process_options(args, opts)
+        assert str(refused.value) == said
+
+
+def test_every_command_of_ours_refuses_mistyped_options():
+    commands = _get_commands_from_module("crawlers.commands", inproject=True)
+    assert len(commands) > 10
+    assert [name for name, one in commands.items() if not isinstance(one, StrictCommand)] == []
 
 
 def test_no_spider_is_named():

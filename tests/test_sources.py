@@ -126,6 +126,14 @@ def test_what_is_a_file(written, text):
                 ("TWISTED_REACTOR = 'x'", "TWISTED_REACTOR is for all sources alike"),
                 ("EXTENSIONS = '{}'", "EXTENSIONS is for all sources alike"),
                 ("LOG_FORMATTER = 'x'", "LOG_FORMATTER is for all sources alike"),
+                ("ASYNCIO_EVENT_LOOP = 'os.system'", "ASYNCIO_EVENT_LOOP is for all sources alike"),
+                ("RETRY_EXCEPTIONS = ['os.system']", "RETRY_EXCEPTIONS is for all sources alike"),
+                ("BROWSER_EXECUTABLE = '/bin/sh'", "BROWSER_EXECUTABLE is for all sources alike"),
+                ("HTTPCACHE_DBM_MODULE = 'antigravity'", "HTTPCACHE_DBM_MODULE is for all sources alike"),
+                ("REQUESTS_PER_SECOND = -1", "REQUESTS_PER_SECOND takes 0 or more"),
+                ("SPOOL_MAXSIZE = -5", "SPOOL_MAXSIZE takes 0 or more"),
+                ("CONCURRENT_REQUESTS = 0", "CONCURRENT_REQUESTS takes more than 0"),
+                ("SHRINK_LIMIT = 2", "SHRINK_LIMIT takes a part of a catalogue, from 0 to 1"),
                 ("FEEDS = '{}'", "FEEDS is for all sources alike"),
                 ("FEED_URI = 'x.jsonl'", "FEED_URI is for all sources alike"),
                 ("API_TOKEN = 'hush'", "API_TOKEN is a secret, which would be"),
@@ -202,6 +210,14 @@ def test_what_can_not_be_read(tmp_path, written):
     path.write_bytes(b"# \xff")
     with pytest.raises(SourcesError, match=r"not UTF-8"):
         load(path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SourcesError, match=r"pipe can't be read: it is no regular file"):
+        load(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(written('[a]\nspider = "hdx"'))
+    assert list(load(tmp_path / "link")) == ["a"]
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(SourcesError, match=r"loop can't be read"):
+        load(tmp_path / "loop")
 
 
 def test_a_thousand_sources_are_read_in_no_time(written):

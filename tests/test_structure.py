@@ -144,6 +144,7 @@ MAY_IMPORT = {
     "crawlers.feeds": ("crawlers.items",),
     "crawlers.progress": (),
     "crawlers.spider_loader": (),
+    "crawlers.strict_command": (),
     "crawlers.settings": ("crawlers", "pipelines"),
     "crawlers.commands": ("crawlers", "pipelines"),
     "crawlers": (),

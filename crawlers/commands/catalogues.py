@@ -6,18 +6,18 @@ import inspect
 import json
 from typing import TYPE_CHECKING, Any
 
-from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.spiderloader import get_spider_loader
 
 from crawlers.catalogue import CatalogueSpider
 from crawlers.commands._voice import speaking
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
 
 
-class Command(ScrapyCommand):
+class Command(StrictCommand):
     requires_project = True
     requires_crawler_process = False
     default_settings = {"LOG_ENABLED": False}  # noqa: RUF012

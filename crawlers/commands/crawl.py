@@ -16,6 +16,7 @@ from scrapy.settings import SETTINGS_PRIORITIES
 
 from crawlers.exceptions import CrawlersError, JobFinished, hint
 from crawlers.setting_types import lacks
+from crawlers.strict_command import StrictCommand, given, misspelt, unknown
 from pipelines.report import Report
 from pipelines.verdict import EXIT_CODES
 
@@ -35,8 +36,10 @@ _LONGEST = 100  # characters of a value that is no number
 _COLOURS = {"complete": 32, "partial": 32, "incomplete": 33, "interrupted": 33, "blocked": 31, "failed": 31}
 
 
-class Command(crawl.Command):
+class Command(StrictCommand, crawl.Command):
     """Exit code: 0 complete or partial, 1 could not start, 3 incomplete, 4 blocked or failed, 130 interrupted."""
+
+    takes_known_settings_only = False  # its own check is later, and exits with 1
 
     def long_desc(self) -> str:
         return (
@@ -48,7 +51,8 @@ class Command(crawl.Command):
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         defaults = dict(self.settings)  # type: ignore[arg-type]
         super().process_options(args, opts)
-        self.mistake = _mistake(self.settings, defaults)  # type: ignore[arg-type]
+        self.unknown = unknown(given(opts), defaults)
+        self.mistake = misspelt(self.unknown, defaults) or _mistake(self.settings, defaults)  # type: ignore[arg-type]
         if self.mistake:
             self.settings.set("LOG_LEVEL", "ERROR", "cmdline")  # type: ignore[union-attr]  # it may be the mistake
         if "_job" in opts.spargs:  # Scrapyd's, whose working directory is nobody's
@@ -65,6 +69,8 @@ class Command(crawl.Command):
         if self.mistake:
             _tell(self.mistake, logged=self._is_logged)
             return
+        for name in self.unknown:
+            logger.warning("-s %s is no setting of Scrapy's or of this project: nothing here reads it", name)
         gc.freeze()  # what was imported stays
         gc.set_threshold(*GARBAGE)
         if "_job" in opts.spargs:

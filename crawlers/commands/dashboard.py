@@ -9,10 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.commands import ScrapyCommand
-
 from crawlers.exceptions import CrawlersError
 from crawlers.index import catch_up
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +20,7 @@ PORT = 8710
 NOT_STARTED = 1
 
 
-class Command(ScrapyCommand):
+class Command(StrictCommand):
     """Exit code: 0 ended by Ctrl-C or SIGTERM, 1 not started."""
 
     requires_project = True

@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.commands import ScrapyCommand
-
 from crawlers.commands._voice import speaking
 from crawlers.exceptions import ExportError
 from crawlers.export import holdings
 from crawlers.export.target import target
 from crawlers.export.writers import BINARY, WRITERS
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 INCOMPLETE = 3
 
 
-class Command(ScrapyCommand):
+class Command(StrictCommand):
     """Exit code: 0 written, 1 not written, 3 written without the documents that could not be read."""
 
     requires_project = True

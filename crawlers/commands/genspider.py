@@ -13,12 +13,13 @@ from scrapy.exceptions import UsageError
 
 from crawlers.arguments import url
 from crawlers.catalogue import source_name
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
 
 
-class Command(genspider.Command):
+class Command(StrictCommand, genspider.Command):
     def short_desc(self) -> str:
         return "Write a new catalogue's spider"
 

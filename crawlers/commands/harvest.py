@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.commands import ScrapyCommand
 from scrapy.utils.conf import arglist_to_dict
 from tqdm import tqdm
 
@@ -26,6 +25,7 @@ from crawlers.notify.notifications import tell
 from crawlers.runs.words import duration, errors, listed, table
 from crawlers.sources.file import disabled, reads, text
 from crawlers.sources.known import Known
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +39,7 @@ _LONGEST = 36_500  # days, a hundred years
 _HEADING = ("source", "state", "datasets", "new", "updated", "unchanged", "withdrawn", "errors", "took")
 
 
-class Command(ScrapyCommand):
+class Command(StrictCommand):
     """Exit code: 0 all complete or partial, 1 nothing started, 3 some incomplete, 4 some failed, 130 interrupted."""
 
     requires_project = True

@@ -9,12 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.commands import ScrapyCommand
-
 from crawlers.commands._voice import speaking
 from crawlers.exceptions import RunError, hint
 from crawlers.runs import find, items, runs, sources
 from crawlers.runs.words import coloured, described, duration, errors, item_line, listed, minute, table
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +25,7 @@ _COUNTS = ("new", "updated", "unchanged", "withdrawn")
 _HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "took", "started")
 
 
-class Command(ScrapyCommand):
+class Command(StrictCommand):
     """Exit code: 0 shown, 1 there is no such run or source."""
 
     requires_project = True

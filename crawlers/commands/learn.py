@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawlers.commands._pages import is_address, pages
@@ -18,6 +17,7 @@ from crawlers.learn import LearnError, Listing, Result, Sample, check, confirmed
 from crawlers.learn.report import report
 from crawlers.learn.toml import toml
 from crawlers.rules import loads
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from crawlers.mapping.html import Page
 
 
-class Command(ScrapyCommand):
+class Command(StrictCommand):
     """Exit code: 0 learned, 1 not."""
 
     requires_project = True
@@ -58,7 +58,7 @@ class Command(ScrapyCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if not args and opts.more:
             raise UsageError("--more takes every address after it: name the page before it", print_help=False)
-        if len(args) != 1 or args[0].startswith("-"):
+        if len(args) != 1:
             raise UsageError("name one page of a dataset, an address or a file", print_help=False)
         with speaking(self):
             self._learn(args[0], opts)

@@ -6,14 +6,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.commands import ScrapyCommand
-
 from crawlers.commands._voice import speaking
 from crawlers.exceptions import OutputError
 from crawlers.index import Index
 from crawlers.index.current import sources_in
 from crawlers.index.database import usable
 from crawlers.locks import is_crawled
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 INCOMPLETE = 3
 
 
-class Command(ScrapyCommand):
+class Command(StrictCommand):
     """Exit code: 0 made, 1 not made, 3 made without the documents that could not be read."""
 
     requires_project = True

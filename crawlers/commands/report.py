@@ -7,19 +7,18 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.commands import ScrapyCommand
-
 from crawlers.commands._voice import speaking
 from crawlers.exceptions import ExportError
 from crawlers.export.target import target
 from crawlers.index import catch_up
 from crawlers.index.reader import connect, readable
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
 
 
-class Command(ScrapyCommand):
+class Command(StrictCommand):
     """Exit code: 0 written, 1 not written."""
 
     requires_project = True

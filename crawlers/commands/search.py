@@ -10,14 +10,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.commands import ScrapyCommand
-
 from crawlers.commands._voice import speaking
 from crawlers.exceptions import IndexUnreadableError
 from crawlers.index import catch_up
 from crawlers.index.reader import connect, readable
 from crawlers.index.search import RANKED, Found, Results, search
 from crawlers.safety.line import one_line
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 _WIDEST = 200  # characters of a title
 
 
-class Command(ScrapyCommand):
+class Command(StrictCommand):
     """Exit code: 0 also when nothing is found, 1 when there is no index, or no such source."""
 
     requires_project = True

@@ -11,7 +11,6 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.conf import arglist_to_dict
 
@@ -32,6 +31,7 @@ from crawlers.sources.overview import Standing
 from crawlers.sources.setting import HARVESTS
 from crawlers.sources.trial import Trial, trial
 from crawlers.sources.twice import address
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -43,11 +43,13 @@ NOT_RIGHT = 3
 _LONGEST = 1000  # characters of what an address gave
 
 
-class Command(ScrapyCommand):
+class Command(StrictCommand):
     """Exit code: 0 done, 1 a mistake, 3 a dry run that is neither complete nor partial."""
 
     requires_project = True
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    takes_known_settings_only = False  # those of a table are checked with it
 
     def syntax(self) -> str:
         return "[--json] | add NAME [SPIDER] URL | validate [NAME ...] | enable|disable|remove NAME ..."
@@ -85,9 +87,6 @@ class Command(ScrapyCommand):
     def _run(self, args: list[str], opts: argparse.Namespace) -> None:
         word, *names = args or ["list"]
         does = {"validate": self._validate, "enable": self._enable, "disable": self._disable, "remove": self._remove}
-        wrong = next((one for one in args if one.startswith("-")), None)
-        if wrong:
-            raise UsageError(f"there is no option {wrong}", print_help=False)
         if word == "list" and not names:
             self._list(opts.json)
         elif word == "add" and len(names) in (2, 3):

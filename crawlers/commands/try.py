@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
 from crawlers.commands._pages import is_address, pages
@@ -22,6 +21,7 @@ from crawlers.learn.texts import shortened
 from crawlers.learn.trial import texts
 from crawlers.mapping.html import document, missing
 from crawlers.rules import load
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +35,7 @@ _MOST = 100  # characters of a value
 _SHOWN = 5  # links of a listing, files of a dataset
 
 
-class Command(ScrapyCommand):
+class Command(StrictCommand):
     """Exit code: 0 every page has what the rules require, 1 could not try, 3 something required is missing."""
 
     requires_project = True
@@ -60,7 +60,7 @@ class Command(ScrapyCommand):
         parser.add_argument("--json", action="store_true", help="for programs")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        if not args or any(one.startswith("-") for one in args):
+        if not args:
             raise UsageError("name a rules file and a page, an address or a file", print_help=False)
         with speaking(self):
             self._try(args, opts)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import SourcesError
+from crawlers.safety.regular import regular
 from crawlers.sources.known import project
 from crawlers.sources.table import source
 from crawlers.sources.twice import copied, only
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from crawlers.sources.known import Known
     from crawlers.sources.source import Source
     from crawlers.sources.twice import Copied
@@ -86,9 +87,11 @@ def text(path: Path) -> str:
         SourcesError: it can't be read.
     """
     try:
-        if path.stat().st_size > _LARGEST:
+        with regular(Path(os.path.realpath(path, strict=True))) as file:  # a link to one is fine
+            body = file.read(_LARGEST + 1)
+        if len(body) > _LARGEST:
             raise SourcesError(f"{path} is larger than {_LARGEST} bytes: it is no list of sources.")
-        return path.read_bytes().decode("utf-8-sig")  # as Notepad writes it
+        return body.decode("utf-8-sig")  # as Notepad writes it
     except FileNotFoundError:
         raise SourcesError(f"There is no {path}: `scrapy sources add NAME URL` begins it.") from None
     except OSError as error:

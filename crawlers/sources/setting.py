@@ -20,7 +20,21 @@ HARVESTS = frozenset(
 )
 """The settings that are for all sources alike: in `crawlers.settings` or with `scrapy harvest -s`."""
 
-_SWITCH = ("true", "false", "1", "0")
+_CODE = frozenset(
+    (
+        *("BROWSER_EXECUTABLE", "DOWNLOADER_CLIENTCONTEXTFACTORY", "EDITOR", "HTTPCACHE_DBM_MODULE"),
+        *("NEWSPIDER_MODULE", "TEMPLATES_DIR"),
+    )
+)
+"""Their values are texts that name programs, modules or templates."""
+_DATA = frozenset(
+    (
+        *("AWS_ENDPOINT_URL", "AWS_MAX_POOL_CONNECTIONS", "AWS_REGION_NAME", "AWS_USE_SSL", "AWS_VERIFY"),
+        *("DOWNLOAD_BIND_ADDRESS", "DOWNLOAD_TLS_MAX_VERSION", "FEED_TEMPDIR", "GCS_PROJECT_ID", "HTTPAUTH_DOMAIN"),
+        *("ROBOTSTXT_USER_AGENT", "SPOOL_DIR"),
+    )
+)
+"""The settings without a default that are data; what else has none may be imported, as ASYNCIO_EVENT_LOOP is."""
 _COMPONENT = re.compile(r"(scrapy|twisted|crawlers|pipelines)(\.\w+){2,}")
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 
@@ -32,7 +46,7 @@ def named(where: str, name: str, known: Known) -> None:
     """
     if name not in known.settings:
         raise SourcesError(f"{where} is no setting.{hint(name.upper(), known.settings)} docs/settings.md has them.")
-    if name in HARVESTS or _is_code(known.settings[name]):
+    if name in HARVESTS or not _is_data(name, known.settings[name]):
         raise SourcesError(f"{where} is for all sources alike: leave it out, and say -s {name}= to the command.")
 
 
@@ -49,8 +63,6 @@ def typed(where: str, name: str, value: str | list[str], known: Known) -> None:
         _check(where, isinstance(value, str) or not any("," in one for one in value), "a list of texts without commas")
     elif isinstance(value, list):
         _check(where, False, "a single value, no list")
-    elif isinstance(own, bool):
-        _check(where, value.lower() in _SWITCH, "true or false")
     elif name.endswith("_ENV"):
         _check(where, _VARIABLE.fullmatch(value) is not None, "an environment variable's name in capitals")
     elif wanted := lacks(name, own, value):
@@ -62,8 +74,18 @@ def _check(where: str, is_right: bool, takes: str) -> None:
         raise SourcesError(f"{where} takes {takes}.")
 
 
+def _is_data(name: str, own: Any) -> bool:
+    """Return whether a setting is neither code nor a table, such as those of extensions and feeds.
+
+    Args:
+        own: the project's value.
+    """
+    if own is None:
+        return name in _DATA
+    return name not in _CODE and not any(map(_is_code, own if isinstance(own, list | tuple) else [own]))
+
+
 def _is_code(own: Any) -> bool:
-    """Whether it says which classes do the work, or is a table, as those of extensions and feeds."""
     return (
         hasattr(own, "items")
         or isinstance(own, type)
