@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import SourcesError
-from crawlers.safety.regular import regular
+from crawlers.safety import inside
 from crawlers.sources.known import project
 from crawlers.sources.table import source
 from crawlers.sources.twice import copied, only
@@ -87,11 +87,8 @@ def text(path: Path) -> str:
         SourcesError: it can't be read.
     """
     try:
-        with regular(Path(os.path.realpath(path, strict=True))) as file:  # a link to one is fine
-            body = file.read(_LARGEST + 1)
-        if len(body) > _LARGEST:
-            raise SourcesError(f"{path} is larger than {_LARGEST} bytes: it is no list of sources.")
-        return body.decode("utf-8-sig")  # as Notepad writes it
+        where = Path(os.path.realpath(path, strict=True))  # it may be a link
+        return inside.read(where.parent, where.name, _LARGEST).decode("utf-8-sig")  # as Notepad writes it
     except FileNotFoundError:
         raise SourcesError(f"There is no {path}: `scrapy sources add NAME URL` begins it.") from None
     except OSError as error:
