@@ -18,13 +18,12 @@ from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.downloadermiddlewares.stats import DownloaderStats
 from scrapy.extensions.closespider import CloseSpider
 from scrapy.extensions.corestats import CoreStats
-from scrapy.extensions.feedexport import FeedExporter
 from scrapy.extensions.logcount import LogCount
 from scrapy.extensions.memdebug import MemoryDebugger
 from scrapy.extensions.memusage import MemoryUsage
 
 from crawlers.errback import DefaultErrback
-from crawlers.feeds import DatasetFeeds
+from crawlers.feeds import DatasetFeeds, FeedExporter
 from crawlers.httpcache import AcceptFingerprinter, HttpCache, Policy, SqliteStorage
 from crawlers.index import Index, SkipUnchanged
 from crawlers.items import Dataset
@@ -151,7 +150,8 @@ ADDONS = {Politeness: 100, DatasetFeeds: 200}
 SCHEDULER = LedgerScheduler  # default Scrapy's own, whose JOBDIR does not survive kill -9
 EXTENSIONS_BASE: dict[type, int] = {}  # default Scrapy's eleven, two of which run code for whoever connects
 EXTENSIONS = {
-    **dict.fromkeys((CoreStats, LogCount, MemoryUsage, MemoryDebugger, CloseSpider, FeedExporter), 0),  # of those
+    **dict.fromkeys((CoreStats, LogCount, MemoryUsage, MemoryDebugger, CloseSpider), 0),  # of those
+    FeedExporter: 1,  # before Notify: a feed that can't be stored leaves no folder
     Notify: 5,  # before Report: a mistake in its settings leaves no folder
     Report: 10,  # first: it opens the job and locks the source's folder, and may refuse to start
     Heartbeat: 15,

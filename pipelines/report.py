@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import scrapy
 from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem, NotConfigured
+from scrapy.extensions.feedexport import FeedExporter
 
 from crawlers import moment, signals
 from crawlers.exceptions import JobError
@@ -74,6 +75,7 @@ class Report:
         self.unwritten = "was not written"  # why there is no report; empty once there is one
         self.disk_failures = 0
         self.closing: asyncio.Task[None] | None = None
+        self.feeds_closed = asyncio.Event()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -87,6 +89,7 @@ class Report:
         connect(report.item_dropped, signal=scrapy_signals.item_dropped)
         connect(report.spider_opened, signal=scrapy_signals.spider_opened)
         connect(report.spider_closed, signal=scrapy_signals.spider_closed)
+        connect(report.feeds_closed.set, signal=scrapy_signals.feed_exporter_closed)
         return report
 
     @property
@@ -165,7 +168,10 @@ class Report:
 
     # The end
 
-    def spider_closed(self, reason: str) -> None:
+    async def spider_closed(self, reason: str) -> None:
+        """Feeds are stored at the same time, and one that can't be stored belongs to the verdict."""
+        if self.crawler.get_extension(FeedExporter):
+            await self.feeds_closed.wait()
         self.finish(reason)
 
     def reconcile(self) -> None:

@@ -141,7 +141,7 @@ MAY_IMPORT = {
         *("crawlers.items", "crawlers.exceptions", "crawlers.arguments", "crawlers.safety", "crawlers.index"),
         *("crawlers.mapping", "crawlers.rdf", "crawlers.export"),
     ),
-    "crawlers.feeds": ("crawlers.items",),
+    "crawlers.feeds": (*STAND_ALONE, "crawlers.items", "crawlers.safety"),
     "crawlers.progress": (),
     "crawlers.spider_loader": (),
     "crawlers.strict_command": (),
