@@ -42,6 +42,7 @@ from crawlers.safety.resolver import PublicOnly, PublicOnlyResolver
 from crawlers.safety.tokens import ApiToken
 from crawlers.spider_loader import SpiderLoader
 from crawlers.spool import SpoolingHandler
+from crawlers.spool.compression import BoundedCompression
 from pipelines import Documents, Heartbeat, Manifest, Report, Validate
 
 _HOME = Path(os.environ.get("CRAWLERS_HOME", ""))  # what relative paths below are relative to; by default where you are
@@ -173,7 +174,8 @@ DOWNLOADER_MIDDLEWARES = {
     ApiToken: 810,  # behind all that might copy, store or log a request's headers
     HttpCacheMiddleware: None,
     HttpCache: 900,
-    HttpCompressionMiddleware: 910,  # default 590; the cache reads bodies, to tell a robot check from an answer
+    HttpCompressionMiddleware: None,
+    BoundedCompression: 910,  # default 590; the cache reads bodies, to tell a robot check from an answer
     DownloaderStats: 920,  # default 850; below the cache, whose answers are no requests
 }
 ITEM_PIPELINES = {Validate: 100, Documents: 300, Manifest: 400}

@@ -89,16 +89,16 @@ class ExplainedConnections:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Say what is wrong with a certificate, around a download.
+    """Say what is wrong with a certificate, or with headers, around a download.
 
     Raises:
-        UntrustedCertificate: in place of Scrapy's error.
+        AnswerError: in place of Scrapy's error.
     """
     try:
         yield
     except DownloadFailedError as error:
         for failure in getattr(error.__cause__, "reasons", ()):
-            if isinstance(failure.value, UntrustedCertificate):
+            if isinstance(failure.value, AnswerError):
                 raise failure.value from None
         raise
 

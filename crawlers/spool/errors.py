@@ -14,6 +14,13 @@ class TooLarge(AnswerError, DownloadCancelledError):  # noqa: N818
         super().__init__("too_large", f"the answer is larger than SPOOL_MAXSIZE ({most} bytes){how}")
 
 
+class HeadersTooLarge(AnswerError, DownloadCancelledError):  # noqa: N818
+    """The answer's headers are too large; raised by the download handler, not retried."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__("too_large", f"the answer's headers are larger than {most} bytes, or one of them has no end")
+
+
 class NotUnpacked(AnswerError, ResponseDataLossError):  # noqa: N818
     """The answer's content encoding can't be undone: it is broken, or breaks off; raised by the handler, retried."""
 

@@ -11,6 +11,7 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from crawlers.spool.agent import SpoolingAgent
 from crawlers.spool.body import Limits
 from crawlers.spool.certificates import ExplainedTrust, explained
+from crawlers.spool.headers import BoundedFactory
 from crawlers.spool.response import SpooledResponse
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ SPOOL_MAXSIZE = 2 * 1024 * 1024 * 1024
 
 
 class SpoolingHandler(HTTP11DownloadHandler):
-    """Scrapy's own, but for requests with ``spool`` in their meta: a large answer to them is a `SpooledResponse`.
+    """Scrapy's own; a large answer to a request with ``spool`` in its meta is a `SpooledResponse`, and headers end.
 
     Settings: SPOOL_ABOVE, the bytes from which on an answer goes into a file; SPOOL_MAXSIZE, the bytes beyond which it
     is refused, sent or unpacked, in place of DOWNLOAD_MAXSIZE (0 = no limit; a request's ``download_maxsize`` goes
@@ -32,6 +33,7 @@ class SpoolingHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        self._pool._factory = BoundedFactory  # noqa: SLF001
         settings = crawler.settings
         self._above = min(settings.getint("SPOOL_ABOVE", SPOOL_ABOVE), self._default_maxsize or SPOOL_MAXSIZE)
         self._most = settings.getint("SPOOL_MAXSIZE", SPOOL_MAXSIZE)

@@ -1,0 +1,37 @@
+"""Scrapy's decompression, which holds what each of several encodings unpacks to; here no more than the last one's."""
+
+from __future__ import annotations
+
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+
+from crawlers.exceptions import AnswerError
+from crawlers.spool.encoding import Encoding
+
+
+class BoundedCompression(HttpCompressionMiddleware):
+    """Scrapy's HttpCompressionMiddleware; encodings on top of each other are undone together, a little at a time."""
+
+    def _handle_encoding(self, body: bytes, content_encoding: list[bytes], max_size: int) -> tuple[bytes, list[bytes]]:
+        undoing, staying = self._split_encodings(content_encoding)
+        if len(undoing) < 2:
+            return super()._handle_encoding(body, content_encoding, max_size)
+        return unpacked(body, undoing, max_size), staying
+
+
+def unpacked(body: bytes, encodings: list[bytes], most: int) -> bytes:
+    """Undo several encodings.
+
+    Args:
+        encodings: the last one first.
+        most: bytes that the body may unpack to; 0 = as many as there are.
+
+    Raises:
+        AnswerError: there are more (too_large), or the encodings can't be undone (truncated).
+    """
+    encoding, found = Encoding(encodings), bytearray()
+    for part in encoding.decode(body):
+        found += part
+        if most and len(found) > most:
+            raise AnswerError("too_large", f"the answer is larger than DOWNLOAD_MAXSIZE ({most} bytes) when unpacked")
+    encoding.end()
+    return bytes(found)

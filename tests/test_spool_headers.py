@@ -1,0 +1,124 @@
+"""Headers without end, and encodings within encodings: what a crawl takes of them."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import socketserver
+import threading
+from contextlib import suppress
+
+import pytest
+from twisted.internet.testing import StringTransport
+from twisted.web._newclient import Request
+from twisted.web.http_headers import Headers
+
+from crawlers.exceptions import AnswerError
+from crawlers.spool.compression import unpacked
+from crawlers.spool.errors import HeadersTooLarge, NotUnpacked
+from crawlers.spool.headers import MOST_HEADERS, BoundedProtocol
+from tests.site import Answer
+from tests.test_safety import errors, measured, site_of
+
+KIB = 1024
+
+
+def received(*parts):
+    """What a client makes of an answer, how many bytes it took, and whether it let go of the connection."""
+    protocol, outcome = BoundedProtocol(lambda _: None), []
+    transport = StringTransport()
+    protocol.makeConnection(transport)
+    asked = Request(b"GET", b"/", Headers({b"Host": [b"example.org"]}), None)
+    protocol.request(asked).addBoth(outcome.append)
+    taken = 0
+    for part in parts:
+        if outcome or transport.disconnected:
+            break
+        protocol.dataReceived(part)
+        taken += len(part)
+    return (outcome or [None])[0], taken, transport.disconnected
+
+
+OK = b"HTTP/1.1 200 OK\r\n"
+ENDLESS = {
+    "headers": (OK, itertools.repeat(b"X: y\r\n" * 1000)),
+    "one header": (OK, itertools.repeat(b"X" * 1000)),
+    "a folded header": (OK + b"X: y\r\n", itertools.repeat(b" y\r\n" * 1000)),
+    "a status line": (b"HTTP/1.1 200 ", itertools.repeat(b"O" * 1000)),
+    "1xx": (b"", itertools.repeat(b"HTTP/1.1 102 Processing\r\nX: y\r\n\r\n" * 100)),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_headers_without_end(name):
+    start, rest = ENDLESS[name]
+    failure, taken, closed = received(start, *itertools.islice(rest, 1000))
+    assert isinstance(failure.value.reasons[0].value, HeadersTooLarge)
+    assert (closed, taken <= MOST_HEADERS + 64 * KIB) == (True, True)
+
+
+def test_many_headers_are_no_headers_without_end():
+    headers = b"".join(b"X-%d: %s\r\n" % (number, b"y" * 1000) for number in range(200))
+    response, _, closed = received(OK, headers, b"Content-Length: 0\r\n\r\n")
+    assert (response.code, closed, len(list(response.headers.getAllRawHeaders()))) == (200, False, 200)
+
+
+def test_trailers_without_end():
+    start = OK + b"Transfer-Encoding: chunked\r\n\r\n0\r\n"
+    response, _, _ = received(start)
+    protocol = BoundedProtocol(lambda _: None)
+    transport = StringTransport()
+    protocol.makeConnection(transport)
+    protocol.request(Request(b"GET", b"/", Headers({b"Host": [b"example.org"]}), None)).addErrback(lambda _: None)
+    protocol.dataReceived(start)
+    for _ in range(1000):
+        if transport.disconnecting or transport.disconnected:
+            break
+        protocol.dataReceived(b"X: y\r\n" * 100)
+    assert response.code == 200
+    assert transport.disconnecting or transport.disconnected
+
+
+class Flood(socketserver.StreamRequestHandler):
+    def handle(self):
+        self.rfile.readline()
+        with suppress(ConnectionError):
+            self.wfile.write(OK)
+            for _ in range(4096):  # 800 MiB
+                self.wfile.write(b"X-Header: y\r\n" * 16384)
+                self.server.sent += 13 * 16384
+
+
+def test_a_crawl_does_not_take_headers_without_end(output):
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Flood) as server:
+        server.sent, server.daemon_threads, server.block_on_close = 0, True, False
+        server.url = f"http://127.0.0.1:{server.server_address[1]}"
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        code, log, _, megabytes = measured(output, server)
+        server.shutdown()
+    assert (code, [error["kind"] for error in errors(output)]) == (4, ["too_large"]), log
+    assert "headers are larger than 262144 bytes" in errors(output)[0]["error"]
+    assert megabytes < 200
+    assert server.sent < 32 << 20, "what lay in the sockets, and no second try"
+
+
+# Encodings within encodings
+
+
+def test_gzip_in_gzip_takes_the_memory_of_one(output):
+    bomb = gzip.compress(gzip.compress(bytes(63 << 20), 0), 9)  # 64 KiB, whose layers are of 63 MiB each
+    with site_of(lambda _: Answer(bomb, headers={"Content-Encoding": "gzip, gzip"})) as site:
+        code, _, _, megabytes = measured(output, site, RETRY_TIMES="0")
+    assert (code, [error["kind"] for error in errors(output)]) == (3, ["not_json"])
+    assert megabytes < 340
+
+
+def test_layers_are_undone_together():
+    text = bytes(range(256)) * 1000
+    assert unpacked(gzip.compress(gzip.compress(text)), [b"gzip", b"gzip"], 0) == text
+    with pytest.raises(AnswerError, match=r"larger than DOWNLOAD_MAXSIZE \(1000 bytes\)"):
+        unpacked(gzip.compress(gzip.compress(text)), [b"gzip", b"gzip"], 1000)
+    with pytest.raises(NotUnpacked, match="it breaks off"):
+        unpacked(gzip.compress(gzip.compress(text)[:-20]), [b"gzip", b"gzip"], 0)
+    with pytest.raises(NotUnpacked, match="3 encodings on top of each other"):
+        unpacked(b"", [b"gzip"] * 3, 0)
