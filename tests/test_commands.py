@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import pty
+import shlex
 import shutil
 import struct
 import subprocess
@@ -20,7 +21,7 @@ from scrapy.exceptions import UsageError
 
 from crawlers.sources.known import project
 from crawlers.strict_command import StrictCommand
-from tests.conftest import ROOT, options, scrapy
+from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import Catalogue
 
 
@@ -274,3 +275,22 @@ def test_credentials_and_control_characters_stay_out_of_the_log(crawl, portal):
     site = portal(datasets=5, faults=("evil_ids",))
     log = crawl("ckan", site, fq="title:[x&api_key=abc", more=("-L", "DEBUG")).log
     assert "\x1b" not in log
+
+
+def closed_pipe():
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+@pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full", ""], ids=["closed", "full", "closed pipe"])
+def test_a_crawl_that_nobody_hears_ends_as_any_other(portal, output, stderr):
+    """Its exit code, its report and its documents are what they are when somebody does."""
+    site, pipe = portal(datasets=5, faults=("count_off=5",)), closed_pipe()
+    words = [sys.executable, "-m", "scrapy", "crawl", "ckan", *options(output, {}, portal=site.url)]
+    ran = subprocess.run(f"{shlex.join(words)} {stderr}", shell=True, cwd=ROOT, stderr=pipe, check=False)
+    os.close(pipe)
+    left = Crawl(ran.returncode, "", output / "127.0.0.1")
+    assert (left.code, left.report["verdict"], left.kinds()) == (3, "incomplete", [("list", "count_mismatch")])
+    assert len(left.documents()) == len(left.manifest) == 5
+    assert not (left.folder / "running.json").exists()

@@ -14,6 +14,7 @@ from scrapy.commands import crawl
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
+from crawlers.commands._voice import open_streams, unheard
 from crawlers.exceptions import CrawlersError, JobFinished, hint
 from crawlers.setting_types import lacks
 from crawlers.strict_command import StrictCommand, given, misspelt, unknown
@@ -49,6 +50,7 @@ class Command(StrictCommand, crawl.Command):
         )
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        open_streams()  # before the log is set up, which writes to them
         defaults = dict(self.settings)  # type: ignore[arg-type]
         super().process_options(args, opts)
         self.unknown = unknown(given(opts), defaults)
@@ -64,7 +66,7 @@ class Command(StrictCommand, crawl.Command):
         self.exitcode = NOT_STARTED
         spiders = self.crawler_process.spider_loader.list()  # type: ignore[union-attr]
         if args[0] not in spiders:
-            print(_unknown(args[0], spiders), file=sys.stderr)
+            _say(_unknown(args[0], spiders))
             return
         if self.mistake:
             _tell(self.mistake, logged=self._is_logged)
@@ -117,12 +119,12 @@ def _started(crawl: asyncio.Task[None], *, logged: bool) -> bool:
     if isinstance(error, CrawlersError):
         _tell(error, logging.INFO if isinstance(error, JobFinished) else logging.ERROR, logged=logged)
     elif error is not None:
-        traceback.print_exception(error)
+        _say("".join(traceback.format_exception(error)))
     return error is None
 
 
 def _tell(sentence: object, level: int = logging.ERROR, *, logged: bool) -> None:
-    print(sentence, file=sys.stderr)
+    _say(sentence)
     if logged:  # nobody may see the terminal
         logger.log(level, "%s", sentence)
 
@@ -137,8 +139,14 @@ def _end(crawler: Crawler) -> int:
         return 0
     if report.verdict is None:  # a second signal: the engine did not get to its end
         report.finish("shutdown")
-    print(_coloured(report.summary, str(report.verdict)), file=sys.stderr)
+    _say(_coloured(report.summary, str(report.verdict)))
     return report.exit_code
+
+
+def _say(text: object) -> None:
+    """Prints on standard error; if that is closed or full, the exit code and the report still say it."""
+    with unheard():
+        print(text, file=sys.stderr)
 
 
 def _coloured(summary: str, verdict: str) -> str:
