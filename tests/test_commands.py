@@ -14,6 +14,7 @@ import struct
 import subprocess
 import sys
 import termios
+from pathlib import Path
 
 import pytest
 from scrapy.cmdline import _get_commands_from_module
@@ -225,13 +226,15 @@ def test_a_feed_of_settings_holds_datasets_only(portal, tmp_path):
 # What is seen
 
 
-def on_terminal(*command: str, columns: int = 120) -> tuple[int, str]:
+def on_terminal(*command: str, columns: int = 120, folder: Path = ROOT) -> tuple[int, str]:
     """Runs a command on a pseudo-terminal: its exit code and all it showed."""
     environment = {**os.environ, "TERM": "xterm", "PYTHONPATH": str(ROOT)}
     environment.pop("NO_COLOR", None)
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=theirs, stderr=theirs, close_fds=True) as process:
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=theirs, stderr=theirs, close_fds=True
+    ) as process:
         os.close(theirs)
         shown = b""
         while chunk := _read(ours):

@@ -15,6 +15,7 @@ from scrapy.settings import Settings
 from crawlers.commands import reindex
 from crawlers.index import catch_up
 from tests.conftest import ROOT
+from tests.test_commands import on_terminal
 from tests.test_export import put_ckan, record
 
 SOURCES = "".join(
@@ -78,3 +79,34 @@ def test_a_reindex_that_is_broken_off(tmp_path: Path, monkeypatch: pytest.Monkey
     command.run([], Namespace())
     assert command.exitcode == 130
     assert capsys.readouterr().err == "index.sqlite is not whole: run scrapy reindex again.\n"
+
+
+ODD = "flood\x9b2J\u202e\x1b[2J\r\nforged"
+
+
+def test_nothing_acts_on_a_terminal(tmp_path: Path) -> None:
+    """Neither a title in a table or a search, nor a message; what goes into a file is as it was."""
+    put_ckan(tmp_path / "output", "town", record(1, title=ODD, name="d1"))
+    script = (
+        "from scrapy.cmdline import execute; import os, sys\n"
+        "def run(*words):\n"
+        "    try: execute(['scrapy', *words, '-s', 'OUTPUT_DIR=output'])\n"
+        "    except SystemExit: pass\n"
+        "run('export', '--format', 'csv'); run('export', '--format', 'ttl'); run('search', 'flood')\n"
+        "run('export', '--format', 'csv', ' no\\x9b2J such\\u202e')"
+    )
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = crawlers.settings\n")
+    code, shown = on_terminal(sys.executable, "-W", "error", "-c", script, folder=tmp_path)
+    assert code == 0
+    assert "\\u009b2J\\u202e" in shown
+    assert not set(shown) & set("\x9b\u202e\x1b")
+    assert len([line for line in shown.split("\r\n") if line.startswith("town,")]) == 1
+    assert not [line for line in shown.split("\r\n")[:2] if line.startswith("forged")]
+    ran = subprocess.run(
+        [sys.executable, "-m", "scrapy", "export", "--format", "csv", "-s", "OUTPUT_DIR=output"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        check=True,
+    )
+    assert "flood\x9b2J\u202e".encode() in ran.stdout

@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from crawlers.exceptions import CrawlersError
 from crawlers.safety.redact import redact
+from crawlers.safety.terminal import Terminal, shown
 
 if TYPE_CHECKING:
     from scrapy.commands import ScrapyCommand
@@ -52,19 +53,21 @@ def unheard() -> Iterator[None]:
 
 
 def open_streams() -> None:
-    """Gives a command that was begun with closed ones (``>&-``) others, that nobody hears.
+    """Give a command that was begun with closed ones (``>&-``) others, that nobody hears.
 
-    A character that a stream has not, as in a C locale, is escaped.
+    A character that a stream has not, as in a C locale, is escaped; so is what would act on a terminal.
     """
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    if sys.stdout.isatty() and not isinstance(sys.stdout, Terminal):
+        sys.stdout = cast("TextIO", Terminal(sys.stdout))
 
 
 def tell(sentence: object) -> None:
-    """Says what is wrong, without credentials; of several lines each is one sentence."""
+    """Say what is wrong, without credentials or what would act on a terminal; of several lines each is one sentence."""
     with unheard():
-        print("\n".join(map(redact, str(sentence).splitlines())), file=sys.stderr)
+        print("\n".join(shown(redact(line)) for line in str(sentence).split("\n")), file=sys.stderr)
 
 
 def _flush() -> None:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from crawlers.commands._voice import tell
 from crawlers.exceptions import CrawlersError
 from crawlers.index import catch_up
 from crawlers.strict_command import StrictCommand
@@ -68,6 +69,6 @@ def _begin(output: Path, url: str, *, browser: bool) -> None:
 def _catch_up(output: Path) -> None:
     """Once, so that what is shown is what is on disk; from then on crawls do it."""
     try:
-        catch_up(output, lambda sentence: print(sentence, file=sys.stderr))
+        catch_up(output, tell)
     except CrawlersError as error:
-        print(f"{error} What is shown may be old.", file=sys.stderr)
+        tell(f"{error} What is shown may be old.")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from crawlers.commands._voice import speaking
+from crawlers.commands._voice import speaking, tell
 from crawlers.exceptions import ExportError
 from crawlers.export import holdings
 from crawlers.export.target import target
@@ -53,4 +52,4 @@ class Command(StrictCommand):
 
     def _tell(self, sentence: str) -> None:
         self.lost += 1
-        print(sentence, file=sys.stderr)
+        tell(sentence)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy.utils.conf import arglist_to_dict
 from tqdm import tqdm
 
-from crawlers.commands._voice import open_streams, unheard
+from crawlers.commands._voice import open_streams, tell, unheard
 from crawlers.exceptions import CrawlersError, HarvestError
 from crawlers.harvest import Harvest, Outcome
 from crawlers.harvest.choice import Choice, due, enabled, named, still_due
@@ -21,7 +21,7 @@ from crawlers.harvest.outcome import INTERRUPTED, NOTHING_STARTED, exit_code
 from crawlers.harvest.plan import Plan, job, plan
 from crawlers.harvest.processes import Processes
 from crawlers.harvest.retention import remove_logs, remove_reports
-from crawlers.notify.notifications import tell
+from crawlers.notify import notifications
 from crawlers.runs.words import duration, errors, listed, table
 from crawlers.sources.file import disabled, reads, text
 from crawlers.sources.known import Known
@@ -79,7 +79,7 @@ class Command(StrictCommand):
         try:
             self.exitcode = self._harvest(args)
         except CrawlersError as error:
-            _warn(str(error))
+            tell(str(error))
 
     def _harvest(self, names: list[str]) -> int:
         names = [*names, *(one for one in self.opts.scrapyd if not _is_address(one))]
@@ -107,7 +107,7 @@ class Command(StrictCommand):
         off = disabled(content, path)
         wrong = {name: said for name, said in mistakes.items() if (name in names if names else name not in off)}
         for said in wrong.values():
-            _warn(said)
+            tell(said)
         return wrong
 
     def _choices(self, names: list[str]) -> list[Choice]:
@@ -173,11 +173,11 @@ class Command(StrictCommand):
         settings: Any = self.settings.copy()  # type: ignore[union-attr]
         settings.setdict(self.sources[report["source"]].settings, "spider")
         try:
-            wrong = tell(settings, report, self.output / report["source"])
+            wrong = notifications.tell(settings, report, self.output / report["source"])
         except CrawlersError as error:
             wrong = [str(error)]
         for sentence in wrong:
-            _warn(sentence)
+            tell(sentence)
 
     def _retain(self, taken: list[Source]) -> None:
         for source in taken:
@@ -236,8 +236,3 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
 def _print(lines: Iterable[str]) -> None:
     with unheard():
         print(*lines, sep="\n")
-
-
-def _warn(text: str) -> None:
-    with unheard():
-        print(text, file=sys.stderr)

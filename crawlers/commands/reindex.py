@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from crawlers.commands._voice import speaking
+from crawlers.commands._voice import speaking, tell
 from crawlers.exceptions import OutputError
 from crawlers.index import Index
 from crawlers.index.current import sources_in
@@ -64,4 +64,4 @@ class Command(StrictCommand):
 
     def _tell(self, sentence: str) -> None:
         self.lost += 1
-        print(sentence, file=sys.stderr)
+        tell(sentence)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from crawlers.commands._voice import speaking
+from crawlers.commands._voice import speaking, tell
 from crawlers.exceptions import ExportError
 from crawlers.export.target import target
 from crawlers.index import catch_up
@@ -60,4 +59,4 @@ class Command(StrictCommand):
             print(f"{file} is written.")
 
     def _tell(self, sentence: str) -> None:
-        print(sentence, file=sys.stderr)
+        tell(sentence)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from crawlers.commands._voice import speaking
+from crawlers.commands._voice import speaking, tell
 from crawlers.exceptions import IndexUnreadableError
 from crawlers.index import catch_up
 from crawlers.index.reader import connect, readable
@@ -65,7 +64,7 @@ def _number(text: str) -> int:
 
 
 def _search(output: Path, words: str, opts: argparse.Namespace) -> Results:
-    catch_up(output, lambda sentence: print(one_line(sentence, 2_000), file=sys.stderr))
+    catch_up(output, lambda sentence: tell(one_line(sentence, 2_000)))
     with readable(output), closing(connect(output)) as db:
         if opts.source is not None:
             _check(db, output, opts.source)

@@ -25,12 +25,16 @@ _LISTS = ("keywords", "themes", "languages", "conforms_to")
 
 
 def write(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
-    """UTF-8, a header, lines ended by CR LF as RFC 4180 has it; the parts of a list are joined by " | "."""
+    """Write UTF-8, a header, lines ended by CR LF as RFC 4180 has it; the parts of a list are joined by " | ".
+
+    On a terminal no cell has lines of its own: one could look like another dataset's.
+    """
+    shown = _one_line if output.isatty() else cell
     text = io.TextIOWrapper(output, encoding="utf-8", newline="")
     table = csv.writer(text)
     table.writerow(map(cell, COLUMNS))
     for dataset in datasets:
-        table.writerow(map(cell, _row(dataset).values()))
+        table.writerow(map(shown, _row(dataset).values()))
     text.detach()  # flushed, and left open
 
 
@@ -42,6 +46,10 @@ def cell(value: str | None) -> str:
     """
     text = plain(value) or ""
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _one_line(value: str | None) -> str:
+    return " ".join(cell(value).split())
 
 
 def _row(one: Dataset) -> dict[str, str | None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 from scrapy import signals
 
 from crawlers.safety.redact import redact
+from crawlers.safety.terminal import shown
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -26,7 +27,7 @@ class Redact(logging.Filter):
 
 
 def _indented(text: str) -> str:
-    return text.replace("\n", "\n    ")
+    return shown(text).replace("\n", "\n    ")
 
 
 class RedactedLogs:
