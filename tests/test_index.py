@@ -19,7 +19,7 @@ from unittest.mock import Mock, patch
 
 import pytest
 
-from crawlers.exceptions import IndexUnreadableError, OutputError
+from crawlers.exceptions import IndexUnreadableError
 from crawlers.index import Index, Known, catch_up, current
 from crawlers.index.description import DATASET, LONG, MOST, RESOURCE, RESOURCES, SHORT, describe
 from crawlers.index.lacking import described
@@ -473,10 +473,13 @@ def test_where_there_is_no_source_no_index_is_made(tmp_path: Path) -> None:
 def test_what_is_no_database_is_told(tmp_path: Path) -> None:
     put_ckan(tmp_path, "town", record(1))
     (tmp_path / "index.sqlite").write_bytes(b"no database " * 1000)
-    with pytest.raises(OutputError, match=r"can't be used .*: `scrapy reindex` makes it anew"):
-        catch_up(tmp_path)
     with pytest.raises(IndexUnreadableError, match=r"can't be read .*: `scrapy reindex` makes it anew"):
         connect(tmp_path)
+    lost: list[str] = []
+    catch_up(tmp_path, lost.append)
+    (sentence,) = lost
+    assert "can't be used (file is not a database): it was renamed to index.sqlite.damaged-" in sentence
+    assert found(tmp_path, "rain") == ["id-00001"]
 
 
 def test_memory_does_not_grow_with_what_is_lacking(tmp_path: Path) -> None:
@@ -648,7 +651,7 @@ def test_who_may_only_read_reads(tmp_path: Path) -> None:
     put_ckan(tmp_path, "town", record(1))
     ran = by_another(tmp_path, "search", "rain")
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert "can't be used (unable to open database file): run this as who crawls into that folder." in ran.stderr
+    assert "can't be used (Permission denied): run this as who crawls into that folder." in ran.stderr
 
     catch_up(tmp_path)
     ran = by_another(tmp_path, "search", "rain")

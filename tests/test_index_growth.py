@@ -8,14 +8,19 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from crawlers.index import Index
+from crawlers.index import index as module
 from crawlers.index.reader import connect
 from crawlers.index.views import VIEWS
+from crawlers.items import Dataset
 from crawlers.report import contents
 from tests.indexed import indexed
 from tests.test_export import put_ckan, record
+from tests.test_index import KNOWN
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 EACH = 100  # of SQLite's virtual instructions, a step
 
@@ -115,3 +120,31 @@ def test_the_last_whole_listing_says_when_datasets_were_last_seen(tmp_path: Path
     index.close()
     assert line is not None
     assert [one and one.seen for one in seen] == [report(300)["started"], line.seen]
+
+
+# The log
+
+
+def test_the_log_is_emptied_once_a_long_reader_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LARGEST_LOG", 200_000)
+    put_ckan(tmp_path, "town", record(1))
+    index = Index(tmp_path, "town", for_crawl=True)
+    index.wait(0.01)
+    log = tmp_path / "index.sqlite-wal"
+
+    def write(start: int) -> int:
+        for number in range(start, start + 1_000):
+            item = Dataset(source="town", id=f"{number:05}", title="Rain", description="rain " * 20)
+            index.put("dataset", item.id, None, KNOWN, item=item, time=KNOWN.seen)
+        assert index.flush()
+        return log.stat().st_size
+
+    with closing(connect(tmp_path)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM datasets").fetchone()[0] == 0
+        grown = write(0)
+        assert grown > 200_000
+        reader.execute("COMMIT")
+        assert write(1_000) < grown
+        index.close()
+        assert log.stat().st_size == 0

@@ -10,7 +10,7 @@ from crawlers.commands._voice import speaking, tell
 from crawlers.exceptions import OutputError
 from crawlers.index import Index
 from crawlers.index.current import sources_in
-from crawlers.index.database import usable
+from crawlers.index.database import remove, usable
 from crawlers.locks import is_crawled
 from crawlers.strict_command import StrictCommand
 
@@ -44,8 +44,7 @@ class Command(StrictCommand):
         if busy:
             raise OutputError(f"A crawl is writing into {output / busy[0]}: make the index anew when it has ended.")
         with usable(output):
-            for suffix in ("", "-wal", "-shm"):
-                (output / f"index.sqlite{suffix}").unlink(missing_ok=True)
+            remove(output)
         try:
             for source in sources:
                 self._read(Index(output, source), output)

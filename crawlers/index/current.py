@@ -6,11 +6,12 @@ import logging
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from crawlers.damaged_database import identity
 from crawlers.exceptions import IndexUnreadableError, OutputError
 from crawlers.index.behind import is_behind
 from crawlers.index.database import NAME, forget, opened, transaction, usable
 from crawlers.index.index import Index
-from crawlers.index.reader import connect
+from crawlers.index.reader import connect, readable
 from crawlers.locks import is_crawled
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ def catch_up(output: Path, lost: Callable[[str], None] = logger.warning) -> None
         return
     try:
         with usable(output):
+            before = identity(output / NAME)
             _bring_up(output, sources, lost)
+            if before and before != identity(output / NAME):  # it was damaged: the new one lacks the other sources
+                _bring_up(output, sources, lost)
     except OutputError as error:
         if not _is_readable(output):
             raise
@@ -51,7 +55,7 @@ def catch_up(output: Path, lost: Callable[[str], None] = logger.warning) -> None
 def _bring_up(output: Path, sources: list[str], lost: Callable[[str], None]) -> None:
     late, gone = _late(output, [source for source in sources if not is_crawled(output / source)], sources)
     for source in late:
-        index = Index(output, source, PATIENCE)
+        index = Index(output, source, PATIENCE, tell=lost)
         try:
             index.describe(lost)
         finally:
@@ -65,12 +69,11 @@ def _bring_up(output: Path, sources: list[str], lost: Callable[[str], None]) -> 
 def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str], list[str]]:
     """The sources that the index is behind, and those in it that have no folder any more."""
     try:
-        db = connect(output)
+        with readable(output), closing(connect(output)) as db:
+            gone = [source for (source,) in db.execute(_SOURCES) if source not in sources]
+            return [source for source in idle if is_behind(db, output / source)], gone
     except IndexUnreadableError:
         return idle, []
-    with closing(db):
-        gone = [source for (source,) in db.execute(_SOURCES) if source not in sources]
-        return [source for source in idle if is_behind(db, output / source)], gone
 
 
 def _is_readable(output: Path) -> bool:

@@ -1,12 +1,14 @@
-"""index.sqlite as a file: opened, laid out, and made anew when it is of another version."""
+"""index.sqlite as a file: opened, laid out, and rebuilt when it is of another version, replaced when it is damaged."""
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawlers.damaged_database import identity, is_damaged, is_unusable, set_aside
 from crawlers.exceptions import OutputError
 from crawlers.index import full_text
 from crawlers.index.schema import TABLES, VERSION
@@ -14,7 +16,9 @@ from crawlers.index.views import VIEWS
 from crawlers.locks import alone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+logger = logging.getLogger(__name__)
 
 NAME = "index.sqlite"
 OF_A_SOURCE = ("documents", "complete", "datasets", "resources", "changes", "runs", "run_errors", "sources")
@@ -29,25 +33,85 @@ _ADVICE = {
 """What to do about SQLite's primary error codes (https://www.sqlite.org/rescode.html)."""
 _MADE = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND type IN ('table', 'view')"
 
-
 PATIENT = 60.0  # seconds: crawls of other sources write briefly, but there may be many
+LARGEST_LOG = 64 * 1024 * 1024
+"""Bytes of index.sqlite-wal beyond which it is emptied as soon as no reader needs it."""
+_PRAGMAS = f"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = {LARGEST_LOG};"
 
 
-def opened(output: Path, patience: float = PATIENT) -> sqlite3.Connection:
-    """The index in OUTPUT_DIR, to be written.
+def opened(
+    output: Path,
+    patience: float = PATIENT,
+    *,
+    for_crawl: bool = False,
+    damaged: tuple[int, int] | None = None,
+    tell: Callable[[str], None] = logger.warning,
+) -> sqlite3.Connection:
+    """Open the index in OUTPUT_DIR to write into it; set it aside first if it is damaged.
 
     Args:
         patience: seconds to wait for another who writes into it.
+        for_crawl: also set aside what can't be opened or not be written.
+        damaged: the identity of a file that turned out to be damaged after it was opened.
+        tell: told, in a sentence, that it was set aside.
 
     Raises:
-        sqlite3.DatabaseError: it is none, or can't be written.
+        sqlite3.DatabaseError, OSError: it can't be used, or not be set aside.
     """
-    db = sqlite3.connect(output / NAME, isolation_level=None, timeout=patience)
-    with alone(output / NAME):
-        db.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
+    path = output / NAME
+    with alone(path):
+        if damaged and damaged == identity(path):
+            tell(_replaced(path, "it is damaged"))
+        try:
+            return _laid_out(path, patience)
+        except sqlite3.DatabaseError as error:
+            if not is_replaceable(error, output, for_crawl=for_crawl):
+                raise
+            tell(_replaced(path, str(error)))
+        return _laid_out(path, patience)
+
+
+def log_size(output: Path) -> int:
+    """Return the bytes of index.sqlite-wal."""
+    try:
+        return (output / f"{NAME}-wal").stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def is_replaceable(error: sqlite3.DatabaseError, output: Path, *, for_crawl: bool) -> bool:
+    """Return whether the index is to be set aside for an error that it gave."""
+    return is_damaged(error) or (output / NAME).is_dir() or (for_crawl and is_unusable(error))
+
+
+def _replaced(path: Path, reason: str) -> str:
+    """Set the index aside; return the sentence that says so."""
+    name = set_aside(path).name
+    return f"{path} can't be used ({reason}): it was renamed to {name} and is rebuilt from the manifests."
+
+
+def _laid_out(path: Path, patience: float) -> sqlite3.Connection:
+    db = sqlite3.connect(path, isolation_level=None, timeout=patience)
+    try:
+        db.executescript(_PRAGMAS)
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             _make(db)
+    except sqlite3.DatabaseError:
+        db.close()
+        raise
     return db
+
+
+def remove(output: Path) -> None:
+    """Remove the index, for another to be made; a folder of its name is set aside.
+
+    Raises:
+        OSError: it can't be removed.
+    """
+    if (output / NAME).is_dir():
+        set_aside(output / NAME)
+    for suffix in ("", "-wal", "-shm"):
+        (output / f"{NAME}{suffix}").unlink(missing_ok=True)
 
 
 def _make(db: sqlite3.Connection) -> None:

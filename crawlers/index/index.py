@@ -5,18 +5,31 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
+from crawlers.damaged_database import identity
 from crawlers.index import behind, reports
 from crawlers.index.batch import DOCUMENTS, Batch
-from crawlers.index.database import PATIENT, forget, opened, transaction, usable
+from crawlers.index.database import (
+    LARGEST_LOG,
+    NAME,
+    PATIENT,
+    forget,
+    is_replaceable,
+    log_size,
+    opened,
+    transaction,
+    usable,
+)
 from crawlers.index.known import Held, Key, Known
 from crawlers.index.scope import from_the_beginning, listing, scope
+from crawlers.resume import Job
 from crawlers.safety import inside, json_lines
 
 if TYPE_CHECKING:
@@ -25,6 +38,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlers.items import Dataset
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +75,7 @@ ON CONFLICT DO UPDATE SET manifest_bytes = ?2, manifest_tail = ?3, described = m
 _MARKED = 10_000  # datasets that are marked as seen in one transaction
 _CRAWLING = 0.2  # seconds that a crawl waits for another who writes: nothing else goes on meanwhile
 _AT_THE_END = 2.0
+_EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 _BLOCK = 1024 * 1024
 _LARGEST = 2**63
@@ -85,28 +101,48 @@ class Index:
         output: OUTPUT_DIR, where index.sqlite is.
         source: the name of the source's folder in it.
         patience: seconds to wait for another who writes into it.
+        for_crawl: replace also an index that can't be opened or written, rather than raise.
+        tell: told, in a sentence, that a damaged index was replaced.
+
+    Attributes:
+        forgot: whether the index was rebuilt since this run began, so that it lacks which datasets the run has seen.
 
     Raises:
         OutputError: it can't be used, or not be brought up to date.
     """
 
-    def __init__(self, output: Path, source: str, patience: float = PATIENT) -> None:
+    def __init__(
+        self,
+        output: Path,
+        source: str,
+        patience: float = PATIENT,
+        *,
+        for_crawl: bool = False,
+        tell: Callable[[str], None] = logger.warning,
+    ) -> None:
+        self.output = output
         self.source = source
         self.folder = output / source
         self.manifest = self.folder / "manifest.jsonl"
         self.batch = Batch(source)
         self.runs: list[Mapping[str, Any]] = []
         self.failed: sqlite3.DatabaseError | None = None
+        self.forgot = False
+        self.log_allowed = LARGEST_LOG
+        self.patience = patience
+        self.for_crawl = for_crawl
+        self.tell = tell
         with usable(output):
-            self.db = opened(output, patience)
-            self.catch_up()
+            self.db = self._opened()
+            self.healing(self.catch_up)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         source = getattr(crawler.spider, "source", None)
         if source is None:
             raise NotConfigured("the spider crawls no catalogue")
-        index = cls(Path(crawler.settings["OUTPUT_DIR"]), source)
+        index = cls(Path(crawler.settings["OUTPUT_DIR"]), source, for_crawl=True)
+        index.forgot = index.forgot and Job.of(crawler).resumed
         index.wait(_CRAWLING)
         crawler.signals.connect(index.engine_stopped, signal=signals.engine_stopped)
         return index
@@ -115,8 +151,8 @@ class Index:
         key = (kind, dataset_id, resource_id or "")
         if key in self.batch.documents:
             return self.batch.documents[key]
-        row = self.db.execute(_GET, (self.source, *key)).fetchone()
-        return Known(*row) if row else None
+        rows = self._rows(_GET, (self.source, *key))
+        return Known(*rows[0]) if rows else None
 
     def put(
         self,
@@ -169,7 +205,7 @@ class Index:
         """The source's datasets that are not withdrawn: those in hand, then the others by id, read in batches."""
         pending, last = self.batch.datasets(), ""
         yield from (Held.of(dataset_id, known) for dataset_id, known in pending.items() if known.status != "withdrawn")
-        while rows := self.db.execute(_HELD, (self.source, last, DOCUMENTS)).fetchall():
+        while rows := self._rows(_HELD, (self.source, last, DOCUMENTS)):
             yield from (Held._make(row) for row in rows if row[0] not in pending)
             last = rows[-1][0]
 
@@ -183,8 +219,8 @@ class Index:
     def last_complete(self, scope: str) -> str | None:
         """When the last complete run of this scope began."""
         query = "SELECT started FROM complete WHERE source = ? AND scope = ?"
-        row = self.db.execute(query, (self.source, scope)).fetchone()
-        return str(row[0]) if row else None
+        rows = self._rows(query, (self.source, scope))
+        return str(rows[0][0]) if rows else None
 
     def validators(self, scope: str) -> dict[str, str]:
         """The headers, ETag and Last-Modified, by which the last complete run of this scope knows what is on disk.
@@ -195,10 +231,10 @@ class Index:
             SELECT validators, run FROM complete WHERE source = :source AND scope = :scope AND NOT EXISTS
             (SELECT 1 FROM documents WHERE source = :source AND run > complete.run)
         """
-        row = self.db.execute(query, {"source": self.source, "scope": scope}).fetchone()
-        if not row or any(known.run > row[1] for known in self.batch.documents.values()):
+        rows = self._rows(query, {"source": self.source, "scope": scope})
+        if not rows or any(known.run > rows[0][1] for known in self.batch.documents.values()):
             return {}
-        return dict(json.loads(row[0]))
+        return dict(json.loads(rows[0][0]))
 
     def _completed(self, scope: str, report: Mapping[str, Any]) -> None:
         row = (self.source, scope, report["started"], report["run"], json.dumps(report.get("validators", {})))
@@ -248,14 +284,62 @@ class Index:
 
     def wait(self, seconds: float) -> None:
         """For another who writes, from now on."""
+        self.patience = seconds
         self.db.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
+
+    # A damaged index
+
+    def healing(self, work: Callable[[], T]) -> T:
+        """Return what some work with the index returns; if the index is damaged, rebuild it and do the work again.
+
+        Raises:
+            sqlite3.DatabaseError: the index is not damaged, or the new one can't be written either.
+        """
+        try:
+            return work()
+        except sqlite3.DatabaseError as error:
+            if not is_replaceable(error, self.output, for_crawl=self.for_crawl):
+                raise
+            self._rebuild(error)
+            return work()
+
+    def _rows(self, query: str, values: Any) -> list[Any]:
+        return self.healing(lambda: self.db.execute(query, values).fetchall())
+
+    def _rebuild(self, error: sqlite3.DatabaseError | None = None) -> None:
+        """Make another index from the manifest, which is the truth; what is in hand stays in hand.
+
+        Raises:
+            sqlite3.DatabaseError: it can't be made.
+        """
+        in_hand, old = (self.batch, self.runs), self.db
+        self.batch, self.runs = Batch(self.source), []
+        try:
+            self.db = self._opened(self.file)
+            old.close()
+            self.catch_up()
+        except OSError:
+            raise error or sqlite3.OperationalError(f"{NAME} is gone, and no other can be made") from None
+        finally:
+            self.batch, self.runs = in_hand
+
+    def _opened(self, damaged: tuple[int, int] | None = None) -> sqlite3.Connection:
+        db = opened(self.output, self.patience, for_crawl=self.for_crawl, damaged=damaged, tell=self.tell)
+        self.file = identity(self.output / NAME)
+        return db
+
+    def _is_there(self) -> bool:
+        """Whether the file that is open is still the one that others open: another program may have replaced it."""
+        return identity(self.output / NAME) == self.file
 
     def flush(self) -> bool:
         """Writes what is in hand; ``False`` when that can't be now: it stays in hand, and ``failed`` says why."""
         if not self.batch.documents and not self.runs:
             return True
         try:
-            self._store(behind.size(self.folder))
+            if not self._is_there():
+                self._rebuild()
+            self.healing(lambda: self._store(behind.size(self.folder)))
         except sqlite3.DatabaseError as error:
             self.failed = error
             return False
@@ -269,7 +353,7 @@ class Index:
             with transaction(self.db):
                 forget(self.db, self.source)
                 self.db.execute(_SOURCE, (self.source, 0, b"", 1))
-            covered = 0
+            covered, self.forgot = 0, behind.size(self.folder) > 0
         if covered < behind.size(self.folder):
             self._read(covered)
         self._read_runs()
@@ -308,6 +392,9 @@ class Index:
         Args:
             lost: told, in a sentence, of each document that can't be read; the others follow.
         """
+        self.healing(lambda: self._describe(lost))
+
+    def _describe(self, lost: Callable[[str], None]) -> None:
         query = "SELECT described FROM sources WHERE source = ?"
         if self.db.execute(query, (self.source,)).fetchone()[0]:
             return
@@ -335,7 +422,16 @@ class Index:
         self.flush()
         if self.failed:
             logger.warning("index.sqlite is behind (%s): the next crawl, search or report catches up", self.failed)
+        with suppress(sqlite3.DatabaseError):
+            self.db.execute(_EMPTY_LOG)
         self.db.close()
+
+    def _bound_log(self) -> None:
+        """Empty index.sqlite-wal when it is large: readers that follow each other closely keep SQLite from doing so."""
+        size = log_size(self.output)
+        if size > self.log_allowed:
+            self.db.execute(_EMPTY_LOG).fetchall()
+            self.log_allowed = log_size(self.output) + LARGEST_LOG  # a long query is not waited for each time
 
     def _store(self, manifest_bytes: int, *, described: bool = True) -> None:
         """Writes what is in hand."""
@@ -343,10 +439,12 @@ class Index:
         tail = behind.tail(self.folder, manifest_bytes)
         with transaction(self.db):
             self.batch.write(self.db)
-            for report in self.runs:
-                self._remember(report)
+            whole = [report["started"] for report in self.runs if self._remember(report)]
             self.db.execute(_SOURCE, (self.source, manifest_bytes, tail, int(described)))
         self.batch, self.runs = Batch(self.source), []
+        if whole and self.forgot:
+            self._mark_seen(max(whole))
+        self._bound_log()
 
     def _lines(self, offset: int) -> Iterator[tuple[int, tuple[Key, Known, str] | None]]:
         """What each line says, and where it ends; ``None`` for a damaged one: its document is written again."""

@@ -1,0 +1,210 @@
+"""A damaged index.sqlite stops no crawl and loses nothing: it is set aside and rebuilt from the manifests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawlers.index import Index, catch_up
+from crawlers.items import Dataset
+from tests.conftest import ROOT, options, scrapy
+from tests.test_export import put_ckan, record
+from tests.test_index import KNOWN, agrees, everything, found, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+LATER = "2026-11-22T00:00:00.000Z"
+
+
+def overwrite(path: Path, start: int, length: int = 0) -> None:
+    with path.open("r+b") as file:
+        file.seek(start)
+        file.write(b"\xa5" * (length or path.stat().st_size - start))
+
+
+def tear(output: Path, *tables: str) -> None:
+    """Overwrites the first page of tables and leaves the others, and the file's header, as they are."""
+    path = output / "index.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() == (0, 0, 0)
+        size = db.execute("PRAGMA page_size").fetchone()[0]
+        query = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+        pages = [db.execute(query, (table,)).fetchone()[0] for table in tables]
+    for page in pages:
+        overwrite(path, (page - 1) * size, size)
+
+
+def a_directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "a torn header": lambda path: overwrite(path, 0, 100),
+    "torn pages": lambda path: overwrite(path, 4096),
+    "half of it": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "no database": lambda path: path.write_bytes(b"no database " * 1000),
+    "no bytes": lambda path: os.truncate(path, 0),
+    "a directory": a_directory,
+    "a log that is none": lambda path: path.with_name("index.sqlite-wal").write_bytes(b"\xa5" * 50_000),
+    "no tables": lambda path: (path.unlink(), sqlite3.connect(path).executescript("PRAGMA user_version = 1").close()),
+}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("whole")
+    for number in range(60):
+        put_ckan(output, ("town", "city")[number % 2], record(number))
+    catch_up(output)
+    return output
+
+
+@pytest.fixture
+def copy(whole: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(whole, tmp_path / "copy")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_crawl_and_a_reader_rebuild_it(copy: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
+    before = everything(copy)
+    DAMAGES[damage](copy / "index.sqlite")
+    index = Index(copy, "town", for_crawl=True)
+    known = index.get("dataset", "id-00002", None)
+    assert known is not None
+    assert index.get("dataset", "id-00001", None) is None
+    assert len(list(index.held())) == 30
+    index.put("dataset", "id-00002", None, replace(known, seen=LATER))
+    index.close()
+    aside = [path.name for path in copy.glob("index.sqlite.damaged-*")]
+    assert len(caplog.records) == len(aside) == (damage not in ("no bytes", "a log that is none", "no tables"))
+    lost: list[str] = []
+    catch_up(copy, lost.append)
+    assert lost == []
+    assert everything(copy) == before
+    assert agrees(copy)
+
+
+@pytest.mark.parametrize("table", ["sources", "documents", "datasets", "changes", "search_data", "complete"])
+def test_what_is_found_to_be_damaged_while_a_crawl_writes(copy: Path, table: str, caplog) -> None:
+    index = Index(copy, "town", for_crawl=True)
+    index.wait(0.2)
+    item = Dataset(source="town", id="id-00002", title="Zanzibar")
+    index.put("dataset", "id-00002", None, replace(KNOWN, sha256="b" * 64), item=item)
+    tear(copy, table)
+    index.db.close()  # what it has read of the pages is forgotten
+    index.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
+    index.last_complete("x")
+    index.put("dataset", "new", None, KNOWN, item=Dataset(source="town", id="new", title="Causeway"), time=KNOWN.seen)
+    known = index.get("dataset", "id-00002", None)
+    assert known is not None
+    assert known.sha256 == "b" * 64, "what is in hand is newer than the manifest"
+    index.engine_stopped()
+    assert index.failed is None
+    assert (found(copy, "zanzibar"), found(copy, "causeway")) == (["id-00002"], ["new"])
+    catch_up(copy)
+    assert (len(found(copy, "rain")), agrees(copy)) == (59, True)
+    assert len([one for one in caplog.records if "was renamed to" in one.message]) == 1
+
+
+def test_one_that_another_program_replaced_or_removed_is_not_written_into(copy: Path) -> None:
+    before = everything(copy)
+    index = Index(copy, "town", for_crawl=True)
+    other = Index(copy, "city", for_crawl=True)
+    tear(copy, "documents")
+    other.db.close()
+    other.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
+    assert other.get("dataset", "id-00001", None) is not None
+    known = index.get("dataset", "id-00002", None)
+    assert known is not None
+    index.put("dataset", "id-00002", None, replace(known, seen=LATER))
+    index.close()
+    other.engine_stopped()
+    assert rows(copy, "SELECT last_seen FROM documents WHERE dataset_id = 'id-00002'") == [{"last_seen": LATER}]
+    catch_up(copy)
+    assert everything(copy) == before
+    index = Index(copy, "town", for_crawl=True)
+    (copy / "index.sqlite").unlink()
+    index.put("dataset", "id-00002", None, replace(known, seen=LATER))
+    index.close()
+    assert len(rows(copy, "SELECT * FROM documents WHERE source = 'town'")) == 30
+
+
+def test_only_the_last_one_set_aside_is_kept(copy: Path) -> None:
+    (copy / "index.sqlite.damaged-20260101T000000Z").write_bytes(b"old")
+    (copy / "index.sqlite.damaged-20260101T000000Z-wal").write_bytes(b"old")
+    (copy / "index.sqlite").write_bytes(b"no database " * 1000)
+    catch_up(copy)
+    (aside,) = copy.glob("index.sqlite.damaged-*")
+    assert aside.read_bytes() == b"no database " * 1000
+
+
+def test_a_reader_does_not_set_aside_what_another_user_writes(copy: Path) -> None:
+    """It may only not be written by who searches; to its crawls it is as good as ever."""
+    put_ckan(copy, "town", record(100))
+    index = Index(copy, "town")
+    index.db.execute("PRAGMA query_only = ON")
+    index.batch.add(("dataset", "x", ""), KNOWN)
+    assert not index.flush()
+    assert "readonly" in str(index.failed)
+    assert list(copy.glob("index.sqlite.damaged-*")) == []
+
+
+def test_a_query_that_meets_a_torn_page_is_one_sentence(copy: Path) -> None:
+    tear(copy, "search_data")
+    ran = scrapy("search", "rain", "-s", f"OUTPUT_DIR={copy}")
+    assert (ran.returncode, ran.stdout, len(ran.stderr.splitlines())) == (1, "", 1)
+    assert "index.sqlite can't be read (" in ran.stderr
+    assert "scrapy reindex" in ran.stderr
+    (copy / "index.sqlite").unlink()
+    (copy / "index.sqlite").mkdir()
+    ran = scrapy("reindex", "-s", f"OUTPUT_DIR={copy}")
+    assert (ran.returncode, ran.stderr, ran.stdout) == (0, "", "city: 30 datasets\ntown: 30 datasets\n")
+
+
+# Whole crawls
+
+
+def test_a_crawl_that_meets_a_torn_page_counts_as_any_other(crawl, portal, output: Path) -> None:
+    site = portal(datasets=305)
+    crawl("ckan", site)
+    gone, changed = site.ids()[7:9]
+    site.change(remove=[gone], touch=[changed], edit={changed: {"title": "Zanzibar"}}, add=2)
+    tear(output, "documents", "changes")
+    done = crawl("ckan", site)
+    assert (done.code, done.report["verdict"], done.report["errors"]) == (0, "complete", {})
+    counts = done.report["counts"]
+    assert {name: counts[name] for name in ("new", "updated", "unchanged", "withdrawn")} == {
+        "new": 2,
+        "updated": 1,
+        "unchanged": 303,
+        "withdrawn": 1,
+    }
+    assert done.log.count("is rebuilt from the manifests") == 1
+    assert "Traceback" not in done.log
+    assert len(rows(output, "SELECT * FROM datasets WHERE NOT withdrawn")) == 306
+    assert (found(output, "zanzibar"), agrees(output)) == ([changed], True)
+
+
+def test_a_crawl_replaces_an_index_that_it_may_not_write(portal, output: Path) -> None:
+    site = portal(datasets=3)
+    words = ["crawl", "ckan", *options(output, {}, portal=site.url, source="town")]
+    assert scrapy(*words, "--nolog").returncode == 0
+    site.change(add=1)
+    (output / "index.sqlite").chmod(0o444)
+    bound = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+    command = [*bound, sys.executable, "-W", "error", "-m", "scrapy", *words]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr.count("is rebuilt from the manifests")) == (0, 1), ran.stderr
+    assert len(rows(output, "SELECT * FROM datasets")) == 4
+    assert len(rows(output, "SELECT * FROM runs")) == 2
