@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from crawlers.exceptions import ArgumentError, hint
 from crawlers.safety.redact import redact
+from crawlers.safety.text import codec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +104,16 @@ def language(value: str) -> str:
     """
     if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}", value):
         raise ValueError("a language tag such as en, fr or pt-BR")
+    return value
+
+
+def encoding(value: str) -> str:
+    """
+    >>> encoding("windows-1251")
+    'windows-1251'
+    """
+    if codec(value) is None:
+        raise ValueError("an encoding of texts such as windows-1251, iso-8859-2 or shift_jis")
     return value
 
 

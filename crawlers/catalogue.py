@@ -71,6 +71,9 @@ class CatalogueSpider(scrapy.Spider):
             help="The name of the folder in OUTPUT_DIR; by default the spider's name, or the portal's host.",
             parse=source_name,
         ),
+        "encoding": Argument(
+            help="The encoding of the catalogue's texts, where it says another: windows-1251.", parse=arguments.encoding
+        ),
         "max_datasets": Argument(help="Stop after this many datasets.", parse=arguments.positive),
         "max_resources": Argument(help="Stop after this many resources.", parse=arguments.positive),
     }
@@ -94,6 +97,11 @@ class CatalogueSpider(scrapy.Spider):
         where = getattr(self, self.address, None)
         own = self.name if where is None or getattr(type(self), self.address) else host_name(where)
         return str(self.args["source"] or own)
+
+    @property
+    def encoding(self) -> str | None:
+        """The encoding that the user says the catalogue's texts are in."""
+        return self.args["encoding"]  # type: ignore[no-any-return]
 
     @cached_property
     def records(self) -> Records:

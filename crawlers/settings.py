@@ -22,6 +22,7 @@ from scrapy.extensions.logcount import LogCount
 from scrapy.extensions.memdebug import MemoryDebugger
 from scrapy.extensions.memusage import MemoryUsage
 
+from crawlers.declared_encoding import DeclaredEncoding
 from crawlers.errback import DefaultErrback
 from crawlers.feeds import DatasetFeeds, FeedExporter
 from crawlers.httpcache import AcceptFingerprinter, HttpCache, Policy, SqliteStorage
@@ -161,7 +162,7 @@ EXTENSIONS = {
     Progress: 40,
     Pace: 50,
 }
-SPIDER_MIDDLEWARES = {SkipUnchanged: 100, DefaultErrback: 200}
+SPIDER_MIDDLEWARES = {SkipUnchanged: 100, DefaultErrback: 200, DeclaredEncoding: 300}
 DOWNLOADER_MIDDLEWARES = {
     OffsiteMiddleware: None,
     Offsite: 50,

@@ -397,7 +397,7 @@ def test_wrong_resources(line, told):
         (
             f"starts = 1\n{LEAST}",
             "starts is unknown. Did you mean start?",
-            "browser cookies extras fields hosts language links paging rdf resources source start structured",
+            "browser cookies encoding extras fields hosts language links paging rdf resources source start structured",
         ),
         (f"xyz = 1\n{LEAST}", "xyz is unknown.", None),
         (

@@ -53,7 +53,7 @@ def refused(text: str | bytes) -> str:
 @pytest.fixture(params=SIZES)
 def small_chunks(request, monkeypatch):
     """Everything that spans two characters spans two chunks once."""
-    monkeypatch.setattr("crawlers.safety.xml.encoding.CHUNK", request.param)
+    monkeypatch.setattr("crawlers.safety.text.CHUNK", request.param)
     monkeypatch.setattr("crawlers.safety.xml.body.CHUNK", request.param)
 
 

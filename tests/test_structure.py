@@ -32,7 +32,7 @@ MAY_IMPORT = {
         *("crawlers.items", "crawlers.exceptions", "crawlers.safety", "crawlers.rdf", "crawlers.mapping"),
         *("crawlers.rules", "crawlers.arguments"),
     ),
-    "crawlers.rules": ("crawlers.exceptions", "crawlers.rules"),
+    "crawlers.rules": ("crawlers.exceptions", "crawlers.safety", "crawlers.rules"),
     "crawlers.browser": (*STAND_ALONE, "crawlers.safety", "crawlers.politeness", "crawlers.spool", "crawlers.browser"),
     "crawlers.learn": (
         *("crawlers.exceptions", "crawlers.items", "crawlers.mapping", "crawlers.rules", "crawlers.html"),
@@ -115,6 +115,7 @@ MAY_IMPORT = {
     ),
     "crawlers.listing": (*STAND_ALONE, "crawlers.listing"),
     "crawlers.errback": ("crawlers.catalogue",),
+    "crawlers.declared_encoding": ("crawlers.catalogue",),
     "crawlers.ckan": (
         *(
             "crawlers.catalogue",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from dataclasses import dataclass
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from scrapy import Request
+from w3lib.encoding import http_content_type_encoding
 
 from crawlers.exceptions import AnswerError
 from crawlers.politeness.blocked import challenge
 from crawlers.safety import strict_json
+from crawlers.safety.text import decoded, is_utf8
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -65,7 +68,7 @@ def document(response: Response) -> Any:
     if check:
         raise AnswerError("blocked", check)
     try:
-        return strict_json.loads(_utf8(response))
+        return strict_json.loads(_readable(response))
     except ValueError as error:
         if response.body.lstrip()[:1] in (b"{", b"["):
             message = f"the JSON of {len(response.body)} bytes breaks off or is broken: {error}"
@@ -74,10 +77,20 @@ def document(response: Response) -> Any:
         raise AnswerError("not_json", f"{len(response.body)} bytes of {kind} came instead of JSON") from None
 
 
-def _utf8(response: Response) -> bytes:
-    """JSON is UTF-8; some portals send another charset, and say so."""
-    charset = getattr(response, "encoding", "utf-8")
-    return response.body if charset in ("utf-8", "ascii") else response.text.encode("utf-8", "surrogatepass")
+def _readable(response: Response) -> bytes | str:
+    """Return the JSON of an answer: UTF-8 (RFC 8259, 8.1), unless it is not and the header names what it is.
+
+    Raises:
+        ValueError: it is in no encoding that is known.
+    """
+    given = response.meta.get("encoding") if response.request else None
+    if not given and is_utf8(io.BytesIO(response.body)):
+        return response.body
+    charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
+    found = decoded(response.body, charset, given=given, is_utf8=True)
+    if found.flaw:
+        raise ValueError(found.flaw)
+    return found.text
 
 
 def result(response: Response) -> dict[str, Any]:

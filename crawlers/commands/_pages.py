@@ -48,11 +48,19 @@ class PagesSpider(scrapy.Spider):
     name = "pages"
     custom_settings = {"ITEM_PIPELINES": {}}  # noqa: RUF012
 
-    def __init__(self, addresses: Iterable[str], then: Any, in_browser: Collection[str], found: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        addresses: Iterable[str],
+        then: Any,
+        in_browser: Collection[str],
+        found: dict[str, Any],
+        encoding: str | None = None,
+    ) -> None:
         super().__init__()
         self.start_urls = list(addresses)  # hosts that the user named may be private
         self.then = then
         self.in_browser = in_browser
+        self.encoding = encoding
         self.found = found
         self.waiting = len(self.start_urls)
 
@@ -69,7 +77,8 @@ class PagesSpider(scrapy.Spider):
             yield self.request(address)
 
     def request(self, address: str) -> Request:
-        meta = {"browser": {"kind": None, "times": 0}} if address in self.in_browser else {}
+        meta: dict[str, Any] = {"browser": {"kind": None, "times": 0}} if address in self.in_browser else {}
+        meta["encoding"] = self.encoding
         keywords = {"address": address}
         return scrapy.Request(
             address, self.parse_page, errback=self.failed, cb_kwargs=keywords, meta=meta, dont_filter=True
@@ -112,6 +121,7 @@ def pages(
     base: str | None = None,
     then: Callable[[dict[str, Any]], list[str]] | None = None,
     in_browser: Collection[str] = (),
+    encoding: str | None = None,
 ) -> dict[str, Page]:
     """The page of each address or file, by what the user typed.
 
@@ -119,18 +129,18 @@ def pages(
         base: where saved pages are from that do not say it themselves.
         then: given the pages that were typed, it names further addresses; what can't be had of those is left out.
         in_browser: the addresses that a browser shows.
+        encoding: the one that the rules say the pages are in.
 
     Raises:
         PagesError: a page can't be had; the message says why in one sentence.
     """
-    found: dict[str, Any] = {one: _saved(Path(one), base) for one in addresses if not is_address(one)}
+    found: dict[str, Any] = {one: _saved(Path(one), base, encoding) for one in addresses if not is_address(one)}
     asked = list(dict.fromkeys(one for one in addresses if one not in found))
     failure: list[CrawlersError] = []
     further = partial(_further, then, found, addresses, failure)
-    if asked:
-        _crawl(command, addresses=asked, then=further, in_browser=in_browser, found=found)
-    elif more := further(found):
-        _crawl(command, addresses=more, then=None, in_browser=in_browser, found=found)
+    given = {"in_browser": in_browser, "found": found, "encoding": encoding}
+    if more := asked or further(found):
+        _crawl(command, addresses=more, then=further if asked else None, **given)
     if failure:
         raise failure[0]
     return _checked(addresses, found)
@@ -188,7 +198,7 @@ def _crawl(command: ScrapyCommand, **keywords: Any) -> None:
         raise PagesError(f"The crawl could not start: {type(error).__name__}: {error}") from error
 
 
-def _saved(path: Path, base: str | None) -> Page:
+def _saved(path: Path, base: str | None, encoding: str | None) -> Page:
     """
     Raises:
         PagesError: it can't be read, or is no page.
@@ -204,6 +214,6 @@ def _saved(path: Path, base: str | None) -> Page:
         raise PagesError(f"{path} is no HTML page: it has bytes that no text has.")
     where = origin(body, path.name) if base is None else origin(body, path.name, base)
     try:
-        return page_of(HtmlResponse(where, body=body))
+        return page_of(HtmlResponse(where, body=body), encoding)
     except AnswerError as error:
         raise PagesError(f"{path}: {error}.") from None

@@ -69,7 +69,8 @@ class Command(StrictCommand):
         rules = load(Path(args[0]))
         asked = list(dict.fromkeys(args[1:] or rules.start))
         listings = {one for one in asked if opts.listing or one in rules.start}
-        found = pages(self, asked, base=rules.start[0], in_browser=_in_browser(rules, asked, listings))
+        shown = _in_browser(rules, asked, listings)
+        found = pages(self, asked, base=rules.start[0], in_browser=shown, encoding=rules.encoding)
         results = [(_listing if one in listings else _dataset)(found[one], rules) for one in asked]
         if opts.json:
             print(json.dumps(results, ensure_ascii=False, indent=2))

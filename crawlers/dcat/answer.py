@@ -14,6 +14,7 @@ from crawlers.mapping import data_json
 from crawlers.rdf import formats
 from crawlers.rdf.jsonld import local
 from crawlers.safety import strict_json, xml
+from crawlers.safety.text import decoded, in_utf8, is_utf8
 from crawlers.spool import SpooledResponse
 
 if TYPE_CHECKING:
@@ -44,11 +45,13 @@ def read(response: Response, *, name: str, language: str | None, most_json: int)
         return None
     if format_ is None:
         raise AnswerError("not_rdf", f"what came is no RDF that is known (Content-Type {content_type!r}): {NO_RDF}")
+    given = response.meta.get("encoding") if response.request else None
+    labels = http_content_type_encoding(content_type), given
     if format_.family == "json":
-        return _json_page(file, response.url, name=name, language=language, most=most_json)
+        return _json_page(file, response.url, labels, name=name, language=language, most=most_json)
     repairs: list[str] = []
-    if format_.family == "xml":
-        file = xml.plain(file, http_content_type_encoding(content_type), repairs)
+    is_xml = format_.family == "xml"
+    file = xml.plain(file, labels[0], repairs, given) if is_xml else in_utf8(file, *labels, repairs)
     page = RDFPage(file, format_, response.url, name=name, language=language)
     page.repairs = repairs
     return page
@@ -64,7 +67,9 @@ def _head(file: BinaryIO) -> bytes:
     return head
 
 
-def _json_page(file: BinaryIO, url: str, *, name: str, language: str | None, most: int) -> Page:
+def _json_page(
+    file: BinaryIO, url: str, labels: tuple[str | None, str | None], *, name: str, language: str | None, most: int
+) -> Page:
     text = file.read(most + 1)
     if len(text) > most:
         raise AnswerError(
@@ -73,6 +78,7 @@ def _json_page(file: BinaryIO, url: str, *, name: str, language: str | None, mos
             f"({most} bytes): raise that with -s JSON_MAXSIZE=, or ask for the catalogue's RDF/XML or Turtle",
         )
     faults: list[str] = []
+    text = _utf8(text, *labels, faults)
     content = _content(text, faults)
     if data_json.recognised(content):
         return DataJSONPage(content, faults, name=name)
@@ -80,18 +86,24 @@ def _json_page(file: BinaryIO, url: str, *, name: str, language: str | None, mos
         raise AnswerError("not_json", faults[0])
     format_ = formats.JSON_LD_UP_TO_AN_ERROR if content is None else formats.JSON_LD
     del content
-    page = RDFPage(io.BytesIO(local(text)), format_, url, name=name, language=language)
+    page = RDFPage(io.BytesIO(local(text, faults)), format_, url, name=name, language=language)
     page.repairs = faults
     return page
+
+
+def _utf8(body: bytes, charset: str | None, given: str | None, faults: list[str]) -> bytes:
+    """Return JSON in UTF-8, which it is unless its bytes say otherwise."""
+    if not given and is_utf8(io.BytesIO(body)):
+        return body
+    found = decoded(body, charset, given=given, is_utf8=True)
+    faults += filter(None, [found.flaw])
+    return found.text.encode("utf-8", "surrogatepass")
 
 
 def _content(text: bytes, faults: list[str]) -> Any:
     """The JSON value; of a data.json that breaks off what came before, of anything else that does ``None``."""
     try:
         return strict_json.loads(text)
-    except UnicodeDecodeError as error:
-        faults.append(f"a byte is no character of UTF-8, and stands as U+FFFD: {error}")
-        return _content(text.decode("utf-8", "replace").encode(), faults)
     except ValueError as error:
         faults.append(f"the JSON can't be read: {error}")
         return data_json.up_to_an_error(text.decode("utf-8", "replace"))

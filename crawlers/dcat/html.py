@@ -9,6 +9,7 @@ from parsel import Selector
 from crawlers.exceptions import AnswerError
 from crawlers.mapping.addresses import absolute
 from crawlers.rdf.formats import FORMATS, by_media_type, by_suffix
+from crawlers.safety import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,8 @@ def alternate(page: HtmlResponse) -> str | None:
     Raises:
         AnswerError: it leads to several files, none better than the others.
     """
-    selector = Selector(page.text)  # not the response's own, which stumbles over a broken <base>
+    content_type = (page.headers.get("Content-Type") or b"").decode("latin-1")
+    selector = Selector(text.of_page(page.body, content_type).text)  # not page.selector: a broken <base> breaks that
     base = selector.css("base::attr(href)").get("")
     for offers in (set(_alternates(selector, page.url, base)), set(_links(selector, page.url, base))):
         if not offers:

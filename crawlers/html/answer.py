@@ -8,20 +8,30 @@ from scrapy.http import HtmlResponse, TextResponse
 
 from crawlers.exceptions import AnswerError
 from crawlers.mapping.html import Page
+from crawlers.safety.text import UTF8, of_page
 
 if TYPE_CHECKING:
     from scrapy.http import Response
 
 
-def page_of(response: Response) -> Page:
-    """
+def page_of(response: Response, encoding: str | None = None) -> Page:
+    """Return the page of an answer, in the encoding that the user says, else its header, else the page itself.
+
+    Args:
+        encoding: the one that the user says, where its request does not have it in its meta.
+
     Raises:
         AnswerError: it is no HTML.
     """
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
     if not isinstance(response, HtmlResponse) and not _looks_like_html(response):
-        content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
         raise AnswerError("not_html", f"what came is no HTML page (Content-Type {content_type!r})")
-    return Page(response.text, response.url, getattr(response, "encoding", None))
+    meta = response.meta if response.request else {}
+    given = UTF8 if meta.get("browser") else encoding or meta.get("encoding")  # a browser has read it already
+    found = of_page(response.body, content_type, given)
+    page = Page(found.text, response.url, found.encoding)
+    page.flaw = " ".join(filter(None, (page.flaw, found.flaw))) or None
+    return page
 
 
 def _looks_like_html(response: Response) -> bool:

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 class HTMLDatasets(HTMLSitemaps):
     """The part of `HTMLSpider` that reads the datasets' pages."""
 
+    @property
+    def encoding(self) -> str | None:
+        return super().encoding or self.site.encoding
+
     def dataset_request(self, link: Link, modified: str | None = None) -> Iterator[Request]:
         request = self.page_request(link.url, link.id, self.parse_dataset, self.dataset_failed)
         yield request.replace(cb_kwargs={**request.cb_kwargs, "modified": modified}) if modified else request

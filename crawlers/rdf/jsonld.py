@@ -52,10 +52,13 @@ _ESCAPE = re.compile(
 )
 
 
-def local(body: bytes) -> bytes:
+def local(body: bytes, flaws: list[str] | None = None) -> bytes:
     """A JSON-LD document with the contexts in it that it names; the very same bytes when it names none.
 
     What no parser reads is repaired: UTF-16, bytes that are no UTF-8, half characters, and NaN, which becomes null.
+
+    Args:
+        flaws: takes a sentence if there are half characters.
 
     Raises:
         AnswerError: ``remote_context`` when a context is not bundled, ``not_json`` for what begins like no JSON,
@@ -66,7 +69,7 @@ def local(body: bytes) -> bytes:
     >>> local(b'{"@context": "http://www.w3.org/ns/hydra/context.jsonld"}')[:41]
     b'{"@context": {"hydra":"http://www.w3.org/'
     """
-    body = _readable(body)
+    body = _readable(body, [] if flaws is None else flaws)
     _check_start(body)
     outline = _outline(body)
     _check_depth(outline)
@@ -77,14 +80,16 @@ def local(body: bytes) -> bytes:
     return body
 
 
-def _readable(body: bytes) -> bytes:
+def _readable(body: bytes, flaws: list[str]) -> bytes:
     encoding = json.detect_encoding(body[:4])
     if encoding not in ("utf-8", "utf-8-sig"):
         body = body.decode(encoding, "replace").encode()
     if not _is_utf8(body):
         body = body.decode("utf-8", "replace").encode()
     if _SURROGATE.search(body):
-        body = _ESCAPE.sub(lambda escape: b"\\ufffd" if escape[1] else escape[0], body)
+        body, before = _ESCAPE.sub(lambda escape: b"\\ufffd" if escape[1] else escape[0], body), body
+        if body != before:
+            flaws.append("Some escapes in the JSON are half characters: U+FFFD stands for them.")
     return body
 
 

@@ -13,6 +13,7 @@ from crawlers.rules.paging import paging
 from crawlers.rules.rules import FIELDS, RESOURCE_FIELDS, Links, Resources, Rules, Where
 from crawlers.rules.selectors import pattern, selector
 from crawlers.rules.table import Table
+from crawlers.safety.text import codec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,6 +62,7 @@ def _rules(file: Table, text: str) -> Rules:
         hosts=_hosts([*(urlsplit(one).hostname or "" for one in start), *file.texts("hosts")]),
         source=file.text("source"),
         language=file.text("language"),
+        encoding=_encoding(file),
         browser=_browser(file),
         cookies=file.typed("cookies", bool, False),  # the default, as in dict.get
         structured=file.typed("structured", bool, True),
@@ -71,6 +73,13 @@ def _rules(file: Table, text: str) -> Rules:
         extras=fields(file.table("extras"), None),
         resources=_resources(file.table("resources")),
     )
+
+
+def _encoding(file: Table) -> str | None:
+    label = file.text("encoding")
+    if label and codec(label) is None:
+        raise RulesError(f"encoding: {label!r} is not an encoding of texts such as windows-1251.")
+    return label
 
 
 def _start(file: Table) -> tuple[str, ...]:

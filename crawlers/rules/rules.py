@@ -154,6 +154,7 @@ class Rules:
         text: the file's own text.
         start: the addresses of the listings.
         hosts: every host that links may lead to; those of ``start`` among them.
+        encoding: of the pages' texts, where they declare another.
         structured: whether schema.org and linked RDF go before the fields.
         rdf: where a dataset's page has the link to its RDF.
         extras: fields that no item has; they are in the document only.
@@ -164,6 +165,7 @@ class Rules:
     hosts: tuple[str, ...]
     source: str | None = None
     language: str | None = None
+    encoding: str | None = None
     browser: frozenset[Where] = frozenset()
     cookies: bool = False
     structured: bool = True

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 
-def loads(body: bytes) -> Any:
+def loads(body: bytes | str) -> Any:
     """The value of a JSON text; NaN and infinities, which are no JSON, become ``None``.
 
     Raises:

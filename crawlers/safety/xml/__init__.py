@@ -11,8 +11,9 @@ import io
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
+from crawlers.safety.text import UTF8, Pieces
 from crawlers.safety.xml.body import Body, is_plain
-from crawlers.safety.xml.encoding import UTF8, chunks, encoding_of
+from crawlers.safety.xml.encoding import chunks, encoding_of
 from crawlers.safety.xml.prolog import Prolog
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["plain"]
 
 
-def plain(file: BinaryIO, charset: str | None = None, flaws: list[str] | None = None) -> BinaryIO:
+def plain(
+    file: BinaryIO, charset: str | None = None, flaws: list[str] | None = None, encoding: str | None = None
+) -> BinaryIO:
     r"""The same document from its root element on: UTF-8, without DTD, comments, CDATA sections and entities.
 
     A file that is so already is returned itself, at its root element. Else it is read while the result is: leave it
@@ -32,6 +35,7 @@ def plain(file: BinaryIO, charset: str | None = None, flaws: list[str] | None = 
         file: a document of any size that can be read again from its beginning.
         charset: the one that the Content-Type names.
         flaws: takes a sentence for each kind of repair, when it is made.
+        encoding: the one that the user says it is in.
 
     Raises:
         AnswerError: ``unsafe_xml``, at once or while the result is read.
@@ -40,13 +44,13 @@ def plain(file: BinaryIO, charset: str | None = None, flaws: list[str] | None = 
     '<r about="http://a.org/1">café</r>'
     """
     flaws = [] if flaws is None else flaws
-    found = encoding_of(file, charset, flaws)
+    found = encoding_of(file, charset, flaws, encoding)
     prolog = Prolog(chunks(file, found, []))
     if found.name == UTF8 and is_plain(file, found.bom + prolog.length):
         file.seek(found.bom + prolog.length)
         return file
     text = _behind(chunks(file, found, flaws), prolog.length)
-    return io.BufferedReader(_Pieces(Body(prolog.entities, flaws).pieces(text)), buffer_size=1 << 17)
+    return io.BufferedReader(Pieces(Body(prolog.entities, flaws).pieces(text)), buffer_size=1 << 17)
 
 
 def _behind(pieces: Iterator[bytes], length: int) -> Iterator[bytes]:
@@ -55,25 +59,3 @@ def _behind(pieces: Iterator[bytes], length: int) -> Iterator[bytes]:
             return chain((piece[length:],), pieces)
         length -= len(piece)
     return iter(())
-
-
-class _Pieces(io.RawIOBase):
-    """Bytes that are made while they are read."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self.pieces = pieces
-        self.piece = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what BufferedReader gives
-        while not self.piece:
-            piece = next(self.pieces, None)
-            if piece is None:
-                return 0
-            self.piece = memoryview(piece)
-        length = min(len(buffer), len(self.piece))
-        buffer[:length] = self.piece[:length]
-        self.piece = self.piece[length:]
-        return length

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, BinaryIO
 
 from crawlers.exceptions import AnswerError
-from crawlers.safety.xml.encoding import CHUNK, UTF8
+from crawlers.safety.text import CHUNK, UTF8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,262 @@
+"""Bytes as the text that their publisher wrote, whatever the labels on them say.
+
+Text that is UTF-8 nearly all through is UTF-8: text of another encoding is that only by chance. Labels come next, the
+first that fits, then detection. What fits nothing is read as well as it can be, and a flaw says so.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import re
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from charset_normalizer import from_bytes
+from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UTF8 = "utf-8"
+CHUNK = 1 << 18  # bytes
+
+BOMS = (  # UTF-32's begins with UTF-16's
+    (codecs.BOM_UTF8, UTF8),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+ONE_BYTE = re.compile(
+    r"ascii|iso8859-[0-9]{1,2}|cp125[0-8]|cp874|tis-620|koi8-[rtu]|mac-(roman|cyrillic)|cp(437|850|852|855|866)"
+)
+_MANY_BYTES = re.compile(
+    r"gb2312|gbk|gb18030|big5|big5hkscs|shift_jis|shift_jis_2004|cp93[26]|cp949|cp950|johab|euc_jp|euc_jis_2004|euc_kr"
+    r"|iso2022_jp"
+)
+_LATIN1 = ("ascii", "iso8859-1")  # what is labelled so is Windows' superset of it when it is not UTF-8
+
+_SAMPLE = 1 << 16  # bytes to detect an encoding from
+_FOREIGN = re.compile(rb"[^<>]*[\x80-\xff][^<>]*")  # texts between tags that are not all ASCII
+_ASCII = bytes(range(128))
+_LATIN = 0x24F  # the last of the Latin letters
+
+
+class Text(NamedTuple):
+    """
+    Args:
+        encoding: the name of the codec it was read by.
+        flaw: what could not be read, or only guessed, in a sentence.
+    """
+
+    text: str
+    encoding: str
+    flaw: str | None = None
+
+
+@lru_cache(maxsize=256)
+def codec(label: str | None) -> str | None:
+    """Return the codec that a label means; ``None`` for one that is unknown, or not for texts, or hides what it says.
+
+    UTF-16 and UTF-32 count as UTF-8: they are known by their byte order mark, and a label that could be read byte by
+    byte is wrong.
+
+    >>> codec("Latin1"), codec("Windows-1252"), codec("UTF-16"), codec("utf-7"), codec("zlib_codec"), codec("idna")
+    ('iso8859-1', 'cp1252', 'utf-8', None, None, None)
+    """
+    try:
+        name = codecs.lookup((label or "").strip("\"' ")).name
+    except (LookupError, ValueError):
+        return None
+    if name.startswith(("utf-16", "utf-32", "utf-8")):
+        return UTF8
+    return name if ONE_BYTE.fullmatch(name) or _MANY_BYTES.fullmatch(name) else None
+
+
+def widened(name: str) -> str:
+    """Return the codec that reads what is labelled as this one and is not UTF-8."""
+    return "cp1252" if name in _LATIN1 else name
+
+
+def marked(head: bytes) -> tuple[str, int] | None:
+    """Return the encoding that a byte order mark says, and the mark's length."""
+    return next(((name, len(bom)) for bom, name in BOMS if head.startswith(bom)), None)
+
+
+def decoded(body: bytes, *labels: str | None, given: str | None = None, is_utf8: bool = False) -> Text:
+    r"""Return the text of an answer, or of a page.
+
+    Args:
+        labels: the encodings that its header and it itself declare, the first to be believed first.
+        given: the encoding that the user says it is in.
+        is_utf8: whether its format is always UTF-8, so that labels count only when it is not.
+
+    >>> decoded("Списък".encode("cp1251"), "utf-8", "windows-1251")
+    Text(text='Списък', encoding='cp1251', flaw=None)
+    >>> decoded("Bäume".encode(), "iso-8859-1"), decoded(b"B\xe4ume", "zlib_codec", "iso-8859-1")
+    (Text(text='Bäume', encoding='utf-8', flaw=None), Text(text='Bäume', encoding='cp1252', flaw=None))
+    """
+    if found := _marked(body):
+        return found
+    if given and (read := _strictly(body, codec(given))):
+        return read
+    known = [name for name in map(codec, labels) if name]
+    for name in [UTF8, *known] if is_utf8 else known:
+        if not _MANY_BYTES.fullmatch(name) and (read := _as_utf8(body)):
+            return read
+        if read := _strictly(body, widened(name)):
+            return read
+    return _as_utf8(body) or _detected(body) or _damaged(body, codec(given) or next(iter(known), UTF8))
+
+
+def of_page(body: bytes, content_type: str, given: str | None = None) -> Text:
+    """Return the text of an HTML page: in the encoding that the user says, else its header, else the page itself.
+
+    Args:
+        content_type: the header.
+        given: the encoding that the user says it is in.
+    """
+    labels = http_content_type_encoding(content_type), html_body_declared_encoding(body)
+    return decoded(body, *labels, given=given)
+
+
+def _marked(body: bytes) -> Text | None:
+    name, length = marked(body[:4]) or (json.detect_encoding(body[:4]), 0)
+    if not length and name == UTF8:
+        return None
+    return _strictly(body[length:], name) or _damaged(body[length:], name)
+
+
+def _strictly(body: bytes, name: str | None) -> Text | None:
+    try:
+        return Text(body.decode(name), name) if name else None
+    except UnicodeDecodeError:
+        return None
+
+
+def _as_utf8(body: bytes) -> Text | None:
+    """Return the text if it is UTF-8, or would be but for a few bytes."""
+    if read := _strictly(body, UTF8):
+        return read
+    text = body.decode(UTF8, "replace")
+    replaced = text.count("\ufffd")
+    wrong = replaced - body.count("\ufffd".encode())
+    right = len(text) - replaced - (len(body) - len(body.translate(None, _ASCII)))
+    return _damaged(body, UTF8) if right > wrong else None
+
+
+def _damaged(body: bytes, name: str) -> Text:
+    text = body.decode(widened(name), "replace")
+    return Text(text, name, f"Some of it is not in its encoding ({name}): U+FFFD stands for what can't be read.")
+
+
+def _detected(body: bytes) -> Text | None:
+    """Return the text as its bytes suggest; of a Latin alphabet they suggest several, so that is told as a guess."""
+    sample = b" ".join(_FOREIGN.findall(body[: 16 * _SAMPLE]))[:_SAMPLE]
+    best = from_bytes(sample[: sample.rfind(b" ") if len(sample) == _SAMPLE else None]).best()
+    read = _strictly(body, codec(best.encoding) if best else None)
+    if read is None or not _is_latin(read.text):
+        return read
+    return read._replace(flaw=f"Its encoding is not declared, and was guessed ({read.encoding}): set `encoding`.")
+
+
+def _is_latin(text: str) -> bool:
+    letters = [ord(one) for one in text if one > "\x7f" and unicodedata.category(one)[0] == "L"]
+    return 2 * sum(one <= _LATIN for one in letters) >= len(letters)
+
+
+# Files
+
+
+def is_utf8(file: BinaryIO) -> bool:
+    """Return whether a file is UTF-8 all through; it is read from its beginning."""
+    decoder = codecs.getincrementaldecoder(UTF8)()
+    file.seek(0)
+    try:
+        while chunk := file.read(CHUNK):
+            decoder.decode(chunk)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def chunks(file: BinaryIO, name: str, start: int, flaws: list[str]) -> Iterator[bytes]:
+    """Yield a file's text as UTF-8; what is no character becomes U+FFFD, and a flaw.
+
+    Args:
+        name: the codec's.
+        start: where the text begins, behind a byte order mark.
+    """
+    decoder = codecs.getincrementaldecoder(name)()
+    file.seek(start)
+    while chunk := file.read(CHUNK):
+        if text := _leniently(decoder, chunk, name, flaws):  # none came of less than one character
+            yield text.encode(UTF8)
+    yield _leniently(decoder, b"", name, flaws).encode(UTF8)
+
+
+def _leniently(decoder: codecs.IncrementalDecoder, chunk: bytes, name: str, flaws: list[str]) -> str:
+    before = decoder.getstate()
+    try:
+        return decoder.decode(chunk, final=not chunk)
+    except UnicodeDecodeError:
+        flaws.append(f"Some of it is not in its encoding ({name}): U+FFFD stands for what can't be read.")
+    decoder.setstate(before)
+    decoder.errors = "replace"  # from now on
+    return decoder.decode(chunk, final=not chunk)
+
+
+def in_utf8(file: BinaryIO, label: str | None, given: str | None, flaws: list[str]) -> BinaryIO:
+    """Return a file whose format is UTF-8 (Turtle, N-Triples) as UTF-8: itself, if that is what it is.
+
+    Args:
+        file: one that can be read again; it stays open while the result is read.
+        label: the encoding that its header declares.
+        given: the encoding that the user says it is in.
+        flaws: takes a sentence about what can't be read, while the result is read.
+    """
+    file.seek(0)
+    head = file.read(_SAMPLE)
+    name, start = marked(head) or (codec(given) or "", 0)
+    if name in ("", UTF8) and is_utf8(file):
+        file.seek(start)
+        return file
+    if not name:
+        name = _encoding_of_file(file, label)
+    return io.BufferedReader(Pieces(chunks(file, name, start, flaws)), buffer_size=1 << 17)
+
+
+def _encoding_of_file(file: BinaryIO, label: str | None) -> str:
+    """Return the encoding of the first piece that is not ASCII, which stands for all of it."""
+    file.seek(0)
+    while chunk := file.read(CHUNK):
+        if not chunk.isascii():
+            cut = chunk.rfind(b"\n") + 1 or len(chunk)
+            return widened(decoded(chunk[:cut], label, is_utf8=True).encoding)
+    return UTF8
+
+
+class Pieces(io.RawIOBase):
+    """A file of bytes that are made while they are read."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self.pieces = pieces
+        self.piece = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what BufferedReader gives
+        while not self.piece:
+            piece = next(self.pieces, None)
+            if piece is None:
+                return 0
+            self.piece = memoryview(piece)
+        length = min(len(buffer), len(self.piece))
+        buffer[:length] = self.piece[:length]
+        self.piece = self.piece[length:]
+        return length
