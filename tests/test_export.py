@@ -707,6 +707,8 @@ def test_standard_output_is_the_default(tmp_path: Path) -> None:
         (["csv", "tow"], "{output} holds no source 'tow'. There are: city, town.\n"),
         (["csv", "../town"], "{output} holds no source '../town'. There are: city, town.\n"),
         (["parquet"], "parquet is no text: name a file with -o FILE.\n"),
+        (["parquet", "-o", "-"], "parquet is no text: name a file with -o FILE.\n"),
+        (["csv", "-o", "/"], "-o names no file: give one, or - for standard output.\n"),
         (["csv", "-o", "{output}/no/x.csv"], "{output}/no/x.csv can't be written: No such file or directory.\n"),
     ],
 )
@@ -771,6 +773,49 @@ def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
         assert reader.read() == "before"
     assert file.read_text() == "after"
     assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
+@pytest.mark.parametrize("name", ["", ".", "/"])
+def test_a_name_of_no_file_is_a_sentence(name: str) -> None:
+    with pytest.raises(ExportError, match="-o names no file"), target(Path(name)):
+        pass
+
+
+def test_a_pipe_is_written_into(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with target(pipe) as into:
+        into.write(b"through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+    with target(Path("/dev/null")) as into:
+        into.write(b"nowhere")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_standard_output_by_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "out"
+    code = "import sys; from pathlib import Path; from crawlers.export.target import target\n"
+    code += "with target(Path('/dev/stdout')) as into: into.write(b'through')"
+    with file.open("wb") as out:
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=out, check=True)
+        assert os.path.samestat(os.fstat(out.fileno()), file.stat())
+    assert file.read_bytes() == b"through"
+    assert Path("/dev/stdout").is_symlink()
+
+
+def test_links_stay_and_what_is_planted_is_not_followed(tmp_path: Path) -> None:
+    file, link, secret = tmp_path / "folder" / "x.csv", tmp_path / "link.csv", tmp_path / "secret"
+    file.parent.mkdir()
+    secret.write_text("secret")
+    link.symlink_to(file)
+    (file.parent / ".x.csv.writing").symlink_to(secret)
+    with target(link) as into:
+        into.write(b"new")
+    assert (link.is_symlink(), file.read_bytes(), secret.read_text()) == (True, b"new", "secret")
+    assert [path.name for path in file.parent.iterdir()] == ["x.csv"]
 
 
 def test_a_reader_that_has_enough_is_no_error(tmp_path: Path) -> None:

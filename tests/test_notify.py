@@ -441,6 +441,42 @@ def test_a_mail_server_that_refuses(keywords, times, reason, tmp_path, monkeypat
     assert sum(one.upper().startswith("EHLO") for one in post.commands) == times
 
 
+class EndlessPost(Counter):
+    """Its replies have no end: of the command that the server's ``endless`` names, or of all together."""
+
+    def handle(self):
+        with suppress(ConnectionError):
+            super().handle()
+
+    def say(self, *lines):
+        super().say(*lines)
+        self.server.sent += sum(map(len, lines))
+
+    def ehlo(self, _):
+        while self.server.sent < 64 << 20:
+            self.say(*["250-" + "x" * 60] * 1000)
+
+
+@pytest.mark.parametrize("scheme", ["", "smtps://"])
+def test_the_replies_of_a_mail_server_end(scheme, tmp_path, monkeypatch, certificate):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with Post(certificate=certificate, encrypted=bool(scheme)) as post:
+        post.server.RequestHandlerClass, post.server.sent = EndlessPost, 0
+        (sentence,) = tell(_settings(**by_mail(post, scheme)), _report("failed"), tmp_path)
+    assert sentence.endswith("was not told that kyoto is failed: its replies are larger than 65536 bytes.")
+    assert len(post.commands) == 1, "it is not tried again"
+    assert post.server.sent < 16 << 20, "what lay in the sockets"
+
+
+def test_a_reply_without_end_after_the_mail_was_taken_is_none(tmp_path, monkeypatch):
+    monkeypatch.setattr(EndlessPost, "ehlo", Counter.ehlo)
+    monkeypatch.setattr(EndlessPost, "quit", lambda self, _: self.say(*["221-" + "x" * 60] * 10_000))
+    with Post() as post:
+        post.server.RequestHandlerClass, post.server.sent = EndlessPost, 0
+        assert tell(_settings(**by_mail(post)), _report("failed"), tmp_path) == []
+    assert len(post.mails) == 1
+
+
 def test_an_error_after_the_mail_was_taken_is_none(tmp_path):
     with Post(refuses={"QUIT": "gone"}) as post:
         assert tell(_settings(**by_mail(post)), _report("failed"), tmp_path) == []

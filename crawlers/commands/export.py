@@ -34,7 +34,7 @@ class Command(StrictCommand):
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--format", required=True, choices=WRITERS, help=", ".join(WRITERS))
-        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: standard output")
+        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default, and -: standard output")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         self.lost = 0
@@ -43,11 +43,12 @@ class Command(StrictCommand):
             self.exitcode = INCOMPLETE if self.lost else 0
 
     def _write(self, args: list[str], opts: argparse.Namespace) -> None:
-        if opts.format in BINARY and not opts.output:
+        file_given = None if str(opts.output) == "-" else opts.output
+        if opts.format in BINARY and not file_given:
             raise ExportError(f"{opts.format} is no text: name a file with -o FILE.")
         output = Path(self.settings["OUTPUT_DIR"])  # type: ignore[index]
         datasets = holdings.items(output, holdings.sources(output, args), self._tell)
-        with target(opts.output) as file:
+        with target(file_given) as file:
             WRITERS[opts.format](datasets, file)
 
     def _tell(self, sentence: str) -> None:

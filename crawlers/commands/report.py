@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawlers.commands._voice import speaking, tell
-from crawlers.exceptions import ExportError
 from crawlers.export.target import target
 from crawlers.index import catch_up
 from crawlers.index.reader import connect, readable
@@ -49,8 +48,6 @@ class Command(StrictCommand):
         from crawlers.report.report import write  # noqa: PLC0415 -- Jinja takes 90 ms, and every command imports this file
         from crawlers.report.unfinished import unfinished  # noqa: PLC0415
 
-        if file and not file.name:  # "", "." or "/"
-            raise ExportError("-o names no file: give one, or - for standard output.")
         output, jobs = (Path(self.settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR"))  # type: ignore[index]
         catch_up(output, self._tell)
         with readable(output), closing(connect(output)) as db, target(file) as into:

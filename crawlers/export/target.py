@@ -1,7 +1,9 @@
-"""Where an export goes: a file that is there when it is whole, or standard output."""
+"""Where an export goes: a file that is there when it is whole, a pipe or a device, or standard output."""
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
@@ -12,22 +14,29 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_STREAMS = ("/dev/", "/proc/")  # /dev/stdout is a link, perhaps to a file that a shell has opened
+
 
 @contextmanager
 def target(path: Path | None) -> Iterator[IO[bytes]]:
-    """
+    """Open what an export is written into.
+
     Args:
-        path: written beside itself and renamed at the end; ``None`` for standard output.
+        path: a regular file is written beside itself and renamed at the end, also behind a symbolic link, which stays;
+            a pipe or a device is written into. ``None`` for standard output.
 
     Raises:
-        ExportError: it can't be written.
+        ExportError: it can't be written, or names no file.
     """
+    if path and not path.name:  # "", "." or "/"
+        raise ExportError("-o names no file: give one, or - for standard output.")
     try:
         if path is None:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
         else:
-            with _renamed(path) as file:
+            with path.open("wb") if _is_stream(path) else _renamed(path.resolve()) as file:
                 yield file
     except BrokenPipeError:  # whoever reads has read enough
         raise
@@ -35,11 +44,21 @@ def target(path: Path | None) -> Iterator[IO[bytes]]:
         raise ExportError(f"{path or 'standard output'} can't be written: {error.strerror or error}.") from None
 
 
+def _is_stream(path: Path) -> bool:
+    """Whether it is to be written into and never replaced."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)) or os.path.abspath(path).startswith(_STREAMS)  # noqa: PTH100
+
+
 @contextmanager
 def _renamed(path: Path) -> Iterator[IO[bytes]]:
     scratch = path.with_name(f".{path.name}.writing")
+    scratch.unlink(missing_ok=True)  # of a killed export, or planted
     try:
-        with scratch.open("wb") as file:
+        with os.fdopen(os.open(scratch, _NEW, 0o666), "wb") as file:
             yield file
         scratch.replace(path)
     finally:

@@ -7,12 +7,14 @@ import ssl
 from contextlib import suppress
 from dataclasses import dataclass
 from email.message import EmailMessage
-from typing import Self
+from typing import BinaryIO, Self
 from urllib.parse import urlsplit
 
 from crawlers.exceptions import ArgumentError
 from crawlers.notify.channel import NotToldError, unreached
 
+MOST_REPLIES = 64 * 1024
+"""Bytes of all the replies to a mail; a server has some hundred."""
 _PORTS = {"smtp": 25, "smtps": 465, "starttls": 587}
 
 
@@ -76,7 +78,7 @@ class Server:
             if login:
                 connection.login(*login)
             refused = connection.send_message(message)
-            with suppress(OSError):  # it has the mail: an error from here on is none
+            with suppress(OSError, NotToldError):  # it has the mail: an error from here on is none
                 connection.quit()
         finally:
             connection.close()
@@ -85,8 +87,46 @@ class Server:
 
     def _connect(self, timeout: float) -> smtplib.SMTP:
         if self.scheme == "smtps":
-            return smtplib.SMTP_SSL(self.host, self.port, timeout=timeout, context=ssl.create_default_context())
-        return smtplib.SMTP(self.host, self.port, timeout=timeout)
+            return _BoundedSSL(self.host, self.port, timeout=timeout, context=ssl.create_default_context())
+        return _Bounded(self.host, self.port, timeout=timeout)
+
+
+class _Replies:
+    """Stands before the file that `smtplib` reads replies from, which takes any number of lines."""
+
+    def __init__(self, file: BinaryIO, left: int) -> None:
+        self.file, self.left = file, left
+
+    def readline(self, most: int) -> bytes:
+        line = self.file.readline(most)
+        self.left -= len(line)
+        if self.left < 0:
+            raise NotToldError(f"its replies are larger than {MOST_REPLIES} bytes")
+        return line
+
+    def close(self) -> None:
+        self.file.close()
+
+
+class _Bounded(smtplib.SMTP):
+    _left = MOST_REPLIES
+
+    def getreply(self) -> tuple[int, bytes]:
+        """Read a reply.
+
+        Raises:
+            NotToldError: the replies of this connection are too large.
+        """
+        if self.file is None and self.sock is not None:
+            self.file = _Replies(self.sock.makefile("rb"), self._left)
+        try:
+            return super().getreply()
+        finally:
+            self._left = self.file.left if self.file else 0
+
+
+class _BoundedSSL(_Bounded, smtplib.SMTP_SSL):
+    pass
 
 
 def _refused(sentence: str, code: int) -> NotToldError:
