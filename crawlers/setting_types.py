@@ -17,7 +17,8 @@ _ABOVE_0 = frozenset(
     )
 )
 """With 0 of these a crawl stands still."""
-_BELOW_0 = ("_PRIORITY", "_PRIORITY_ADJUST")
+_BELOW_0 = ("_PRIORITY", "_PRIORITY_ADJUST", "SHRINK_LIMIT")
+"""May be negative, or is checked by the spider."""
 _SWITCH = ("true", "false", "1", "0")
 
 
@@ -48,8 +49,6 @@ def lacks(name: str, default: Any, value: Any) -> str | None:
 
 def _outside(name: str, value: float) -> str | None:
     """Return the range that a number is not in."""
-    if name == "SHRINK_LIMIT":
-        return None if 0 <= value <= 1 else "a part of a catalogue, from 0 to 1"
     if name in _ABOVE_0:
         return None if value > 0 else "more than 0"
     return None if value >= 0 or name.endswith(_BELOW_0) else "0 or more"

@@ -7,6 +7,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from crawlers.harvest.choice import due, named
+from crawlers.harvest.claim import begun, see
+from crawlers.sources import Source
 from crawlers.sources.schedule import parse
 
 NAMES = [f"source-{number}" for number in range(1000)]
@@ -114,6 +117,40 @@ def test_a_window_passes_midnight():
 def test_what_is_no_schedule(text, says):
     with pytest.raises(ValueError, match=says):
         parse(text, "hdx")
+
+
+@pytest.mark.parametrize(
+    ("text", "has_window"),
+    [
+        ("daily", False),
+        ("weekly sun", False),
+        ("15 3 * * *", False),
+        ("Daily 01:00-05:00", True),
+        ("monthly 3 04:30", True),
+    ],
+)
+def test_who_names_hours(text, has_window):
+    assert parse(text, "hdx").has_window is has_window
+
+
+def test_a_new_source_waits_for_its_window(tmp_path):
+    """A harvest that never falls into the window finds it due all the same, once it has passed."""
+    source = Source(name="hdx", spider="hdx", schedule=parse("daily 01:00-05:00", "hdx"))
+    noon, window = datetime(2026, 11, 20, 12, tzinfo=UTC), datetime(2026, 11, 21, 3, 40, tzinfo=UTC)
+
+    def due_at(now):
+        (choice,) = due({"hdx": source}, tmp_path / "output", tmp_path / "jobs", now)
+        return choice.taken, choice.is_waiting, choice.time
+
+    assert due_at(noon) == (False, True, window)
+    assert due_at(window + timedelta(hours=2)) == (False, True, window + timedelta(days=1)), "nobody saw it before"
+    see(tmp_path / "jobs", "hdx")
+    seen = begun(tmp_path / "jobs", "hdx").seen
+    see(tmp_path / "jobs", "hdx")
+    assert begun(tmp_path / "jobs", "hdx").seen == seen
+    assert due_at(seen)[0] is False
+    assert due_at(seen + timedelta(days=1, minutes=1))[0] is True
+    assert [choice.reason for choice in named({"hdx": source}, ["hdx"])] == ["named"]
 
 
 def test_due_when_never_harvested():

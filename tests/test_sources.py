@@ -133,7 +133,6 @@ def test_what_is_a_file(written, text):
                 ("REQUESTS_PER_SECOND = -1", "REQUESTS_PER_SECOND takes 0 or more"),
                 ("SPOOL_MAXSIZE = -5", "SPOOL_MAXSIZE takes 0 or more"),
                 ("CONCURRENT_REQUESTS = 0", "CONCURRENT_REQUESTS takes more than 0"),
-                ("SHRINK_LIMIT = 2", "SHRINK_LIMIT takes a part of a catalogue, from 0 to 1"),
                 ("FEEDS = '{}'", "FEEDS is for all sources alike"),
                 ("FEED_URI = 'x.jsonl'", "FEED_URI is for all sources alike"),
                 ("API_TOKEN = 'hush'", "API_TOKEN is a secret, which would be"),
@@ -372,7 +371,8 @@ def test_when_the_next_run_is_due():
         found = _due(Source(**fields), last, Begun(None, None, held=False), at)
         return Standing(found.source, None, last, found.time, found.taken).row()[6]
 
-    assert next_of(None, None) == "now"
+    assert next_of(None, None) == "2026-11-21 04:00", "it names its hour"
+    assert next_of(None, None, schedule=parse("daily", "a")) == "now"
     assert next_of("complete", "2026-11-20T04:00:10Z") == "2026-11-21 04:00"
     assert next_of("failed", "2026-11-19T04:00:10Z") == "now"
     assert next_of("interrupted", "2026-11-20T04:00:10Z") == "now"

@@ -17,6 +17,7 @@ from crawlers.commands._voice import open_streams, tell, unheard
 from crawlers.exceptions import CrawlersError, HarvestError
 from crawlers.harvest import Harvest, Outcome
 from crawlers.harvest.choice import Choice, due, enabled, named, still_due
+from crawlers.harvest.claim import see
 from crawlers.harvest.outcome import INTERRUPTED, NOTHING_STARTED, exit_code
 from crawlers.harvest.plan import Plan, job, plan
 from crawlers.harvest.processes import Processes
@@ -116,7 +117,11 @@ class Command(StrictCommand):
             HarvestError: there is no source of a name.
         """
         if self.opts.due:
-            return due(self.sources, self.output, self.jobs, datetime.now(UTC))
+            found = due(self.sources, self.output, self.jobs, datetime.now(UTC))
+            for one in found if not self.opts.dry_run else ():
+                if one.is_waiting:
+                    see(self.jobs, one.source.name)
+            return found
         return enabled(self.sources) if self.opts.all else named(self.sources, names)
 
     def _crawl(self, taken: list[Source], parallel: int) -> int:

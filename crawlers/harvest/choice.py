@@ -11,7 +11,7 @@ from crawlers.exceptions import HarvestError, hint
 from crawlers.harvest.claim import Begun, begun, pending
 from crawlers.moment import moment
 from crawlers.runs import Run, last
-from crawlers.sources import Source
+from crawlers.sources import Schedule, Source
 
 _NEVER = "never harvested before"
 _SKEW = timedelta(hours=1)  # that clocks may differ; what is dated later than that says nothing
@@ -25,6 +25,7 @@ class Choice:
         reason: why, or why not: for people.
         last: its last run, be it over or not.
         time: when its next run is due, or has been since; ``None`` when nothing says so.
+        is_waiting: whether it was never harvested, and waits for its window.
     """
 
     source: Source
@@ -32,6 +33,7 @@ class Choice:
     reason: str
     last: Run | None = None
     time: datetime | None = None
+    is_waiting: bool = False
 
 
 def named(sources: Mapping[str, Source], names: Iterable[str]) -> list[Choice]:
@@ -77,11 +79,20 @@ def _due(source: Source, run: Run | None, known: Begun, now: datetime) -> Choice
     moments = (moment(run.started if run else None), known.begun)
     before = max((one for one in moments if one and one <= now + _SKEW), default=None)
     why = _died(run, known) or ("" if before else "its last run is dated in the future" if any(moments) else _NEVER)
+    if why == _NEVER and source.schedule.has_window:
+        return _first(source, source.schedule, known.seen or now, now)
     if why or before is None:
         return Choice(source=source, taken=True, reason=why, last=run, time=now)
     taken, time = source.schedule.due(before, now), source.schedule.after(min(before, now))
     reason = f"due {'since' if taken else 'at'} {time:%Y-%m-%d %H:%M} UTC"
     return Choice(source=source, taken=taken, reason=reason, last=run, time=time)
+
+
+def _first(source: Source, schedule: Schedule, seen: datetime, now: datetime) -> Choice:
+    """Of a source that was never harvested and names its hours."""
+    taken, time = schedule.due(seen, now), schedule.after(min(seen, now))
+    reason = f"{_NEVER}, due {'since' if taken else 'at'} {time:%Y-%m-%d %H:%M} UTC"
+    return Choice(source=source, taken=taken, reason=reason, time=time, is_waiting=True)
 
 
 def _busy(source: Source, run: Run | None, known: Begun) -> str:

@@ -19,7 +19,7 @@ from crawlers.runs.run import Run
 from crawlers.runs.stored import at_work, claimed, content
 from crawlers.safety.names import safe
 
-_KEPT = ("begun", "ended", "hosts")
+_KEPT = ("begun", "ended", "hosts", "seen")
 
 
 class Claim:
@@ -82,6 +82,9 @@ class Claim:
         """Remembers that what was begun has come to an end that somebody was told of."""
         self._write(ended=now())
 
+    def see(self) -> None:
+        self._write(seen=now())
+
     def release(self) -> None:
         _close(self.descriptors)
         self.descriptors = []
@@ -101,17 +104,32 @@ class Begun:
         begun: when a harvest last began a crawl of a source; ``None`` when none ever did.
         ended: when one last saw it end, or refused to begin it.
         held: whether a harvest, or a crawl that outlived one, has the source now.
+        seen: when a harvest first saw a source that waits for its window.
     """
 
     begun: datetime | None
     ended: datetime | None
     held: bool
+    seen: datetime | None = None
 
 
 def begun(jobs: Path, source: str) -> Begun:
     path = _path(jobs, source)
     known = content(path)
-    return Begun(moment(known.get("begun")), moment(known.get("ended")), is_held(path))
+    times = {name: moment(known.get(name)) for name in ("begun", "ended", "seen")}
+    return Begun(**times, held=is_held(path))
+
+
+def see(jobs: Path, source: str) -> None:
+    """Remember that a harvest saw a source for the first time: its window is waited for from now on.
+
+    Raises:
+        HarvestError: JOBS_DIR can't be written into.
+    """
+    claim = None if begun(jobs, source).seen else Claim.take(jobs, source)
+    if claim:
+        claim.see()
+        claim.release()
 
 
 def pending(jobs: Path, source: str) -> Run | None:

@@ -27,6 +27,12 @@ class Schedule:
     text: str
     cron: str
 
+    @property
+    def has_window(self) -> bool:
+        """Whether the user names the hours: ``"daily 01:00-05:00"``."""
+        words = self.text.split()
+        return words[0].lower() in WORDS and ":" in words[-1]
+
     def after(self, moment: datetime) -> datetime:
         """The first time it is due after a moment, both in UTC."""
         return next(CronSim(self.cron, moment.astimezone(UTC)))
