@@ -7,8 +7,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from crawlers.locks import alone
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+Identity = tuple[int, int]
+"""What tells a file from another of its name."""
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _TORN = {sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ}
@@ -30,7 +36,38 @@ def _code(error: Exception) -> int:
     return getattr(error, "sqlite_errorcode", None) or 0
 
 
-def identity(path: Path) -> tuple[int, int] | None:
+def opened(
+    path: Path,
+    connect: Callable[[], sqlite3.Connection],
+    *,
+    tell: Callable[[str, str], None],
+    is_replaceable: Callable[[sqlite3.DatabaseError], bool] = is_damaged,
+    damaged: Identity | None = None,
+) -> sqlite3.Connection:
+    """Return a database that is a cache, a new one if it is damaged.
+
+    Args:
+        connect: opens the database and lays it out; called by one process at a time.
+        tell: told why the file was replaced, and what it is called now.
+        is_replaceable: whether a file that gives an error is replaced.
+        damaged: the identity of a file that turned out to be damaged after it was opened.
+
+    Raises:
+        sqlite3.DatabaseError, OSError: it can't be used, or not be set aside.
+    """
+    with alone(path):
+        if damaged and damaged == identity(path):
+            tell("it is damaged", set_aside(path).name)
+        try:
+            return connect()
+        except sqlite3.DatabaseError as error:
+            if not is_replaceable(error):
+                raise
+            tell(str(error), set_aside(path).name)
+        return connect()
+
+
+def identity(path: Path) -> Identity | None:
     """Return what tells a file from another of its name; ``None`` if there is none."""
     try:
         status = path.stat()

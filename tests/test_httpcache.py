@@ -274,16 +274,33 @@ def test_a_row_that_is_broken_is_a_miss(probe):
         assert probe.run(f"{site.url}/a", f"{site.url}/b")[1]["revalidate"] == 2
 
 
-@pytest.mark.parametrize("damage", ["no database", "no folder"])
-def test_a_cache_that_can_not_be_used_stops_no_crawl(probe, damage):
-    folder = probe.folder / "cache"
-    folder.mkdir()
-    (folder / "probe.sqlite").write_bytes(b"no database" * 1000) if damage == "no database" else (
-        folder / "probe.sqlite"
-    ).mkdir()
+def test_a_cache_that_can_not_be_used_stops_no_crawl(probe):
+    (probe.folder / "cache" / "probe.sqlite").mkdir(parents=True)
     with Site(catalogue) as site:
         items, _ = probe.run(site.url)
     assert (len(items), probe.log.count("the crawl goes on without it"), "Traceback" in probe.log) == (1, 1, False)
+
+
+def torn(path):
+    """The cache's table overwritten, and the file's header left as it is: it is opened, and then can't be read."""
+    with closing(sqlite3.connect(path)) as db:
+        page = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'responses'").fetchone()[0]
+        size = db.execute("PRAGMA page_size").fetchone()[0]
+    body = path.read_bytes()
+    path.write_bytes(body[: (page - 1) * size] + b"\xa5" * size + body[page * size :])
+
+
+@pytest.mark.parametrize("damage", [torn, lambda path: path.write_bytes(b"no database" * 1000)], ids=["torn", "none"])
+def test_a_damaged_cache_is_set_aside_and_another_is_begun(probe, damage):
+    path = probe.folder / "cache" / "probe.sqlite"
+    with Site(catalogue) as site:
+        probe.run(site.url)
+        damage(path)
+        items, _ = probe.run(f"{site.url}/a", f"{site.url}/b")
+        assert (len(items), probe.log.count("and another is begun"), "Traceback" in probe.log) == (2, 1, False)
+        assert len(list(path.parent.glob("probe.sqlite.damaged-*Z"))) == 1
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert "revalidate" in probe.run(f"{site.url}/a", f"{site.url}/b")[1]
 
 
 def test_a_cache_that_is_full_stops_no_crawl(probe):

@@ -26,7 +26,7 @@ for number in range(int(sys.argv[4])):
     if sys.argv[1] == "index":
         Index(folder, "source")
     else:
-        _connected(folder / "cache.sqlite").close()
+        _connected(folder / "cache.sqlite", None).close()
 """
 
 

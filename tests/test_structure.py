@@ -57,7 +57,7 @@ MAY_IMPORT = {
     "crawlers.safety": (*STAND_ALONE, "crawlers.safety"),
     "crawlers.resume": (*STAND_ALONE, "crawlers.resume"),
     "crawlers.locks": (),
-    "crawlers.damaged_database": (),
+    "crawlers.damaged_database": ("crawlers.locks",),
     "crawlers.index": (
         *(*STAND_ALONE, "crawlers.items", "crawlers.safety", "crawlers.resume", "crawlers.locks", "crawlers.index"),
         *("crawlers.mapping", "crawlers.damaged_database"),
@@ -100,9 +100,7 @@ MAY_IMPORT = {
     "crawlers.notify": (
         *(*STAND_ALONE, "crawlers.locks", "crawlers.runs", "crawlers.safety", "crawlers.index", "crawlers.notify"),
     ),
-    "crawlers.httpcache": (
-        *(*STAND_ALONE, "crawlers.damaged_database", "crawlers.politeness", "crawlers.locks", "crawlers.httpcache"),
-    ),
+    "crawlers.httpcache": (*(*STAND_ALONE, "crawlers.damaged_database", "crawlers.politeness", "crawlers.httpcache"),),
     "crawlers.failures": ("crawlers.exceptions", "crawlers.politeness"),
     "crawlers.catalogue": (
         *STAND_ALONE,

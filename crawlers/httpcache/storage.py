@@ -7,14 +7,16 @@ import json
 import logging
 import sqlite3
 import zlib
+from functools import partial
 from pathlib import Path
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.utils.project import data_path
 from scrapy.utils.response import response_from_dict
 
-from crawlers.locks import alone
+from crawlers import damaged_database
+from crawlers.damaged_database import Identity, identity, is_damaged
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -37,7 +39,8 @@ _FASTEST = 1  # JSON shrinks tenfold at any level
 class SqliteStorage:
     """Answers by their request's fingerprint, for as many crawls at once as like.
 
-    A file that can't be used costs one line in the log: the crawl goes on without a cache.
+    A damaged file is set aside and another is begun. One that can't be used costs one line in the log, and the crawl
+    goes on without a cache.
     """
 
     def __init__(self, settings: BaseSettings) -> None:
@@ -47,13 +50,10 @@ class SqliteStorage:
 
     def open_spider(self, spider: Spider) -> None:
         self.key = spider.crawler.request_fingerprinter.fingerprint
-        path = Path(self.folder, f"{spider.name}.sqlite")
-        try:
-            self.db = _connected(path)
-            if self.lifetime:
-                self.db.execute("DELETE FROM responses WHERE time < ?", (time() - self.lifetime,))
-        except (OSError, sqlite3.Error) as error:
-            self._give_up(f"The HTTP cache {path} can't be used ({error}); delete it if it is broken")
+        self.path = Path(self.folder, f"{spider.name}.sqlite")
+        self._open()
+        if self.lifetime:
+            self._execute("DELETE FROM responses WHERE time < ?", (time() - self.lifetime,))
 
     def close_spider(self, spider: Spider) -> None:  # noqa: ARG002
         if self.db:
@@ -63,13 +63,13 @@ class SqliteStorage:
         """A row that can't be read raises, which Scrapy takes for a miss and counts (httpcache/retrieve_error)."""
         if self.db is None:
             return None
-        row = self.db.execute(
+        rows = self._execute(
             "SELECT time, selected, about, body FROM responses WHERE key = ? AND time > ?",
             (self.key(request), time() - self.lifetime if self.lifetime else 0),
-        ).fetchone()
-        if row is None:
+        )
+        if not rows:
             return None
-        when, selected, about, body = row
+        when, selected, about, body = rows[0]
         response = _response(about, body)
         if selected != _selected(request, response):
             return None
@@ -80,26 +80,53 @@ class SqliteStorage:
         if self.db is None:
             return
         row = self.key(request), time(), _selected(request, response), _about(response)
-        try:
-            self.db.execute(
-                "INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?)",
-                (*row, zlib.compress(response.body, _FASTEST)),
-            )
-        except sqlite3.Error as error:
-            self._give_up(f"The HTTP cache can't be written into ({error})")
+        body = zlib.compress(response.body, _FASTEST)
+        self._execute("INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?, ?)", (*row, body))
 
-    def _give_up(self, reason: str) -> None:
-        logger.warning("%s: the crawl goes on without it", reason)
-        if self.db:
-            self.db.close()
+    def _open(self, damaged: Identity | None = None) -> None:
+        try:
+            self.db = _connected(self.path, damaged)
+            self.file = identity(self.path)
+        except (OSError, sqlite3.Error) as error:
+            self._give_up(error)
+
+    def _execute(self, query: str, values: tuple[Any, ...]) -> list[Any]:
+        """Return the rows; none if the file is damaged or can't be used, which the next request need not find out."""
+        try:
+            return self.db.execute(query, values).fetchall() if self.db else []
+        except sqlite3.Error as error:
+            old = self.db
+            if is_damaged(error):
+                self._open(self.file)
+            else:
+                self._give_up(error)
+            if old:
+                old.close()
+        return []
+
+    def _give_up(self, error: Exception) -> None:
+        logger.warning("The HTTP cache %s can't be used (%s): the crawl goes on without it", self.path, error)
         self.db = None
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connected(path: Path, damaged: Identity | None) -> sqlite3.Connection:
+    return damaged_database.opened(path, partial(_laid_out, path), tell=partial(_tell, path), damaged=damaged)
+
+
+def _tell(path: Path, reason: str, name: str) -> None:
+    logger.warning(
+        "The HTTP cache %s can't be used (%s): it was renamed to %s, and another is begun", path, reason, name
+    )
+
+
+def _laid_out(path: Path) -> sqlite3.Connection:
     path.touch(mode=0o600)  # private metadata may be in it
     db = sqlite3.connect(path, timeout=30, isolation_level=None)
-    with alone(path):
+    try:
         db.executescript(_SCHEMA)
+    except sqlite3.Error:
+        db.close()
+        raise
     return db
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import sqlite3
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crawlers.damaged_database import identity, is_damaged, is_unusable, set_aside
+from crawlers import damaged_database
+from crawlers.damaged_database import Identity, is_damaged, is_unusable, set_aside
 from crawlers.exceptions import OutputError
 from crawlers.index import full_text
 from crawlers.index.schema import TABLES, VERSION
 from crawlers.index.views import VIEWS
-from crawlers.locks import alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,6 +37,7 @@ _MADE = "SELECT type, name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' AND
 PATIENT = 60.0  # seconds: crawls of other sources write briefly, but there may be many
 LARGEST_LOG = 64 * 1024 * 1024
 """Bytes of index.sqlite-wal beyond which it is emptied as soon as no reader needs it."""
+_REPLACED = "{path} can't be used ({reason}): it was renamed to {name} and is rebuilt from the manifests."
 _PRAGMAS = f"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = {LARGEST_LOG};"
 
 
@@ -44,7 +46,7 @@ def opened(
     patience: float = PATIENT,
     *,
     for_crawl: bool = False,
-    damaged: tuple[int, int] | None = None,
+    damaged: Identity | None = None,
     tell: Callable[[str], None] = logger.warning,
 ) -> sqlite3.Connection:
     """Open the index in OUTPUT_DIR to write into it; set it aside first if it is damaged.
@@ -59,16 +61,13 @@ def opened(
         sqlite3.DatabaseError, OSError: it can't be used, or not be set aside.
     """
     path = output / NAME
-    with alone(path):
-        if damaged and damaged == identity(path):
-            tell(_replaced(path, "it is damaged"))
-        try:
-            return _laid_out(path, patience)
-        except sqlite3.DatabaseError as error:
-            if not is_replaceable(error, output, for_crawl=for_crawl):
-                raise
-            tell(_replaced(path, str(error)))
-        return _laid_out(path, patience)
+    return damaged_database.opened(
+        path,
+        partial(_laid_out, path, patience),
+        tell=lambda reason, name: tell(_REPLACED.format(path=path, reason=reason, name=name)),
+        is_replaceable=partial(is_replaceable, output=output, for_crawl=for_crawl),
+        damaged=damaged,
+    )
 
 
 def log_size(output: Path) -> int:
@@ -82,12 +81,6 @@ def log_size(output: Path) -> int:
 def is_replaceable(error: sqlite3.DatabaseError, output: Path, *, for_crawl: bool) -> bool:
     """Return whether the index is to be set aside for an error that it gave."""
     return is_damaged(error) or (output / NAME).is_dir() or (for_crawl and is_unusable(error))
-
-
-def _replaced(path: Path, reason: str) -> str:
-    """Set the index aside; return the sentence that says so."""
-    name = set_aside(path).name
-    return f"{path} can't be used ({reason}): it was renamed to {name} and is rebuilt from the manifests."
 
 
 def _laid_out(path: Path, patience: float) -> sqlite3.Connection:

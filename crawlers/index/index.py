@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from crawlers.damaged_database import identity
+from crawlers.damaged_database import Identity, identity
 from crawlers.index import behind, reports
 from crawlers.index.batch import DOCUMENTS, Batch
 from crawlers.index.database import (
@@ -323,7 +323,7 @@ class Index:
         finally:
             self.batch, self.runs = in_hand
 
-    def _opened(self, damaged: tuple[int, int] | None = None) -> sqlite3.Connection:
+    def _opened(self, damaged: Identity | None = None) -> sqlite3.Connection:
         db = opened(self.output, self.patience, for_crawl=self.for_crawl, damaged=damaged, tell=self.tell)
         self.file = identity(self.output / NAME)
         return db
