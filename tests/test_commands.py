@@ -217,10 +217,33 @@ def test_fetch_and_shell_still_fetch(portal):
 def test_a_feed_of_settings_holds_datasets_only(portal, tmp_path):
     site, feed = portal(datasets=5), tmp_path / "feed.csv"
     words = options(tmp_path / "output", {"FEEDS": json.dumps({str(feed): {"format": "csv"}})}, portal=site.url)
-    assert scrapy("runspider", "spiders/hdx.py", *words).returncode == 0
+    ran = scrapy("runspider", "spiders/hdx.py", *words)
+    assert (ran.returncode, "Traceback" in ran.stderr) == (0, False)
     assert len(feed.read_text().splitlines()[0].split(",")) > 20
     with feed.open(newline="") as lines:
         assert len(list(csv.reader(lines))) == 1 + 5
+
+
+def test_trying_a_spider_out_leaves_no_run(portal, output, tmp_path, monkeypatch):
+    """Else a source that was tried out is no longer due, and somebody is told of a run."""
+    site, metrics = portal(datasets=5, faults=("gone=resource_show",)), tmp_path / "a.prom"
+    monkeypatch.setenv("NOTIFY_WEBHOOK", "http://127.0.0.1:9/hook")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    verdicts = "complete,partial,incomplete,failed,blocked"
+    words = options(output, {"PROMETHEUS_FILE": str(metrics), "NOTIFY_VERDICTS": verdicts}, portal=site.url)
+    run = scrapy("runspider", "spiders/hdx.py", *words, "-a", "level=resource", "-a", "since=last")
+    assert (run.returncode, "Traceback" in run.stderr, "was not told" in run.stderr) == (0, False, False)
+    assert site.requests("download_metadata") > 5
+    address = f"{site.url}/api/3/action/package_search?q=*:*&sort=id+asc&rows=5"
+    how = ("--spider", "ckan", "-c", "parse_page", "--cbkwargs", '{"cursor": {"rows": 5}}', "--pipelines")
+    command = [sys.executable, "-m", "scrapy", "parse", *how, *words, address]  # Scrapy's own warns of itself
+    parsed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert ("Traceback" in parsed.stderr, "was not told" in parsed.stderr) == (False, False)
+    assert "cod-ab-global" in parsed.stdout
+    assert not output.exists()
+    assert not metrics.exists()
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 # What is seen

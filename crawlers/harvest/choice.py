@@ -10,10 +10,11 @@ from pathlib import Path
 from crawlers.exceptions import HarvestError, hint
 from crawlers.harvest.claim import Begun, begun, pending
 from crawlers.moment import moment
-from crawlers.runs import Run, last
+from crawlers.runs import Run, last, runs
 from crawlers.sources import Schedule, Source
 
 _NEVER = "never harvested before"
+_TRIALS = 50  # runs with other arguments, one after another, that the last harvest is looked for behind
 _SKEW = timedelta(hours=1)  # that clocks may differ; what is dated later than that says nothing
 
 
@@ -56,20 +57,54 @@ def enabled(sources: Mapping[str, Source]) -> list[Choice]:
 
 
 def due(sources: Mapping[str, Source], output: Path, jobs: Path, now: datetime) -> list[Choice]:
-    """All of them; taken are those whose time has come since their last run began, or whose last run died."""
+    """All of them; taken are those whose time has come since their last run began, or whose last run died.
+
+    A run with other arguments than the table's is no harvest, and counts for nothing.
+    """
     return [_standing(one, output, jobs, now) for one in sources.values()]
 
 
 def still_due(source: Source, output: Path, jobs: Path, now: datetime) -> bool:
     """Whether it is due, asked by the harvest that has claimed it meanwhile."""
-    return _due(source, last(output, source.name), replace(begun(jobs, source.name), held=False), now).taken
+    run = _counted(source, last(output, source.name), output)
+    return _due(source, run, replace(begun(jobs, source.name), held=False), now).taken
 
 
 def _standing(source: Source, output: Path, jobs: Path, now: datetime) -> Choice:
     run, known = last(output, source.name), begun(jobs, source.name)
     if known.held and not (run and run.state == "running"):
         run = pending(jobs, source.name) or run
-    return _due(source, run, known, now)
+    return replace(_due(source, _counted(source, run, output), known, now), last=run)
+
+
+def _counted(source: Source, run: Run | None, output: Path) -> Run | None:
+    """Return the last run that counts for the schedule: at work, or with the table's own arguments.
+
+    A trial (``scrapy crawl hdx -a max_datasets=1``) is no harvest.
+
+    Args:
+        run: the source's last.
+    """
+    if run is None or not run.over or is_own(source, run.arguments):
+        return run
+    before = runs(output, source.name, limit=_TRIALS)
+    return next((one for one in before if one.over and is_own(source, one.arguments)), None)
+
+
+def is_own(source: Source, arguments: Mapping[str, str]) -> bool:
+    """Return whether a run's arguments are those of the source's table, as a harvest gives them.
+
+    >>> own = Source(name="hdx", spider="hdx", arguments={"q": "flood"})
+    >>> is_own(own, {"q": "flood", "source": "hdx", "since": "last"}), is_own(own, {"q": "flood", "max_datasets": "1"})
+    (True, False)
+    """
+    return _asked_for(arguments) == _asked_for(source.arguments)
+
+
+def _asked_for(arguments: Mapping[str, str]) -> dict[str, str]:
+    """The arguments without those that a harvest adds: the folder's name and ``since=last``."""
+    added = {"source": arguments.get("source"), "since": "last"}
+    return {name: value for name, value in arguments.items() if added.get(name) != value}
 
 
 def _due(source: Source, run: Run | None, known: Begun, now: datetime) -> Choice:

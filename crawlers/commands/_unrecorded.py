@@ -1,0 +1,66 @@
+"""What `scrapy parse` and `scrapy runspider` change: they try a spider out, so they leave no run and no files."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Self
+
+from scrapy import signals as scrapy_signals
+from scrapy.exceptions import NotConfigured
+
+from crawlers import signals
+from crawlers.index import Index
+from crawlers.notify import Notify
+from crawlers.progress import Progress
+from pipelines import Heartbeat, Report
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
+
+
+class LoggedFailures:
+    """An extension: logs what a crawl writes to errors.jsonl."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Listen for failures."""
+        logged = cls()
+        crawler.signals.connect(logged.record_failed, signal=signals.record_failed)
+        return logged
+
+    def record_failed(self, failed: signals.Failed) -> None:
+        """Log a failure."""
+        logger.error("%s %s: %s (%s)", failed.stage, failed.kind, failed.error, failed.url or failed.dataset_id or "-")
+
+
+class EmptyIndex(Index):
+    """The index of a catalogue that was never crawled, in a temporary folder: nothing is read from OUTPUT_DIR."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """
+        Raises:
+            NotConfigured: the spider crawls no catalogue.
+        """
+        source = getattr(crawler.spider, "source", None)
+        if source is None:
+            raise NotConfigured
+        folder = TemporaryDirectory(prefix="catalogue-crawlers-")
+        index = cls(Path(folder.name), source)
+        crawler.signals.connect(index.close, signal=scrapy_signals.engine_stopped)
+        crawler.signals.connect(folder.cleanup, weak=False, signal=scrapy_signals.engine_stopped)
+        return index
+
+
+def leave_nothing(settings: BaseSettings) -> None:
+    """Take out of the settings what writes into OUTPUT_DIR or tells somebody of a run."""
+    for component in (Report, Heartbeat, Index, Notify, Progress):
+        settings.set_in_component_priority_dict("EXTENSIONS", component, None)
+    for other in (LoggedFailures, EmptyIndex):
+        settings.set_in_component_priority_dict("EXTENSIONS", other, 20)
+    settings.set("ITEM_PIPELINES", {}, "cmdline")
