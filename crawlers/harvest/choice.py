@@ -114,7 +114,7 @@ def _due(source: Source, run: Run | None, known: Begun, now: datetime) -> Choice
     moments = (moment(run.started if run else None), known.begun)
     before = max((one for one in moments if one and one <= now + _SKEW), default=None)
     why = _died(run, known) or ("" if before else "its last run is dated in the future" if any(moments) else _NEVER)
-    if why == _NEVER and source.schedule.has_window:
+    if why == _NEVER and run is None and source.schedule.has_window:
         return _first(source, source.schedule, known.seen or now, now)
     if why or before is None:
         return Choice(source=source, taken=True, reason=why, last=run, time=now)
