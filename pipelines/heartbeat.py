@@ -11,6 +11,7 @@ import sqlite3
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals as scrapy_signals
@@ -31,14 +32,15 @@ logger = logging.getLogger(__name__)
 _LONGEST = 600.0  # seconds; others take a crawl that beats less often for dead
 _SCRATCH = ".heartbeat"
 _LARGEST = 8 * 1024 * 1024  # bytes
-_OWN = ("heartbeat", "interval", "pid", "host", "job")
+_OWN = ("heartbeat", "interval", "pid", "host", "job", "requests_per_second", "waits")
 _RUN = re.compile(r"[0-9]{8}T[0-9]{6}Z(-[0-9]+)?")
 
 
 class Heartbeat:
     """An extension: rewrites running.json every HEARTBEAT_INTERVAL seconds, and removes it once the report is written.
 
-    It is what the report would say now, with ``heartbeat`` (when), ``interval``, ``pid``, ``host``, ``job`` (JOBDIR).
+    It is what the report would say now, with ``heartbeat`` (when), ``interval``, ``pid``, ``host``, ``job`` (JOBDIR),
+    ``requests_per_second`` (since the last heartbeat) and ``waits`` (why hosts are left alone).
     A heartbeat that can't be written stops no crawl.
     """
 
@@ -48,6 +50,7 @@ class Heartbeat:
         self.interval = min(_LONGEST, max(0.1, crawler.settings.getfloat("HEARTBEAT_INTERVAL")))
         self.loop = create_looping_call(self.beat)
         self.failing = False
+        self.before = (0, monotonic())  # requests at the last heartbeat, and when that was
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -107,9 +110,18 @@ class Heartbeat:
         if index:
             index.read_report(known)
 
+    def _pace(self) -> float:
+        """Return the requests per second since the last heartbeat."""
+        requests, time = self.before
+        sent: int = self.crawler.stats.get_value("downloader/request_count", 0)
+        self.before = (sent, monotonic())
+        return round(max(0, sent - requests) / max(self.before[1] - time, 0.001), 2)
+
     def _state(self) -> dict[str, Any]:
         job = self.crawler.settings["JOBDIR"]
         return self.report.so_far() | {
+            "requests_per_second": self._pace(),
+            "waits": list(self.crawler.stats.get_value("politeness/waits", {}).values()),
             "heartbeat": now(),
             "interval": self.interval,
             "pid": os.getpid(),

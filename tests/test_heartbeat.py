@@ -11,12 +11,19 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from scrapy import Spider
+from scrapy.crawler import Crawler
+from scrapy.settings import Settings
+from scrapy.statscollectors import StatsCollector
 
 from crawlers.locks import LOCK, take
+from crawlers.politeness.pace import Pace
 from crawlers.runs import runs
+from pipelines.heartbeat import Heartbeat
 from tests.conftest import ROOT, json_lines, options, scrapy
 from tests.site import Answer, Asked, Site, listing
 from tests.waiting import HANG, until
@@ -63,16 +70,33 @@ def test_it_is_there_before_any_request_and_gone_afterwards(tmp_path):
         scrapy("crawl", "ckan", *words)
     first = seen[0]
     report = json.loads(next((tmp_path / "one" / "runs").iterdir()).read_bytes())
-    own = {"heartbeat", "interval", "pid", "host", "job"}
+    own = {"heartbeat", "interval", "pid", "host", "job", "requests_per_second", "waits"}
     assert list(first)[: len(report)] == list(report)
     assert set(first) - set(report) == own
     assert (first["run"], first["spider"]) == (report["run"], "ckan")
     assert first["arguments"] == {"portal": site.url, "source": "one"}
     assert (first["host"], first["interval"], first["job"]) == (socket.gethostname(), 10.0, None)
     assert first["log"] == report["log"] == str(tmp_path / "a.log")
-    assert (first["verdict"], first["listed"]) == (None, 0)
+    assert (first["verdict"], first["listed"], first["requests_per_second"], first["waits"]) == (None, 0, 0, [])
     left = sorted(path.name for path in path.parent.iterdir())
     assert left == [".lock", "datasets", "errors.jsonl", "manifest.jsonl", "runs"]
+
+
+def test_it_says_how_fast_it_is_and_why_it_waits(monkeypatch):
+    crawler = Crawler(Spider, Settings())
+    crawler.stats = StatsCollector(crawler)
+    pace, heartbeat = object.__new__(Pace), object.__new__(Heartbeat)
+    pace.crawler = heartbeat.crawler = crawler
+    heartbeat.interval, heartbeat.before = 10.0, (0, 100.0)
+    vars(heartbeat)["report"] = SimpleNamespace(so_far=dict)
+    crawler.stats.set_value("downloader/request_count", 15)
+    monkeypatch.setattr("pipelines.heartbeat.monotonic", lambda: 110.0)
+    pace._say("example.org", "waits 60 s for example.org: HTTP 429, Retry-After")
+    pace._say("example.com", "waits 2 s for example.com: HTTP 503, back-off")
+    pace._say("example.com", None)
+    state = heartbeat._state()
+    assert state["requests_per_second"] == 1.5
+    assert state["waits"] == ["waits 60 s for example.org: HTTP 429, Retry-After"]
 
 
 def test_it_beats_and_counts(portal, output):

@@ -356,17 +356,23 @@ def jobs(output: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_table(tmp_path):
     report(tmp_path, "one", 4)
-    report(tmp_path, "two", 5, verdict="blocked")
-    running(tmp_path, "one", run=RUN.format(3))
+    report(tmp_path, "two", 5, verdict="blocked", finish_reason="shutdown")
+    waits = {"requests_per_second": 0.25, "waits": ["waits 60 s for example.org: HTTP 429, Retry-After"]}
+    running(tmp_path, "one", run=RUN.format(3), **waits)
     with locked(tmp_path / "one"):
         shown = jobs(tmp_path).stdout.splitlines()
-    assert shown[0].split() == "run source state datasets new updated unchanged withdrawn errors took started".split()
+    assert (
+        shown[0].split()
+        == "run source state datasets new updated unchanged withdrawn errors took started req/s why".split()
+    )
     assert [line.split()[:3] for line in shown[1:]] == [
         [RUN.format(3), "one", "running"],
         [RUN.format(5), "two", "blocked"],
         [RUN.format(4), "one", "complete"],
     ]
-    assert shown[3].split()[3:] == "12 of 12 3 2 7 1 http 2 7 min 3 s 2026-11-20 04:00".split()
+    assert shown[3].split()[3:] == "12 of 12 3 2 7 1 http 2 7 min 3 s 2026-11-20 04:00 0.02".split()
+    assert shown[1].endswith("  0.25   waits 60 s for example.org: HTTP 429, Retry-After")
+    assert shown[2].endswith("  0.02   shutdown")
     assert len(jobs(tmp_path, "--limit", "1").stdout.splitlines()) == 2
     assert len(jobs(tmp_path, "two").stdout.splitlines()) == 2
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from crawlers.runs import Run
 
 _COUNTS = ("new", "updated", "unchanged", "withdrawn")
-_HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "took", "started")
+_HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "took", "started", "req/s", "why")
 
 
 class Command(StrictCommand):
@@ -103,6 +103,8 @@ def _row(run: Run) -> tuple[str, ...]:
         errors(run),
         duration(run.seconds),
         minute(run.started),
+        "" if run.pace is None else f"{run.pace:.2f}",
+        run.why,
     )
 
 

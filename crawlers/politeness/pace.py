@@ -112,6 +112,7 @@ class Pace(AutoThrottle):
         self._count(until - known.until if known else seconds, again=bool(known))
         logger.info("%s is left alone for %.1f s: %s", key, seconds, reason)
         self.holds[key] = Hold(seconds, until)
+        self._say(key, f"waits {seconds:.0f} s for {key}: {reason}")
         slot.close()  # the wait between two requests, or the shorter hold
         slot.latercall = call_later(seconds, self._release, key, slot)
         slot.lastseen = until  # or it is forgotten as idle, and the hold with it
@@ -121,8 +122,15 @@ class Pace(AutoThrottle):
         stats.inc_value("politeness/holds", 0 if again else 1)
         stats.set_value("politeness/held_seconds", round(stats.get_value("politeness/held_seconds", 0) + seconds, 3))
 
+    def _say(self, key: str, why: str | None) -> None:
+        """Why hosts are left alone, for those who look at the crawl from outside."""
+        waits = self.crawler.stats.get_value("politeness/waits", {})
+        others = {name: said for name, said in waits.items() if name != key}
+        self.crawler.stats.set_value("politeness/waits", others | ({key: why} if why else {}))
+
     def _release(self, key: str, slot: Slot) -> None:
         del self.holds[key]
+        self._say(key, None)
         slot.latercall = None
         slot.lastseen = monotonic() - slot.delay
         self.crawler.engine.downloader._process_queue(slot)  # noqa: SLF001

@@ -20,6 +20,8 @@ class Run:
         listed: datasets so far, while it runs.
         counts: new, updated, unchanged, withdrawn, restored, fallback, failed.
         errors: how many of each kind.
+        pace: requests per second: since its last sign of life while it runs, else on the whole; ``None`` if not known.
+        why: why it waits while it runs; else why it ended, unless it came to its end.
         log: the file it logs to, where there is one.
         where: the process that has it: ``"pid 4711 on host"``; ``None`` when it is over.
         folder: the source's, in OUTPUT_DIR.
@@ -42,6 +44,8 @@ class Run:
     retries: int = 0
     bytes: int = 0
     resumed: bool = False
+    pace: float | None = None
+    why: str = ""
     log: str | None = None
     where: str | None = None
     folder: Path | None = None

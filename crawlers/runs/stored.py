@@ -49,7 +49,7 @@ def died(run: Run) -> Run:
     """The run that was at work, as one that is over since its last sign of life and has left no report."""
     end = _text(run.details.get("heartbeat"))
     details = {**run.details, "finished": end, "finish_reason": "died", "verdict": "interrupted"}
-    return replace(run, state="interrupted", finished=end, where=None, details=details)
+    return replace(run, state="interrupted", finished=end, where=None, details=details, pace=None, why="died")
 
 
 def claimed(lock: Path) -> Run | None:
@@ -77,6 +77,7 @@ def _object(folder: Path, file: str) -> dict[str, Any]:
 
 def _run(folder: Path, name: str | None, said: dict[str, Any], *, state: State, **known: Any) -> Run:
     started, finished = _text(said.get("started")) or _moment(name), _text(said.get("finished"))
+    took = seconds(started, finished or _text(said.get("heartbeat")))
     return Run(
         source=folder.name,
         run=name,
@@ -86,7 +87,7 @@ def _run(folder: Path, name: str | None, said: dict[str, Any], *, state: State, 
         since=_text(said.get("since")),
         started=started,
         finished=finished,
-        seconds=seconds(started, finished or _text(said.get("heartbeat"))),
+        seconds=took,
         expected=said["expected"] if isinstance(said.get("expected"), int) else None,
         listed=_number(said.get("listed")),
         requests=_number(said.get("requests")),
@@ -95,11 +96,27 @@ def _run(folder: Path, name: str | None, said: dict[str, Any], *, state: State, 
         counts=_mapping(said.get("counts"), int),
         errors=_mapping(said.get("errors"), int),
         resumed=said.get("resumed") is True,
+        pace=_pace(said, took),
+        why=_why(said),
         log=_text(said.get("log")),
         folder=folder,
         details=said,
         **known,
     )
+
+
+def _pace(said: dict[str, Any], took: float | None) -> float | None:
+    now = said.get("requests_per_second")
+    if isinstance(now, int | float):
+        return now
+    return round(_number(said.get("requests")) / took, 2) if took and said.get("resumed") is not True else None
+
+
+def _why(said: dict[str, Any]) -> str:
+    waits, ended = said.get("waits"), _text(said.get("finish_reason"))
+    if ended:
+        return "" if ended == "finished" else ended
+    return "; ".join(one for one in waits if isinstance(one, str)) if isinstance(waits, list) else ""
 
 
 def _moment(name: str | None) -> str | None:

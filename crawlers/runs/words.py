@@ -81,6 +81,8 @@ def described(run: Run) -> Iterator[str]:
     yield from _said("started", f"{minute(run.started)} UTC, took {duration(run.seconds) or 'less than a second'}")
     yield from _said("ended", str(run.details.get("finish_reason") or ""))
     yield from _said("process", run.where or "")
+    yield from _said("waits", run.why if run.state == "running" else "")
+    yield from _said("pace", "" if run.pace is None else f"{run.pace:.2f} requests per second")
     yield from _said("datasets", f"{listed(run)} listed")
     yield from _said("documents", ", ".join(f"{count} {name}" for name, count in run.counts.items() if count))
     for kind, count in run.errors.items():
