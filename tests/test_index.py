@@ -431,7 +431,6 @@ def test_what_a_crawl_writes_is_not_overwritten_by_who_read_the_document_before(
 def test_a_document_that_can_not_be_read_is_told_once_and_the_others_follow(tmp_path: Path) -> None:
     broken, missing = (put_ckan(tmp_path, "town", record(number)) for number in (1, 2))
     put_ckan(tmp_path, "town", record(3))
-    put(tmp_path, "town", "strange", {"id": "strange"}, by="telepathy")
     broken.write_bytes(b"{")
     missing.unlink()
     lost: list[str] = []
@@ -439,13 +438,37 @@ def test_a_document_that_can_not_be_read_is_told_once_and_the_others_follow(tmp_
     assert sorted(sentence.partition("left out: ")[2].partition(" (")[0] for sentence in lost) == [
         "No such file or directory.",
         "it is no JSON",
-        "nothing here reads what telepathy gives.",
     ]
     assert [row["dataset_id"] for row in rows(tmp_path, "SELECT * FROM datasets")] == ["id-00003"]
     catch_up(tmp_path, lost.append)
-    assert len(lost) == 3
+    assert len(lost) == 2
     ran = scrapy("reindex", "-s", f"OUTPUT_DIR={tmp_path}")
-    assert (ran.returncode, len(ran.stderr.splitlines()), ran.stdout) == (3, 3, "town: 4 datasets\n")
+    assert (ran.returncode, len(ran.stderr.splitlines()), ran.stdout) == (3, 2, "town: 3 datasets\n")
+
+
+def test_a_dataset_of_a_kind_that_nothing_reads_is_kept_and_told_once(tmp_path: Path) -> None:
+    """Its spider is of another version, or its reader was forgotten: it has no less been crawled."""
+    put_ckan(tmp_path, "town", record(1))
+    for number in range(3):
+        put(tmp_path, "town", f"strange-{number}", {"id": "strange"}, by="telepathy")
+    put(tmp_path, "town", "strange-2", {"id": "strange"}, by="", status="withdrawn")
+    manifest = tmp_path / "town" / "manifest.jsonl"
+    lines = [json.loads(line) for line in manifest.read_bytes().splitlines()]
+    told = [line | {"dataset_name": "thought", "dataset_title": f"Thought {line['dataset_id']}"} for line in lines]
+    manifest.write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in told))
+    lost: list[str] = []
+    for _ in range(2):
+        catch_up(tmp_path, lost.append)
+    (sentence,) = lost
+    assert sentence.startswith("town: nothing here reads what telepathy gives: its 3 datasets are in the index with ")
+    kept = rows(tmp_path, "SELECT title, name, metadata_source, withdrawn FROM datasets WHERE dataset_id LIKE 's%'")
+    assert [(row["title"], row["withdrawn"]) for row in kept] == [
+        ("Thought strange-0", 0),
+        ("Thought strange-1", 0),
+        ("Thought strange-2", 1),
+    ]
+    assert {(row["name"], row["metadata_source"]) for row in kept} == {("thought", "telepathy")}
+    assert (found(tmp_path, "thought"), agrees(tmp_path)) == (["strange-0", "strange-1"], True)
 
 
 def test_a_source_that_is_being_crawled_is_left_alone(tmp_path: Path) -> None:

@@ -1,27 +1,36 @@
-"""Datasets that the index lacks, described from their documents on disk."""
+"""Datasets that the index lacks, described from their documents on disk, or else from the manifest."""
 
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
 from crawlers.index.batch import DOCUMENTS, Batch
 from crawlers.index.held import UNREADABLE, item, left_out
 from crawlers.index.known import Known
+from crawlers.items import Dataset
+from crawlers.mapping.document import NoReaderError
+from crawlers.safety import inside, json_lines
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+_UNREAD = (
+    "{source}: nothing here reads what {kind} gives: its {count} datasets are in the index with the title that the "
+    "manifest has, and no more."
+)
 _LASTING = (errno.ENOENT, errno.EINVAL, errno.ELOOP, errno.ENOTDIR, errno.EFBIG)
-_LACKING = """
+_DOCUMENTS = """
 SELECT d.dataset_id, d.file, d.sha256, d.bytes, d.metadata_modified, d.status, d.run, d.last_seen,
     d.metadata_source, d.metadata_url
 FROM documents d LEFT JOIN datasets s ON s.source = d.source AND s.dataset_id = d.dataset_id
-WHERE d.source = ? AND d.kind = 'dataset' AND d.dataset_id > ? AND s.sha256 IS NOT d.sha256
-ORDER BY d.dataset_id LIMIT ?
+WHERE d.source = ? AND d.kind = 'dataset' AND s.sha256 IS NOT d.sha256
 """
+_LACKING = f"{_DOCUMENTS} AND d.dataset_id > ? ORDER BY d.dataset_id LIMIT ?"
+_ONE = f"{_DOCUMENTS} AND d.dataset_id = ?"
 
 
 def described(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) -> Iterator[Batch]:
@@ -30,12 +39,15 @@ def described(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None])
     Args:
         folder: the source's.
         lost: told, in a sentence, of each document that can't be read; the others follow. Where that may pass, their
-            batch is not ``described``.
+            batch is not ``described``. Told once of each kind of document that nothing here reads: what the manifest
+            says of their datasets stands in for them.
     """
-    batch = Batch(folder.name)
+    batch, unread = Batch(folder.name), Counter[str | None]()
     for dataset_id, known in _lacking(db, folder.name):
         try:
             batch.describe(item(folder, dataset_id, known), known)
+        except NoReaderError:
+            unread[known.metadata_source] += 1
         except UNREADABLE as error:
             lost(left_out(folder, known, error))
             batch.described = batch.described and not _may_pass(error)
@@ -43,6 +55,38 @@ def described(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None])
             yield batch
             batch = Batch(folder.name)
     yield batch
+    for kind, count in unread.items():
+        lost(_UNREAD.format(source=folder.name, kind=kind, count=count))
+    if unread:
+        yield from _named(db, folder, set(unread))
+
+
+def _named(db: sqlite3.Connection, folder: Path, kinds: set[str | None]) -> Iterator[Batch]:
+    """Batches of the datasets of some kinds, with the names and titles that the manifest has."""
+    batch = Batch(folder.name)
+    with inside.opened(folder, "manifest.jsonl") as file:
+        for _, line in json_lines.lines(file):
+            entry = json_lines.entry(line) or {}
+            for known in _unread(db, folder.name, entry, kinds):
+                name, title = (_text(entry.get(key)) for key in ("dataset_name", "dataset_title"))
+                batch.describe(Dataset(source=folder.name, id=entry["dataset_id"], name=name, title=title), known)
+            if batch.full:
+                yield batch
+                batch = Batch(folder.name)
+    yield batch
+
+
+def _unread(db: sqlite3.Connection, source: str, entry: dict[str, Any], kinds: set[str | None]) -> Iterator[Known]:
+    """The dataset that a line of the manifest is of, if it is of one of the kinds and the index lacks it."""
+    if entry.get("kind") == "dataset" and _text(entry.get("dataset_id")):
+        for _, *columns in db.execute(_ONE, (source, entry["dataset_id"])).fetchall():
+            known = Known(*columns)
+            if known.metadata_source in kinds:
+                yield known
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _may_pass(error: Exception) -> bool:

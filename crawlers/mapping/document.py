@@ -21,6 +21,10 @@ UNREADABLE = (ValueError, AnswerError, SyntaxError)
 """What `dataset` raises of a document that is not what it should be; the last is pyoxigraph's of what is no JSON-LD."""
 
 
+class NoReaderError(ValueError):
+    """Nothing here reads the documents of that ``metadata_source``: they are of another version of this project."""
+
+
 def dataset(
     document: Any,
     *,
@@ -38,7 +42,8 @@ def dataset(
         retrieved: when the portal last had it.
 
     Raises:
-        ValueError: it is no JSON object, or not that dataset's, or of a source that nothing here reads.
+        ValueError: it is no JSON object, or not that dataset's.
+        NoReaderError: nothing here reads what its ``metadata_source`` gives.
         AnswerError: it is not what its ``metadata_source`` gives.
         SyntaxError: it is no JSON-LD.
     """
@@ -55,7 +60,7 @@ def _read(document: Any, source: str, name: str, metadata_source: str, metadata_
         raise ValueError("it is no JSON object")  # noqa: TRY004
     read = _READERS.get(metadata_source)
     if read is None:
-        raise ValueError(f"nothing here reads what {metadata_source or None} gives")
+        raise NoReaderError(f"nothing here reads what {metadata_source or None} gives")
     return read(document, source, name, metadata_url)
 
 
