@@ -307,6 +307,72 @@ def test_a_promised_page_that_is_empty(harvest, turtle, empty):
     assert statuses(crawl) == {"new": 3}
 
 
+@pytest.mark.parametrize(("paging", "last"), [("paged", "modified_since="), ("hydra", "catalog.rdf")])
+def test_a_catalogue_that_is_edited_while_it_is_read(harvest, catalogue, paging, last):
+    """Its pages shift: what moved to a page that was read already is found by a second look."""
+    site = catalogue(25, per_page=10, paging=paging, faults={"edited": "2"})
+    crawl = harvest(site.address)
+    assert (crawl.code, judged(crawl), crawl.errors) == (0, ("complete", 25, 25), [])
+    assert ids(crawl) == sorted(site.ids())
+    assert crawl.report["evidence"] == {"pages": "total"}
+    assert len(site.pages()) == 4
+    assert last in site.asked[-1].path
+
+
+def test_the_first_page_is_all_that_is_named(harvest, turtle):
+    first = b"<> a hydra:Collection ; hydra:totalItems 3 ; hydra:first </c?page=1> ; hydra:last </c?page=2> ."
+    pages = {"/c": b":c a dcat:Catalog . " + first, "/c?page=2": described("y", "z")}
+    pages["/c?page=1"] = described("x") + b"<> hydra:next </c?page=2> ."
+    assert judged(harvest(turtle(pages).url + "/c")) == ("complete", 3, 3)
+
+
+MORE = b"@prefix foaf: <http://xmlns.com/foaf/0.1/> . @prefix tree: <https://w3id.org/tree#> . "
+
+
+def linked(name: bytes) -> bytes:
+    return b"<%b> a dcat:Dataset ; dct:title 'linked' ." % name
+
+
+def test_what_a_catalogue_names_is_asked_for(harvest, turtle):
+    """Catalogues in it, TREE nodes, the topics of records, datasets that are only linked; on its own host."""
+    catalogue = b""":c a dcat:Catalog ; dcat:catalog </sub> ; dct:hasPart </part> ; dcat:record :r .
+        :r a dcat:CatalogRecord ; foaf:primaryTopic </topic> . :c dcat:dataset </link#it>, </gone> . """
+    elsewhere = b":c dcat:dataset <https://b.example.net/d> ; dcat:catalog <https://b.example.net/c> ."
+    pages = {
+        "/c": MORE + catalogue + described("a") + elsewhere,
+        "/sub": MORE + b"</sub> a dcat:Catalog . <> tree:relation [ tree:node </sub/2> ] ." + described("s"),
+        "/sub/2": described("t"),
+        "/part": described("p") + b"</part> dcat:catalog </sub>, </part/of> .",
+        "/part/of": described("q"),
+        "/link": linked(b"#it"),
+        "/topic": linked(b""),
+    }
+    site = turtle(pages)
+    crawl = harvest(site.url + "/c")
+    assert (crawl.code, judged(crawl)) == (3, ("incomplete", 9, 7))
+    told = sorted((error["kind"], error["error"].partition("is not read: ")[2][:23]) for error in crawl.errors)
+    assert told == [("offsite", "it is on another host; "), ("undescribed", ""), ("undescribed", "")]
+    reasons = {error["error"].partition("describe it: ")[2] for error in crawl.errors}
+    assert {"its address is on another host", "HTTP 404 Not Found"} < reasons
+    assert len({one.path for one in site.asked}) == len(site.asked), "each once"
+    pages["/c"] = MORE + catalogue + described("a")
+    pages["/gone"] = linked(b"")
+    crawl = harvest(site.url + "/c")
+    assert (crawl.code, judged(crawl), crawl.report["counts"]["new"]) == (0, ("complete", 8, 8), 1)
+    assert set(crawl.report["evidence"].values()) == {"file", "pager"}
+    settings = {"LINKED_DATASETS_MAX": "1"}
+    errors = harvest(site.url + "/c", settings=settings).errors[3:]
+    assert [error["error"].partition("describe it: ")[2] for error in errors] == [
+        "LINKED_DATASETS_MAX lets 1 be asked for one by one"
+    ] * 2
+
+
+def test_a_numbered_page_that_is_missing_is_not_the_end(harvest, turtle):
+    site = turtle({"/c?page=1": described("a"), "/c?page=3": described("b")})
+    crawl = harvest(site.url + "/c?page=1")
+    assert (crawl.code, crawl.report["listed"], crawl.report["errors"]) == (3, 2, {"paging": 1})
+
+
 def test_a_page_that_is_redirected_to_another(harvest, turtle):
     total = b"<> hydra:totalItems 4 ; hydra:first </c> ; hydra:next </c?page=2> ."
     site = turtle({"/c": described("a", "b") + total, "/c?page=2": "/c"})

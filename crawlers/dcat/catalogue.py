@@ -7,15 +7,16 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from crawlers.dcat import paging
-from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, PROV, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE
+from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, HYDRA, PROV, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE
 from crawlers.rdf.nodes import Nodes, full_disk
+from crawlers.rdf.terms import is_blank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from crawlers.rdf.terms import Graph, Node, Triple
+    from crawlers.rdf.terms import Graph, Node, Term, Triple
 
-TYPED, LISTED, MENTIONED = 1, 2, 4
+TYPED, LISTED, MENTIONED, CATALOGUE, RECORD = 1, 2, 4, 8, 16
 
 DATASETS = {DCAT + "Dataset", DCAT + "DatasetSeries"}
 _OTHERS = {DCAT + name for name in ("Catalog", "CatalogRecord", "DataService", "Distribution")}
@@ -28,8 +29,11 @@ _MENTIONING = {
     PROV + "wasDerivedFrom",
 }
 _ROLES = dict.fromkeys(_LISTING, LISTED) | dict.fromkeys(_MENTIONING, MENTIONED)
-_TELLING = {TYPE, *_ROLES, *paging.TELLING}
+_TELLING = {TYPE, *_ROLES, *paging.TELLING, *paging.TREES, DCAT + "catalog"}
+_KINDS = dict.fromkeys(DATASETS, TYPED) | {DCAT + "Catalog": CATALOGUE, DCAT + "CatalogRecord": RECORD}
+_CONTENTS = {DCAT + name for name in ("dataset", "catalog", "record")}
 _MOST_PAGING = 1000
+_MOST_PAGES = 20_000  # of TREE, that one page names
 _TITLES = {DCT + "title", DC + "title", RDFS + "label", SKOS + "prefLabel", SCHEMA + "name", SCHEMA_HTTPS + "name"}
 _THIN = {TYPE, DCT + "identifier", DC + "identifier"}
 """All that is said of a dataset where another only mentions it; and perhaps its title."""
@@ -58,6 +62,9 @@ class Catalogue:
 
     Attributes:
         paging: the statements about further pages, a thousand at most.
+        pages: further pages by TREE, each once.
+        parts: the catalogues that are listed as datasets.
+        is_paged_collection: whether there is Hydra's old PagedCollection, which is ckanext-dcat's.
         is_catalogue: whether there is a dcat:Catalog.
         lists: whether it says which its datasets are.
         begun: the dataset of which the last ``rdf:type`` was read.
@@ -66,6 +73,9 @@ class Catalogue:
     def __init__(self) -> None:
         self.nodes = Nodes()
         self.paging: list[Triple] = []
+        self.pages: dict[str, None] = {}
+        self.is_paged_collection = False
+        self.parts: list[str] = []
         self.is_catalogue = False
         self.lists = False
         self.begun = ""
@@ -82,6 +92,10 @@ class Catalogue:
                 if type(value) is str:
                     self._note(value, _ROLES[predicate])
                 self.lists |= predicate == DCAT + "dataset"
+            elif predicate == DCAT + "catalog":
+                self._note(subject, CATALOGUE)
+            elif predicate in paging.TREES:
+                self._page(value)
             elif len(self.paging) < _MOST_PAGING:
                 self.paging.append((subject, predicate, value))
             yield
@@ -90,11 +104,17 @@ class Catalogue:
         self.is_catalogue |= self.lists
 
     def _typed(self, subject: str, value: object) -> None:
-        if value in DATASETS:
-            self._note(subject, TYPED)
+        role = _KINDS.get(str(value))
+        if role is not None:
+            self._note(subject, role)
+        if role == TYPED:
             self.begun = subject
-        elif value == DCAT + "Catalog":
-            self.is_catalogue = True
+        self.is_catalogue |= role == CATALOGUE
+        self.is_paged_collection |= value == HYDRA + "PagedCollection"
+
+    def _page(self, value: Term) -> None:
+        if len(self.pages) < _MOST_PAGES:
+            self.pages[value if isinstance(value, str) else value.value] = None
 
     def _note(self, subject: str, role: int) -> None:
         self.roles[subject] = self.roles.get(subject, 0) | role
@@ -119,13 +139,51 @@ class Catalogue:
             node = self.nodes.node(subject)
             if self._is_dataset(node, roles):
                 yield subject
+            elif roles & LISTED and DCAT + "Catalog" in node.get(TYPE, ()):
+                self.parts.append(subject)
             elif roles & LISTED and _says_nothing(node):
                 with full_disk():
                     self.db.execute("INSERT OR IGNORE INTO undescribed (subject) VALUES (?)", (subject,))
 
     def undescribed(self) -> Iterator[str]:
         """What is listed as a dataset, and of which nothing is said here; known when all of `datasets` have come."""
-        return (subject for (subject,) in self.db.execute("SELECT subject FROM undescribed ORDER BY id"))
+        yield from (subject for (subject,) in self.db.execute("SELECT subject FROM undescribed ORDER BY id"))
+        yield from self._topics()
+
+    def _topics(self) -> Iterator[str]:
+        """The records of the catalogue, and their topics, of which nothing is said here."""
+        for subject in self._of_role(CATALOGUE):
+            yield from filter(self._is_only_named, self.nodes.node(subject).get(DCAT + "record", ()))
+        for subject in self._of_role(RECORD):
+            yield from filter(self._is_only_named, self.nodes.node(subject).get(FOAF + "primaryTopic", ()))
+
+    def catalogues(self) -> Iterator[str]:
+        """The catalogues that are parts of this one, and whose contents are not here; after all `datasets`."""
+        yield from (part for part in self.parts if _CONTENTS.isdisjoint(self.nodes.node(part)))
+        for subject in self._of_role(CATALOGUE):
+            node = self.nodes.node(subject)
+            parts = (*node.get(DCAT + "catalog", ()), *filter(self._is_catalogue, node.get(DCT + "hasPart", ())))
+            for part in dict.fromkeys(parts):
+                if isinstance(part, str) and not is_blank(part) and _CONTENTS.isdisjoint(self.nodes.node(part)):
+                    yield part
+
+    def is_described(self, subject: str) -> bool:
+        return not _says_nothing(self.nodes.node(subject))
+
+    def _of_role(self, role: int) -> Iterator[str]:
+        query = "SELECT subject FROM roles WHERE roles & ? ORDER BY id"
+        return (subject for (subject,) in self.db.execute(query, (role,)))
+
+    def _is_only_named(self, term: Term) -> bool:
+        return isinstance(term, str) and not is_blank(term) and not self.is_described(term)
+
+    def _is_catalogue(self, term: Term) -> bool:
+        """Whether a part of a catalogue is one, as far as is known here."""
+        if not isinstance(term, str):
+            return False
+        types = self.nodes.node(term).get(TYPE, ())
+        row = self.db.execute("SELECT roles FROM roles WHERE subject = ?", (term,)).fetchone()
+        return DCAT + "Catalog" in types or not (types or (row and row[0] & (TYPED | LISTED)))
 
     def _is_dataset(self, node: Node, roles: int) -> bool:
         if _says_nothing(node):

@@ -5,75 +5,12 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from crawlers.items import Dataset
 from crawlers.rdf.reader import Fault
 from crawlers.safety import strict_json
-
-PATIENCE = 2
-"""Pages in a row without a new dataset, before a walk is taken for a loop."""
-MOST_PAGES = 20_000
-
-
-@dataclass(slots=True)
-class Place:
-    """Where a walk through pages is; travels with the request.
-
-    Args:
-        listed: datasets on the pages before.
-        resources: those of them.
-        total: how many datasets the catalogue says it has.
-        stale: pages in a row without a new dataset.
-        empty: whether the page has no dataset at all, new or not.
-        catalogue: whether one of the pages was a catalogue, be it an empty one.
-        told: whether a page said where the next one is; from then on none is guessed.
-        guessed: whether no page said that there is this one.
-        hops: how many HTML pages led here.
-    """
-
-    number: int = 1
-    listed: int = 0
-    resources: int = 0
-    total: int | None = None
-    stale: int = 0
-    empty: bool = False
-    catalogue: bool = False
-    told: bool = False
-    guessed: bool = False
-    hops: int = 0
-
-    @property
-    def is_fruitful(self) -> bool:
-        """Whether it is worth while to go on."""
-        return self.stale < PATIENCE and self.number <= MOST_PAGES
-
-    @property
-    def is_end(self) -> bool:
-        """Whether a page without a next one may be the last: one that a page promised is not empty, or all known."""
-        return self.number <= 2 or self.guessed or (not self.empty and not self.stale)
-
-    @property
-    def is_all(self) -> bool:
-        """Whether as many were listed as there are said to be."""
-        return self.total is not None and self.listed >= self.total
-
-    def after(self, page: Page) -> Place:
-        """The place behind a page, before any of its records is counted."""
-        total = page.total()
-        return replace(
-            self,
-            number=self.number + 1,
-            total=self.total if total is None else total,
-            stale=self.stale + 1,
-            empty=True,
-            catalogue=self.catalogue or page.is_catalogue(),
-            told=self.told or total is not None,
-        )
-
-    def plain(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +68,36 @@ class Page(ABC):
         """The next page's address, if the page says it."""
         return None
 
+    def first(self, here: str) -> str | None:  # noqa: ARG002
+        """Return the address of the first page, where the page names that and no next one."""
+        return None
+
+    def last(self, here: str) -> str | None:  # noqa: ARG002
+        """Return the address of the last page, if that is neither this page nor the first one."""
+        return None
+
     def total(self) -> int | None:
         return None
 
-    def undescribed(self) -> Iterator[str]:
-        """The datasets that the page names, and says nothing of."""
+    def is_ckan(self, here: str) -> bool:  # noqa: ARG002
+        """Return whether ckanext-dcat made it, which can be asked for what was modified since a time."""
+        return False
+
+    def ways(self) -> Iterator[str]:
+        """Further pages in no order, as TREE and LDES have them."""
         yield from ()
+
+    def catalogues(self) -> Iterator[str]:
+        """The catalogues that are parts of this one, and whose contents are not on the page; after all records."""
+        yield from ()
+
+    def undescribed(self) -> Iterator[str]:
+        """The datasets that the page names, and says nothing of; after all records."""
+        yield from ()
+
+    def is_described(self, name: str) -> bool:  # noqa: ARG002
+        """Return whether the page says anything of what has a name."""
+        return True
 
     def is_catalogue(self) -> bool:
         """Whether it is a catalogue, even an empty one."""

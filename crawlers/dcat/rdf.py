@@ -102,6 +102,24 @@ class RDFPage(Page):
     def total(self) -> int | None:
         return paging.total(self.catalogue.paging)
 
+    def first(self, here: str) -> str | None:
+        return paging.first(self.catalogue.paging, here)
+
+    def last(self, here: str) -> str | None:
+        return paging.last(self.catalogue.paging, here)
+
+    def ways(self) -> Iterator[str]:
+        return iter(self.catalogue.pages)
+
+    def catalogues(self) -> Iterator[str]:
+        return self.catalogue.catalogues()
+
+    def is_ckan(self, here: str) -> bool:
+        return self.catalogue.is_paged_collection and paging.is_numbered(self.catalogue.paging, here)
+
+    def is_described(self, name: str) -> bool:
+        return self.catalogue.is_described(name)
+
     def undescribed(self) -> Iterator[str]:
         return self.catalogue.undescribed()
 

@@ -8,6 +8,7 @@ from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.dcat.walk import DCATWalk
 from crawlers.index import listing, scope
+from crawlers.listing.completeness import Ending
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.dcat.page import Place
+    from crawlers.dcat.place import Place
     from crawlers.index import Held
     from crawlers.items import Dataset
 
@@ -79,7 +80,7 @@ class DCATSpider(DCATWalk):
         self.expected(len(seen))
         self.listed(len(seen))
         self.provisional()
-        self.list_ended("pages")
+        self.conclude("pages", Ending(listed=len(seen), is_one_file=True))
         self.logger.info("The catalogue has not changed since the last complete crawl")
 
     def list_complete(self, after: Place) -> None:

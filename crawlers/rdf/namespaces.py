@@ -24,6 +24,7 @@ SCOVO = "http://purl.org/NET/scovo#"
 SKOS = "http://www.w3.org/2004/02/skos/core#"
 SPDX = "http://spdx.org/rdf/terms#"
 TIME = "http://www.w3.org/2006/time#"
+TREE = "https://w3id.org/tree#"
 VCARD = "http://www.w3.org/2006/vcard/ns#"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 

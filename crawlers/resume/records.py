@@ -76,6 +76,24 @@ class Records:
             yield from (row[0] for row in rows)
             last = rows[-1][0] if rows else None
 
+    def pending(self, name: str, other: str, by: str) -> Iterator[str]:
+        """What one list has and another has not, or has from one request only, which comes first.
+
+        Args:
+            by: that request. It is handled once more after a kill, and must choose the same again.
+        """
+        query = """
+            SELECT one.dataset_id FROM listed AS one
+            LEFT JOIN listed AS other ON other.dataset_id = one.dataset_id AND other.list = ?
+            WHERE one.list = ? AND (other.by IS NULL OR other.by = ?) ORDER BY other.by IS NULL
+        """
+        return (row[0] for row in self.job.db.execute(query, (other, name, by)))
+
+    def has(self, name: str, dataset_id: str) -> bool:
+        """Return whether a list has a dataset."""
+        query = "SELECT 1 FROM listed WHERE dataset_id = ? AND list = ?"
+        return self.job.db.execute(query, (dataset_id, name)).fetchone() is not None
+
     def is_listed(self, dataset_id: str) -> bool:
         query = "SELECT 1 FROM listed WHERE dataset_id = ?"
         return self.job.db.execute(query, (dataset_id,)).fetchone() is not None

@@ -43,7 +43,7 @@ PAGINGS = ("none", "hydra", "paged", "link", "ckan")
 FAULTS = (
     *("loop", "self", "ignores_page", "repeat_content", "endless", "duplicates", "nameless", "titleless"),
     *("http_500", "cut", "syntax_error", "slow", "html", "negotiates", "wrong_type", "gzip", "remote_context"),
-    *("etag", "etag_lies"),
+    *("etag", "etag_lies", "edited"),
 )
 
 
@@ -95,7 +95,8 @@ class Catalogue(Site):
             middle of every page. ``html``: / is a page that links to the catalogue, ``html=a`` by an ``a`` only,
             ``html=none`` not at all. ``negotiates``: it is HTML for all who do not ask for its type.
             ``wrong_type=type``. ``gzip``. ``remote_context``: of the JSON-LD. ``etag``: ETag and Last-Modified.
-            ``etag_lies=changes|stays``: an ETag that is always another, or never.
+            ``etag_lies=changes|stays``: an ETag that is always another, or never. ``edited=page``: when it is asked
+            for, the last dataset is edited, and is the first from then on; ``paged`` knows ``modified_since``.
 
     Attributes:
         asked: every request so far.
@@ -166,13 +167,18 @@ class Catalogue(Site):
             return Answer(b"<h1>Not found</h1>", 404, {"Content-Type": "text/html"})
         if "negotiates" in self.faults and self.type not in asked.headers.get("Accept", ""):
             return Answer(b"<h1>Open data</h1>", headers={"Content-Type": "text/html", "Vary": "Accept"})
+        if self.fails("edited", number):
+            last = list(self.entries)[-1]
+            self.entries = {last: self.entries.pop(last), **self.entries}
+            self.change(last)
         if self.fails("http_500", number):
             return Answer(b"<h1>Server error</h1>", 500, {"Content-Type": "text/html"})
         return self.page(number, asked)
 
     def page(self, number: int, asked: Asked) -> Answer:
         shown = self.shown(number)
-        body = self.body(shown)
+        edited = self.paging == "paged" and "modified_since" in asked.path
+        body = self.edited() if edited else self.body(shown)
         headers = {"Content-Type": self.faults.get("wrong_type", self.type), **self.validators(body)}
         if self.paging == "link" and (following := self.following(shown)):
             headers["Link"] = f'<{self.link(1)}>; rel="first", <{self.link(following)}>; rel="next"'
@@ -266,6 +272,10 @@ class Catalogue(Site):
         if "remote_context" in self.faults:
             body = b'{"@context": "%s", "@graph": %s}' % (REMOTE_CONTEXT.encode(), body)
         return body
+
+    def edited(self) -> bytes:
+        assert self.format
+        return serialised([*catalogue([one for one in self.entries.values() if one.revision > 1])], self.format)
 
     def links(self, number: int) -> Iterator[Triple]:
         """What a page says of the others."""
