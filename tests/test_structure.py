@@ -138,6 +138,7 @@ MAY_IMPORT = {
             "crawlers.arguments",
         ),
         *("crawlers.failures", "crawlers.safety", "crawlers.rdf", "crawlers.spool", "crawlers.index", "crawlers.dcat"),
+        "crawlers.resume",
     ),
     "crawlers.export": (
         *("crawlers.items", "crawlers.exceptions", "crawlers.arguments", "crawlers.safety", "crawlers.index"),
