@@ -87,7 +87,8 @@ NOTIFY_SMTP_LOGIN_ENV = "NOTIFY_SMTP_LOGIN"  # the environment variable that has
 NOTIFY_TIMEOUT = 30.0  # seconds that the end of a crawl waits for those who are told; 45 at most
 PROMETHEUS_FILE = ""  # a text file for node_exporter's textfile collector: catalogues.prom
 
-# Withdrawals
+# What changed, and what is gone
+FULL_LISTING_DAYS = 7.0  # a crawl with since=last lists everything when that was not done for so long; 0 = never
 SHRINK_LIMIT = 0.02  # the part of a catalogue that may be gone at once; beyond it nothing is withdrawn
 
 # Politeness

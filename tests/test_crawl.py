@@ -84,7 +84,7 @@ def test_a_locale_that_does_not_reach_the_api(crawl, portal):
     assert (done.code, len(done.documents())) == (0, 20)
 
 
-@pytest.mark.parametrize("fault", ["old", "post_only"])
+@pytest.mark.parametrize("fault", ["old", "post_only", "post_please"])
 def test_old_ckan_is_asked_another_way(crawl, portal, fault):
     done = crawl("ckan", portal(faults=(fault,)), level="dataset", max_datasets="120")
     assert (done.code, len(done.documents()), len(done.documents("dataset_metadata"))) == (0, 120, 120)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
+from datetime import datetime, timedelta
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from tests.conftest import scrapy
+from tests.portal.actions import TOKEN
+from tests.site import Site, listing
 
 
 def statuses(done):
@@ -18,15 +23,81 @@ def statuses(done):
 
 def test_since_last_asks_for_what_changed(crawl, portal):
     site = portal(datasets=1000, rows_max=1000)
-    assert crawl("ckan", site).report["since"] is None
+    crawl("ckan", site)
     changed = site.ids()[::100]
-    site.change(edit={name: {"title": "Another title", "metadata_modified": "2099-01-01T00:00:00"} for name in changed})
+    older = {"title": "Another title", "metadata_modified": "2001-01-01T00:00:00.123456"}
+    site.change(edit=dict.fromkeys(changed, older))
+    site.fault(clock=-1_000_000)
     site.reset()
     done = crawl("ckan", site, since="last")
     assert (done.code, done.report["listed"], done.report["expected"]) == (0, 10, 10)
-    assert statuses(done) == ["updated"] * 10
-    assert done.report["since"], "of this run alone the page says that what is listed had changed"
-    assert site.requests() == 3, "what changed, and the ids: 1,000 and the page behind a full one"
+    assert (done.report["evidence"], statuses(done)) == ({"stamps": "total"}, ["updated"] * 10)
+    assert site.requests() == 3, "the ids and stamps: 1,000 and the page behind a full one; and what changed"
+    site.fault(error="id%3A%28")
+    site.change(edit={name: older | {"metadata_modified": "2001-01-01T00:00:00.2"} for name in changed[:3]})
+    site.reset()
+    done = crawl("ckan", site, since="last", settings={"RETRY_TIMES": "0"})
+    assert (done.code, done.report["counts"]["unchanged"]) == (0, 3), "a new stamp alone is no news"
+    assert site.requests("package_show") == 3, "a question about many that fails is asked about each"
+
+
+def test_since_last_lists_everything_where_that_is_fewer_requests_or_overdue(crawl, portal):
+    site = portal(datasets=120, rows_max=1000)
+    first = crawl("ckan", site)
+    assert first.report["whole_listing"]
+    site.change(touch=site.ids())
+    site.reset()
+    done = crawl("ckan", site, since="last")
+    assert (done.code, site.requests(), done.report["whole_listing"], done.report["since"]) == (0, 2, True, None)
+    site.change(edit={site.ids()[0]: {"title": "Another title, and the old stamp"}})
+    done = crawl("ckan", site, since="last")
+    assert (done.code, done.report["counts"]["updated"], done.report["whole_listing"]) == (0, 0, False)
+    done = crawl("ckan", site, since="last", settings={"FULL_LISTING_DAYS": "0.000001"})
+    assert (done.code, done.report["counts"]["updated"], done.report["listed"]) == (0, 1, 120)
+    assert "and FULL_LISTING_DAYS asks for one every 1e-06 days: everything is listed" in done.log
+
+
+def test_since_last_asks_again_for_exports_that_failed(crawl, portal):
+    site = portal(datasets=20)
+    crawl("hdx", site)
+    changed = site.ids()[3]
+    site.change(touch=[changed])
+    site.fault(gone="download_metadata", denied="resource_show")
+    broken = crawl("hdx", site, since="last")
+    assert (broken.code, broken.report["counts"]["failed"]) == (3, 3)
+    assert {line["dataset_title"] for line in broken.errors} == {broken.manifest[-1]["dataset_title"]}
+    site.fault(gone=None, denied=None)
+    site.reset()
+    done = crawl("hdx", site, since="last")
+    assert (done.code, site.requests("download_metadata"), site.requests("package_search")) == (0, 3, 2)
+
+
+@pytest.mark.parametrize("fault", ["no_stamps", "refuses_fl"])
+def test_a_portal_without_stamps_is_asked_for_a_window(crawl, portal, fault):
+    """It is as wide as the portal's clock is off."""
+    site = portal(datasets=50, faults=(fault, "clock=-7200"))
+    first = crawl("ckan", site)
+    stamp = (datetime.fromisoformat(first.report["started"]) - timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%S")
+    site.change(
+        edit={name: {"metadata_modified": "2026-01-01T00:00:00"} for name in site.ids()},
+    )
+    crawl("ckan", site, source="other")
+    site.change(edit={site.ids()[7]: {"title": "Two hours ago, by the portal's clock", "metadata_modified": stamp}})
+    site.reset()
+    done = crawl("ckan", site, since="last")
+    assert (done.code, done.report["counts"]["updated"]) == (0, 1)
+    asked = next(entry["path"] for entry in site.log() if "metadata_modified%3A%5B" in entry["path"])
+    begun = datetime.fromisoformat(re.search(r"%5B(\d{4}-.*?Z)", asked)[1].replace("%3A", ":"))
+    assert begun <= datetime.fromisoformat(first.report["started"]) - timedelta(hours=3)
+
+
+def test_a_portal_that_gives_whole_records_for_ids_is_listed(crawl, portal):
+    site = portal(datasets=50, faults=("no_fl",))
+    crawl("ckan", site)
+    site.reset()
+    done = crawl("ckan", site, since="last")
+    assert (done.code, done.report["listed"], site.requests()) == (0, 50, 2)
+    assert done.report["evidence"] == {"datasets": "total"}
 
 
 def test_since_a_date(crawl, portal):
@@ -44,17 +115,6 @@ def test_since_last_of_a_catalogue_never_crawled_is_everything(crawl, portal):
     done = crawl("ckan", site, since="last")
     assert (done.code, len(done.documents())) == (0, 50)
     assert done.report["since"] is None, "all of it was listed, and nothing had changed"
-
-
-def test_since_last_goes_back_an_hour_before_the_last_complete_run(crawl, portal):
-    site = portal(datasets=50)
-    first = crawl("ckan", site)
-    crawl("ckan", site, max_datasets="3")
-    site.reset()
-    crawl("ckan", site, since="last")
-    asked = next(entry["path"] for entry in site.log() if "metadata_modified" in entry["path"])
-    hour = int(first.report["started"][11:13])
-    assert f"T{(hour - 1) % 24:02}%3A" in asked
 
 
 @pytest.mark.parametrize("since", ["yesterday", "2026-13-01", "01/02/2026", "2026"])
@@ -78,23 +138,83 @@ def test_a_new_stamp_alone_is_no_news(crawl, portal):
 
 @pytest.mark.parametrize("since", [None, "last"])
 def test_a_dataset_that_is_gone_is_withdrawn_and_kept(crawl, portal, since):
+    """As CKAN 2.12 answers: deleted and private ones 403, purged ones 404."""
     site = portal(datasets=200)
     first = crawl("ckan", site)
-    gone = site.ids()[50:52]
-    site.change(remove=gone)
+    deleted, private, purged, *_ = site.ids()[50:]
+    site.change(remove=[deleted], purge=[purged], edit={private: {"private": True}})
     more = {"since": since} if since else {}
+    site.reset()
     second = crawl("ckan", site, **more)
-    assert (second.code, second.report["counts"]["withdrawn"], statuses(second)) == (0, 2, ["withdrawn"] * 2)
+    assert (second.code, second.errors) == (0, [])
+    assert (second.report["counts"]["withdrawn"], statuses(second)) == (3, ["withdrawn"] * 3)
+    assert site.requests("package_show") == 4, "the control question, and each of those that are gone"
     assert second.documents() == first.documents(), "the document is kept"
-    lines = [line for line in second.manifest if line["status"] == "withdrawn"]
-    assert sorted(line["dataset_id"] for line in lines) == gone
+    lines = {line["dataset_id"]: line for line in second.manifest if line["status"] == "withdrawn"}
+    assert {identifier: line["reason"] for identifier, line in lines.items()} == {
+        deleted: "no longer public",
+        private: "no longer public",
+        purged: "not found",
+    }
     before = {line["dataset_id"]: line for line in first.manifest}
-    for line in lines:
-        assert line["sha256"] == before[line["dataset_id"]]["sha256"]
-        assert line["dataset_title"] == before[line["dataset_id"]]["dataset_title"]
+    for identifier, line in lines.items():
+        assert line["sha256"] == before[identifier]["sha256"]
+        assert line["dataset_title"] == before[identifier]["dataset_title"]
     site.reset()
     third = crawl("ckan", site, **more)
-    assert (third.report["counts"]["withdrawn"], site.requests("package_show")) == (0, 0), "it is withdrawn once"
+    assert (third.code, third.report["counts"]["withdrawn"]) == (0, 0)
+    assert site.requests("package_show") == 0, "it is withdrawn once"
+
+
+def test_many_that_are_gone_are_asked_for_100_at_a_time_first(crawl, portal):
+    site = portal(datasets=300, rows_max=1000)
+    crawl("ckan", site)
+    gone = site.ids()[100:212]
+    site.change(remove=gone)
+    site.reset()
+    done = crawl("ckan", site, settings={"SHRINK_LIMIT": "0.5"})
+    assert (done.code, done.report["counts"]["withdrawn"]) == (0, 112)
+    assert (site.requests("id%3A%28"), site.requests("package_show")) == (2, 114)
+
+
+def test_what_a_list_lacks_and_the_portal_has_costs_no_question_each(crawl):
+    records = [{"id": f"id{number:03}", "name": f"n{number}", "title": "T", "resources": []} for number in range(30)]
+    shown = list(records)
+
+    def search(asked):
+        query = parse_qs(urlsplit(asked.path).query)
+        among = "id:(" in query.get("fq", [""])[0]
+        return listing(*[one for one in (records if among else shown) if not among or one["id"] in query["fq"][0]])
+
+    with Site(search) as site:
+        crawl("ckan", site)
+        del shown[10:], site.asked[:]
+        done = crawl("ckan", site, settings={"SHRINK_LIMIT": "1"})
+    assert (done.code, done.report["counts"]["withdrawn"]) == (0, 0)
+    assert [asked.action for asked in site.asked] == ["package_search"] * 2, "the list, and one question about 20"
+
+
+# With a token
+
+
+def test_a_token_shows_private_datasets_and_what_was_deleted(crawl, portal, monkeypatch):
+    site = portal(datasets=200)
+    private, deleted, draft, hidden, *_ = site.ids()
+    site.change(edit={name: {"private": True} for name in (private, hidden)})
+    monkeypatch.setenv("CKAN_API_TOKEN", TOKEN)
+    first = crawl("ckan", site)
+    assert (first.code, len(first.documents()), site.requests("am_following_dataset")) == (0, 200, 1)
+    site.change(remove=[deleted], edit={draft: {"state": "draft"}})
+    second = crawl("ckan", site, since="last")
+    assert (second.code, second.errors) == (0, [])
+    lines = {line["dataset_id"]: line.get("reason") for line in second.manifest if line["status"] == "withdrawn"}
+    assert lines == {deleted: "deleted", draft: "no longer public"}
+
+    monkeypatch.setenv("CKAN_API_TOKEN", "expired")
+    third = crawl("ckan", site)
+    assert (third.code, third.kinds(), third.report["counts"]["withdrawn"]) == (3, [("start", "refused")], 0)
+    assert "does not accept the API token in CKAN_API_TOKEN" in third.errors[0]["error"]
+    assert "expired" not in third.errors[0]["url"] + third.log.replace(third.errors[0]["error"], "")
 
 
 def gone_and_back(crawl, site, **arguments):
@@ -172,23 +292,32 @@ def test_more_than_two_per_cent_is_not_believed(crawl, portal):
 
 @pytest.mark.parametrize(
     ("fault", "kind"),
-    [
-        ("error=package_show", "http"),
-        ("forbidden=package_show", "http"),
-        ("gone=package_show", "http"),
-        ("html=package_show", "not_json"),
-    ],
+    [("error", "http"), ("forbidden", "http"), ("gone", "http"), ("away", "http"), ("html", "not_json")],
 )
-def test_only_a_not_found_confirms_that_it_is_gone(crawl, portal, fault, kind):
+def test_only_ckans_own_word_confirms_that_it_is_gone(crawl, portal, fault, kind):
     site = portal(datasets=100)
     crawl("ckan", site)
-    site.change(remove=site.ids()[:1])
-    name, value = fault.split("=")
-    site.fault(**{name: value})
+    gone = site.ids()[0]
+    site.change(remove=[gone])
+    site.fault(**{fault: f"package_show?id={gone}"})
     done = crawl("ckan", site, settings={"RETRY_TIMES": "0"})
     assert (done.code, done.report["counts"]["withdrawn"]) == (3, 0)
     assert done.kinds() == [("fetch", kind)]
     assert "the portal does not say that it is gone" in done.errors[0]["error"]
+
+
+@pytest.mark.parametrize("fault", ["denied", "unknown"])
+def test_a_portal_that_does_not_give_what_it_lists_withdraws_nothing(crawl, portal, fault):
+    """Closed to the public, or without its database: it says of all what it says of one that is gone."""
+    site = portal(datasets=100)
+    crawl("ckan", site)
+    site.change(remove=site.ids()[:1])
+    site.fault(**{fault: "package_show"})
+    site.reset()
+    done = crawl("ckan", site)
+    assert (done.code, done.report["counts"]["withdrawn"], done.kinds()) == (3, 0, [("list", "http")])
+    assert "1 dataset is no longer listed, and nothing is withdrawn" in done.errors[0]["error"]
+    assert site.requests("package_show") == 1
 
 
 @pytest.mark.parametrize(
@@ -203,7 +332,7 @@ def test_a_filter_or_a_limit_withdraws_nothing(crawl, portal, filtered):
     assert site.requests("package_show") == 0
 
 
-@pytest.mark.parametrize("fault", ["count_off=1", "no_count", "ignore_start"])
+@pytest.mark.parametrize("fault", ["count_off=1", "ignore_start"])
 def test_an_incomplete_listing_withdraws_nothing(crawl, portal, fault):
     site = portal(datasets=305)
     crawl("ckan", site)
@@ -236,7 +365,7 @@ def test_reindex_makes_the_same_index(crawl, portal, output):
     assert rows(output) == before
     site.reset()
     assert crawl("hdx", site, level="both", since="last").code == 0
-    assert site.requests("metadata_modified") == 1, "the last complete run is known again"
+    assert (site.requests("metadata_modified"), site.requests()) == (1, 1), "the last complete run is known again"
 
 
 def rows(output):

@@ -20,7 +20,12 @@ from crawlers.safety.text import decoded, is_utf8
 if TYPE_CHECKING:
     from scrapy.http import Response
 
+    from crawlers.signals import Reason
+
 _LOCALE = re.compile(r"/[a-z]{2}([_-][A-Za-z]{2,4})?$")
+_LONGEST = 6000  # characters of a query: servers take request lines of 8 KB
+_ABSENT: dict[Any, Reason] = {"Not Found Error": "not found", "Authorization Error": "no longer public"}
+_STATES: dict[Any, Reason] = {"deleted": "deleted", "draft": "no longer public"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +41,15 @@ class Way:
     post: bool = False
 
     def request(self, action: str, parameters: dict[str, Any], **keywords: Any) -> Request:
-        """
+        """Return the request for an action; a question too long for an address goes into a body, which CKAN takes too.
+
         >>> Way("https://example.org/api/3/action").request("package_show", {"id": "a b"}).url
         'https://example.org/api/3/action/package_show?id=a+b'
         """
         headers = {"Accept": "application/json"}
-        if not self.post:
-            return Request(f"{self.url}/{action}?{urlencode(parameters)}", headers=headers, **keywords)
+        query = urlencode(parameters)
+        if not self.post and len(query) <= _LONGEST:
+            return Request(f"{self.url}/{action}?{query}", headers=headers, **keywords)
         headers["Content-Type"] = "application/json"
         body = json.dumps(parameters)
         return Request(f"{self.url}/{action}", method="POST", headers=headers, body=body, **keywords)
@@ -112,21 +119,55 @@ def result(response: Response) -> dict[str, Any]:
 
 def refusal(response: Response) -> str | None:
     """What CKAN says in its own envelope when it refuses; ``None`` when the answer is none of CKAN's refusals."""
+    answer = _envelope(response)
+    return _message(answer.get("error")) if answer.get("success") is False else None
+
+
+def absence(response: Response) -> Reason | None:
+    """Return what package_show says became of a dataset; ``None`` if it does not say that it is gone.
+
+    CKAN answers 404 `Not Found Error` for what it does not know, 403 `Authorization Error` for a dataset that is
+    deleted or private, and, to whom it may show that, the record with its ``state``. A proxy's page, an error without
+    a ``__type`` and the answer at another address say nothing.
+    """
+    if challenge(response) or (response.request and "redirect_urls" in response.request.meta):
+        return None
+    answer = _envelope(response)
+    if answer.get("success") is True:
+        return _STATES.get(_word(answer.get("result"), "state"))
+    if answer.get("success") is not False or response.status >= 500:
+        return None
+    return _ABSENT.get(_word(answer.get("error"), "__type"))
+
+
+def date(response: Response) -> str | None:
+    """Return the portal's time, as the answer's ``Date`` header says it."""
+    header = response.headers.get("Date")
+    return header.decode("latin-1") if header else None
+
+
+def succeeds(response: Response) -> bool:
+    """Return whether CKAN did what it was asked for, whatever the result is."""
+    return _envelope(response).get("success") is True
+
+
+def denies(response: Response) -> bool:
+    """Return whether CKAN says that whoever asks may not do this."""
+    return absence(response) == "no longer public"
+
+
+def _envelope(response: Response) -> dict[str, Any]:
+    """An action's answer as an object; empty when it is none."""
     try:
         answer = strict_json.loads(response.body)
     except ValueError:
-        return None
-    if isinstance(answer, dict) and answer.get("success") is False:
-        return _message(answer.get("error"))
-    return None
+        return {}
+    return answer if isinstance(answer, dict) else {}
 
 
-def not_found(response: Response) -> bool:
-    """Whether the portal says that what was asked for is not there; an HTML page, as any proxy gives, does not."""
-    said = refusal(response)
-    if said is None or challenge(response) or (response.request and "redirect_urls" in response.request.meta):
-        return False
-    return response.status in (404, 410) or said.startswith("Not Found Error")
+def _word(found: Any, name: str) -> str | None:
+    word = found.get(name) if isinstance(found, dict) else None
+    return word if isinstance(word, str) else None
 
 
 def _message(error: Any) -> str:

@@ -1,9 +1,11 @@
-"""What has changed since the last crawl, and what is gone."""
+"""What has changed since the last crawl."""
 
 from __future__ import annotations
 
+import math
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -11,11 +13,13 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers import failures
 from crawlers.arguments import Argument
 from crawlers.ckan import api
-from crawlers.ckan.lister import CKANLister
-from crawlers.ckan.listing import Cursor, resources
+from crawlers.ckan.exports import LEVELS
+from crawlers.ckan.listing import Cursor, Page, identity, is_same_stamp, resources, stamp
 from crawlers.ckan.recovery import Refusal
+from crawlers.ckan.withdrawals import BATCH, CKANWithdrawals
 from crawlers.exceptions import AnswerError
-from crawlers.index import scope
+from crawlers.index.scope import listing, scope
+from crawlers.moment import moment, now, seconds, written
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -24,15 +28,15 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.ckan.lister import Output
+    from crawlers.ckan.lister import Found, Output
 
 LAST = "last"
-_SOURCES = ("package_search", "package_show")
-OVERLAP = timedelta(hours=1)  # a portal's index lags behind its database, and clocks differ
+FULL_LISTING_DAYS = 7.0
+OVERLAP = timedelta(hours=1)  # a portal's search index lags behind its database
 
 
 def since(text: str) -> str:
-    """``last``, or a date, or a time in UTC.
+    """Return ``last``, or a date, or a time in UTC.
 
     >>> since("2026-11-01")
     '2026-11-01T00:00:00Z'
@@ -47,128 +51,234 @@ def since(text: str) -> str:
     raise ValueError("last, a date such as 2026-11-01, or a time in UTC such as 2026-11-01T06:00:00Z")
 
 
-class CKANIncremental(CKANLister):
+class CKANIncremental(CKANWithdrawals):
     """The part of `CKANSpider` that knows of earlier crawls.
 
-    With ``-a since=`` only what changed is listed, and the ids of everything besides, to find what is gone. Without it
-    the listing itself tells. Only a complete list of everything does: a filter or a limit withdraws nothing.
+    With ``-a since=last`` the portal lists ids and stamps, 1,000 a request. What has another stamp than the record on
+    disk has changed, whatever any clock says, and is asked for 100 at a time. A portal that does not give stamps so is
+    asked for what it changed since a moment.
     """
 
-    arguments: ClassVar[dict[str, Argument]] = CKANLister.arguments | {
+    arguments: ClassVar[dict[str, Argument]] = CKANWithdrawals.arguments | {
         "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
     }
 
-    async def start(self) -> AsyncIterator[Request]:
-        self.query = self.query.changed(self.moment())
-        async for request in super().start():
-            yield request
+    level: str
 
-    def moment(self) -> str | None:
-        """When the changes begin; fixed for a job, however often it is resumed."""
+    def beginning(self) -> Cursor:
         if self.args["since"] != LAST:
-            return str(self.args["since"]) if self.args["since"] else None
+            return Cursor(rows=self.rows(), since=self.args["since"])
+        if not self.base():
+            return Cursor(rows=self.rows())
+        return Cursor(rows=self.args["rows"], ids=True, stamps=True)
+
+    # What since=last builds on
+
+    def base(self) -> str:
+        """Return when the crawl began that this one builds on; empty if everything is to be listed.
+
+        It is fixed for a job, however often that is resumed.
+        """
         known = self.crawler.stats.get_value("catalogue/since")
         if known is None:
             last = self.opened_index().last_complete(scope(self.name, self.given))
-            known = _before(last) if last else ""
-            self.logger.info("Only what changed since %s", known) if known else self.logger.info(
-                "There was no complete crawl of this before: everything is listed"
-            )
+            reason = self.why_everything(last)
+            known = "" if reason else str(last)
+            self.logger.info("%s", f"{reason}: everything is listed" if reason else f"Only what changed since {known}")
             self.crawler.stats.set_value("catalogue/since", known)
-        return str(known) or None
+        return str(known)
+
+    def why_everything(self, last: str | None) -> str | None:
+        """Return why the whole catalogue is listed; ``None`` if what changed is enough."""
+        if last is None:
+            return "There was no complete crawl of this before"
+        if self.limited_by_user:
+            return "since=last does not go with max_datasets or max_resources"
+        days = self.crawler.settings.getfloat("FULL_LISTING_DAYS", FULL_LISTING_DAYS)
+        whole = self.opened_index().last_complete(listing(scope(self.name, self.given)))
+        if days <= 0 or _is_recent(whole, days):
+            return None
+        when = f"The last full listing was on {whole[:10]}" if whole else "There was no full listing before"
+        return f"{when}, and FULL_LISTING_DAYS asks for one every {days:g} days"
+
+    # The list of ids and stamps
+
+    def list_page(self, response: Response, here: Cursor, page: Page) -> Output:
+        if here.stamps and here.first and page.is_whole:
+            self.list_ended("stamps")
+            yield self.list_everything(here.way, "The portal gives whole records where ids are asked for")
+        elif here.stamps and here.first and not page.has_stamps:
+            yield self.list_request(self.window(api.date(response), here))
+        else:
+            if here.ids and self.args["since"] == LAST:
+                self.note_changes(page, here, response.request)
+            yield from super().list_page(response, here, page)
+
+    def list_everything(self, way: int, reason: str) -> Request:
+        self.logger.info("%s: everything is listed", reason)
+        self.crawler.stats.set_value("catalogue/since", "")
+        self.list_begun("datasets")
+        return self.list_request(Cursor(rows=self.rows(), way=way))
+
+    def note_changes(self, page: Page, here: Cursor, request: Request | None) -> None:
+        """Remember which of a page's datasets have changed, or lack an export."""
+        kinds = LEVELS[self.level] if here.stamps else ()
+        lacking = self.opened_index().without_exports(page.ids(), kinds)
+        for record in page.records:
+            identifier = identity(record)
+            if identifier and (identifier in lacking or self.has_changed(identifier, record, here)):
+                self.noticed(identifier, list_name="changed", by=request)
+
+    def has_changed(self, identifier: str, record: Any, here: Cursor) -> bool:
+        known = self.opened_index().get("dataset", identifier, None)
+        if known is None or known.status == "withdrawn":
+            return not self.records.is_planned("dataset", identifier)
+        return here.stamps and not is_same_stamp(known.metadata_modified, stamp(record))
+
+    # A portal that does not give stamps
+
+    def otherwise(self, here: Cursor, refusal: Refusal) -> Cursor | None:
+        if not (here.stamps and here.first and (refusal.spoken or refusal.error.kind == "refused")):
+            return None
+        self.first_refusal = None
+        return self.window(refusal.date, here)
+
+    def window(self, date: str | None, here: Cursor) -> Cursor:
+        """Return where the list of what changed since the last complete crawl begins.
+
+        Args:
+            date: the portal's time, as its answer's ``Date`` header says it: its stamps are by that clock.
+        """
+        known = (moment(self.base()), moment(self.opened_index().newest_stamp()))
+        begun = min(one for one in known if one) - OVERLAP - _distance(date)
+        self.logger.info("%s does not list stamps: it is asked for what changed since %s", self.portal, written(begun))
+        self.list_ended(here.name)
+        self.list_begun("datasets")
+        return Cursor(rows=self.rows(), way=here.way, since=written(begun))
+
+    # What follows a complete list
 
     def sees_everything(self) -> bool:
         return not self.query.filtered and not self.limited_by_user
 
-    def list_complete(self, after: Cursor) -> Output:
-        if not self.sees_everything():
-            return
-        if self.query.since and not after.ids:
+    async def list_complete(self, after: Cursor) -> AsyncIterator[Found]:
+        if after.since and self.sees_everything():
             self.list_begun("ids")
             yield self.list_request(Cursor(rows=self.args["rows"], way=after.way, ids=True))
             return
-        for dataset_id in self.overlooked() if after.ids and self.args["since"] == LAST else ():
-            yield self.show(dataset_id, after.way, self.parse_overlooked, self.overlooked_failed)
-        yield from self.withdrawals(after)
-
-    def withdrawals(self, after: Cursor) -> Output:
-        gone = list(self.gone())
-        known = sum(1 for _ in self.known())
-        if self.is_too_much(len(gone), known):
+        if not after.ids and not after.since and not self.limited_by_user:
+            self.whole_listing()
+        question = self.ask_about_token(after) if self.needs_asking() else None
+        if question:
+            yield question
             return
-        for dataset_id in gone:
-            yield self.show(dataset_id, after.way, self.parse_gone, self.gone_failed)
+        async for found in self.follow(after):
+            yield found
 
-    def show(self, dataset_id: str, way: int, callback: Any, errback: Any) -> Request:
-        """Asks the portal, and no cache, for one dataset."""
-        return self.ways[way].request(
-            "package_show",
-            {"id": dataset_id},
-            callback=callback,
-            errback=errback,
-            cb_kwargs={"dataset_id": dataset_id, "way": way},
-            meta={"dont_cache": True},
-        )
+    async def follow(self, after: Cursor) -> AsyncIterator[Found]:
+        changed = self.records.count("changed") if after.ids else 0
+        if after.stamps and _is_cheaper_whole(changed, after):
+            yield self.list_everything(after.way, f"{changed} of {after.listed} datasets have changed")
+            return
+        if changed or after.stamps:
+            for request in self.begin_changed(changed, after):
+                yield request
+        if self.sees_everything():
+            async for found in self.withdrawals(after):
+                yield found
 
-    # What is there, and neither on disk nor among the changed: it came back, or was made public, with an old stamp
+    # What changed
 
-    def overlooked(self) -> Iterator[str]:
-        for dataset_id in list(self.records.only_in("ids", "datasets")):
-            known = self.opened_index().get("dataset", dataset_id, None)
-            if known is None or known.status == "withdrawn":
-                yield dataset_id
+    def begin_changed(self, changed: int, after: Cursor) -> Iterator[Request]:
+        listed = self.records.count("datasets")
+        self.expected(listed + changed)
+        self.list_begun("changed")
+        yield from self.ask_for_changed("", listed, _size(after), after.way)
 
-    def parse_overlooked(self, response: Response, dataset_id: str, way: int) -> Output:
+    def ask_for_changed(self, last: str, listed: int, size: int, way: int) -> Iterator[Request]:
+        """Ask for the next of those that have changed.
+
+        Args:
+            last: the id behind which they begin.
+            listed: how many have been listed before.
+            size: how many to ask for at once.
+        """
+        ids = self.records.behind(last, "changed", size)
+        if not ids:
+            self.list_ended("changed")
+            return
+        keywords = {"ids": ids, "listed": listed + len(ids), "size": size, "way": way}
+        yield self.ask_among(ids, way, self.parse_changed, self.changed_failed, keywords)
+
+    def parse_changed(self, response: Response, ids: list[str], listed: int, size: int, way: int) -> Output:
+        yield from self.ask_for_changed(ids[-1], listed, size, way)
+        self.listed(listed)
+        try:
+            found = {identity(record): record for record in Page.read(response).records}
+        except AnswerError as error:
+            self.logger.info("%s: %s; asking for each of %d datasets", self.portal, error, len(ids))
+            found = {}
+        for position, identifier in enumerate(ids):
+            if identifier in found:
+                yield from self.take_changed(response, found[identifier], way, position)
+            else:
+                yield self.show(identifier, way, self.parse_shown, self.shown_failed)
+
+    def take_changed(self, response: Response, record: Any, way: int, position: int) -> Output:
+        if self.planned("dataset", record["id"], by=response.request):
+            output = self.parse_record(response, record, resources(record), way, position)
+            yield from self.guarded(output, response, record)
+
+    def changed_failed(self, failure: Failure) -> Output:
+        """The batch could not be asked for: each dataset of it is."""
+        asked = failures.request(failure).cb_kwargs
+        yield from self.ask_for_changed(asked["ids"][-1], asked["listed"], asked["size"], asked["way"])
+        self.listed(asked["listed"])
+        for identifier in asked["ids"]:
+            yield self.show(identifier, asked["way"], self.parse_shown, self.shown_failed)
+
+    def parse_shown(self, response: Response, dataset_id: str, way: int) -> Output:
+        if api.absence(response):  # it was listed a moment ago: the next crawl withdraws it
+            return
         try:
             record = api.result(response)
         except AnswerError as error:
-            self.not_had(dataset_id, Refusal(error, response.status), response.request)
+            self.not_had(dataset_id, Refusal.of_answer(error, response), response.request)
             return
-        if self.planned("dataset", dataset_id, by=response.request):
-            yield from self.guarded(self.parse_record(response, record, resources(record), way, 0), response, record)
+        if identity(record) != dataset_id:
+            other = AnswerError("refused", f"the portal gave {str(identity(record))[:100]!r} instead of the dataset")
+            self.not_had(dataset_id, Refusal.of_answer(other, response), response.request)
+            return
+        yield from self.take_changed(response, record, way, 0)
 
-    def overlooked_failed(self, failure: Failure) -> None:
+    def shown_failed(self, failure: Failure) -> None:
         request = failures.request(failure)
-        self.not_had(request.cb_kwargs["dataset_id"], Refusal.of_failure(failure), request)
+        if not (isinstance(failure.value, HttpError) and api.absence(failure.value.response)):
+            self.not_had(request.cb_kwargs["dataset_id"], Refusal.of_failure(failure), request)
 
     def not_had(self, dataset_id: str, refusal: Refusal, request: Request | None) -> None:
         subject = {"http_status": refusal.status, "dataset_id": dataset_id, "missing": "dataset"}
         self.failed("fetch", refusal.error, request, **subject)
 
-    # What is gone
 
-    def gone(self) -> Iterator[str]:
-        """The datasets that are on disk, and that the portal did not list."""
-        return (dataset_id for dataset_id in self.known() if not self.records.is_listed(dataset_id))
-
-    def known(self) -> Iterator[str]:
-        """The source's datasets that are CKAN's: another spider may write into the same folder."""
-        return (held.dataset_id for held in self.opened_index().held() if held.metadata_source in _SOURCES)
-
-    def parse_gone(self, response: Response, dataset_id: str, way: int) -> None:  # noqa: ARG002
-        """A dataset that answers is not gone, listed or not."""
-        if api.not_found(response):
-            self.withdraw(dataset_id, response.url)
-            return
-        try:
-            api.result(response)
-        except AnswerError as error:
-            self.not_confirmed(dataset_id, Refusal(error, response.status), response.request)
-
-    def gone_failed(self, failure: Failure) -> None:
-        request = failures.request(failure)
-        dataset_id = request.cb_kwargs["dataset_id"]
-        if isinstance(failure.value, HttpError) and api.not_found(failure.value.response):
-            self.withdraw(dataset_id, request.url)
-        else:
-            self.not_confirmed(dataset_id, Refusal.of_failure(failure), request)
-
-    def not_confirmed(self, dataset_id: str, refusal: Refusal, request: Request | None) -> None:
-        message = f"the dataset is no longer listed, and the portal does not say that it is gone: {refusal.error}"
-        error = AnswerError(refusal.error.kind, message)
-        self.failed("fetch", error, request, http_status=refusal.status, dataset_id=dataset_id)
+def _size(after: Cursor) -> int:
+    return min(BATCH, after.largest or BATCH)
 
 
-def _before(moment: str) -> str:
-    begun = datetime.fromisoformat(moment) - OVERLAP
-    return begun.strftime("%Y-%m-%dT%H:%M:%SZ")
+def _is_cheaper_whole(changed: int, after: Cursor) -> bool:
+    """Return whether all pages of the catalogue are fewer requests than what changed, 100 at a time."""
+    return changed > _size(after) * math.ceil(after.listed / max(after.largest, 1))
+
+
+def _is_recent(begun: str | None, days: float) -> bool:
+    """Return whether a moment is no further back; one that is yet to come was told by a clock that was wrong."""
+    age = seconds(begun, now())
+    return age is not None and 0 <= age <= days * 86_400
+
+
+def _distance(date: str | None) -> timedelta:
+    """Return how far the portal's clock is from ours; none where it does not say."""
+    try:
+        return abs(datetime.now(UTC) - parsedate_to_datetime(date or ""))
+    except (ValueError, TypeError):
+        return timedelta(0)

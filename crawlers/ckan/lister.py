@@ -6,9 +6,9 @@ import hashlib
 import json
 import sys
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import parse_qs, urlsplit
 
 from crawlers import arguments, failures
@@ -18,18 +18,20 @@ from crawlers.ckan import api
 from crawlers.ckan.listing import Cursor, Page, Query, identity, resources
 from crawlers.ckan.recovery import Refusal, another
 from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.index.scope import FILTERS
 from crawlers.items import Dataset, Export
+from crawlers.listing.completeness import Ending
+from crawlers.safety.tokens import token
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    Output = Iterator[Dataset | Export | Request]
+    Found = Dataset | Export | Request
+    Output = Iterator[Found | AsyncIterator[Found]]
 
-FILTERS = ("q", "fq", "organization", "group", "tag")
 PATIENCE = 2  # pages in a row without a new dataset, before a listing is taken for a loop
 
 
@@ -37,7 +39,8 @@ class CKANLister(CatalogueSpider):
     """The listing half of `CKANSpider`: asks for the pages and hands on their records.
 
     Attributes:
-        portal: the portal's root; ``-a portal=`` goes before it.
+        portal: the portal's root; ``-a portal=`` overrides it.
+        has_token: whether requests to the portal carry an API token.
         query: what is asked for.
         ways: the ways to ask, of which the cursor says the one that works.
     """
@@ -59,10 +62,18 @@ class CKANLister(CatalogueSpider):
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
         self.portal = self.args["portal"] or self.root()
+        self.has_token = False
         self.query = Query(**{name: self.args[name] for name in FILTERS})
         self.ways = api.ways(self.portal)
         self.first_refusal: Refusal | None = None
         self.limited_by_user = bool(self.args["max_datasets"] or self.args["max_resources"])
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
+        spider = super().from_crawler(crawler, **given)
+        spider.has_token = bool(token(crawler.settings))
+        spider.query = replace(spider.query, private=spider.has_token)
+        return spider
 
     @classmethod
     def root(cls) -> str:
@@ -75,8 +86,13 @@ class CKANLister(CatalogueSpider):
             raise ArgumentError(f"spider {cls.name}: its portal, {cls.portal!r}, is not {error}.") from None
 
     async def start(self) -> AsyncIterator[Request]:
-        self.list_begun("datasets")
-        yield self.list_request(Cursor(rows=self.rows()))
+        cursor = self.beginning()
+        self.list_begun(cursor.name)
+        yield self.list_request(cursor)
+
+    def beginning(self) -> Cursor:
+        """Return where the listing begins."""
+        return Cursor(rows=self.rows())
 
     # The listing
 
@@ -99,12 +115,20 @@ class CKANLister(CatalogueSpider):
             cb_kwargs={"cursor": cursor.plain()},
             meta={"max_retry_times": 1} if again else {},
         )
-        if self.query.since or cursor.counting:  # what is new can't come from a cache
+        if cursor.since or cursor.ids or cursor.counting:  # what is new can't come from a cache
             request.headers["Cache-Control"] = "no-cache"
         return request
 
-    def parse_page(self, response: Response, cursor: dict[str, Any]) -> Output:
-        here = Cursor(**cursor)
+    async def parse_page(self, response: Response, cursor: dict[str, Any]) -> AsyncIterator[Found]:
+        """Hand on what a page leads to; what takes long comes as an iterator that lets other work go on meanwhile."""
+        for found in self.read_page(response, Cursor(**cursor)):
+            if isinstance(found, AsyncIterator):
+                async for other in found:
+                    yield other
+            else:
+                yield found
+
+    def read_page(self, response: Response, here: Cursor) -> Output:
         try:
             page = Page.read(response)
         except AnswerError as error:
@@ -121,7 +145,11 @@ class CKANLister(CatalogueSpider):
             self.logger.info("%s does not page by id: going on by offset", self.portal)
             yield self.list_request(here.by_offset())
         else:
-            yield from self.list_page(response, here, page)
+            yield from self.list_page(response, self.cursor_for(response, here, page), page)
+
+    def cursor_for(self, response: Response, here: Cursor, page: Page) -> Cursor:  # noqa: ARG002
+        """Return the cursor by which a page is read, which may turn out to be of another kind than was asked for."""
+        return here
 
     def list_page(self, response: Response, here: Cursor, page: Page) -> Output:
         """The next page is asked for before this one's records are handled: none of those can end the listing."""
@@ -137,7 +165,8 @@ class CKANLister(CatalogueSpider):
         elif page.is_last(here) or self.loops(after):
             yield from self.end_of_list(response.request, after)
         else:
-            yield self.list_request(replace(after, rows=min(self.rows(after.listed), here.rows * 10)))
+            rows = self.rows(0 if here.ids else after.listed)
+            yield self.list_request(replace(after, rows=min(rows, here.rows * 10)))
         for position, (record, allowed) in enumerate(taken if not here.ids else []):
             yield from self.guarded(self.parse_record(response, record, allowed, here.way, position), response, record)
 
@@ -191,6 +220,8 @@ class CKANLister(CatalogueSpider):
     def within_limits(self, here: Cursor) -> int:
         """How many more resources the user's limits leave; 0 when no dataset may be taken either."""
         datasets, most = self.args["max_datasets"], self.args["max_resources"]
+        if here.ids:
+            return sys.maxsize
         if datasets and here.listed >= datasets:
             return 0
         return most - here.resources if most else sys.maxsize
@@ -203,7 +234,7 @@ class CKANLister(CatalogueSpider):
 
     def end_of_list(self, request: Request | None, after: Cursor) -> Output:
         """Asks once more how many there are, when fewer were listed than were promised, or none at all."""
-        nothing = after.promised == 0 and not self.query.filtered and not self.query.since
+        nothing = after.promised == 0 and not self.query.filtered and not after.since
         if (after.short() or nothing) and not after.second and not self.loops(after):
             yield self.list_request(replace(after, counting=True, skipping=None))
         else:
@@ -218,28 +249,30 @@ class CKANLister(CatalogueSpider):
             yield from self.judge(response.request, replace(here, expected=count))
 
     def judge(self, request: Request | None, after: Cursor) -> Output:
-        """The portal's count against what it listed; a difference is an error line, whatever its cause."""
-        self.list_ended(after.name)
-        expected, listed = after.expected, after.listed
-        if not after.ids:
-            self.expected(expected)
-        if expected is not None and listed >= expected and not after.shifted:
-            yield from self.list_complete(after)
-            return
-        kind = "paging"
+        """Decide whether the list was whole; if not, report why."""
+        if self.is_complete(request, after):
+            if not after.ids:
+                self.expected(after.listed if after.expected is None else after.expected)
+            yield self.list_complete(after)
+        elif not after.ids:
+            self.expected(after.expected)
+
+    def is_complete(self, request: Request | None, after: Cursor) -> bool:
+        said, listed = after.expected, after.listed
         if self.loops(after):
-            message = f"the portal gives the same pages again after {listed} of {expected} datasets"
-        elif expected is not None and listed >= expected:
+            message = f"the portal gives the same pages again after {listed} of {said} datasets"
+        elif said is not None and listed >= said and after.shifted:
             message = "the catalogue changed while it was paged by offset: some may be missing"
         else:
-            kind = "count_mismatch"
-            said = "does not say how many datasets it has" if expected is None else f"says it has {expected} datasets"
-            message = f"the portal {said}, and listed {listed}"
-        self.failed("list", AnswerError(kind, message), request)
+            ending = Ending(subject="the portal", listed=listed, total=said, is_last_page_short=True)
+            return self.conclude(after.name, ending, request)
+        self.list_ended(after.name)
+        self.failed("list", AnswerError("paging", message), request)
+        return False
 
-    def list_complete(self, after: Cursor) -> Output:  # noqa: ARG002
-        """What there is to do when everything the portal has was listed."""
-        yield from ()
+    @abstractmethod
+    def list_complete(self, after: Cursor) -> AsyncIterator[Found]:
+        """Hand on what there is to do when everything the portal has was listed."""
 
     def skip(self, response: Response, here: Cursor, page: Page) -> Output:
         """Reports the record that the portal can't give, and goes on behind it."""
@@ -263,7 +296,7 @@ class CKANLister(CatalogueSpider):
         """Tries what may still help; else the listing ends here, and says why in the words of the first way asked."""
         if here.first and self.first_refusal is None:
             self.first_refusal = refusal
-        there = another(here, refusal, len(self.ways))
+        there = another(here, refusal, len(self.ways)) or self.otherwise(here, refusal)
         if there:
             self.logger.info("%s: %s; trying another way to list it", self.portal, refusal.error)
             yield self.list_request(there, again=there.rows < here.rows or bool(there.skipping))
@@ -272,3 +305,7 @@ class CKANLister(CatalogueSpider):
         blocked = refusal.error.kind == "blocked"
         cause = self.first_refusal if here.first and self.first_refusal and not blocked else refusal
         self.failed("list", cause.error, request, http_status=cause.status)
+
+    def otherwise(self, here: Cursor, refusal: Refusal) -> Cursor | None:  # noqa: ARG002
+        """Return where another list begins that can stand in for one that the portal refuses."""
+        return None

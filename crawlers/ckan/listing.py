@@ -9,40 +9,48 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 from crawlers.ckan import api
 from crawlers.exceptions import AnswerError
+from crawlers.moment import moment
 
 if TYPE_CHECKING:
     from scrapy.http import Response
 
+_MILLISECOND = timedelta(milliseconds=1)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is asked for: package_search's q and fq, and the filters that have a name of their own."""
+    """What is asked for: package_search's q and fq, and the filters that have a name of their own.
+
+    Args:
+        private: whether there is a token, whose user may see private datasets.
+    """
 
     q: str | None = None
     fq: str | None = None
     organization: str | None = None
     group: str | None = None
     tag: str | None = None
-    since: str | None = None
+    private: bool = False
 
     @property
     def filtered(self) -> bool:
         """Whether it leaves datasets out for another reason than their age."""
         return any((self.q, self.fq, self.organization, self.group, self.tag))
 
-    def changed(self, since: str | None) -> Self:
-        return replace(self, since=since)
-
     def clauses(self) -> list[str]:
         named = (("organization", self.organization), ("groups", self.group), ("tags", self.tag))
         clauses = [f"{field}:{_term(value)}" for field, value in named if value]
-        clauses += [f"metadata_modified:[{self.since} TO *]"] if self.since else []
         return clauses + ([self.fq] if self.fq else [])
+
+    def visible(self) -> dict[str, Any]:
+        """Return the parameter by which a token's user is shown private datasets too; CKAN shows no drafts with it."""
+        return {"include_private": "true"} if self.private else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +72,9 @@ class Cursor:
         largest: how many records the largest page had: a portal gives no more at once.
         stale: how many pages in a row had nothing new.
         shifted: whether that number changed while the portal was paged by offset, so that records may be missed.
-        ids: whether this list is of ids only, of all there is, to find what has vanished.
+        since: only what has this stamp or a later one.
+        ids: whether this list is of ids only, to find what has vanished, or what is new.
+        stamps: whether the ids come with their stamps, to find what has changed.
         skipping: why the next record alone can't be had: nothing but its id is asked for, to go on after it.
         skipped: how many records in a row were passed over so.
     """
@@ -83,12 +93,16 @@ class Cursor:
     largest: int = 0
     stale: int = 0
     shifted: bool = False
+    since: str | None = None
     ids: bool = False
+    stamps: bool = False
     skipping: str | None = None
     skipped: int = 0
 
     @property
     def name(self) -> str:
+        if self.stamps:
+            return "stamps"
         return "ids" if self.ids else "datasets"
 
     @property
@@ -97,10 +111,11 @@ class Cursor:
 
     def parameters(self, query: Query) -> dict[str, Any]:
         """package_search's parameters."""
-        clauses = [] if self.ids else query.clauses()
+        clauses = query.clauses()
+        clauses += [f"metadata_modified:[{self.since} TO *]"] if self.since else []
         if self.start is None and self.last is not None and not self.counting:
             clauses.insert(0, f"id:{{{_escaped(self.last)} TO *]")
-        parameters: dict[str, Any] = {"q": query.q or "*:*", "sort": "id asc", "rows": self.rows}
+        parameters: dict[str, Any] = {"q": query.q or "*:*", "sort": "id asc", "rows": self.rows, **query.visible()}
         if clauses:
             parameters["fq"] = _joined(clauses)
         if self.counting:
@@ -108,7 +123,7 @@ class Cursor:
         if self.start is not None:
             parameters["start"] = self.start
         if self.skipping or self.ids:
-            parameters["fl"] = "id"
+            parameters["fl"] = "id,metadata_modified" if self.stamps else "id"
         return parameters
 
     def by_offset(self) -> Self:
@@ -191,6 +206,16 @@ class Page:
             return self.count
         return cursor.listed + max(self.count, len(self.records))
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its records are whole ones, although only ids were asked for."""
+        return any(isinstance(one, dict) and not one.keys() <= {"id", "metadata_modified"} for one in self.records)
+
+    @property
+    def has_stamps(self) -> bool:
+        """Whether its records say when they were changed; a page without records lacks none."""
+        return not self.records or any(map(stamp, self.records))
+
     def is_last(self, cursor: Cursor) -> bool:
         """Counts lie: a listing ends with an empty page, or one that is not full and has just what the count left."""
         if not self.records or self.count is None:
@@ -222,6 +247,35 @@ def identity(record: Any) -> str | None:
     return identifier
 
 
+def stamp(record: Any) -> str | None:
+    """Return when the portal says that a record was changed last; ``None`` if it does not say."""
+    found = record.get("metadata_modified") if isinstance(record, dict) else None
+    return found if isinstance(found, str) and found else None
+
+
+def is_same_stamp(one: str | None, other: str | None) -> bool:
+    """Return whether two stamps are one: CKAN's records have microseconds, its search index milliseconds and a Z.
+
+    >>> is_same_stamp("2026-11-01T06:00:00.925376", "2026-11-01T06:00:00.925Z"), is_same_stamp(None, None)
+    (True, False)
+    """
+    first, second = moment(one), moment(other)
+    if first is None or second is None:
+        return one is not None and one == other
+    return abs(first - second) < _MILLISECOND
+
+
+def among(ids: list[str], query: Query) -> dict[str, Any]:
+    r"""Return the parameters of a package_search for the datasets that have one of these ids.
+
+    >>> among(["a", 'b"'], Query())["fq"]
+    'id:("a" OR "b\\"")'
+    """
+    quoted = (_quoted(identifier) for identifier in ids)
+    found = {"q": "*:*", "fq": f"id:({' OR '.join(quoted)})", "sort": "id asc", "rows": len(ids)}
+    return found | query.visible()
+
+
 def resources(record: Any) -> int:
     """How many resources a record lists."""
     found = record.get("resources") if isinstance(record, dict) else None
@@ -249,7 +303,11 @@ def _term(value: str) -> str:
     >>> _term("food security")
     '"food security"'
     """
-    return value if re.fullmatch(r"[\w-]+", value) else '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
+    return value if re.fullmatch(r"[\w-]+", value) else _quoted(value)
+
+
+def _quoted(value: str) -> str:
+    return '"' + re.sub(r'(["\\])', r"\\\1", value) + '"'
 
 
 def _escaped(identifier: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from crawlers.ckan.listing import Cursor
 
 MOST_SKIPPED = 10  # records in a row that a portal can't give before its listing is given up
+_POST = re.compile(r"\bPOST\b|\brequest body\b|\bmethod not allowed\b", re.IGNORECASE)
 _TOO_MUCH = ("timeout", "truncated", "too_large", "not_json", "refused")
 
 
@@ -26,11 +28,13 @@ class Refusal:
     Args:
         status: the HTTP status, if there was one.
         spoken: whether it was CKAN that answered, in its own envelope: then another address is no use.
+        date: the answer's ``Date`` header.
     """
 
     error: AnswerError
     status: int | None = None
     spoken: bool = False
+    date: str | None = None
 
     @classmethod
     def of_failure(cls, failure: Failure) -> Refusal:
@@ -39,11 +43,12 @@ class Refusal:
         if response is None or error.kind != "http":
             return cls(error, getattr(response, "status", None))
         said = api.refusal(response)
-        return cls(AnswerError("http", f"{error}: {said}") if said else error, response.status, spoken=bool(said))
+        error = AnswerError("http", f"{error}: {said}") if said else error
+        return cls(error, response.status, spoken=bool(said), date=api.date(response))
 
     @classmethod
     def of_answer(cls, error: AnswerError, response: Response) -> Refusal:
-        return cls(error, response.status, spoken=bool(api.refusal(response)))
+        return cls(error, response.status, spoken=bool(api.refusal(response)), date=api.date(response))
 
     @property
     def final(self) -> bool:
@@ -58,7 +63,12 @@ class Refusal:
     @property
     def elsewhere(self) -> bool:
         """Whether this is no CKAN API, so that another way to ask may reach it."""
-        return not self.spoken and (self.final or self.error.kind in ("not_json", "refused"))
+        return (not self.spoken or self.wants_post) and (self.final or self.error.kind in ("not_json", "refused"))
+
+    @property
+    def wants_post(self) -> bool:
+        """Whether the portal says, in its own envelope, that an action is to be asked for by POST."""
+        return self.status == 405 or bool(_POST.search(str(self.error)))
 
     @property
     def too_much(self) -> bool:

@@ -47,7 +47,7 @@ class CKANSpider(CKANIncremental):
     }
 
     export = "package_show"
-    level = "snapshot"
+    level: str = "snapshot"
 
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
@@ -55,10 +55,10 @@ class CKANSpider(CKANIncremental):
 
     def parse_record(self, response: Response, record: Any, allowed: int, way: int, position: int) -> Output:
         if identity(record) is None:
-            name = record.get("name") if isinstance(record, dict) else None
-            message = f"record {position + 1} of the page, {str(name)[:100]!r}, has no id: it is not kept"
-            error = AnswerError("missing_id", message)
-            self.failed("list", error, response.request, dataset_name=name if isinstance(name, str) else None)
+            about = _about(record)
+            name = str(about["dataset_name"])[:100]
+            message = f"record {position + 1} of the page, {name!r}, has no id: it is not kept"
+            self.failed("list", AnswerError("missing_id", message), response.request, **about)
             return
         dataset = mapping.dataset(record, source=self.source, portal=str(self.portal))
         dataset.metadata_source = "package_show" if "/package_show" in response.url else "package_search"
@@ -144,10 +144,18 @@ def _again(asked: Export) -> Export:
     return replace(asked, metadata_modified=None)
 
 
+def _about(record: Any) -> dict[str, str | None]:
+    """What an error line can say of a record that has no identity."""
+    found = record if isinstance(record, dict) else {}
+    texts = {name: found.get(name) for name in ("name", "title")}
+    return {f"dataset_{name}": value if isinstance(value, str) else None for name, value in texts.items()}
+
+
 def _subject(export: Export) -> dict[str, str | None]:
     return {
         "dataset_id": export.dataset_id,
         "dataset_name": export.dataset_name,
+        "dataset_title": export.dataset_title,
         "resource_id": export.resource_id,
         "missing": export.kind,
     }

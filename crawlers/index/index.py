@@ -28,12 +28,13 @@ from crawlers.index.database import (
     usable,
 )
 from crawlers.index.known import Held, Key, Known
-from crawlers.index.scope import from_the_beginning, listing, scope
+from crawlers.index.missing_exports import without_exports
+from crawlers.index.scope import from_the_beginning, listing, scope, sees_all
 from crawlers.resume import Job
 from crawlers.safety import inside, json_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -216,6 +217,16 @@ class Index:
         pending = {key[2]: known for key, known in self.batch.documents.items() if key[:2] == about}
         return {resource_id: Known(*row) for resource_id, *row in rows} | pending
 
+    def without_exports(self, ids: list[str], kinds: Collection[str]) -> set[str]:
+        """Return those of the datasets that lack an export of these kinds: ``dataset``, ``resource``."""
+        return without_exports(self.db, self.source, ids, kinds)
+
+    def newest_stamp(self) -> str | None:
+        """Return the newest stamp that the source has given a dataset."""
+        query = "SELECT max(metadata_modified) FROM documents WHERE source = ? AND kind = 'dataset'"
+        found: str | None = self.db.execute(query, (self.source,)).fetchone()[0]
+        return found
+
     def last_complete(self, scope: str) -> str | None:
         """When the last complete run of this scope began."""
         query = "SELECT started FROM complete WHERE source = ? AND scope = ?"
@@ -249,7 +260,7 @@ class Index:
             except reports.UNREADABLE:
                 continue  # `catch_up` has told of it
             with transaction(self.db):
-                if self._remember(report):
+                if self._remember(report) and sees_all(report["arguments"]):
                     seen = max(seen, report["started"])
         self._mark_seen(seen)
 

@@ -9,6 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+FILTERS = ("q", "fq", "organization", "group", "tag")
+
+
+def sees_all(given: Mapping[str, str]) -> bool:
+    """Return whether such a run, when its listing is whole, saw all that the source has: a filter leaves some out."""
+    return given.keys().isdisjoint(FILTERS)
+
+
 def from_the_beginning(given: Mapping[str, str]) -> bool:
     """Whether such a run, when complete, leaves nothing out: ``since`` a date leaves out what was never crawled."""
     return given.get("since", "last") == "last"

@@ -56,6 +56,15 @@ class Records:
         query = "SELECT by FROM listed WHERE dataset_id = ? AND list = ?"
         return bool(self.job.db.execute(query, (dataset_id, name)).fetchone()[0] == by)
 
+    def count(self, name: str) -> int:
+        """Return how many datasets a list has."""
+        return int(self.job.db.execute("SELECT count(*) FROM listed WHERE list = ?", (name,)).fetchone()[0])
+
+    def behind(self, dataset_id: str, name: str, most: int) -> list[str]:
+        """Return the next ids of a list, in their order: so many at most, all of them greater than the one given."""
+        query = "SELECT dataset_id FROM listed WHERE list = ? AND dataset_id > ? ORDER BY dataset_id LIMIT ?"
+        return [row[0] for row in self.job.db.execute(query, (name, dataset_id, most))]
+
     def listed(self, name: str) -> Iterator[str]:
         """What a list has, by id."""
         query = "SELECT dataset_id FROM listed WHERE dataset_id > ? AND list = ? ORDER BY dataset_id LIMIT ?"
@@ -94,9 +103,10 @@ class Records:
         query = "SELECT 1 FROM listed WHERE dataset_id = ? AND list = ?"
         return self.job.db.execute(query, (dataset_id, name)).fetchone() is not None
 
-    def is_listed(self, dataset_id: str) -> bool:
-        query = "SELECT 1 FROM listed WHERE dataset_id = ?"
-        return self.job.db.execute(query, (dataset_id,)).fetchone() is not None
+    def is_listed(self, dataset_id: str, *names: str) -> bool:
+        """Return whether one of the lists has a dataset."""
+        query = "SELECT list FROM listed WHERE dataset_id = ?"
+        return any(row[0] in names for row in self.job.db.execute(query, (dataset_id,)))
 
     def is_planned(self, kind: str, dataset_id: str, resource_id: str | None = None) -> bool:
         query = "SELECT 1 FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ?"

@@ -3,21 +3,44 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def loads(body: bytes | str) -> Any:
-    """The value of a JSON text; NaN and infinities, which are no JSON, become ``None``.
+    """Return the value of a JSON text; NaN and infinities, which are no JSON, become ``None``.
+
+    An integer with more digits than Python converts (`sys.get_int_max_str_digits`) stays the text that it is.
 
     Raises:
         ValueError: it is no JSON, or nested too deep to be read.
     """
     try:
-        return json.loads(body, parse_constant=lambda _: None)
+        return _loads(body, int)
     except RecursionError:
         raise ValueError("nested too deep") from None
+
+
+def _loads(body: bytes | str, parse_int: Callable[[str], Any]) -> Any:
+    try:
+        return json.loads(body, parse_constant=lambda _: None, parse_int=parse_int)
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise
+    except ValueError:
+        if parse_int is _integer:
+            raise
+    return _loads(body, _integer)  # a function of ours for every number takes its time: only where one is too long
+
+
+def _integer(digits: str) -> int | str:
+    try:
+        return int(digits)
+    except ValueError:
+        return digits
 
 
 def dumps(document: Any) -> bytes:

@@ -19,10 +19,21 @@ if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
 logger = logging.getLogger(__name__)
 
 _PORTS = {"http": 80, "https": 443}
+
+
+def token(settings: BaseSettings) -> str:
+    """Return the API token that the environment has; empty if it has none.
+
+    Args:
+        settings: with API_TOKEN_ENV, the name of the variable.
+    """
+    name = settings["API_TOKEN_ENV"]
+    return os.environ.get(name, "").strip() if name else ""
 
 
 class ApiToken:
@@ -36,7 +47,7 @@ class ApiToken:
 
     def __init__(self, crawler: Crawler) -> None:
         name = crawler.settings["API_TOKEN_ENV"]
-        self.token = os.environ.get(name, "").strip() if name else ""
+        self.token = token(crawler.settings)
         if not self.token:
             raise NotConfigured
         if not (self.token.isascii() and self.token.isprintable()):

@@ -21,6 +21,8 @@ FACET_PARAMETERS = {"facet", "facet.field", "facet.limit", "facet.mincount"}
 CKAN_PARAMETERS = {"include_private", "include_drafts", "include_deleted", "use_default_schema"}
 SEARCH_PARAMETERS = QUERY_PARAMETERS | SOLR_PARAMETERS | FACET_PARAMETERS | CKAN_PARAMETERS
 
+TOKEN = "a-token-that-is-accepted"  # any other is taken for none, as CKAN does
+
 Action = Callable[["Portal", Request], Answer]
 ACTIONS: dict[str, Action] = {}
 
@@ -31,6 +33,14 @@ class InvalidParameterError(ValueError):
 
 class NotFoundError(LookupError):
     """No such dataset or resource."""
+
+    answer = (404, "Not Found Error", "Not found")
+
+
+class NotAuthorizedError(Exception):
+    """Who asks may not see it: it is deleted, a draft or private."""
+
+    answer = (403, "Authorization Error", "Access denied: User not authorized to read package")
 
 
 class Portal:
@@ -58,8 +68,9 @@ def perform(portal: Portal, name: str, request: Request) -> Answer:
         return failure(request, name, 400, {"__type": "Search Query Error", "message": str(bad)})
     except InvalidParameterError as bad:
         return failure(request, name, 409, {"__type": "Validation Error", bad.args[0]: [bad.args[1]]})
-    except NotFoundError:
-        return failure(request, name, 404, {"__type": "Not Found Error", "message": "Not found"})
+    except (NotFoundError, NotAuthorizedError) as hidden:
+        status, kind, message = hidden.answer
+        return failure(request, name, status, {"__type": kind, "message": message})
 
 
 def help_address(request: Request, name: str) -> str:
@@ -80,7 +91,7 @@ def package_search(portal: Portal, request: Request) -> Answer:
     search = portal.faults.search(_search(portal, request))
     found = portal.catalogue.find(search)
     portal.faults.page(found)
-    fields = _fields(request)
+    fields = portal.faults.fields(_fields(request))
     records = [_projected(one, fields) if fields else portal.faults.record(one) for one in found.datasets]
     result = Result(found, records, found.count)
     portal.faults.result(result)
@@ -93,11 +104,23 @@ def _search(portal: Portal, request: Request) -> Search:
         raise QuerySyntaxError(f"Invalid search parameters: {unknown}")
     return Search(
         q=request.text("q").strip(),
-        fq=f"{request.text('fq')} {request.text('fq_list')}".strip(),
+        fq=f"{request.text('fq')} {request.text('fq_list')} {_visible(portal, request)}".strip(),
         sort=" ".join(request.text("sort").split()) or DEFAULT_SORT,
         start=_natural(request, "start", 0),
         rows=min(_natural(request, "rows", ROWS), portal.rows_max),
     )
+
+
+def _visible(portal: Portal, request: Request) -> str:
+    """The clauses that CKAN adds; none where there is nothing to hide, which is faster."""
+    if not portal.catalogue.hides:
+        return ""
+    private = _has_token(request) and request.text("include_private").lower() in {"true", "1"}
+    return "+state:active" if private else "+capacity:public +state:active"
+
+
+def _has_token(request: Request) -> bool:
+    return request.token == TOKEN
 
 
 def _natural(request: Request, name: str, default: int) -> int:
@@ -119,7 +142,20 @@ def _projected(dataset: Dataset, fields: list[str]) -> bytes:
     if fields == ["id"]:
         return json.dumps({"id": dataset.id}).encode()
     package = dataset.package
-    return json.dumps({name: package[name] for name in fields if name in package}).encode()
+    found = {name: package[name] for name in fields if name in package}
+    if "metadata_modified" in found:
+        found["metadata_modified"] = _in_solr(found["metadata_modified"])
+    return json.dumps(found).encode()
+
+
+def _in_solr(stamp: str) -> str:
+    """As the search index has it: milliseconds, if there are any, and a Z.
+
+    >>> _in_solr("2026-11-01T06:00:00.925376"), _in_solr("2026-11-01T06:00:00")
+    ('2026-11-01T06:00:00.925Z', '2026-11-01T06:00:00Z')
+    """
+    time, _, fraction = stamp.partition(".")
+    return f"{time}.{fraction[:3]}Z" if fraction.rstrip("0") else f"{time}Z"
 
 
 def _listing(result: Result, search: Search) -> bytes:
@@ -130,10 +166,25 @@ def _listing(result: Result, search: Search) -> bytes:
 
 @action
 def package_show(portal: Portal, request: Request) -> Answer:
-    dataset = portal.catalogue.get(_asked(request, "name_or_id", "id", "name_or_id"))
+    dataset = _shown(portal, request, _asked(request, "name_or_id", "id", "name_or_id"))
+    return success(request, "package_show", portal.faults.record(dataset))
+
+
+def _shown(portal: Portal, request: Request, key: str) -> Dataset:
+    dataset = portal.catalogue.get(key) or portal.catalogue.deleted.get(key)
     if not dataset:
         raise NotFoundError
-    return success(request, "package_show", portal.faults.record(dataset))
+    if not dataset.is_public and not _has_token(request):
+        raise NotAuthorizedError
+    return dataset
+
+
+@action
+def am_following_dataset(portal: Portal, request: Request) -> Answer:
+    _shown(portal, request, _asked(request, "id", "id"))
+    if not _has_token(request):
+        raise NotAuthorizedError
+    return success(request, "am_following_dataset", b"false")
 
 
 @action
@@ -141,6 +192,7 @@ def resource_show(portal: Portal, request: Request) -> Answer:
     found = portal.catalogue.resource(_asked(request, "id", "id"))
     if not found:
         raise NotFoundError
+    _shown(portal, request, found[0]["id"])
     return success(request, "resource_show", json.dumps(found[1]).encode())
 
 
@@ -188,6 +240,7 @@ def status_show(_portal: Portal, request: Request) -> Answer:
 
 def dataset_export(portal: Portal, request: Request, key: str) -> Answer:
     dataset = portal.catalogue.get(key)
+    dataset = dataset if dataset and (dataset.is_public or _has_token(request)) else None
     if not dataset or "json" not in request.text("format"):
         return page(404, "Dataset not found" if not dataset else "Invalid file format")
     body = json.dumps(data.export_dataset(dataset.package), indent=4).encode()

@@ -44,6 +44,8 @@ class Dataset:
             "tags": tuple(tag["name"] for tag in package["tags"]),
             "title_string": (str(package.get("title")),),
             **{key: (package[key],) for key in ("id", "name", "metadata_created", "metadata_modified")},
+            "capacity": ("private" if package.get("private") else "public",),
+            "state": (package.get("state", "active"),),
             "archived": ("true" if package.get("archived") else "false",),
         }
 
@@ -51,6 +53,10 @@ class Dataset:
     def package(self) -> Package:
         """Shared: whoever changes it works on a copy."""
         return parsed(self.record)
+
+    @property
+    def is_public(self) -> bool:
+        return self.term("capacity") == "public" and self.term("state") == "active"
 
     def term(self, name: str) -> str:
         return self.terms[name][0]
@@ -92,12 +98,20 @@ class Page:
 
 @dataclass
 class Catalogue:
+    """What a portal has, and what it had.
+
+    Attributes:
+        deleted: datasets that only a token shows, as deleted ones; a purged one is gone altogether.
+    """
+
     resources_each: int = 3
     datasets: dict[str, Dataset] = field(default_factory=dict)
+    deleted: dict[str, Dataset] = field(default_factory=dict)
     ids_by_name: dict[str, str] = field(default_factory=dict)
     ids_by_resource: dict[str, str] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
     indexes: "count[int]" = field(default_factory=count)
+    _hides: bool | None = None
     _orders: dict[str, list[Dataset]] = field(default_factory=dict)
     _matches: dict[tuple[str, str, str], list[Dataset]] = field(default_factory=dict)
 
@@ -112,12 +126,21 @@ class Catalogue:
         dataset = Dataset(package)
         with self.lock:
             self._forget(dataset.id)
+            self.deleted.pop(dataset.id, None)
             self.datasets[dataset.id] = dataset
             self.ids_by_name[package["name"]] = dataset.id
             self.ids_by_resource |= {resource["id"]: dataset.id for resource in package["resources"]}
         return dataset.id
 
     def remove(self, key: str) -> None:
+        """As package_delete does: the dataset is hidden, and still there."""
+        dataset = self.get(key)
+        if dataset:
+            self.purge(key)
+            self.deleted[dataset.id] = Dataset({**dataset.package, "state": "deleted"})
+
+    def purge(self, key: str) -> None:
+        """As dataset_purge does: the portal knows nothing of it any more."""
         dataset = self.get(key)
         if dataset:
             with self.lock:
@@ -127,6 +150,7 @@ class Catalogue:
     def _forget(self, dataset_id: str) -> None:
         self._orders.clear()
         self._matches.clear()
+        self._hides = None
         old = self.datasets.get(dataset_id)
         if old:
             self.ids_by_name.pop(old.term("name"), None)
@@ -154,6 +178,14 @@ class Catalogue:
             return None
         resources = dataset.package["resources"]
         return dataset.package, next(resource for resource in resources if resource["id"] == resource_id)
+
+    @property
+    def hides(self) -> bool:
+        """Whether some of the datasets are private, or drafts."""
+        with self.lock:
+            if self._hides is None:
+                self._hides = not all(dataset.is_public for dataset in self.datasets.values())
+            return self._hides
 
     def organizations(self) -> dict[str, Package]:
         """By name, each as the first dataset of it has it."""

@@ -25,6 +25,8 @@ class Log:
         if not self.kept:
             return
         entry = {"method": request.method, "path": request.address, "user_agent": request.user_agent, "time": time()}
+        if request.token:
+            entry["token"] = request.token
         if request.method == "POST":
             entry["body"] = request.body.decode(errors="replace")
         self.entries.append(entry)
@@ -87,4 +89,6 @@ def change(portal: Portal, _log: Log, request: Request) -> Any:
         catalogue.touch(key)
     for key in wanted.get("remove", ()):
         catalogue.remove(key)
+    for key in wanted.get("purge", ()):
+        catalogue.purge(key)
     return {"added": catalogue.grow(wanted.get("add", 0)), "count": len(catalogue.datasets)}

@@ -5,6 +5,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from email.utils import formatdate
 from itertools import count
 from typing import Any, TypeVar
 
@@ -59,8 +60,9 @@ PAGES: dict[str, Callable[[Fault, Page], None]] = {}
 RECORDS: dict[str, Callable[[Fault, bytes], bytes]] = {}
 RESULTS: dict[str, Callable[[Fault, Result], None]] = {}
 ANSWERS: dict[str, Callable[[Fault, Request, Answer], Answer]] = {}
+FIELDS: dict[str, Callable[[Fault, list[str]], list[str]]] = {}
 SWITCHES = {"no_locale", "evil_ids"}
-TABLES: tuple[dict[str, Any], ...] = (INSTEAD, SEARCHES, PAGES, RECORDS, RESULTS, ANSWERS)
+TABLES: tuple[dict[str, Any], ...] = (INSTEAD, SEARCHES, FIELDS, PAGES, RECORDS, RESULTS, ANSWERS)
 
 
 def acts(table: dict[str, Function]) -> Callable[[Function], Function]:
@@ -112,6 +114,11 @@ class Faults:
         for act, fault in self.active(SEARCHES):
             search = act(fault, search)
         return search
+
+    def fields(self, fields: list[str]) -> list[str]:
+        for act, fault in self.active(FIELDS):
+            fields = act(fault, fields)
+        return fields
 
     def page(self, found: Page) -> None:
         for act, fault in self.active(PAGES):
@@ -217,6 +224,35 @@ def post_only(_fault: Fault, request: Request) -> Answer | None:
 
 
 @acts(INSTEAD)
+def post_please(_fault: Fault, request: Request) -> Answer | None:
+    """The same, in CKAN's envelope."""
+    refused = request.method == "GET" and request.path.startswith("/api/")
+    details = {"__type": "Bad Request", "message": "Actions are asked for by POST"}
+    return json_answer({"success": False, "error": details}, 400) if refused else None
+
+
+@acts(INSTEAD)
+def away(fault: Fault, request: Request) -> Answer | None:
+    """An error that CKAN did not make, in an envelope like its own."""
+    details = {"success": False, "error": "database is down"}
+    return json_answer(details, 404) if fault.hits(request) else None
+
+
+@acts(INSTEAD)
+def unknown(fault: Fault, request: Request) -> Answer | None:
+    """The portal has lost its database, and its search index knows the datasets still."""
+    details = {"__type": "Not Found Error", "message": "Not found"}
+    return json_answer({"success": False, "error": details}, 404) if fault.hits(request) else None
+
+
+@acts(INSTEAD)
+def denied(fault: Fault, request: Request) -> Answer | None:
+    """The whole portal, or an action of it, is closed to the public."""
+    details = {"__type": "Authorization Error", "message": "Access denied"}
+    return json_answer({"success": False, "error": details}, 403) if fault.hits(request) else None
+
+
+@acts(INSTEAD)
 def redirect(fault: Fault, request: Request) -> Answer | None:
     moved = request.method == "GET" and request.path.startswith("/api/")
     return replace(page(302), headers={"Location": fault.value + request.address}) if moved else None
@@ -240,6 +276,24 @@ def unsorted(_fault: Fault, search: Search) -> Search:
 @acts(SEARCHES)
 def ignore_start(_fault: Fault, search: Search) -> Search:
     return replace(search, start=0, fq=KEYSET.sub("", search.fq))
+
+
+@acts(FIELDS)
+def no_fl(_fault: Fault, _fields: list[str]) -> list[str]:
+    """Whole records, whatever is asked for."""
+    return []
+
+
+@acts(FIELDS)
+def no_stamps(_fault: Fault, fields: list[str]) -> list[str]:
+    return [name for name in fields if name != "metadata_modified"]
+
+
+@acts(FIELDS)
+def refuses_fl(_fault: Fault, fields: list[str]) -> list[str]:
+    if len(fields) > 1:
+        raise QuerySyntaxError("Only one field at a time")
+    return fields
 
 
 @acts(PAGES)
@@ -346,6 +400,19 @@ def change_while_listed(fault: Fault, result: Result) -> None:
 
 def half(answer: Answer) -> int:
     return len(answer.body) // 2
+
+
+@acts(ANSWERS)
+def clock(fault: Fault, _request: Request, answer: Answer) -> Answer:
+    """The portal's clock is so many seconds ahead, or behind."""
+    date = formatdate(time.time() + float(fault.value), usegmt=True)
+    return replace(answer, headers={**answer.headers, "Date": date})
+
+
+@acts(RECORDS)
+def long_number(_fault: Fault, record: bytes) -> bytes:
+    """Written by hand: Python itself writes no number of so many digits."""
+    return record[:-1] + b', "digits": ' + b"7" * 5000 + b"}"
 
 
 @acts(ANSWERS)

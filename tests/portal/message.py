@@ -24,6 +24,7 @@ class Request:
     body: bytes = b""
     user_agent: str = ""
     host: str = ""
+    token: str = ""
 
     @cached_property
     def key(self) -> str:

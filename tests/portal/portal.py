@@ -97,8 +97,9 @@ class Portal:
         self._ask("reset", {})
 
     def change(self, **changes: Any) -> dict[str, Any]:
-        """touch=[...], remove=[...], add=n, rename={id: name}, edit={id: {field: value}}.
+        """touch=[...], remove=[...], purge=[...], add=n, rename={id: name}, edit={id: {field: value}}.
 
+        Removed is what CKAN calls deleted: hidden from all but a token, until it is purged. An edit moves no stamp.
         Gives the ids added and how many datasets there are now.
         """
         answer: dict[str, Any] = self._ask("change", changes)

@@ -120,8 +120,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def asked(self, body: bytes) -> Request:
         path, _, query = self.path.partition("?")
-        agent, host = self.headers.get("User-Agent", ""), self.headers.get("Host", "")
-        return Request(self.command, self.path, path, query, body, agent, host)
+        about = (self.headers.get(name, "") for name in ("User-Agent", "Host", "Authorization"))
+        return Request(self.command, self.path, path, query, body, *about)
 
 
 def arguments() -> argparse.Namespace:

@@ -1,0 +1,205 @@
+"""How CKAN is asked and what its answers mean, piece by piece: no crawl, no network."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import SimpleNamespace
+
+import pytest
+from scrapy import Request
+from scrapy.http import TextResponse
+
+from crawlers.ckan import api, incremental, withdrawals
+from crawlers.ckan.listing import Cursor, Page, Query, among, is_same_stamp
+from crawlers.ckan.recovery import Refusal, another
+from crawlers.exceptions import AnswerError
+from crawlers.index import Index, Known
+from crawlers.index.scope import sees_all
+from crawlers.items import Dataset, Resource
+from crawlers.safety import strict_json
+from spiders.ckan import CKAN
+
+URL = "https://example.org/api/3/action/package_show?id=a"
+DENIED = {"__type": "Authorization Error", "message": "Access denied: User not authorized to read package a"}
+NOT_FOUND = {"__type": "Not Found Error", "message": "Not found"}
+
+
+def answer(content, status=200, *, meta=None):
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return TextResponse(URL, status=status, body=body, request=Request(URL, meta=meta or {}))
+
+
+def refused(error, status):
+    return answer({"success": False, "error": error}, status)
+
+
+# What became of a dataset
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (refused(NOT_FOUND, 404), "not found"),
+        (refused(DENIED, 403), "no longer public"),
+        (answer({"success": True, "result": {"id": "a", "state": "deleted"}}), "deleted"),
+        (answer({"success": True, "result": {"id": "a", "state": "draft"}}), "no longer public"),
+        (answer({"success": True, "result": {"id": "a", "state": "active"}}), None),
+        (answer({"success": True, "result": {"id": "a"}}), None),
+        (refused("database is down", 404), None),
+        (refused({"message": "Not found"}, 404), None),
+        (refused({"__type": ["Not Found Error"]}, 404), None),
+        (refused(DENIED, 503), None),
+        (answer(b"<html>Not Found Error</html>", 404), None),
+        (answer([NOT_FOUND], 404), None),
+        (answer({"success": False, "error": NOT_FOUND}, 404, meta={"redirect_urls": [URL]}), None),
+    ],
+)
+def test_what_became_of_a_dataset(response, reason):
+    assert api.absence(response) == reason
+
+
+# How a portal is asked
+
+
+@pytest.mark.parametrize(
+    ("response", "is_post"),
+    [
+        (refused({"__type": "Bad Request", "message": "Actions are asked for by POST"}, 400), True),
+        (refused("No request body data", 400), True),
+        (refused("no", 405), True),
+        (refused({"__type": "Search Query Error", "message": "Cannot parse"}, 400), False),
+    ],
+)
+def test_a_portal_that_says_in_an_envelope_that_it_wants_post(response, is_post):
+    refusal = Refusal.of_answer(AnswerError("http", f"HTTP {response.status}: {api.refusal(response)}"), response)
+    there = another(Cursor(rows=1000), refusal, 4)
+    assert (there is not None and there.way == 1) is is_post
+
+
+def test_a_question_too_long_for_an_address_goes_into_a_body():
+    way = api.Way("https://example.org/api/3/action")
+    short = way.request("package_search", among([f"{number:036}" for number in range(100)], Query()))
+    long = way.request("package_search", among(["x" * 100] * 100, Query(private=True)))
+    assert (short.method, len(short.url) < 6_100) == ("GET", True)
+    assert (long.method, long.url, json.loads(long.body)["include_private"]) == (
+        "POST",
+        "https://example.org/api/3/action/package_search",
+        "true",
+    )
+
+
+def test_an_integer_of_5000_digits_spoils_nothing():
+    body = b'{"digits": ' + b"7" * 5000 + b', "n": 12, "x": NaN}'
+    assert strict_json.loads(body) == {"digits": "7" * 5000, "n": 12, "x": None}
+    with pytest.raises(ValueError, match="Expecting"):
+        strict_json.loads(body[:-1])
+
+
+# Stamps
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("2026-11-01T06:00:00.925999", "2026-11-01T06:00:00.925Z", True),
+        ("2026-11-01T06:00:00", "2026-11-01T06:00:00Z", True),
+        ("2026-11-01T06:00:00.9", "2026-11-01T06:00:00.901Z", False),
+        ("last Tuesday", "last Tuesday", True),
+        ("last Tuesday", "2026-11-01T06:00:00Z", False),
+        (None, "2026-11-01T06:00:00Z", False),
+        (None, None, False),
+    ],
+)
+def test_stamps_of_records_and_of_the_search_index(one, other, is_same):
+    assert is_same_stamp(one, other) is is_same
+
+
+def test_what_a_page_of_ids_may_be():
+    assert Page([{"id": "a", "title": "A"}], 1).is_whole
+    assert not Page([{"id": "a", "metadata_modified": "2026"}], 1).is_whole
+    assert Page([{"id": "a"}, {"id": "b", "metadata_modified": "2026"}], 2).has_stamps
+    assert not Page([{"id": "a"}], 1).has_stamps
+    assert Page([], 0).has_stamps
+
+
+@pytest.mark.parametrize(("changed", "is_cheaper"), [(3000, False), (3001, True), (0, False)])
+def test_the_whole_catalogue_is_listed_when_that_is_fewer_requests(changed, is_cheaper):
+    after = Cursor(rows=1000, listed=29_001, largest=1000)
+    assert incremental._is_cheaper_whole(changed, after) is is_cheaper
+
+
+@pytest.mark.parametrize(
+    ("begun", "days", "is_recent"),
+    [("2026-01-01T00:00:00.000Z", 7, False), ("2026-01-01T00:00:00.000Z", 1e300, True), (None, 7, False)],
+)
+def test_how_recent_a_full_listing_is(begun, days, is_recent):
+    assert incremental._is_recent(begun, days) is is_recent
+    assert not incremental._is_recent("2199-01-01T00:00:00.000Z", days), "told by a clock that was ahead"
+
+
+def test_how_far_a_portals_clock_is_from_ours():
+    assert incremental._distance("Sun, 01 Nov 2020 06:00:00 GMT").days > 1000
+    assert not incremental._distance("yesterday")
+    assert not incremental._distance(None)
+
+
+def test_a_filter_sees_a_part():
+    assert sees_all({"level": "both", "since": "last"})
+    assert not sees_all({"organization": "x"})
+
+
+# Exports that are missing
+
+
+def test_a_dataset_without_its_newest_export_is_known(tmp_path):
+    index = Index(tmp_path, "town")
+
+    def put(kind, dataset_id, resource_id, stamp, run="20261101T000000Z"):
+        seen = "2026-11-01T00:00:00.000Z"
+        known = Known("f", "0", 1, stamp, "new", run, seen)
+        item = Dataset(source="town", id=dataset_id, resources=[Resource(id="r", dataset_id=dataset_id)])
+        index.put(kind, dataset_id, resource_id, known, item=item if kind == "dataset" else None, time=seen)
+
+    for name in ("has", "lacks", "old", "behind"):
+        put("dataset", name, None, "2026", run="20261102T000000Z-2" if name == "behind" else "20261101T000000Z")
+    for name, stamp in (("has", "2026"), ("old", "2025"), ("behind", "2026")):
+        put("resource_metadata", name, "r", stamp)
+    put("dataset_metadata", "has", None, "2026")
+    index.flush()
+    ids = ["has", "lacks", "old", "behind", "unknown"]
+    assert index.without_exports(ids, ["resource"]) == {"lacks", "old", "behind"}
+    assert index.without_exports(["has", "lacks"], ["dataset", "resource"]) == {"lacks"}
+    assert index.without_exports(ids, ()) == set()
+    assert index.newest_stamp() == "2026"
+    index.close()
+
+
+# Withdrawals
+
+
+def test_what_is_gone_is_found_a_part_at_a_time(monkeypatch):
+    """Other work goes on meanwhile, and no list of all ids is made."""
+    spider = CKAN(portal="https://example.org")
+    known, gone, parts, turns = 100_000, [], [], 0
+    spider.known = lambda: (f"{number:06}" for number in range(known))
+    spider.noticed = lambda dataset_id, **_: gone.append(dataset_id)
+    spider.is_refused = lambda: False
+    spider.is_too_much = lambda count, of: not parts.append((count, of))
+    spider.records = SimpleNamespace(is_listed=lambda dataset_id, *_: int(dataset_id) % 1000)
+
+    async def others():
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def scan():
+        other = asyncio.create_task(others())
+        found = [one async for one in spider.withdrawals(Cursor(rows=1000))]
+        other.cancel()
+        return found
+
+    monkeypatch.setattr(withdrawals, "_SCANNED", 500)
+    assert asyncio.run(scan()) == []
+    assert (len(gone), parts, turns >= known // 500) == (100, [(100, known)], True)
