@@ -26,7 +26,8 @@ SECRET = "s3cr3t-t0ken"
 def site_of(export, *, ids=("one",)):
     """A portal that lists datasets, and answers as told when it is asked for one of them."""
     records = [{"id": one, "resources": []} for one in ids]
-    return Site(lambda asked: listing(*records) if asked.action == "package_search" else export(asked))
+    known = {"package_search": listing(*records), "am_following_dataset": result(False)}
+    return Site(lambda asked: known.get(asked.action) or export(asked))
 
 
 # A process between, because a child's peak begins with the size of the process that started it.
@@ -221,7 +222,7 @@ def test_a_token_goes_to_the_portal_and_stays_there(crawl, monkeypatch, tmp_path
             }
             done = crawl("ckan", site, level="dataset", settings=settings)
     assert done.code == 0
-    assert [asked.headers["Authorization"] for asked in site.asked] == [SECRET] * 4
+    assert [asked.headers["Authorization"] for asked in site.asked] == [SECRET] * 5
     assert [asked.headers["Authorization"] for asked in elsewhere.asked] == [None]
     assert SECRET.encode() not in everything(tmp_path) + done.log.encode()
     assert "unencrypted" in done.log
