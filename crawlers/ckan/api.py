@@ -159,7 +159,7 @@ def denies(response: Response) -> bool:
 def _envelope(response: Response) -> dict[str, Any]:
     """An action's answer as an object; empty when it is none."""
     try:
-        answer = strict_json.loads(response.body)
+        answer = strict_json.loads(_readable(response))
     except ValueError:
         return {}
     return answer if isinstance(answer, dict) else {}
