@@ -1,0 +1,274 @@
+"""The pure core of a listing and of what its parsers read through, without a crawl: each test takes milliseconds."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from scrapy.http import TextResponse
+
+from crawlers.ckan.listing import Cursor, Page, Query
+from crawlers.ckan.recovery import MOST_SKIPPED, Refusal, another
+from crawlers.exceptions import AnswerError
+from crawlers.mapping import ckan
+from crawlers.rdf import guards
+from crawlers.safety import text
+from crawlers.safety.xml import body, plain
+from crawlers.safety.xml.body import Body
+from crawlers.safety.xml.entities import Entities
+
+PORTAL = "https://data.example.org"
+
+
+def page(*ids: str, count: int | None = None) -> Page:
+    return Page([{"id": one} for one in ids], count)
+
+
+def refusal(kind: str = "http", status: int | None = None, *, spoken: bool = False) -> Refusal:
+    return Refusal(AnswerError(kind, "no"), status, spoken)
+
+
+# Where a listing stands
+
+
+def test_the_next_page_begins_behind_the_last_id() -> None:
+    begun = Cursor(rows=2)
+    assert "fq" not in begun.parameters(Query())
+    later = begun.after(page("a", "b", count=5), listed=2, resources=3)
+    assert (later.last, later.start, later.received, later.listed, later.resources) == ("b", None, 2, 2, 3)
+    assert (later.expected, later.promised, later.largest, later.stale) == (5, 5, 2, 0)
+    asked = later.parameters(Query(q="rain", organization="who"))
+    assert asked["fq"] == "+id:{b TO *] +organization:who"
+    assert (asked["q"], asked["sort"], asked["rows"], "start" in asked) == ("rain", "id asc", 2, False)
+
+
+def test_an_id_is_no_query_of_its_own() -> None:
+    cursor = Cursor(rows=2, last='a"] OR id:*', received=1)
+    assert cursor.parameters(Query())["fq"] == 'id:{a\\"\\]\\ OR\\ id\\:\\* TO *]'
+
+
+def test_a_portal_whose_ids_do_not_ascend_is_paged_by_offset() -> None:
+    first = Cursor(rows=2).after(page("b", "a", count=5), listed=2, resources=0)
+    assert (first.start, first.parameters(Query())["start"]) == (2, 2)
+    second = first.after(page("d", "c", count=4), listed=2, resources=0)
+    assert (second.start, second.shifted) == (4, True), "the count changed: records may have been missed"
+    assert not first.after(page("d", "c", count=5), listed=2, resources=0).shifted
+
+
+def test_pages_without_news_are_counted() -> None:
+    cursor = Cursor(rows=2, stale=1)
+    assert cursor.after(page("a"), listed=0, resources=0).stale == 2
+    assert cursor.after(page("a"), listed=1, resources=0).stale == 0
+
+
+def test_fewer_than_promised_is_short_and_a_second_walk_goes_by_offset() -> None:
+    cursor = Cursor(rows=2, received=4, listed=4, promised=5, last="d", counting=True)
+    assert cursor.short()
+    assert not Cursor(rows=2, listed=5, promised=5).short()
+    assert not Cursor(rows=2).short(), "nothing was promised"
+    again = cursor.again(6)
+    assert (again.start, again.received, again.last, again.second, again.counting) == (0, 0, None, True, False)
+    assert (again.promised, again.expected, again.listed) == (6, 6, 4)
+
+
+def test_a_record_that_can_not_be_had_is_passed_over_by_its_id_alone() -> None:
+    skipping = Cursor(rows=1, received=3, listed=3, last="c", skipping="500")
+    assert skipping.parameters(Query())["fl"] == "id"
+    behind = skipping.behind("d")
+    assert (behind.last, behind.received, behind.listed, behind.skipped, behind.skipping) == ("d", 4, 4, 1, None)
+    assert behind.after(page("e"), listed=1, resources=0).skipped == 0
+
+
+def test_a_count_is_asked_for_without_records_and_without_a_place() -> None:
+    asked = Cursor(rows=100, last="z", received=9, counting=True).parameters(Query(tag="rain"))
+    assert (asked["rows"], asked["fq"]) == (0, "tags:rain")
+
+
+def test_a_cursor_is_plain_data() -> None:
+    cursor = Cursor(rows=7, last="x", ids=True)
+    assert Cursor(**cursor.plain()) == cursor
+    assert (cursor.name, Cursor(rows=1).name) == ("ids", "datasets")
+
+
+# A page
+
+
+def answer(result: bytes) -> TextResponse:
+    return TextResponse(PORTAL, body=b'{"success": true, "result": ' + result + b"}", encoding="utf-8")
+
+
+def test_a_page_has_each_id_once_and_keeps_what_has_none() -> None:
+    read = Page.read(answer(b'{"count": 9, "results": [{"id": "a"}, {"id": "a"}, {"id": 7}, {"id": ""}, 3]}'))
+    assert (read.ids(), len(read.records), read.count) == (["a"], 4, 9)
+    assert Page.read(answer(b'{"count": "9", "results": []}')).count is None
+    for wrong in (b'{"count": 9}', b'{"count": 9, "results": {}}'):
+        with pytest.raises(AnswerError, match="without the results") as refused:
+            Page.read(answer(wrong))
+        assert refused.value.kind == "refused"
+
+
+def test_half_a_character_is_no_id() -> None:
+    assert page("\ud800").ids() == []
+
+
+def test_whether_ids_ascend() -> None:
+    assert page("b", "c").follows("a")
+    assert page("b", "c").follows(None)
+    assert not page("b", "c").follows("b"), "the last one again"
+    assert not page("c", "b").follows(None)
+    assert page().follows("a"), "nothing follows"
+    assert not Page([{"id": 7}], 1).follows(None), "nothing says where to go on"
+
+
+def test_the_total_is_what_was_listed_and_what_is_left() -> None:
+    by_id = Cursor(rows=2, listed=4, received=4, last="d")
+    assert page("e", "f", count=3).total(by_id) == 7
+    assert page("e", "f", count=1).total(by_id) == 6, "a count below what came is wrong"
+    assert page("e", count=9).total(Cursor(rows=2, listed=4, start=4)) == 9
+    assert page("e").total(by_id) is None
+
+
+def test_which_page_is_the_last() -> None:
+    first, later = Cursor(rows=3), Cursor(rows=3, received=3, listed=3, largest=3, last="c")
+    assert page(count=9).is_last(first), "an empty one, whatever is counted"
+    assert page("a", "b", count=2).is_last(first)
+    assert not page("a", "b", "c", count=3).is_last(first), "a full one: counts lie"
+    assert not page("a", "b", count=9).is_last(first), "the portal gives no more at once"
+    assert not page("a", "b").is_last(first), "nothing is counted"
+    assert page("d", count=1).is_last(later)
+    assert not page("d", count=4).is_last(later)
+    by_offset = Cursor(rows=3, received=3, largest=3, start=3)
+    assert page("d", count=4).is_last(by_offset)
+    assert not page("d", count=5).is_last(by_offset)
+    assert page("d", count=0).is_last(Cursor(rows=3, received=3, promised=4, start=3, second=True))
+
+
+# What to try when a page does not come
+
+
+def test_what_a_refusal_means() -> None:
+    assert refusal(status=404).final
+    assert refusal(status=404).lasting
+    assert refusal(status=410).lasting
+    assert not refusal(status=403).lasting
+    assert not refusal("blocked", 404).lasting
+    for status in (408, 429, 500, None):
+        assert not refusal(status=status).final, status
+    assert refusal(status=503).too_much
+    assert refusal("timeout").too_much
+    assert not refusal(status=404).too_much
+    assert refusal(status=404).elsewhere
+    assert refusal("not_json").elsewhere
+    assert not refusal(status=404, spoken=True).elsewhere, "CKAN itself has answered"
+    assert not refusal(status=500).elsewhere
+
+
+def test_another_way_is_tried_on_the_first_page_only() -> None:
+    first, later = Cursor(rows=10), Cursor(rows=10, received=10, last="j")
+    assert another(first, refusal(status=404), 2) == Cursor(rows=10, way=1)
+    assert another(first, refusal(status=404), 1) is None
+    assert another(first, refusal("blocked", 404), 2) is None
+    tried = another(later, refusal(status=404), 2)
+    assert tried == later.by_offset(), "a portal that does not know the query by id"
+    assert tried.start == 10
+    assert another(tried, refusal(status=404), 2) is None
+
+
+def test_less_is_asked_for_until_a_record_is_passed_over() -> None:
+    cursor, rows = Cursor(rows=1000, received=10, last="j"), []
+    while (less := another(cursor, refusal(status=500), 1)) and less.rows < cursor.rows:
+        cursor = less
+        rows.append(less.rows)
+    assert rows == [100, 10, 1]
+    assert another(Cursor(rows=5), refusal("timeout"), 1) == Cursor(rows=1)
+    assert less is not None
+    assert less.skipping == "no"
+    assert another(less, refusal(status=500), 1) == less.by_offset(), "nor is its id to be had"
+    many = Cursor(rows=1, received=10, last="j", skipped=MOST_SKIPPED)
+    assert another(many, refusal(status=500), 1) == many.by_offset()
+    assert another(many.by_offset(), refusal(status=500), 1) is None
+
+
+# Mapping
+
+
+def test_a_field_is_believed_rather_than_an_extra_of_its_name() -> None:
+    extras = [{"key": "title", "value": "An extra"}, {"key": "version", "value": "7"}, {"key": "url", "value": "x"}]
+    item = ckan.dataset({"id": "a", "title": "A field", "version": "", "extras": extras}, source="town", portal=PORTAL)
+    assert (item.title, item.version) == ("A field", "7"), "an extra stands in for a field that is empty"
+
+
+def test_an_ftp_address_is_no_landing_page() -> None:
+    for url in ("ftp://data.example.org/a", "FTP://data.example.org/a", "javascript:alert(1)", "/a", None):
+        item = ckan.dataset({"id": "1", "name": "rain", "url": url}, source="town", portal=PORTAL)
+        assert item.landing_page == f"{PORTAL}/dataset/rain", url
+    own = ckan.dataset({"id": "1", "url": "http://town.example.org/rain"}, source="town", portal=PORTAL)
+    assert own.landing_page == "http://town.example.org/rain"
+
+
+# What parsers read through
+
+
+@pytest.mark.parametrize("block", [3, 7, 1 << 20])
+def test_rdf_xml_is_read_to_a_depth(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(guards, "_BLOCK", block)
+    monkeypatch.setattr(guards, "DEEPEST", 50)
+    monkeypatch.setattr(guards, "_STEP", 30)
+
+    def read(document: bytes) -> bytes:
+        return guards.XMLGuard(io.BytesIO(document)).read()
+
+    flat = b"<r>" + b"<a><b/></a>" * 60 + b"</r>"
+    assert read(flat) == flat
+    assert read(b"<a>" * 50 + b"</a>" * 50)
+    with pytest.raises(AnswerError, match="nested more than 50 deep"):
+        read(b"<a>" * 60 + b"</a>" * 60)
+
+
+def test_the_attributes_of_an_element_are_counted_over_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = b"<a " + b'b="c" ' * (guards.MOST_ATTRIBUTES + 1) + b"/>"
+    monkeypatch.setattr(guards, "_BLOCK", len(document) // 2 + 1)
+    with pytest.raises(AnswerError, match="attributes"):
+        guards.XMLGuard(io.BytesIO(document)).read()
+
+
+@pytest.mark.parametrize("block", [80, 1 << 20])
+def test_triple_terms_are_counted(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(guards, "_BLOCK", block)
+    monkeypatch.setattr(guards, "MOST_TERMS", 50)
+
+    def read(document: bytes) -> bytes:
+        return guards.TextGuard(io.BytesIO(document)).read()
+
+    term = b"<a> <b> <<( <a> <b> <c> )>> .\n"
+    assert read(term * 50) == term * 50
+    assert read(b"# cout <<(a)\n" * 60), "which is no triple term"
+    with pytest.raises(AnswerError, match="more than 50 triple terms"):
+        read(term * 60)
+
+
+def test_a_language_tag_is_mended_wherever_a_block_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = b'<a> <b> "x"@en_GB .\n'
+    for block in range(80, 110):
+        monkeypatch.setattr(guards, "_BLOCK", block)
+        assert guards.TextGuard(io.BytesIO(line * 10)).read() == line.replace(b"_", b"-") * 10
+
+
+def test_xml_is_the_same_wherever_a_chunk_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = b"<r>a<!-- <b> -->b<![CDATA[<c>&]]>c<?pi d?>\r\n&eacute;&amp;</r>"
+    wanted = plain(io.BytesIO(document)).read()
+    assert wanted == "<r>ab&lt;c&gt;&amp;c\né&amp;</r>".encode()
+    for size in range(1, len(document)):
+        for module in (text, body):
+            monkeypatch.setattr(module, "CHUNK", size)
+        assert plain(io.BytesIO(document)).read() == wanted, size
+        for odd in (b"<r>a<!--b--></r>", b"<r>a<?b?></r>", b"<r>a&eacute;</r>"):
+            assert not body.is_plain(io.BytesIO(odd), 0), size
+        assert body.is_plain(io.BytesIO(b"<r>a&amp;&#9;</r>"), 0)
+
+
+def test_no_declaration_is_handed_on_in_two_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last gate holds, whatever the code before it hands on."""
+    monkeypatch.setattr(Body, "_rewritten", lambda *_: iter((b"<r>a<", b"", b"!DOCTYPE x></r>")))
+    with pytest.raises(AnswerError, match="where none may be"):
+        list(Body(Entities(), []).pieces(iter(())))
