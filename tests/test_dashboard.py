@@ -321,6 +321,52 @@ def test_the_log_is_shown_from_below_logs_dir_only(copy):
         assert not page(browser, f"/runs/rivers/{name}").xpath("//pre")
 
 
+def test_the_log_ends_in_the_summary_and_not_in_scrapys_statistics(copy):
+    name = last_run(copy.output, "rivers")
+    report = copy.output / "rivers" / "runs" / f"{name}.json"
+    log = copy.logs / "x.log"
+    log.parent.mkdir(exist_ok=True)
+    report.write_text(json.dumps(json.loads(report.read_bytes()) | {"log": str(log)}))
+    statistics = "".join(f" 'stat/{number}': {number},\n" for number in range(100))
+    log.write_text(
+        "2026-11-22 05:00:01 [rivers] INFO: page 1\n"
+        "2026-11-22 05:00:02 [pipelines.report] INFO: rivers: complete. 60 of 60 datasets listed\n"
+        "    output/rivers has the documents\n"
+        f"2026-11-22 05:00:03 [scrapy.statscollectors] INFO: Dumping Scrapy stats:\n{{'a': 1,\n{statistics}}}\n"
+        "2026-11-22 05:00:04 [scrapy.core.engine] INFO: Spider closed (finished)\n"
+    )
+    shown = page(client(copy), f"/runs/rivers/{name}").xpath("string(//pre)").splitlines()
+    assert [line[20:] for line in shown] == [
+        "[rivers] INFO: page 1",
+        "[pipelines.report] INFO: rivers: complete. 60 of 60 datasets listed",
+        "s the documents",
+        "[scrapy.core.engine] INFO: Spider closed (finished)",
+    ]
+
+
+def test_pages_reload_while_a_crawl_runs(copy):
+    """The browser does that by itself; the reader may stop it, and what is over stands still."""
+    browser, folder, name = client(copy), copy.output / "rivers", "20261121T030000Z"
+    state = {"run": name, "started": "2026-11-21T03:00:00.000Z", "heartbeat": "2030-01-01T00:00:00Z", "listed": 7}
+    state |= {"requests_per_second": 1.5, "waits": ["waits 60 s for example.org: HTTP 429"]}
+    (folder / "running.json").write_text(json.dumps(state))
+    pages = {f"/runs/rivers/{name}": "10", "/runs?source=rivers": "60", "/sources/rivers": "60", "/": "60"}
+    refresh = "string(//meta[@http-equiv='refresh']/@content)"
+    with held(folder):
+        for path, seconds in pages.items():
+            shown = page(browser, path)
+            assert shown.xpath(refresh) == seconds
+            assert not shown.xpath("//script")
+            (still,) = shown.xpath("//a[text()='Stop reloading']/@href")
+            assert page(browser, still).xpath(refresh) == ""
+        assert "source=rivers&live=no" in page(browser, "/runs?source=rivers").xpath("//footer//a/@href")[0]
+        shown = text(page(browser, f"/runs/rivers/{name}"))
+        assert "7 datasets listed so far" in shown
+        assert "Pace 1.50 requests per second Now waits 60 s for example.org: HTTP 429" in shown
+    for path in pages:
+        assert page(browser, path).xpath(refresh) == ""
+
+
 def test_no_page_has_a_secret(copy):
     name = last_run(copy.output, "rivers")
     report = copy.output / "rivers" / "runs" / f"{name}.json"

@@ -1,13 +1,16 @@
-"""The end of a run's log."""
+"""The end of a run's log, up to its summary: Scrapy's statistics, which stand last, are left out."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from crawlers.safety.redact import redact
 
 MOST = 32 * 1024  # bytes
 _LINES = 60
+_STATISTICS = "[scrapy.statscollectors] INFO: Dumping Scrapy stats:"
+_RECORD = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
 
 
 def tail(logs: Path, log: str | None) -> list[str]:
@@ -25,7 +28,19 @@ def tail(logs: Path, log: str | None) -> list[str]:
         body = _end(path)
     except (OSError, ValueError):
         return []
-    return [redact(line) for line in body.decode("utf-8", "replace").splitlines()[-_LINES:]]
+    lines = _without_statistics(body.decode("utf-8", "replace").splitlines())
+    return [redact(line) for line in lines[-_LINES:]]
+
+
+def _without_statistics(lines: list[str]) -> list[str]:
+    """Leave out the record of Scrapy's statistics, which has many lines."""
+    kept, is_left_out = [], False
+    for line in lines:
+        if _RECORD.match(line):
+            is_left_out = _STATISTICS in line
+        if not is_left_out:
+            kept.append(line)
+    return kept
 
 
 def _end(path: Path) -> bytes:

@@ -113,5 +113,7 @@ def _templates() -> Environment:
         advice=ADVICE,
         query="",
         page="",
+        live=0,
+        still="",
     )
     return made

@@ -10,6 +10,7 @@ from flask import abort, request
 from crawlers.dashboard import addresses, log, parameters
 from crawlers.dashboard.error_lines import MOST, Wanted, newest
 from crawlers.dashboard.lines import Budget
+from crawlers.dashboard.live import RUN, live
 from crawlers.dashboard.paging import Paging, some
 from crawlers.exceptions import IndexUnreadableError, RunError
 from crawlers.runs import Run, find, items
@@ -40,6 +41,7 @@ def page(site: Site, source: str, name: str) -> str:
         described=described | site.described((source, str(row["dataset_id"])) for row in failed),
         log=log.tail(site.logs, run.log) if site.logs else [],
         paging=Paging(addresses.run(source, name), {}, number, more),
+        **live([run], RUN),
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from flask import request
 
 from crawlers.dashboard import parameters
+from crawlers.dashboard.live import live
 from crawlers.dashboard.paging import Paging, some
 from crawlers.runs import State
 
@@ -43,6 +44,7 @@ def page(site: Site) -> str:
         current=at_work if number == 1 else [],
         rows=rows,
         paging=Paging("/runs", words, number, more),
+        **live(at_work),
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from flask import abort, request
 
 from crawlers.dashboard import addresses, parameters
+from crawlers.dashboard.live import live
 from crawlers.dashboard.pages import runs
 from crawlers.dashboard.paging import Paging, some
 from crawlers.report import contents
@@ -59,6 +60,7 @@ def page(site: Site, source: str) -> str:
         about=about,
         gone=gone,
         paging=Paging(addresses.source(source), {}, number, more),
+        **live(at_work),
     )
 
 
