@@ -204,6 +204,22 @@ def test_license_as_given_where_it_is_not_known() -> None:
     assert license_of(None, None, None) is None
 
 
+def test_hdx_keeps_the_places_and_themes_of_the_record() -> None:
+    shape = {"type": "Point", "coordinates": [36.8, -1.3]}
+    record = {"id": "d", "dataset_date": "", "dataset_source": "OCHA", "resources": [], "spatial": json.dumps(shape)}
+    record |= {"spatial_text": "Kenya", "theme": ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]}
+    record["groups"] = [{"name": "ken", "title": "Kenya"}, {"name": "uga", "title": "Uganda"}]
+    item = mapped(record)
+    assert item.spatial == [Place(name="Kenya", code="KEN", geometry=shape), Place(name="Uganda", code="UGA")]
+    assert item.themes == ["http://publications.europa.eu/resource/authority/data-theme/HEAL"]
+    del record["spatial_text"]
+    assert mapped(record).spatial == [
+        Place(geometry=shape),
+        Place(name="Kenya", code="KEN"),
+        Place(name="Uganda", code="UGA"),
+    ]
+
+
 real = pytest.mark.skipif(not REAL.is_dir(), reason="the shared fixtures are not at hand")
 
 

@@ -36,9 +36,9 @@ def recognised(record: dict[str, Any]) -> bool:
 
 
 def complete(dataset: Dataset, fields: Record) -> None:
-    """Fill in what only HDX has: groups are places there, not themes."""
-    dataset.themes = []
-    dataset.spatial = list(_places(fields))
+    """Fill in what only HDX has: groups are places there, not themes. What the record itself says stays."""
+    dataset.themes = fields.texts("theme")
+    dataset.spatial = _joined(dataset.spatial, list(_places(fields)))
     dataset.temporal = fields.read(period, "dataset_date") or dataset.temporal
     dataset.frequency = fields.read(_FREQUENCIES.get, "data_update_frequency") or dataset.frequency
     dataset.provenance = _methodology(fields) or dataset.provenance
@@ -87,6 +87,15 @@ def _american(text: str) -> Period | None:
 def _methodology(fields: Record) -> str | None:
     methodology = fields.text("methodology")
     return fields.text("methodology_other") or methodology if methodology == "Other" else methodology
+
+
+def _joined(own: list[Place], groups: list[Place]) -> list[Place]:
+    """Return the record's places, and those groups that are none of them; of one that is, its code is filled in."""
+    codes = {place.name: place.code for place in groups}
+    for place in own:
+        place.code = place.code or codes.get(place.name)
+    names = {place.name for place in own}
+    return [*own, *(place for place in groups if place.name not in names)]
 
 
 def _places(fields: Record) -> Iterator[Place]:
