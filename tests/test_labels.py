@@ -383,6 +383,14 @@ def test_a_picture_is_a_value(html: str) -> None:
         ("<div class='x related-datasets'>{}</div>", 0.475),
         ("<div role=contentinfo>{}</div>", 0.475),
         ("<div class=comments>{}</div>", 0.475),
+        ("<nav>{}</nav>", 0.475),
+        ("<ul class=breadcrumb>{}</ul>", 0.475),
+        ("<header>{}</header>", 0.475),
+        ("<div role=banner>{}</div>", 0.475),
+        ("<div id=header>{}</div>", 0.475),
+        ("<header><h1>T</h1>{}</header>", 0.95),
+        ("<main><header>{}</header></main>", 0.95),
+        ("<div class=header>{}</div>", 0.95),
         ("<aside>{}</aside>", 0.855),
         ("<div class=sidebar>{}</div>", 0.855),
         ("<div class=has-sidebar>{}</div>", 0.95),
@@ -395,6 +403,14 @@ def test_a_label_beside_the_dataset_is_less_sure(part: str, sure: float) -> None
     assert found.confidence == pytest.approx(sure)
     if sure < confidence.SYNONYM:
         assert value(html.format("<div>Lizenz: MIT</div>")) == ["MIT"]
+
+
+def test_a_label_of_the_main_part_that_is_empty_leaves_the_field_empty() -> None:
+    outside = "<header><p>Lizenz: all</p></header><footer><p>Lizenz: CC0</p><p>Nutzungsbedingungen: MIT</p></footer>"
+    empty = "<dl><dt>Lizenz<dd><dt>Titel<dd>Pegel</dl>"
+    assert value(empty + outside) == []
+    assert value(outside) == ["all"], "the document keeps it, with its confidence"
+    assert value(f"<dl><dt>Lizenz<dd><dt>Nutzungsbedingungen<dd>GPL</dl>{outside}") == ["GPL"], "by another word"
 
 
 def test_a_label_with_a_date_goes_before_one_without() -> None:

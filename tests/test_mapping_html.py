@@ -79,6 +79,39 @@ def fields(**named: Any) -> dict[str, Any]:
     return {"url": URL, "language": None, "fields": {"title": {"value": "t"}} | entries, "extras": {}, "resources": []}
 
 
+# --- confidence
+
+
+@pytest.mark.parametrize("tag", ["footer", "header", "nav"])
+def test_what_stands_outside_the_main_part_stays_in_the_document(tag: str) -> None:
+    rows = "License: CC BY 4.0<br>Issued: 2020-03-12<br>Contact: a@example.org<br>Time period: 2010-2015"
+    rules = "[fields]\n" + "".join(
+        f"{name} = {{ label = true }}\n" for name in ("license", "issued", "temporal", "contact")
+    )
+    found = drawn(f"<html lang=en><h1>T</h1><{tag}>{rows}</{tag}>", rules)
+    assert {name: entry["confidence"] < 0.6 for name, entry in found["fields"].items()} == dict.fromkeys(
+        ("license", "issued", "temporal", "contact"), True
+    )
+    made = item(found)
+    assert (made.license, made.issued, made.temporal, made.contacts) == (None, None, None, [])
+    assert made.flaws == ["the dataset has no title"]
+
+
+def test_only_what_is_sure_enough_reaches_the_item() -> None:
+    found = fields(license={"value": "MIT", "confidence": 0.59}, publisher={"value": "Amt", "confidence": 0.6})
+    found["resources"] = [
+        {"url": {"value": "https://example.org/a.csv"}, "title": {"value": "Terms", "confidence": 0.5}}
+    ]
+    made = item(found)
+    assert (made.license, made.publisher and made.publisher.name) == (None, "Amt")
+    assert (made.resources[0].title, made.resources[0].url) == (None, "https://example.org/a.csv")
+
+
+def test_what_can_not_be_read_is_told_though_it_is_unsure() -> None:
+    made = item(fields(issued={"value": "soon", "confidence": 0.47}, modified={"value": "never", "confidence": 0.24}))
+    assert made.flaws == ["issued 'soon' is no date"]
+
+
 # --- the document
 
 

@@ -15,6 +15,7 @@ from crawlers.learn.texts import escaped, normal
 from crawlers.mapping.html.beside import written
 from crawlers.mapping.html.labels import Label, labels
 from crawlers.mapping.html.page import text
+from crawlers.mapping.html.surroundings import is_outside
 from crawlers.mapping.html.synonyms import fields
 from crawlers.mapping.html.wording import key
 
@@ -55,7 +56,8 @@ def known(sample: Sample, told: str | None = None) -> list[Label]:
 
 def by_label(name: str, every: list[Label], values: Sequence[str], told: str | None = None) -> Iterator[Candidate]:
     """A rule for each label that has the value beside it, or may have it; the trial tells which do."""
-    texts = {label.key: label.text for label in reversed(every) if told or _may_have(label, values)}
+    inside = [label for label in every if not is_outside(label.element)]
+    texts = {label.key: label.text for label in reversed(inside) if told or _may_have(label, values)}
     for wording, shown in texts.items():
         if told is None or key(told) == wording:
             yield _by_wording(name, every, wording, told=told, shown=shown)
@@ -122,7 +124,9 @@ def inline(name: str, sample: Sample, every: list[Label], values: Sequence[str])
     """For "Label: value" in one text that stands elsewhere too: the paragraphs of one part of the page, cut."""
     counts = Counter(label.key for label in every)
     for label in every:
-        if counts[label.key] < 2 or label.place.rest is None or not _may_have(label, values):
+        if counts[label.key] < 2 or label.place.rest is None or is_outside(label.element):
+            continue
+        if not _may_have(label, values):
             continue
         stability, why = _trust(name, label.key, is_told=False)
         regex = rf"^{escaped(label.text)}\s*[:\x{{ff1a}}]\s*(.+)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawlers.learn import labelled, places, selectors
@@ -10,6 +11,8 @@ from crawlers.learn.candidate import Candidate
 from crawlers.learn.dated import same_date
 from crawlers.learn.partly import patterns
 from crawlers.learn.texts import normal
+from crawlers.mapping.html.confidence import OUTSIDE
+from crawlers.mapping.html.surroundings import is_outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from crawlers.mapping.html.labels import Label
 
 _MOST = 8  # elements with the same text
+_OUTSIDE = "it stands in a header, a footer or a navigation"
 _LONGEST_LIST = 2_000  # characters of several values in one text
 
 
@@ -69,6 +73,15 @@ def _places(sample: Sample, wanted: Wanted) -> list[Place]:
 
 
 def _at(sample: Sample, place: Place) -> Iterator[Candidate]:
+    """Selectors of one place; in the site's header, footer or navigation few of them are about the dataset."""
+    if not is_outside(place.element):
+        yield from _selected(sample, place)
+        return
+    for found in _selected(sample, place):
+        yield replace(found, stability=found.stability * OUTSIDE, why=(*found.why, _OUTSIDE))
+
+
+def _selected(sample: Sample, place: Place) -> Iterator[Candidate]:
     alone = selectors.one(sample, place.element)
     for found in alone:
         if place.attr is None:

@@ -16,6 +16,7 @@ from crawlers.learn.wanted import Wanted
 from crawlers.mapping import schema_org
 from crawlers.mapping.html.beside import written
 from crawlers.mapping.html.page import text
+from crawlers.mapping.html.surroundings import is_outside
 from crawlers.mapping.html.synonyms import fields
 from crawlers.mapping.html.wording import key
 from crawlers.rules.field import LINK_KEYS
@@ -174,7 +175,8 @@ def _beside_labels(sample: Sample, name: str) -> list[str]:
 def _guessed(trial: Trial) -> Iterator[Learned]:
     """What labels alone tell, and ``h1`` as the title."""
     sample = trial.samples[0]
-    owners = {one.text: fields().get(one.key, ()) for one in labelled.known(sample)}
+    inside = (one for one in labelled.known(sample) if not is_outside(one.element))
+    owners = {one.text: fields().get(one.key, ()) for one in inside}
     for name in FIELDS:
         label = next((shown for shown, names in owners.items() if names[:1] == (name,)), None)
         heading = name == "title" and len(sample.css("h1")) == 1

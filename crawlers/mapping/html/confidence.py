@@ -13,12 +13,14 @@ the same where the rule names other labels             0.9
 a label that is like one of these                      its likeness, 0.94 at most
 several elements or labels that differ, not ``many``   x 0.8
 a label in a sidebar, and nowhere else                 x 0.9
-one in a footer, comments, related datasets, a search  x 0.5
+one in a header, a footer, a navigation, comments,
+related datasets, a search                             x 0.5
 a date, an e-mail address or a web address unreadable  x 0.5
 a text that was cut                                    x 0.8
 ====================================================  ======
 
-What is empty has no confidence: the field is absent.
+What is empty has no confidence: the field is absent. What is less sure than `LEAST` stays in the document, and does not
+reach the item.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from crawlers.rules import Rule
 
+LEAST = 0.6
 SURE = 1.0
 SYNONYM = 0.95
 OTHER_WORD = 0.9

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crawlers.items import Agent, Period
 from crawlers.mapping import values
 from crawlers.mapping.data_json.dates import has_come
-from crawlers.mapping.html import dates
+from crawlers.mapping.html import confidence, dates
 from crawlers.mapping.licenses import license as license_of
 from crawlers.mapping.markup import markdown
 from crawlers.mapping.record import FLAWS
@@ -27,6 +27,8 @@ _LONGEST_NAME = 200
 _AT = re.compile(r"\s*[\[({]\s*(?:at|ät|arroba|chiocciola|@)\s*[\])}]\s*", re.IGNORECASE)
 _DOT = re.compile(r"\s*[\[({]\s*(?:dot|punkt|point|punto|\.)\s*[\])}]\s*", re.IGNORECASE)
 _CLOSING = "().,;:<>[]\"'"
+_UNREAD = confidence.LEAST * confidence.UNREADABLE
+"""What is sure but for a value that could not be read: that is told."""
 
 
 class Entries:
@@ -47,12 +49,13 @@ class Entries:
             if isinstance(entry, dict) and entry.get("cut"):
                 self.flaw(f"{path}{name} is longer than is kept, and was cut")
 
-    def entry(self, name: str) -> dict[str, Any]:
+    def entry(self, name: str, least: float = confidence.LEAST) -> dict[str, Any]:
+        """Return the field's entry; an empty one where it is less sure than ``least``."""
         found = self.fields.get(name)
-        return found if isinstance(found, dict) else {}
+        return found if isinstance(found, dict) and _sureness(found) >= least else {}
 
-    def texts(self, name: str) -> list[str]:
-        given = self.entry(name).get("value")
+    def texts(self, name: str, least: float = confidence.LEAST) -> list[str]:
+        given = self.entry(name, least).get("value")
         listed = given if isinstance(given, list) else [given]
         found = (values.text(one) for one in listed if isinstance(one, str))
         return list(dict.fromkeys(filter(None, found)))
@@ -68,33 +71,33 @@ class Entries:
     def read(self, reader: Callable[[str], T | None], name: str) -> T | None:
         return next((found for one in self.texts(name) if (found := reader(one)) is not None), None)
 
-    def link(self, name: str) -> str | None:
-        found = self.entry(name).get("link")
+    def link(self, name: str, least: float = confidence.LEAST) -> str | None:
+        found = self.entry(name, least).get("link")
         return found if isinstance(found, str) else None
 
     def date(self, name: str) -> str | None:
-        text = self.text(name)
-        if text is None:
-            return None
-        found = dates.date(text, self.language, self.order(name))
+        text = "; ".join(self.texts(name, _UNREAD))
+        found = dates.date(text, self.language, self.order(name)) if text else None
         if found and has_come(found):
-            return found
+            return found if self.entry(name) else None
+        if not text:
+            return None
         self.flaw(f"{self.path}{name} {text[:_SHOWN]!r} is {'in the future' if found else 'no date'}")
         return None
 
     def order(self, name: str) -> str:
         """Of the numbers of a date, as it was found on the page."""
-        given = self.entry(name).get("order")
+        given = self.entry(name, _UNREAD).get("order")
         return given if given in _ORDERS else "auto"
 
     def period(self, name: str) -> Period | None:
         """Of several from the start of the first to the end of the last."""
-        texts = self.texts(name)
+        texts = self.texts(name, _UNREAD)
         order = self.order(name)
         found = list(filter(None, (dates.period(text, self.language, order) for text in texts)))
         if texts and not found:
             self.flaw(f"{self.path}{name} {texts[0][:_SHOWN]!r} is no period")
-        return _united(found) if found else None
+        return _united(found) if found and self.entry(name) else None
 
     def url(self, name: str) -> str | None:
         texts = self.texts(name)
@@ -119,16 +122,23 @@ class Entries:
         return agent if agent.name or agent.email or agent.url else None
 
     def email(self, name: str | None) -> str | None:
-        if name is None or not self.texts(name):
+        texts = self.texts(name, _UNREAD) if name else []
+        if name is None or not texts or (any(map(values.email, texts)) and not self.entry(name)):
             return None
-        found = self.read(_email, name) or _email(self.link(name) or "")
+        found = next(filter(None, map(_email, texts)), None) or _email(self.link(name, _UNREAD) or "")
         if not found:
-            self.flaw(f"{self.path}{name} {self.texts(name)[0][:_SHOWN]!r} is no e-mail address")
+            self.flaw(f"{self.path}{name} {texts[0][:_SHOWN]!r} is no e-mail address")
         return found
 
     def flaw(self, sentence: str) -> None:
         if sentence not in self.flaws and len(self.flaws) <= FLAWS:
             self.flaws.append(sentence if len(self.flaws) < FLAWS else "the record has more flaws than these")
+
+
+def _sureness(entry: dict[str, Any]) -> float:
+    """Return an entry's confidence; documents that others wrote may have none."""
+    found = entry.get("confidence")
+    return found if isinstance(found, int | float) else confidence.SURE
 
 
 def _united(periods: list[Period]) -> Period:

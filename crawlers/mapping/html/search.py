@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from crawlers.mapping.html.dates import date
 from crawlers.mapping.html.field import MOST as MOST_VALUES
 from crawlers.mapping.html.field import Found
 from crawlers.mapping.html.labels import MARKED, MOST, at, marks, pieces, unrepeated
+from crawlers.mapping.html.surroundings import MOST_ABOVE, sureness
 from crawlers.mapping.html.vocabulary import vocabulary
 from crawlers.mapping.html.wording import has_colon
 
@@ -27,19 +27,8 @@ if TYPE_CHECKING:
     from crawlers.mapping.html.vocabulary import Vocabulary
     from crawlers.rules import Rule
 
-_BESIDE = frozenset(("nav", "aside", "navigation", "complementary"))
-_OUTSIDE = frozenset(("footer", "contentinfo", "search"))
-_PART = r"(?:^|\s)(?:(?:site|page|main|region|block|l)[-_]{{1,2}})?(?:{})(?:$|[\s_0-9-])"
-_SIDEBARS = re.compile(_PART.format("sidebars?|side-?nav|breadcrumbs?|menu"), re.IGNORECASE)
-_OTHERS = re.compile(
-    _PART.format("footer|imprint|impressum|related|similar|comments?|facets?|search-?(?:form|box|block)|cookies?"),
-    re.IGNORECASE,
-)
 _MOST_TRIED = 20  # labels of one wording, until one has a value
 _MOST_COMPARED = 3
-_MOST_NAMED = 200  # characters
-_MOST_ABOVE = 60  # elements about one
-_TAGS = _BESIDE | _OUTSIDE
 _TEXTS = ("description", "provenance", "rights")
 _FRAMES = etree.XPath(f"({'|'.join(f'descendant-or-self::{tag}[*]' for tag in (*MARKED, 'td'))})[position() <= {MOST}]")
 
@@ -98,10 +87,17 @@ class Search:
         return by_key
 
     def _by_label(self, rule: Rule) -> Found:
+        """What stands at a label in the main part; elsewhere only where that part has no such label, empty or not."""
+        elsewhere: list[tuple[list[Label], float]] = []
+        is_in_main = False
         for labels, sure in self._wordings(rule):
-            if found := self._valued(rule, labels, sure):
+            inside = [one for one in labels if self._place(one.element) > confidence.OUTSIDE]
+            if inside and (found := self._valued(rule, inside, sure)):
                 return found
-        return Found()
+            is_in_main = is_in_main or bool(inside)
+            elsewhere.append((labels, sure))
+        outside = () if is_in_main else elsewhere
+        return next((found for labels, sure in outside if (found := self._valued(rule, labels, sure))), Found())
 
     def _wordings(self, rule: Rule) -> Iterator[tuple[list[Label], float]]:
         """The labels that the rule may mean, the surest first; those of equal sureness in page order."""
@@ -153,12 +149,12 @@ class Search:
         while element is not self._around and element not in known:
             passed.append(element)
             parent = element.getparent()
-            if parent is None or len(passed) > _MOST_ABOVE:
+            if parent is None or len(passed) > MOST_ABOVE:
                 break
             element = parent
         sure = known.get(element, 1.0)
         for one in reversed(passed):
-            known[one] = sure = min(sure, _sureness(one))
+            known[one] = sure = min(sure, sureness(one))
         return sure
 
     def _rank(self, label: Label) -> tuple[float, bool]:
@@ -184,29 +180,3 @@ def _together(first: Label, labels: list[Label]) -> list[Label]:
     """Those of the same wording in the same place: a label for each of its values."""
     around = first.element.getparent()
     return [one for one in labels if one is first or (one.element.getparent() is around and one.key == first.key)]
-
-
-def _sureness(element: HtmlElement) -> float:
-    given = element.attrib
-    sure = _part(element.tag, given.get("role"), given.get("id"), given.get("class")) if given else _of_tag(element.tag)
-    return sure if sure == 1 or element.tag in _TAGS or next(element.iter("h1"), None) is None else 1.0
-
-
-def _of_tag(tag: str) -> float:
-    return 1.0 if tag not in _TAGS else confidence.BESIDE if tag in _BESIDE else confidence.OUTSIDE
-
-
-@lru_cache(maxsize=4_096)
-def _part(tag: str, role: str | None, identifier: str | None, classes: str | None) -> float:
-    """What an element says of itself. The class of the whole page says what else is on it.
-
-    >>> _part("footer", None, None, None), _part("div", None, "sidebar-first", None), _part("div", None, None, "main")
-    (0.5, 0.9, 1.0)
-    """
-    if tag in ("html", "body"):
-        return 1.0
-    named = f"{identifier or ''} {classes or ''}"[:_MOST_NAMED]
-    sure = min(_of_tag(tag), _of_tag(role or ""))
-    if _OTHERS.search(named):
-        return confidence.OUTSIDE
-    return min(sure, confidence.BESIDE) if _SIDEBARS.search(named) else sure
