@@ -9,6 +9,7 @@ from time import process_time
 import pytest
 
 from crawlers.exceptions import CrawlersError
+from crawlers.html.links import total as total_of
 from crawlers.learn import LearnError, ListingError, Sample, confirmed, learn, listing
 from crawlers.learn.anchors import stability
 from crawlers.learn.toml import toml
@@ -479,6 +480,7 @@ def rows(*paths: str, start: int = 1) -> str:
         (["/d/12-roads", "/d/13-rivers", "/d/14-trees"], ["12", "13", "14"]),
         (["/d/roads.html", "/d/rivers.html", "/d/trees.html"], ["roads", "rivers", "trees"]),
         (["/a", "/b", "/c"], ["a", "b", "c"]),
+        (["/?p=1", "/?p=2", "/?p=3"], ["1", "2", "3"]),
         (["/c/env/roads", "/c/env/rivers", "/c/edu/trees"], ["env/roads", "env/rivers", "edu/trees"]),
     ],
 )
@@ -549,6 +551,47 @@ def test_the_second_page_bears_the_pager_out():
     again = confirmed(first, one, one)
     assert again.second == 0
     assert again.pager.sure < first.pager.sure / 2
+
+
+@pytest.mark.parametrize(
+    ("shown", "pager", "found"),
+    [
+        ("<p class='count'>305 datasets found</p>", True, (".count", 305)),
+        ("<h2>1.234 Datensätze</h2>", True, ("h2", 1234)),
+        ("<div class='found'>Showing <b>1-2</b> of <b>305</b> results</div>", True, (".found", 305)),
+        ("<div class='found'><span>Résultats : 1 à 2 sur 305</span></div>", True, (".found span", 305)),
+        ("<p id='total'>2件</p>", False, ("#total", 2)),
+        ("<p class='count'>2 datasets</p>", True, None),  # on this page
+        ("<p class='count'>Page 1 of 16</p>", True, None),
+        ("<p class='count'>1,200 downloads</p>", True, None),
+        ("<p class='count'>305 datasets</p><p class='also'>98 results</p>", True, None),
+        ("<ul><li class='count'>Transport: 12 datasets</li></ul>", True, None),
+        ("<footer><p class='count'>99 datasets</p></footer>", True, None),
+        ("<p class='count'>1 dataset</p>", False, None),  # two are listed
+    ],
+)
+def test_the_total_is_learned_where_the_listing_prints_it(shown, pager, found):
+    body = shown + rows("/dataset/a", "/dataset/b") + ('<a rel="next" href="?page=2">2</a>' if pager else "")
+    one = sample(body, LIST)
+    learned = listing(one, [])
+    assert (learned.total and (learned.total.css, learned.total.count)) == found
+    rules = loads(toml(replace(learn([sample("<h1>T</h1>")], {"title": ["T"]}, {}), listing=learned)))
+    assert total_of(one.page, rules) == (found and found[1])
+    other = sample(body.replace(str(found and found[1]), "7"), f"{LIST}?page=2")
+    assert confirmed(learned, one, sample("<p>none</p>")).total == learned.total
+    assert found is None or "." in shown or confirmed(learned, one, other).total is None
+
+
+def test_a_rules_file_has_no_control_characters():
+    result = learn(
+        [sample("<dl><dt>Li\x9bcen\u202ese x</dt><dd>MIT</dd></dl>", "https://a.org/d/\u202e1")],
+        {"license": ["MIT"]},
+        {},
+    )
+    text = toml(result)
+    assert all(line.isprintable() for line in text.splitlines())
+    assert "\\U0000202e" in text
+    assert loads(text).fields[0].labels == ("Li\x9bcen\u202ese x",)
 
 
 # Hostile pages

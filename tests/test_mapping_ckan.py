@@ -196,6 +196,14 @@ def test_license(names: tuple[str | None, str | None, str | None], expected: str
     assert found.id == expected
 
 
+@pytest.mark.parametrize(
+    "name", ["No license specified", "No Licence Given", "Keine Angabe", "k.A.", "N/A", "n. a.", "-"]
+)
+def test_no_license(name: str) -> None:
+    assert (license_of(name), license_of(None, None, name)) == (None, None)
+    assert license_of(name, "https://example.org/terms") == License(uri="https://example.org/terms")
+
+
 def test_license_as_given_where_it_is_not_known() -> None:
     assert license_of(None, "https://example.org/terms", "Our terms") == License(
         uri="https://example.org/terms", title="Our terms"

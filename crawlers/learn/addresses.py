@@ -59,7 +59,7 @@ def _build(address: str) -> tuple[object, ...]:
     parts = urlsplit(address)
     path = [part for part in parts.path.split("/") if part]
     names = frozenset(name for name, _ in parse_qsl(parts.query))
-    return parts.netloc, len(path), path[0] if len(path) > 1 or names else "", names
+    return parts.netloc, len(path), path[0] if path and (len(path) > 1 or names) else "", names
 
 
 def _by_query(addresses: list[str]) -> Shape | None:

@@ -10,6 +10,7 @@ from crawlers.exceptions import CrawlersError
 from crawlers.html.links import dataset_links
 from crawlers.learn.links import Links, links
 from crawlers.learn.pager import Pager, pager
+from crawlers.learn.total import Total, contradicts, total
 from crawlers.rules import Rules, rules
 from crawlers.rules.selectors import from_css
 
@@ -28,6 +29,7 @@ class Listing:
         start: the listing's address.
         count: links that the rules give on it.
         ids: the first few datasets' ids.
+        total: where it says how many datasets there are.
         second: links that are new on the second page; ``None`` when that was not looked at.
     """
 
@@ -37,6 +39,7 @@ class Listing:
     count: int
     ids: list[str]
     second: int | None = None
+    total: Total | None = None
 
 
 def listing(sample: Sample, known: list[str]) -> Listing:
@@ -49,7 +52,9 @@ def listing(sample: Sample, known: list[str]) -> Listing:
         empty = ': it is empty until scripts have run, and may need browser = "listing"' if sample.looks_empty else ""
         raise ListingError(f"{sample.address} has no links that could lead to datasets{empty}.")
     given = dataset_links(sample.page, _rules(sample.address, found.table))
-    return Listing(sample.address, found, pager(sample), len(given), [one.id for one in given[:3]])
+    way = pager(sample)
+    said = total(sample, len(given), is_paged=bool(way.table))
+    return Listing(sample.address, found, way, len(given), [one.id for one in given[:3]], total=said)
 
 
 def confirmed(first: Listing, one: Sample, two: Sample) -> Listing:
@@ -58,7 +63,8 @@ def confirmed(first: Listing, one: Sample, two: Sample) -> Listing:
     known = {link.url for link in dataset_links(one.page, how)}
     new = [link for link in dataset_links(two.page, how) if link.url not in known]
     sure = first.pager.sure if new else first.pager.sure * 0.4
-    return replace(first, second=len(new), pager=replace(first.pager, sure=sure))
+    said = None if first.total and contradicts(two, first.total) else first.total
+    return replace(first, second=len(new), pager=replace(first.pager, sure=sure), total=said)
 
 
 def _rules(start: str, table: dict[str, str]) -> Rules:

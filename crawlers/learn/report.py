@@ -81,6 +81,8 @@ def _listing(listing: Listing | None) -> Iterator[str]:
     yield f"{'':>15}        {listing.count} links on {listing.start}; ids: {shortened(', '.join(listing.ids), _MOST)}"
     if listing.links.why:
         yield f"{'':>15}   !    {'; '.join(listing.links.why)}"
+    if listing.total:
+        yield f"{'':>15}        {listing.total.count} datasets, it says; each crawl is compared with that"
     yield f"{'paging':<15} {round(100 * listing.pager.sure):>3} %  {listing.pager.says}"
     if listing.second is not None:
         yield f"{'':>15}        the second page has {listing.second} links that the first has not"

@@ -41,7 +41,7 @@ def toml(result: Result) -> str:
     if result.files:
         file.add("resources", _resources(result.files))
     for warning in result.warnings:
-        file.add(tomlkit.comment(warning))
+        file.add(tomlkit.comment(shortened(warning, 400)))
     text = tomlkit.dumps(file)
     loads(text)
     return text
@@ -75,6 +75,8 @@ def _listing(file: TOMLDocument, listing: Listing) -> None:
     for number, (name, value) in enumerate(listing.links.table.items()):
         said = f"{_percent(listing.links.sure)}: {listing.count} links" if not number else None
         links.add(name, _said(value, said, listing.links.why if not number else ()))
+    if listing.total:
+        links.add("total", _said(listing.total.css, f"{listing.total.count} now; each crawl is compared with it"))
     file.add("links", links)
     if listing.pager.table:
         paging = tomlkit.table()
@@ -129,9 +131,20 @@ def _inline(value: Any) -> Any:
 
 
 def _literal(text: str) -> Any:
-    """In single quotes where that spares backslashes."""
-    plain = "'" not in text and text.isprintable()
-    return tomlkit.string(text, literal=True) if plain and ('"' in text or "\\" in text) else tomlkit.string(text)
+    """In single quotes where that spares backslashes; what can't be printed is escaped."""
+    if not text.isprintable():
+        return tomlkit.value(f'"{_escaped(text)}"')
+    return tomlkit.string(text, literal=True) if "'" not in text and set(text) & set('"\\') else tomlkit.string(text)
+
+
+def _escaped(text: str) -> str:
+    r"""A text as it stands between double quotes, without what would steer a terminal.
+
+    >>> _escaped('a\x9b"\u202e')
+    'a\\U0000009b\\"\\U0000202e'
+    """
+    written = text.replace("\\", "\\\\").replace('"', '\\"')
+    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in written)
 
 
 def _percent(sure: float) -> str:

@@ -11,7 +11,52 @@ from crawlers.items import License
 from crawlers.mapping.values import url as web_address
 
 _LONGEST = 300
-_NOTHING = {"", "notspecified", "not-specified", "license-not-specified", "none", "unknown"}
+_NOTHING = frozenset(
+    (
+        *("", "notspecified", "not-specified", "license-not-specified", "no-license-specified", "no-license-provided"),
+        *(
+            "none",
+            "unknown",
+            "unspecified",
+            "undefined",
+            "null",
+            "na",
+            "n-a",
+            "n.a",
+            "n.-a",
+            "not-applicable",
+            "not-available",
+            "nil",
+        ),
+        *("no-license", "no-license-given", "none-specified", "none-given", "not-stated", "not-known", "not-provided"),
+        *(
+            "unknown-license",
+            "license-unknown",
+            "license-not-provided",
+            "tbd",
+            "to-be-determined",
+            "other-not-specified",
+        ),
+        *(
+            "keine-angabe",
+            "keine-angaben",
+            "keine",
+            "k.a",
+            "k.-a",
+            "ohne-angabe",
+            "unbekannt",
+            "nicht-angegeben",
+            "keine-lizenz",
+        ),
+        *("non-specifie", "non-spécifié", "non-spécifiée", "non-renseigné", "non-renseignée", "inconnue", "aucune"),
+        *("license-non-spécifiée", "no-especificado", "no-especificada", "sin-especificar"),
+        *("desconocida", "ninguna", "sin-licencia", "não-especificada", "não-especificado", "não-informado", "nenhuma"),
+        *("non-specificato", "non-specificata", "nessuna", "sconosciuta", "niet-gespecificeerd", "onbekend", "geen"),
+        *("ej-angiven", "ikke-angivet", "ikke-oppgitt", "brak", "brak-danych", "nie-podano", "nieznana", "neuvedeno"),
+        *("не-указана", "не-указано", "не-вказано", "指定なし", "不明", "未指定"),
+    )
+)
+"""Keys of what stands where no licence is given."""
 _VERSION = re.compile(r"[0-9][._-][0-9]")
 
 # An address of a licence, and what precedes its groups in the SPDX identifier.
@@ -135,6 +180,8 @@ def license(id: str | None, url: str | None = None, title: str | None = None) ->
     ('ODbL-1.0', 'cc-by')
     >>> license("notspecified", None, "License not specified"), license("other-open").id
     (None, 'other-open')
+    >>> license("No license specified"), license("Keine Angabe"), license(None, None, "N/A"), license("k.A.")
+    (None, None, None, None)
     """
     if id and "://" in id:
         id, url = None, url or id  # noqa: A001
