@@ -40,7 +40,7 @@ from crawlers.progress import Progress
 from crawlers.resume import LedgerScheduler
 from crawlers.safety.logs import RedactedLogs
 from crawlers.safety.resolver import PublicOnly, PublicOnlyResolver
-from crawlers.safety.tokens import ApiToken
+from crawlers.safety.tokens import ApiToken, EchoedToken
 from crawlers.spider_loader import SpiderLoader
 from crawlers.spool import SpoolingHandler
 from crawlers.spool.compression import BoundedCompression
@@ -177,6 +177,7 @@ DOWNLOADER_MIDDLEWARES = {
     ApiToken: 810,  # behind all that might copy, store or log a request's headers
     HttpCacheMiddleware: None,
     HttpCache: 900,
+    EchoedToken: 905,  # before the cache stores an answer, and behind what unpacks it
     HttpCompressionMiddleware: None,
     BoundedCompression: 910,  # default 590; the cache reads bodies, to tell a robot check from an answer
     DownloaderStats: 920,  # default 850; below the cache, whose answers are no requests

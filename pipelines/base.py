@@ -10,6 +10,7 @@ from crawlers.index import Index
 from crawlers.items import Dataset, Export
 from crawlers.resume import Records
 from crawlers.safety.names import Names
+from crawlers.safety.redact import redact
 from pipelines.folder import folder
 from pipelines.report import Report
 
@@ -37,6 +38,11 @@ class Pipeline:
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(crawler)
+
+    def address(self, url: str | None) -> str | None:
+        """Return an address as it may be written: without credentials, unless the spider asks for it again."""
+        asks_again = getattr(self.crawler.spider, "asks_again_by_address", False)
+        return url if url is None or asks_again else redact(url)
 
     def file(self, item: Item) -> str:
         """What the item's document is called, relative to the source's folder."""

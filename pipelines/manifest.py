@@ -59,7 +59,7 @@ class Manifest(Pipeline):
             self.records.end(("dataset", dataset_id, None), "withdrawn")
             return
         item = self._last_known(dataset_id, known)
-        item.metadata_url = url
+        item.metadata_url = self.address(url)
         with suppress(NotWritten), self.report.writing(self.path):
             self._append_withdrawn(item, known, reason)
             self.records.end(("dataset", dataset_id, None), "withdrawn")

@@ -24,6 +24,7 @@ from crawlers.index import Index
 from crawlers.items import Dataset, Export
 from crawlers.resume import Job, Records
 from crawlers.safety import inside, strict_json
+from crawlers.safety.redact import redact
 from pipelines.folder import JSONLines, folder, lock
 from pipelines.summary import summary
 from pipelines.verdict import EXIT_CODES, Verdict, verdict
@@ -279,7 +280,7 @@ class Report:
             "source": spider.source,  # type: ignore[union-attr]
             "spider": spider.name,  # type: ignore[union-attr]
             "run": self.run,
-            "arguments": spider.given,  # type: ignore[union-attr]
+            "arguments": {name: redact(value) for name, value in spider.given.items()},  # type: ignore[union-attr]
             "since": _since(spider.given, stats),  # type: ignore[union-attr]
             "started": self.started,
             "finished": now(),
@@ -307,14 +308,14 @@ class Report:
             "run": self.run,
             "stage": failed.stage,
             "kind": failed.kind,
-            "url": failed.url,
+            "url": failed.url and redact(failed.url),
             "http_status": failed.http_status,
             "attempts": failed.attempts,
             "dataset_id": failed.dataset_id,
             "dataset_name": failed.dataset_name,
             "dataset_title": failed.dataset_title,
             "resource_id": failed.resource_id,
-            "error": failed.error,
+            "error": redact(failed.error),
         }
 
     def _check(self) -> None:

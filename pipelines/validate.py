@@ -17,6 +17,7 @@ class Validate(Pipeline):
             raise DropItem("the record has no id")
         if item.document is None:
             raise DropItem("the record has no document")
+        item.metadata_url = self.address(item.metadata_url)
         if isinstance(item, Dataset) and item.flaws:
             self.report.record_failed(_flawed(item))
         return item

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -16,19 +18,20 @@ from types import SimpleNamespace
 
 import pytest
 from scrapy.core.downloader import Slot
-from scrapy.http import Response
+from scrapy.http import Request, Response
 from scrapy.settings import Settings
 
+from crawlers.politeness import pace as pace_module
+from crawlers.politeness import robots as robots_module
+from crawlers.politeness.addon import Politeness
 from crawlers.politeness.pace import Pace
-from crawlers.politeness.retry import retry_after
+from crawlers.politeness.retry import BackoffRetry, retry_after
+from crawlers.politeness.robots import ROBOTS_EXEMPT, Robots, Rules
 from tests.conftest import ROOT, options
 from tests.waiting import HANG
 
 EXPORT = "download_metadata"
 LISTING = "package_search"
-
-# A busy machine notes a request late once in a while. What the crawl itself does wrong, it does three times.
-by_the_clock = pytest.mark.flaky(reruns=2, only_rerun="AssertionError")
 
 
 class Host(ThreadingHTTPServer):
@@ -131,29 +134,115 @@ def host():
 # How fast
 
 
-@by_the_clock
 def test_the_rate_is_kept(crawl, host):
-    site = host(lambda *_: None)
-    done = crawl("hdx", site, settings={"REQUESTS_PER_SECOND": "5"})
-    assert (done.code, site.requests()) == (0, 1 + 1 + 6), "robots.txt, the listing, six exports"
-    assert min(site.gaps()) > 0.18
+    """41 gaps of 50 ms: no machine is too slow for a lower bound."""
+    site = host(robots(200, "User-agent: *\nCrawl-delay: 10\n"), datasets=40)
+    done = crawl("hdx", site, settings={"REQUESTS_PER_SECOND": "40", "CRAWL_DELAY_MAX": "0.05"})
+    assert (done.code, site.requests()) == (0, 1 + 1 + 40), "robots.txt, the listing, the exports"
+    assert site.times()[-1] - site.times()[0] > 1.6
+    assert "robots.txt of 127.0.0.1 asks for a delay of 10 s; capped to 0.05 s by CRAWL_DELAY_MAX" in done.log
 
 
-@by_the_clock
-def test_a_crawl_delay_is_capped_and_autothrottle_never_undercuts_it(crawl, host):
-    site = host(robots(200, "User-agent: *\nCrawl-delay: 10\n"), datasets=8)
-    done = crawl("hdx", site, settings={"REQUESTS_PER_SECOND": "20", "CRAWL_DELAY_MAX": "0.3"})
-    assert done.code == 0
-    assert min(site.gaps()[1:]) > 0.28
-    assert max(site.gaps()[1:]) < 1
-    assert "127.0.0.1 asks for 10 s between requests; kept are 0.3 s (CRAWL_DELAY_MAX)" in done.log
-
-
-@by_the_clock
 def test_a_crawl_delay_is_ignored_without_a_limit(crawl, host):
-    site = host(robots(200, "User-agent: *\nCrawl-delay: 10\n"))
-    assert crawl("hdx", site).code == 0
-    assert site.times()[-1] - site.times()[0] < 2
+    done = crawl("hdx", host(robots(200, "User-agent: *\nCrawl-delay: 10\n")))
+    assert (done.code, "asks for a delay" in done.log) == (0, False)
+
+
+@pytest.mark.parametrize(("rate", "delay"), [("5", 0.2), ("0.5", 2), ("0", 0)])
+def test_the_rate_is_the_delay_between_two_requests(rate, delay):
+    settings = Settings({"REQUESTS_PER_SECOND": rate, "BOT_NAME": "x", "VERSION": "1"})
+    Politeness().update_settings(settings)
+    assert (settings.getfloat("DOWNLOAD_DELAY"), settings.getbool("AUTOTHROTTLE_ENABLED")) == (delay, delay > 0)
+
+
+class Clock:
+    """A time that passes when it is told to."""
+
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def paced(**settings):
+    """A pace whose host is "here", and its slot."""
+    slot = Slot(8, 0.0, 0.0)
+    downloader = SimpleNamespace(slots={"here": slot}, per_slot_settings={}, get_slot_key=lambda _: "here")
+    crawler = SimpleNamespace(
+        settings=Settings(settings),
+        engine=SimpleNamespace(downloader=downloader),
+        signals=SimpleNamespace(connect=lambda *_, **__: None),
+        stats=SimpleNamespace(inc_value=lambda *_: None),
+    )
+    pace = Pace(crawler)
+    pace.clock, slot.delay = Clock(), pace.floor("here")
+    return pace, slot
+
+
+def answers(pace, seconds, *, count=1, latency=0.0, refusal=""):
+    """So many answers, each so long after the one before."""
+    for _ in range(count):
+        pace.clock.now += seconds
+        pace.answered(Request("http://here", meta={"download_latency": latency}), refusal=refusal)
+
+
+def test_a_refusal_halves_the_rate_for_the_rest_of_the_run():
+    pace, slot = paced(DOWNLOAD_DELAY=0.5)
+    answers(pace, 1, count=100)
+    assert slot.delay == 0.5
+    answers(pace, 1, refusal="HTTP 429")
+    assert (slot.delay, pace.crawler.engine.downloader.per_slot_settings["here"]["delay"]) == (1, 1)
+    answers(pace, 1, refusal="HTTP 429")
+    assert slot.delay == 2
+
+
+def test_a_burst_of_refusals_halves_it_once():
+    pace, slot = paced(DOWNLOAD_DELAY=0.5)
+    answers(pace, 0.01, count=8, latency=1, refusal="HTTP 429")
+    assert slot.delay == 1
+
+
+def test_answers_raise_the_rate_again_a_little_at_a_time_and_never_above_what_is_set():
+    pace, slot = paced(DOWNLOAD_DELAY=0.5)
+    answers(pace, 1, refusal="HTTP 429")
+    rates = []
+    for _ in range(12):
+        answers(pace, 1, count=20)
+        rates.append(round(1 / slot.delay, 6))
+    assert rates == [1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2.0, 2.0, 2.0]
+    pace.raise_floor("here", 3)
+    answers(pace, 1, count=20)
+    assert slot.delay == 3
+
+
+def test_no_limit_is_one_after_a_refusal():
+    pace, slot = paced()
+    answers(pace, 0.01, count=50)
+    assert (slot.delay, pace.floor("here")) == (0, 0)
+    answers(pace, 0.01, refusal="HTTP 429")
+    assert round(1 / slot.delay) == 50, "half of what it was asked"
+    fresh, slot = paced()
+    answers(fresh, 1, refusal="HTTP 429")
+    assert slot.delay == 1
+
+
+def test_no_refusal_makes_it_slower_than_one_a_minute():
+    pace, slot = paced(DOWNLOAD_DELAY=0.5)
+    answers(pace, 1000, count=50, refusal="HTTP 429")
+    assert round(slot.delay) == 60
+
+
+def test_the_pace_learns_what_a_portal_takes():
+    """Of 1,000 requests to a portal that takes 20 a second; as fast as it went, 59 of 101 were refused."""
+    pace, slot = paced()
+    answers(pace, 0.01, count=20)
+    refused = 0
+    for _ in range(1000):
+        seconds = max(slot.delay, 0.01)
+        refused += seconds < 0.05
+        answers(pace, seconds, refusal="HTTP 429" if seconds < 0.05 else "")
+    assert 2 <= refused < 20
+    assert 0.05 <= slot.delay < 0.1, "and asks it nearly as often"
 
 
 def test_a_floor_outlives_its_slot():
@@ -174,7 +263,6 @@ def test_a_floor_outlives_its_slot():
 # Leaving a host alone
 
 
-@by_the_clock
 def test_a_burst_of_429s_is_one_pause_of_the_host(crawl, host):
     site = host(for_a_while(429, {"Retry-After": "2"}, EXPORT, 6), datasets=30)
     done = crawl("hdx", site)
@@ -183,29 +271,51 @@ def test_a_burst_of_429s_is_one_pause_of_the_host(crawl, host):
     assert "127.0.0.1 is left alone for 2.0 s: HTTP 429, Retry-After" in done.log
     assert "'politeness/holds': 1," in done.log
     assert "'politeness/held_seconds': 2.0," in done.log
-    pauses = [gap for gap in site.gaps() if gap > 0.5]
-    assert len(pauses) == 1
-    assert 1.8 < pauses[0] < 2.5
+    assert "'politeness/slowdowns': 1," in done.log
+    assert max(site.gaps()) > 1.8
 
 
-@by_the_clock
-def test_a_longer_wait_extends_a_pause(crawl, host):
-    seconds = iter(["1", "2", "1", "2"])
-    site = host(for_a_while(503, lambda: {"Retry-After": next(seconds)}, EXPORT, 4))
-    done = crawl("hdx", site)
-    assert done.code == 0
-    assert "'politeness/holds': 1," in done.log
-    assert 1.8 < max(site.gaps()) < 2.5
+def test_a_longer_wait_extends_a_pause(monkeypatch):
+    pace, slot = paced()
+    counted, waits = {}, []
+    pace.crawler.stats = SimpleNamespace(
+        inc_value=lambda name, count=1: counted.update({name: counted.get(name, 0) + count}),
+        set_value=counted.__setitem__,
+        get_value=lambda name, default=None: counted.get(name, default),
+    )
+    monkeypatch.setattr(pace_module, "call_later", lambda seconds, *_: waits.append(seconds))
+    pace.hold("here", 1, "HTTP 503")
+    pace.clock.now += 0.5
+    for seconds in (0.9, 2, 1, 2):
+        pace.hold("here", seconds, "HTTP 503")
+    assert (waits, slot.lastseen) == ([1, 2], pace.clock.now + 2)
+    assert (counted["politeness/holds"], counted["politeness/held_seconds"]) == (1, 2.5)
 
 
-@by_the_clock
-def test_a_date_to_wait_for(crawl, host):
-    def later():
-        return {"Retry-After": format_datetime(datetime.now(UTC) + timedelta(seconds=2.5), usegmt=True)}
+@pytest.mark.parametrize(("value", "seconds"), [("5", 5), (" 7 ", 7), ("7200", 7200), ("007", 7)])
+def test_a_wait_in_seconds(value, seconds):
+    assert retry_after(Response("http://x", headers={"Retry-After": value})) == seconds
 
-    site = host(for_a_while(503, later, LISTING, 1))
-    assert crawl("ckan", site).code == 0
-    assert 1.4 < site.gaps()[0] < 3
+
+@pytest.mark.parametrize("zone", ["GMT", "-0000"])
+def test_a_date_to_wait_for(zone):
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=1000), usegmt=True).replace("GMT", zone)
+    assert 900 < retry_after(Response("http://x", headers={"Retry-After": later})) <= 1000
+
+
+def test_no_wait_is_none():
+    assert retry_after(Response("http://x")) == 0
+
+
+@pytest.mark.parametrize(
+    ("attempt", "least", "most"), [(0, 0.5, 1), (1, 1, 2), (3, 4, 8), (6, 30, 60), (10**6, 30, 60)]
+)
+def test_a_pause_doubles_up_to_a_limit(attempt, least, most):
+    retry = object.__new__(BackoffRetry)
+    retry.base, retry.cap = 1.0, 60.0
+    pauses = [retry.pause(attempt) for _ in range(200)]
+    assert least <= min(pauses) < least * 1.2
+    assert most * 0.8 < max(pauses) <= most
 
 
 @pytest.mark.parametrize(
@@ -215,14 +325,13 @@ def test_a_wait_that_makes_no_sense_is_none(value):
     assert retry_after(Response("http://x", headers={"Retry-After": value})) == 0
 
 
-@by_the_clock
 def test_a_back_off_grows(crawl, host):
     site = host(for_a_while(503, {"Retry-After": "0"}, LISTING, 3))
-    assert crawl("ckan", site, settings={"RETRY_BACKOFF": "0.4"}).code == 0
-    first, second, third = site.gaps()
-    assert 0.18 < first < 0.6
-    assert 0.38 < second < 1.0
-    assert 0.78 < third < 1.8
+    done = crawl("ckan", site, settings={"RETRY_BACKOFF": "0.4"})
+    first, second, third = (
+        float(wait) for wait in re.findall(r"left alone for ([\d.]+) s: HTTP 503, back-off", done.log)
+    )
+    assert (done.code, 0.2 <= first <= 0.4 <= second <= 0.8 <= third <= 1.6) == (0, True)
 
 
 def test_a_wait_that_is_too_long_is_no_wait(crawl, host):
@@ -256,11 +365,75 @@ def test_a_crawl_that_waits_is_stopped_at_once_and_goes_on_later(crawl, host, ou
 # robots.txt
 
 
+def robot(**attributes):
+    """The middleware without a crawl."""
+    made = object.__new__(Robots)
+    made.rules, made.exempt_paths, made.exempt_hosts = {}, [re.compile(one) for one in ROBOTS_EXEMPT], {"named.example"}
+    made.crawler = SimpleNamespace(spider=SimpleNamespace(portal="https://portal.example/"))
+    for name, value in attributes.items():
+        setattr(made, name, value)
+    return made
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 599])
+def test_a_robots_txt_that_fails_forbids_everything(status):
+    counted = SimpleNamespace(inc_value=lambda *_: None)
+    made = robot(_stats=counted)
+    rules = asyncio.run(made._read(Response("http://x/robots.txt", status=status), Request("http://x/a")))
+    assert rules.refusal("x", "http://x/a", "me") == (
+        f"robots.txt of x is unreachable (HTTP {status}), so nothing is requested until it answers"
+    )
+
+
+@pytest.mark.parametrize(
+    ("url", "exempt"),
+    [
+        ("https://portal.example/api/3/action/package_show?id=1", True),
+        ("http://named.example:80/api/action/package_search", True),
+        ("https://other.example/api/3/action/package_show", False),
+        ("https://portal.example.evil.test/api/3/action/package_show", False),
+        ("https://portal.example/dataset/a", False),
+        ("https://portal.example/x?/api/3/action/package_show", False),
+    ],
+)
+def test_the_api_is_exempt_at_the_hosts_that_the_user_named(url, exempt):
+    assert robot().exempt(Request(url)) is exempt
+
+
+def test_a_robots_txt_that_failed_is_asked_for_again_after_a_while_and_one_that_was_read_never(monkeypatch):
+    clock, asked = Clock(), []
+    monkeypatch.setattr(robots_module, "monotonic", clock)
+
+    async def fetched(request):
+        asked.append(request.url)
+        return made._unreachable("fails", "HTTP 503") if "fails" in request.url else Rules()
+
+    made = robot(_fetch=fetched)
+
+    async def requests():
+        for seconds in (0, 299, 2, 10_000):
+            clock.now += seconds
+            for url in ("http://fails/a", "http://read/a"):
+                await made.of_host(Request(url))
+
+    asyncio.run(requests())
+    assert asked == ["http://fails/a", "http://read/a", "http://fails/a", "http://fails/a"]
+
+
+def test_a_robots_txt_at_a_forbidden_address_is_unreachable(crawl, host):
+    """A redirect into the private network: not as good as none."""
+    site = host(lambda _, path: (302, {"Location": "http://10.0.0.1/robots.txt"}, b"") if "robots" in path else None)
+    done = crawl("hdx", site)
+    assert (site.requests(EXPORT), done.report["counts"]["fallback"]) == (0, 6)
+    assert "robots.txt of 127.0.0.1:" in done.log
+    assert "is unreachable (10.0.0.1:80 leads to 10.0.0.1, which is not public" in done.log
+
+
 @pytest.mark.parametrize(
     ("status", "reason", "asked"),
     [
         (200, "robots.txt of 127.0.0.1:{port} disallows this address", 1),
-        (503, "robots.txt of 127.0.0.1:{port} can't be had (HTTP 503)", 2),
+        (503, "robots.txt of 127.0.0.1:{port} is unreachable (HTTP 503)", 2),
     ],
 )
 def test_what_robots_txt_disallows_is_not_asked_for(crawl, host, status, reason, asked):
@@ -333,12 +506,11 @@ def test_a_challenge_is_not_retried(crawl, host):
     assert (done.code, done.kinds(), site.requests()) == (4, [("list", "blocked")], 1)
 
 
-@by_the_clock
 def test_an_api_that_blocks_is_asked_no_more(crawl, host):
     site = host(
         lambda _, path: (202, {"x-amzn-waf-action": "challenge"}, b"") if "_show" in path else None, datasets=40
     )
-    done = crawl("ckan", site, level="resource", settings={"REQUESTS_PER_SECOND": "20"})
+    done = crawl("ckan", site, level="resource", settings={"CONCURRENT_REQUESTS_PER_DOMAIN": "1"})
     assert (done.code, done.report["verdict"], len(done.errors)) == (4, "blocked", 40)
     assert site.requests("_show") == 3
     assert {kind for _, kind in done.kinds()} == {"blocked"}

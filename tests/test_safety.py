@@ -9,15 +9,18 @@ import re
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
+from urllib.parse import quote
 
 import pytest
 from scrapy import Request, Spider
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.test import get_crawler
 
-from crawlers.safety.resolver import is_public, spelled
+from crawlers.index import scope
+from crawlers.safety.resolver import PublicOnlyResolver, is_public, spelled
 from crawlers.safety.tokens import ApiToken
-from tests.conftest import ROOT, json_lines, options
+from tests.conftest import ROOT, Crawl, json_lines, options, scrapy
 from tests.site import Answer, Site, listing, redirect, result
 
 SECRET = "s3cr3t-t0ken"
@@ -124,6 +127,20 @@ def test_a_name_is_no_address(host):
     assert spelled(host) is None
 
 
+def test_a_portal_does_not_become_private():
+    """DNS rebinding: who has a public name may give it another address while the crawl goes on."""
+    resolver = PublicOnlyResolver(SimpleNamespace(), 0, 1)
+    resolver.named = {("intranet", 80), ("portal.example", 80)}
+    resolver.allowed = {("both.example", None)}
+    assert resolver.allows("intranet", 80, "10.0.0.1")
+    assert resolver.allows("intranet", 80, "10.0.0.2")
+    assert resolver.allows("portal.example", 80, "8.8.8.8")
+    assert not resolver.allows("portal.example", 80, "127.0.0.1")
+    assert resolver.refused["portal.example"] == "127.0.0.1"
+    assert [resolver.allows("both.example", 1, address) for address in ("8.8.8.8", "10.0.0.1")] == [True, True]
+    assert not resolver.allows("intranet", 81, "10.0.0.1")
+
+
 def test_a_redirect_into_the_private_network_is_refused(crawl):
     with Site(lambda _: result({})) as inside:
         hosts = [f"{one}:{inside.port}/{number}" for number, one in enumerate(SPELLINGS)] + list(ELSEWHERE)
@@ -226,6 +243,46 @@ def test_a_token_goes_to_the_portal_and_stays_there(crawl, monkeypatch, tmp_path
     assert [asked.headers["Authorization"] for asked in elsewhere.asked] == [None]
     assert SECRET.encode() not in everything(tmp_path) + done.log.encode()
     assert "unencrypted" in done.log
+
+
+def test_a_token_that_a_portal_repeats_is_stored_nowhere(crawl, monkeypatch, tmp_path):
+    """In a record, in an error, in an address; the token has a character that addresses and JSON spell otherwise."""
+    token = 'a"long/' + SECRET
+    monkeypatch.setenv("CKAN_API_TOKEN", token)
+    record = {"id": "one", "title": f"You are {token}", "resources": []}
+
+    def answer(asked):
+        if asked.action == "package_search":
+            return listing(record, {"id": "two", "resources": []})
+        if asked.id == "two":
+            return Answer(json.dumps({"success": False, "error": {"message": f"{token} may not"}}).encode(), status=409)
+        if "for=" in asked.path:
+            return result(record)
+        return redirect(f"/api/3/action/package_show?id=one&for={quote(token, safe='')}")
+
+    with Site(answer) as site:
+        settings = {"HTTPCACHE_ENABLED": "1", "HTTPCACHE_ALWAYS_STORE": "1", "HTTPCACHE_DIR": str(tmp_path / "cache")}
+        more = ("-O", str(tmp_path / "feed.jsonl"), "-s", "LOG_LEVEL=DEBUG")
+        done = crawl("ckan", site, level="both", settings=settings, more=more)
+    assert (done.code, len(done.manifest), len(done.errors)) == (3, 3, 1), done.log
+    assert {"You are ***"} < {document.get("title") for document in done.documents().values()}
+    assert "for=***" in done.manifest[-1]["metadata_url"]
+    kept = everything(tmp_path / "output") + (tmp_path / "feed.jsonl").read_bytes() + done.log.encode()
+    assert [form for form in (SECRET, quote(token, safe="")) if form.encode() in kept] == []
+
+
+def test_credentials_in_addresses_are_stored_nowhere(tmp_path):
+    """And the run is known again by its arguments without them."""
+    page = b"<c> a <http://www.w3.org/ns/dcat#Catalog> ; <http://www.w3.org/ns/dcat#dataset> <http://x.test/a> ."
+    page += b"<http://x.test/a> a <http://www.w3.org/ns/dcat#Dataset> ; <http://purl.org/dc/terms/title> 'A' ."
+    with Site(lambda _: Answer(page, headers={"Content-Type": "text/turtle"})) as site:
+        url = f"{site.url}/c.ttl?api_key={SECRET}"
+        ran = scrapy("crawl", "dcat", *options(tmp_path, {"LOG_LEVEL": "DEBUG"}, url=url, source="town"))
+    done = Crawl(ran.returncode, ran.stderr, tmp_path / "town")
+    assert (done.code, done.manifest[0]["metadata_url"]) == (0, f"{site.url}/c.ttl?api_key=***"), done.log
+    assert done.report["arguments"]["url"] == f"{site.url}/c.ttl?api_key=***"
+    assert scope("dcat", {"url": url}) == scope("dcat", done.report["arguments"])
+    assert SECRET.encode() not in everything(tmp_path) + done.log.encode()
 
 
 def middleware(monkeypatch, portal, token=SECRET):

@@ -47,6 +47,7 @@ class HTMLSpider(HTMLDatasets):
     sitemap's date. What a whole listing lacks is asked for by itself, and withdrawn when it is not there either.
     """
 
+    asks_again_by_address = True  # so the addresses of pages are stored as they are
     arguments: ClassVar[dict[str, Argument]] = HTMLWalk.arguments | {
         "since": Argument(
             help="last: only pages that have changed since they were read last.", parse=arguments.choice("last")

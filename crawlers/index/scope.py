@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from crawlers.safety.redact import redact
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -23,8 +25,12 @@ def from_the_beginning(given: Mapping[str, str]) -> bool:
 
 
 def scope(spider: str, given: Mapping[str, str]) -> str:
-    """What a run covers: two runs of one scope would list the same datasets, and ask for the same of them."""
-    kept = {name: value for name, value in given.items() if name not in ("since", "rows", "source")}
+    """Return what a run covers: two runs of one scope would list the same datasets, and ask for the same of them.
+
+    Args:
+        given: the run's arguments; a report has them without credentials, which make no difference here.
+    """
+    kept = {name: redact(value) for name, value in given.items() if name not in ("since", "rows", "source")}
     return json.dumps({"spider": spider, **kept}, sort_keys=True)
 
 

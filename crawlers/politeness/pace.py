@@ -13,6 +13,7 @@ from scrapy.extensions.throttle import AutoThrottle
 from scrapy.utils.asyncio import call_later, create_looping_call
 
 from crawlers.exceptions import CrawlersError
+from crawlers.politeness.limit import Limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +54,11 @@ class Pace(AutoThrottle):
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
         self.holds: dict[str, Hold] = {}
-        if crawler.settings.getbool("AUTOTHROTTLE_ENABLED"):
+        self.floors: dict[str, float] = {}
+        self.limits: dict[str, Limit] = {}
+        self.clock = monotonic
+        self.throttles = crawler.settings.getbool("AUTOTHROTTLE_ENABLED")
+        if self.throttles:
             super().__init__(crawler)
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
@@ -76,18 +81,48 @@ class Pace(AutoThrottle):
     # How fast
 
     def floor(self, key: str) -> float:
-        """The fewest seconds between two requests to a host."""
-        settings, default = self.crawler.engine.downloader.per_slot_settings, self._min_delay()
-        return float(settings.get(key, {}).get("delay", default))
+        """Return the fewest seconds between two requests to a host: as is set, as it asks for, as it has taught."""
+        learned = self.limits[key].delay if key in self.limits else 0.0
+        return max(self._set(key), learned)
+
+    def _set(self, key: str) -> float:
+        if key not in self.floors:
+            settings, default = self.crawler.engine.downloader.per_slot_settings, self._min_delay()
+            self.floors[key] = float(settings.get(key, {}).get("delay", default))
+        return self.floors[key]
 
     def raise_floor(self, key: str, seconds: float) -> None:
+        """Ask a host less often, for the rest of the run."""
+        self.floors[key] = max(self._set(key), seconds)
+        self._keep(key)
+
+    def _keep(self, key: str) -> None:
         """Kept where Scrapy looks when it makes a slot anew: it forgets one that was idle for a minute."""
-        downloader = self.crawler.engine.downloader
-        floor = max(self.floor(key), seconds)
+        downloader, floor = self.crawler.engine.downloader, self.floor(key)
         known, slot = downloader.per_slot_settings.get(key, {}), downloader.slots.get(key)
         downloader.per_slot_settings[key] = {**known, "delay": floor, "jitter": 0.0}
         if slot:
-            slot.delay, slot.jitter = max(slot.delay, floor), 0.0
+            slot.jitter = 0.0
+            slot.delay = max(slot.delay, floor) if self.throttles else floor
+
+    def answered(self, request: Request, *, refusal: str = "") -> None:
+        """Learn from an answer how fast its host may be asked; never faster than is set.
+
+        Args:
+            refusal: why it says that this was too fast; empty when it does not.
+        """
+        key, now = self.key(request), self.clock()
+        limit = self.limits.setdefault(key, Limit())
+        if not refusal:
+            if limit.accept(now):
+                self._keep(key)
+            return
+        slot = self.crawler.engine.downloader.slots.get(key)
+        delay = max(self.floor(key), slot.delay if slot else 0.0)
+        if limit.refuse(now, now - request.meta.get("download_latency", 0.0), delay):
+            self._keep(key)
+            self.crawler.stats.inc_value("politeness/slowdowns")
+            logger.info("%s is asked every %.2g s at most from now on: %s", key, self.floor(key), refusal)
 
     def _response_downloaded(self, response: Response, request: Request, spider: Spider) -> None:
         super()._response_downloaded(response, request, spider)
@@ -108,7 +143,7 @@ class Pace(AutoThrottle):
         slot, known = self.crawler.engine.downloader.slots.get(key), self.holds.get(key)
         if slot is None or seconds <= 0 or (known and seconds <= known.seconds):
             return
-        until = monotonic() + seconds
+        until = self.clock() + seconds
         self._count(until - known.until if known else seconds, again=bool(known))
         logger.info("%s is left alone for %.1f s: %s", key, seconds, reason)
         self.holds[key] = Hold(seconds, until)
@@ -132,7 +167,7 @@ class Pace(AutoThrottle):
         del self.holds[key]
         self._say(key, None)
         slot.latercall = None
-        slot.lastseen = monotonic() - slot.delay
+        slot.lastseen = self.clock() - slot.delay
         self.crawler.engine.downloader._process_queue(slot)  # noqa: SLF001
 
     # Who waits

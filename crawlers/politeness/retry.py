@@ -38,7 +38,8 @@ class BackoffRetry(RetryMiddleware):
 
     For as long as ``Retry-After`` says, else for RETRY_BACKOFF seconds (0 = not at all), doubled while nothing but
     failures come, less up to a half by chance, at most RETRY_BACKOFF_MAX. Where ``Retry-After`` is longer than
-    RETRY_AFTER_MAX, the request is given up.
+    RETRY_AFTER_MAX, the request is given up. After a 429, or a 503 with ``Retry-After``, the host is asked half as
+    often for the rest of the run, and then a little faster with every twenty answers.
     """
 
     pace: Pace
@@ -61,8 +62,12 @@ class BackoffRetry(RetryMiddleware):
         key = self.pace.key(request)
         if response.status not in self.retry_http_codes:
             self.failures.pop(key, None)
+            if "cached" not in response.flags:
+                self.pace.answered(request)
             return response
         seconds = retry_after(response)
+        if response.status == 429 or (response.status == 503 and seconds):
+            self.pace.answered(request, refusal=f"HTTP {response.status}")
         if seconds > self.longest:
             raise WaitTooLong(response, seconds)
         if seconds:

@@ -17,6 +17,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.misc import build_from_crawler
 
+from crawlers.exceptions import AnswerError
 from crawlers.politeness.not_asked import NotAsked
 from crawlers.politeness.pace import Pace, Stopping
 
@@ -34,7 +35,7 @@ _AGAIN = 300.0  # seconds until a robots.txt that could not be had is asked for 
 
 
 class RobotsRefused(NotAsked):
-    """A host's robots.txt disallows the address, or can't be had, which means the same for now."""
+    """A host's robots.txt disallows the address, or is unreachable, which means the same for now."""
 
     kind: ClassVar[str] = "robots"
 
@@ -55,10 +56,19 @@ class Rules:
 
     def refusal(self, host: str, url: str, agent: str) -> str | None:
         if self.failure:
-            return f"robots.txt of {host} can't be had ({self.failure}), which means for now: ask for nothing"
+            return f"robots.txt of {host} is unreachable ({self.failure}), so nothing is requested until it answers"
         if self.parser and not self.parser.allowed(url, agent):
             return f"robots.txt of {host} disallows this address"
         return None
+
+
+def is_unreachable(status: int) -> bool:
+    """Return whether an HTTP status of robots.txt forbids everything for now, as no answer does (RFC 9309, 2.3.1.4).
+
+    >>> [is_unreachable(status) for status in (200, 302, 403, 404, 429, 500, 503)]
+    [False, False, False, False, True, True, True]
+    """
+    return status >= 500 or status == 429
 
 
 class Robots(RobotsTxtMiddleware):
@@ -128,10 +138,12 @@ class Robots(RobotsTxtMiddleware):
             response = await self.crawler.engine.download_async(file)
         except Stopping:
             raise
-        except NotAsked as error:
+        except (NotAsked, AnswerError) as error:  # a redirect to a forbidden address, say
             return self._unreachable(parts.netloc, str(error))
-        except IgnoreRequest:  # too many redirects: as good as none
-            return Rules()
+        except IgnoreRequest as error:
+            if "max redirections" in str(error):  # as good as none
+                return Rules()
+            return self._unreachable(parts.netloc, str(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the file could not be had
             return self._unreachable(parts.netloc, str(error) or type(error).__name__)
         return await self._read(response, request)
@@ -139,7 +151,7 @@ class Robots(RobotsTxtMiddleware):
     async def _read(self, response: Response, request: Request) -> Rules:
         self._stats.inc_value("robotstxt/response_count")
         self._stats.inc_value(f"robotstxt/response_status_count/{response.status}")
-        if response.status >= 500 or response.status == 429:
+        if is_unreachable(response.status):
             return self._unreachable(urlparse_cached(request).netloc, f"HTTP {response.status}")
         if response.status >= 300:
             return Rules()
@@ -160,5 +172,6 @@ class Robots(RobotsTxtMiddleware):
         if not self.longest or not wanted or not wanted > 0:
             return
         kept, key = min(wanted, self.longest), self.pace.key(request)
-        logger.info("%s asks for %g s between requests; kept are %g s (CRAWL_DELAY_MAX)", key, wanted, kept)
+        capped = f"; capped to {kept:g} s by CRAWL_DELAY_MAX" if kept < wanted else ""
+        logger.info("robots.txt of %s asks for a delay of %g s%s", key, wanted, capped)
         self.pace.raise_floor(key, kept)

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import re
+from urllib.parse import quote
 
+_SHORTEST = 8  # characters; a shorter one may be an ordinary word
+_OWN: set[str] = set()
 _USER = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET = re.compile(
-    r"(?i)((?:[\w-]*(?:api[_-]?key|token|secret|signature|credential|password|accesskeyid)|\bauth(?:orization)?)"
+    r"(?i)((?:[\w-]*(?:api[_-]?key|token|secret|signature|credential|passw(?:or)?d|pwd|accesskeyid)|\bauth(?:orization)?)"
     r"['\"]?\s*[:=]\s*[\['\"b]*(?:(?:Bearer|Basic|Token)\s+)?)[^&\s'\",]+"
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 
+def hide(secret: str) -> None:
+    """Let nothing that is written, logged or sent say this secret from now on, whoever repeats it.
+
+    Args:
+        secret: of eight characters at least; a shorter one is left alone.
+    """
+    if len(secret) >= _SHORTEST:
+        _OWN.update((secret, quote(secret, safe=""), json.dumps(secret)[1:-1]))
+
+
+def hidden(body: bytes) -> bytes:
+    """Return bytes without the secrets that `hide` was told of."""
+    for secret in _OWN:
+        body = body.replace(secret.encode(), b"***")
+    return body
+
+
 def redact(text: str) -> str:
-    r"""
+    r"""Return a text without credentials, and with its control characters spelled out.
+
     >>> redact("GET https://me:secret@example.org:8000/?token=abc&q=1 \x1b[31m")
     'GET https://***@example.org:8000/?token=***&q=1 \\x1b[31m'
     """
+    for secret in _OWN:
+        text = text.replace(secret, "***")
     text = _SECRET.sub(r"\1***", _USER.sub("***@", text))
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)

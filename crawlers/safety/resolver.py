@@ -89,12 +89,16 @@ class PublicOnlyResolver(CachingThreadedResolver):
     Twisted's client takes no reason for that: `PublicOnly` finds it in ``refused``.
 
     Attributes:
-        named: the hosts that may be private, filled by `PublicOnly`; one set for all the crawls of a process.
+        named: the portals, which may be private as long as they have not been public: whoever has a public name may
+            give it a private address later. Filled by `PublicOnly`; one set for all the crawls of a process.
+        allowed: the hosts that may be private whenever they like.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         super().__init__(*arguments, **keywords)
         self.named: set[Host] = set()
+        self.allowed: set[Host] = set()
+        self.public: set[str] = set()
         self.refused: LocalCache[str, str] = LocalCache(limit=1000)
 
     def install_on_reactor(self) -> None:
@@ -114,10 +118,16 @@ class PublicOnlyResolver(CachingThreadedResolver):
         return self.names.resolveHostName(checked, hostName, portNumber, addressTypes, transportSemantics)
 
     def allows(self, host: str, port: int, address: str) -> bool:
-        allowed = is_public(address) or is_named(self.named, host, port)
-        if not allowed:
-            self.refused[host] = address
-        return allowed
+        """Return whether a host may be connected to at an address, and remember what is refused."""
+        named = is_named(self.named, host, port)
+        if is_public(address):
+            if named:
+                self.public.add(host)
+            return True
+        if is_named(self.allowed, host, port) or (named and host not in self.public):
+            return True
+        self.refused[host] = address
+        return False
 
 
 class _Checked:
@@ -147,13 +157,15 @@ def is_named(named: set[Host], host: str, port: int) -> bool:
 class PublicOnly:
     """The downloader middleware that tells the resolver which hosts the user named, and says what was refused.
 
-    Named are the host and port of the spider's ``portal`` and ``start_urls``, those of ALLOWED_PRIVATE_HOSTS
-    (``["intranet.example.org", "10.0.0.7:8080"]``), and the proxies of the environment. A proxy resolves names itself:
-    behind one, only addresses that stand in the URL are checked.
+    Named are the host and port of the spider's ``portal`` and ``start_urls``, as long as they do not turn from a public
+    address to a private one; those of ALLOWED_PRIVATE_HOSTS (``["intranet.example.org", "10.0.0.7:8080"]``); and the
+    proxies of the environment. A proxy resolves names itself: behind one, only addresses that stand in the URL are
+    checked.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.named = {_host(f"//{one}") for one in crawler.settings.getlist("ALLOWED_PRIVATE_HOSTS")}
+        self.allowed = set(self.named)
         self.resolver: PublicOnlyResolver | None = None
         self.proxies = set(_proxies()) if crawler.settings.getbool("HTTPPROXY_ENABLED") else set()
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
@@ -170,7 +182,8 @@ class PublicOnly:
         resolver = getattr(reactor, "nameResolver", None)
         if isinstance(resolver, PublicOnlyResolver):
             self.resolver = resolver
-            resolver.named |= self.named | self.proxies
+            resolver.named |= self.named
+            resolver.allowed |= self.allowed | self.proxies
         else:
             logger.warning("TWISTED_DNS_RESOLVER is not PublicOnlyResolver: names may lead to private addresses")
 

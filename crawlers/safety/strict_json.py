@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from crawlers.safety.redact import hidden
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -44,23 +46,23 @@ def _integer(digits: str) -> int | str:
 
 
 def dumps(document: Any) -> bytes:
-    """UTF-8, indented by 2, keys in their order, a newline at the end.
+    """Return UTF-8, indented by 2, keys in their order, a newline at the end; without this process's own secrets.
 
     Raises:
         ValueError: it is nested too deep to be written.
     """
     try:
-        return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        return hidden(orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
     except orjson.JSONEncodeError:  # integers over 64 bits, lone surrogates, over 254 levels: rare, so slowly
-        return _slow_dumps(document)
+        return hidden(_slow_dumps(document))
 
 
 def line(entry: dict[str, Any]) -> bytes:
     """One line of a JSON Lines file: UTF-8, and a newline at the end only."""
     try:
-        return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
+        return hidden(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
     except orjson.JSONEncodeError:
-        return (json.dumps(entry) + "\n").encode("ascii")
+        return hidden((json.dumps(entry) + "\n").encode("ascii"))
 
 
 def _slow_dumps(document: Any) -> bytes:

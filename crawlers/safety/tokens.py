@@ -12,6 +12,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.utils.httpobj import urlparse_cached
 
 from crawlers.exceptions import CrawlersError
+from crawlers.safety.redact import hidden, hide
 
 if TYPE_CHECKING:
     from urllib.parse import ParseResult
@@ -52,6 +53,7 @@ class ApiToken:
             raise NotConfigured
         if not (self.token.isascii() and self.token.isprintable()):
             raise CrawlersError(f"{name} has characters in it that no API token has")
+        hide(self.token)
         self.origin: tuple[str, str | None, int | None] | None = None
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
 
@@ -81,6 +83,22 @@ class ApiToken:
     def _drop(self, request: Request) -> None:
         if request.headers.get("Authorization") == self.token.encode():
             del request.headers["Authorization"]
+
+
+class EchoedToken:
+    """The downloader middleware that takes the API token out of answers, before anything stores them.
+
+    A portal may repeat the token, in an error or in a record. An answer in a temporary file is left as it is; what is
+    written of it is redacted then.
+    """
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:  # noqa: ARG003
+        return cls()
+
+    def process_response(self, request: Request, response: Response) -> Response:  # noqa: ARG002
+        body = hidden(response.body)
+        return response if body == response.body else response.replace(body=body)
 
 
 def _origin(parts: SplitResult | ParseResult) -> tuple[str, str | None, int | None]:
