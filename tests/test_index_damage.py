@@ -172,6 +172,21 @@ def test_a_query_that_meets_a_torn_page_is_one_sentence(copy: Path) -> None:
     assert (ran.returncode, ran.stderr, ran.stdout) == (0, "", "city: 30 datasets\ntown: 30 datasets\n")
 
 
+def test_what_was_not_described_when_a_crawl_was_killed_is_described_by_the_first_reader(copy: Path) -> None:
+    before = everything(copy)
+    (copy / "index.sqlite").unlink()
+    killed = Index(copy, "town", for_crawl=True)
+    killed.db.close()
+    assert rows(copy, "SELECT * FROM datasets") == []
+    ran = scrapy("search", "rain", "-s", f"OUTPUT_DIR={copy}")
+    assert (ran.returncode, ran.stderr, ran.stdout.splitlines()[-1]) == (
+        0,
+        "",
+        "60 datasets have: rain; the first 20 are shown",
+    )
+    assert everything(copy) == before
+
+
 # Whole crawls
 
 

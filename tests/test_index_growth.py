@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 from crawlers.index import Index
 from crawlers.index import index as module
@@ -146,5 +147,9 @@ def test_the_log_is_emptied_once_a_long_reader_ends(tmp_path: Path, monkeypatch:
         assert grown > 200_000
         reader.execute("COMMIT")
         assert write(1_000) < grown
+        index.wait(60)  # as one who is no crawl does
+        with patch.object(Index, "wait") as wait:
+            index._empty_log()
+        assert [call.args for call in wait.call_args_list] == [(0.2,), (60,)], "a long reader is not waited for"
         index.close()
         assert log.stat().st_size == 0

@@ -76,7 +76,6 @@ ON CONFLICT DO UPDATE SET manifest_bytes = ?2, manifest_tail = ?3, described = m
 _MARKED = 10_000  # datasets that are marked as seen in one transaction
 _CRAWLING = 0.2  # seconds that a crawl waits for another who writes: nothing else goes on meanwhile
 _AT_THE_END = 2.0
-_EMPTY_LOG = "PRAGMA wal_checkpoint(TRUNCATE)"
 
 _BLOCK = 1024 * 1024
 _LARGEST = 2**63
@@ -434,15 +433,22 @@ class Index:
         if self.failed:
             logger.warning("index.sqlite is behind (%s): the next crawl, search or report catches up", self.failed)
         with suppress(sqlite3.DatabaseError):
-            self.db.execute(_EMPTY_LOG)
+            self._empty_log()
         self.db.close()
 
     def _bound_log(self) -> None:
         """Empty index.sqlite-wal when it is large: readers that follow each other closely keep SQLite from doing so."""
         size = log_size(self.output)
         if size > self.log_allowed:
-            self.db.execute(_EMPTY_LOG).fetchall()
+            self._empty_log()
             self.log_allowed = log_size(self.output) + LARGEST_LOG  # a long query is not waited for each time
+
+    def _empty_log(self) -> None:
+        """Do so unless a reader still needs it after a moment."""
+        patience = self.patience
+        self.wait(min(patience, _CRAWLING))
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self.wait(patience)
 
     def _store(self, manifest_bytes: int, *, described: bool = True) -> None:
         """Writes what is in hand."""
