@@ -111,7 +111,7 @@ class CatalogueSpider(scrapy.Spider):
         """Reports that something is missing; becomes one line of errors.jsonl.
 
         Args:
-            subject: fields of `crawlers.signals.Failed`: http_status, dataset_id, dataset_name, resource_id.
+            subject: fields of `crawlers.signals.Failed`: http_status, dataset_id, dataset_name, dataset_title ....
         """
         failed = signals.Failed(
             stage=stage,
@@ -131,9 +131,11 @@ class CatalogueSpider(scrapy.Spider):
             raise
         except Exception as error:
             self.logger.exception("A record of %s could not be handled", response.url)
-            found = record.get("id") if isinstance(record, dict) else None
+            fields = {"dataset_id": "id", "dataset_title": "title"}
+            found = {field: record.get(name) for field, name in fields.items()} if isinstance(record, dict) else {}
             bug = AnswerError("bug", f"the record could not be handled: {type(error).__name__}: {error}")
-            self.failed("parse", bug, response.request, dataset_id=found if isinstance(found, str) else None)
+            subject = {field: value for field, value in found.items() if isinstance(value, str)}
+            self.failed("parse", bug, response.request, **subject)
 
     def request_failed(self, failure: Failure) -> None:
         """The errback of every request that has none of its own."""

@@ -56,6 +56,9 @@ def _check(path: Path) -> None:
             raise OutputError(f"{place} is no regular file: remove it.")
 
 
+_LAST = 64 * 1024  # bytes from the end
+
+
 class JSONLines:
     """A file that only grows, a JSON object a line; a line torn by a killed run is cut off before the first append."""
 
@@ -73,6 +76,13 @@ class JSONLines:
         self.file.seek(offset)
         found = (json_lines.entry(line) for _, line in json_lines.lines(self.file))
         yield from (entry for entry in found if entry is not None)
+
+    def last(self) -> dict[str, Any] | None:
+        """Return the last line; ``None`` where there is none, or it is damaged or longer than 64 KiB."""
+        end = self.file.seek(0, os.SEEK_END)
+        self.file.seek(max(0, end - _LAST))
+        lines = self.file.read(_LAST).splitlines()
+        return json_lines.entry(lines[-1]) if lines else None
 
     def close(self) -> None:
         self.file.close()

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _RUN = re.compile(r"[0-9]{8}T[0-9]{6}Z(-[0-9]+)?")
+_CHANGES = ("new", "updated", "withdrawn", "restored")
 COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback")
 
 
@@ -62,7 +63,9 @@ class Report:
         self.records = Records(crawler)
         self.folder = folder(crawler)
         self.lock = lock(self.folder)
-        JSONLines(self.folder / "manifest.jsonl").close()  # mends it, before the index reads it
+        manifest = JSONLines(self.folder / "manifest.jsonl")  # mends it, before the index reads it
+        self.job.state.setdefault("last_change", (manifest.last() or {}).get("time"))
+        manifest.close()
         self.started: str = self.job.state.setdefault("started", now())
         self.run: str = self.job.state.setdefault("run", self._run(self.started))
         JSONLines(self.folder / "errors.jsonl").close()
@@ -75,6 +78,7 @@ class Report:
         self.outcome: dict[str, Any] = {}
         self.unwritten = "was not written"  # why there is no report; empty once there is one
         self.disk_failures = 0
+        self.on_disk: int | None = None  # datasets, known once all are listed
         self.closing: asyncio.Task[None] | None = None
         self.feeds_closed = asyncio.Event()
 
@@ -116,6 +120,7 @@ class Report:
 
     def record_failed(self, failed: signals.Failed) -> None:
         line = self._line(failed)
+        line["dataset_title"] = failed.dataset_title or self._title(failed.dataset_id)
         if failed.kind == "disk":
             self._tell_once(line)
             return
@@ -123,6 +128,14 @@ class Report:
             self._note(failed, line)
         except OSError as error:
             self._stop(self.folder / "errors.jsonl", error)
+
+    def _title(self, dataset_id: str | None) -> str | None:
+        """A dataset's title by the index, for a failure that knows its id alone."""
+        index = self.crawler.get_extension(Index)
+        try:
+            return index.title(dataset_id) if index and dataset_id else None
+        except (OSError, ValueError, sqlite3.Error):
+            return None  # the cache is no reason to lose the line
 
     def _tell_once(self, line: dict[str, Any]) -> None:
         """A full disk is noticed everywhere; it is one failure, and the ledger, which may be full too, is spared it."""
@@ -209,6 +222,7 @@ class Report:
     def _judge(self, reason: str) -> None:
         if reason == "finished":
             self.reconcile()
+            self.on_disk = self._datasets()
         stats = self.crawler.stats
         self.errors = self._failures()
         self.verdict = verdict(
@@ -220,6 +234,18 @@ class Report:
             blocked=self.job.state.get("blocked", False) or bool(stats.get_value("politeness/blocked_hosts")),
         )
         self.outcome = self._report(reason)
+
+    def _datasets(self) -> int | None:
+        """How many datasets are on disk, by the index.
+
+        It is settled before the report is written: whoever finds the run finished finds its datasets in the index.
+        """
+        index = self.crawler.get_extension(Index)
+        try:
+            return index.datasets() if index and index.settle() else None
+        except (OSError, ValueError, sqlite3.Error) as error:
+            logger.warning("The datasets on disk can't be counted (%s)", error)
+            return None
 
     def _fail(self, reason: str) -> None:
         """The counts are those of the last heartbeat."""
@@ -287,6 +313,8 @@ class Report:
             "finish_reason": reason,
             "verdict": self.verdict,
             **_listing(stats),
+            "datasets_on_disk": self.on_disk,
+            "unchanged_since": self.job.state.get("last_change") if _is_quiet(self.verdict, counts) else None,
             "counts": counts,
             "errors": errors,
             "requests": stats.get_value("downloader/request_count", 0),
@@ -351,6 +379,11 @@ def _listing(stats: StatsCollector) -> dict[str, Any]:
     }
 
 
+def _is_quiet(verdict: Verdict | None, counts: dict[str, int]) -> bool:
+    """Return whether all datasets are as they were before the run."""
+    return verdict == "complete" and not any(counts.get(name) for name in _CHANGES)
+
+
 def _begun(state: dict[str, Any]) -> dict[str, int]:
     """Return the sizes of the files that grow, as they were when the run began."""
     return {name: state[name] for name in ("manifest_bytes", "errors_bytes")}
@@ -387,13 +420,10 @@ def _bug(error: BaseException | None) -> str:
 
 def _missing(item: Any) -> dict[str, Any]:
     if isinstance(item, Dataset):
-        return {"url": item.metadata_url, "dataset_id": item.id, "dataset_name": item.name, "missing": item.kind}
-    if isinstance(item, Export):
-        return {
-            "url": item.metadata_url,
-            "dataset_id": item.dataset_id,
-            "dataset_name": item.dataset_name,
-            "resource_id": item.resource_id,
-            "missing": item.kind,
-        }
-    return {}
+        subject: dict[str, Any] = {"dataset_id": item.id, "dataset_name": item.name, "dataset_title": item.title}
+    elif isinstance(item, Export):
+        names = ("dataset_id", "dataset_name", "dataset_title", "resource_id")
+        subject = {name: getattr(item, name) for name in names}
+    else:
+        return {}
+    return subject | {"url": item.metadata_url, "missing": item.kind}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from crawlers.quiet import nothing_changed
+
 BLOCKED = (
     "blocked: the portal refuses this crawler. Set CONTACT (a user agent with a contact), "
     "an API token in the environment, or go slower: -s REQUESTS_PER_SECOND=0.5"
@@ -19,11 +21,8 @@ def summary(report: dict[str, Any], folder: Path, unwritten: str = "") -> str:
         folder: the source's.
         unwritten: why the report is not there, though the run has ended.
     """
-    counts, errors, expected = report["counts"], report["errors"], report["expected"]
-    datasets = f"{report['listed']} of {expected}" if expected is not None else str(report["listed"])
-    became = ", ".join(f"{counts[name]} {name}" for name in ("new", "updated", "unchanged"))
-    fallback = f" ({counts['fallback']} by fallback)" if counts["fallback"] else ""
-    lines = [f"{report['source']}: {report['verdict']}. {datasets} datasets listed; documents: {became}{fallback}."]
+    counts, errors = report["counts"], report["errors"]
+    lines = [f"{report['source']}: {report['verdict']}. {_documents(report)}."]
     if report["verdict"] == "blocked":
         lines.append(BLOCKED)
     if errors:
@@ -38,3 +37,14 @@ def summary(report: dict[str, Any], folder: Path, unwritten: str = "") -> str:
             f"{folder} has the documents and manifest.jsonl; this run's report is runs/{report['run']}.json there."
         )
     return "\n".join(lines)
+
+
+def _documents(report: dict[str, Any]) -> str:
+    quiet = nothing_changed(report)
+    if quiet:
+        return quiet[0].upper() + quiet[1:]
+    counts, expected = report["counts"], report["expected"]
+    datasets = f"{report['listed']} of {expected}" if expected is not None else str(report["listed"])
+    became = ", ".join(f"{counts[name]} {name}" for name in ("new", "updated", "unchanged"))
+    fallback = f" ({counts['fallback']} by fallback)" if counts["fallback"] else ""
+    return f"{datasets} datasets listed; documents: {became}{fallback}"

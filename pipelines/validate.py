@@ -31,4 +31,5 @@ def _flawed(item: Dataset) -> signals.Failed:
         url=item.metadata_url,
         dataset_id=item.id,
         dataset_name=item.name,
+        dataset_title=item.title,
     )

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import sqlite3
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -179,6 +181,11 @@ class LosesTheLedger(TellsTheEnd):
         raise sqlite3.DatabaseError("database disk image is malformed")
 
 
+class DiesOnceReported(TellsTheEnd):
+    def ended(self, report, folder):
+        os._exit(9)
+
+
 class BreaksTheIndex(TellsTheEnd):
     @classmethod
     def from_crawler(cls, crawler):
@@ -209,6 +216,7 @@ def test_what_fails_on_the_way_is_told(crawl, setting, component, kind, told):
     assert (done.code, done.report["verdict"], done.kinds()) == (3, "incomplete", [kind])
     assert told in done.errors[0]["error"]
     assert done.errors[0]["dataset_id"] == "id00004"
+    assert done.errors[0]["dataset_title"] == "Dataset 4"
     assert len(done.documents()) + len(done.documents("resource_metadata")) == 79
 
 
@@ -424,6 +432,18 @@ def test_a_ledger_that_breaks_at_the_end(crawl):
     assert (done.code, done.report["verdict"]) == (EXIT_CODES["failed"], "failed")
     assert "the ledger can't be read: database disk image is malformed" in done.report["finish_reason"]
     assert 'ended ["failed", ' in done.log
+
+
+def test_a_crawl_killed_once_it_has_a_report_leaves_a_whole_index(crawl, output):
+    """Whoever reads the tables needs no command of ours to see them filled."""
+    with OddPortal() as site:
+        crawl("ckan", site)
+        (output / "index.sqlite").unlink()
+        killed = crawl("ckan", site, settings=among("EXTENSIONS", DiesOnceReported))
+    with closing(sqlite3.connect(output / "index.sqlite")) as index:
+        (datasets,) = index.execute("SELECT count(*) FROM datasets WHERE title IS NOT NULL").fetchone()
+    assert (killed.code, killed.report["verdict"]) == (9, "complete")
+    assert (datasets, killed.report["datasets_on_disk"]) == (40, 40)
 
 
 def test_an_index_that_takes_no_report(crawl):

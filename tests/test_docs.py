@@ -89,7 +89,8 @@ def report_fields() -> list[str]:
         settings={"BOT_NAME": "b", "VERSION": "v"},
     )
     job = SimpleNamespace(resumed=False, state={"manifest_bytes": 0, "errors_bytes": 0})
-    report = SimpleNamespace(crawler=crawler, job=job, run="r", started="s", verdict="complete", errors={}, counts=dict)
+    known = {"run": "r", "started": "s", "verdict": "complete", "errors": {}, "counts": dict, "on_disk": None}
+    report = SimpleNamespace(crawler=crawler, job=job, **known)
     return list(Report._told(report, "finished", {}, {}))
 
 

@@ -37,6 +37,7 @@ from crawlers.notify.notice import Notice
 from crawlers.notify.prometheus import METRICS, OUTCOMES, Prometheus
 from crawlers.notify.smtp import Server
 from crawlers.notify.verdicts import VERDICTS
+from crawlers.runs import find, words
 from pipelines.report import COUNTS, Report
 from pipelines.verdict import EXIT_CODES
 from tests.conftest import ROOT, options, scrapy
@@ -237,7 +238,8 @@ def test_a_webhook_is_told_of_an_incomplete_run(crawl, portal, monkeypatch):
     assert (done.code, path, headers["Content-Type"]) == (3, PATH, "application/json")
     assert headers["User-Agent"] == f"{settings.BOT_NAME}/{settings.VERSION}"
     assert told["text"] == "kyoto: incomplete. 20 of 25 datasets listed; 1 error (count_mismatch 1)."
-    same = ("source", "spider", "run", "verdict", "expected", "listed", "counts", "errors", "started", "finished")
+    same = ("source", "spider", "run", "verdict", "expected", "listed", "datasets_on_disk", "unchanged_since")
+    same += ("counts", "errors", "started", "finished")
     assert {name: told[name] for name in same} == {name: done.report[name] for name in same}
     assert set(told) == {*same, "finish_reason", "text", "seconds", "host", "advice"}
     assert 0 < told["seconds"] < 120
@@ -597,6 +599,29 @@ def test_prometheus_has_the_last_runs_of_all_sources(crawl, portal, output, tmp_
     assert _of(found, "run_verdict", {"source": "osaka"}, verdict=other["verdict"]) == 1
     assert ("catalogue_last_complete_timestamp_seconds", (("source", "osaka"),)) not in found
     assert list(tmp_path.glob("*.prom*")) == [file]
+
+
+def test_a_quiet_night_says_since_when_and_how_many_there_are(crawl, portal, output, tmp_path, monkeypatch):
+    file, site = tmp_path / "catalogues.prom", portal(datasets=20)
+    chosen = {"PROMETHEUS_FILE": str(file), "NOTIFY_VERDICTS": "complete"}
+    first = crawl("ckan", site, settings=chosen, source="kyoto")
+    assert (first.report["datasets_on_disk"], first.report["unchanged_since"]) == (20, None)
+    with Hook() as hook:
+        monkeypatch.setenv("NOTIFY_WEBHOOK", hook.address)
+        done = crawl("ckan", site, settings=chosen, source="kyoto", since="last")
+    (told,), since = hook.told, first.manifest[-1]["time"]
+    sentence = f"kyoto: complete. Nothing changed since {since[:10]} {since[11:16]} UTC; 20 datasets on disk"
+    assert told["text"].startswith(sentence)
+    assert done.lines[-2].startswith(sentence)
+    for said in (told, done.report):
+        assert (said["datasets_on_disk"], said["unchanged_since"]) == (20, since)
+    assert _of(_metrics(file), "run_datasets", {"source": "kyoto"}, what="on disk") == 20
+    assert f"complete. Nothing changed since {since[:10]}" in sentence_of(output, done)
+
+
+def sentence_of(output, crawl):
+    """What `scrapy harvest` and `scrapy jobs` say of a crawl's run."""
+    return words.sentence(find(output, f"kyoto/{crawl.report['run']}"))
 
 
 def test_hostile_reports_and_folders_break_no_file(tmp_path):

@@ -20,12 +20,13 @@ FILES = sorted(path for folder in ("crawlers", "pipelines", "spiders") for path 
 SPIDERS = SpiderLoader.from_settings(Settings({"SPIDER_MODULES": settings.SPIDER_MODULES}))
 
 ANY = ("crawlers", "pipelines", "spiders")
-STAND_ALONE = ("crawlers.exceptions", "crawlers.moment", "crawlers.signals")
+STAND_ALONE = ("crawlers.exceptions", "crawlers.moment", "crawlers.quiet", "crawlers.signals")
 MAY_IMPORT = {
     "crawlers.items": (),
     "crawlers.exceptions": (),
     "crawlers.moment": (),
     "crawlers.signals": (),
+    "crawlers.quiet": ("crawlers.moment",),
     "crawlers.setting_types": (),
     "crawlers.arguments": ("crawlers.exceptions", "crawlers.safety"),
     "crawlers.mapping": (

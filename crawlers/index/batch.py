@@ -25,6 +25,7 @@ ON CONFLICT DO UPDATE SET file = ?5, sha256 = ?6, bytes = ?7, metadata_modified 
 """
 _SHA256 = "SELECT sha256 FROM documents WHERE source = ? AND kind = 'dataset' AND dataset_id = ?"
 _OF_SHA256 = DATASET.index("sha256")
+_OF_TITLE = DATASET.index("title")
 _DATASET = f"""
 INSERT INTO datasets ({", ".join(DATASET)}) VALUES ({", ".join("?" * len(DATASET))})
 ON CONFLICT (source, dataset_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in DATASET[2:])}
@@ -70,6 +71,11 @@ class Batch:
     def datasets(self) -> dict[str, Known]:
         """Those among the documents, by id."""
         return {key[1]: known for key, known in self.documents.items() if key[0] == "dataset"}
+
+    def title(self, dataset_id: str) -> str | None:
+        """Return the title of a dataset that is described here."""
+        found = self._descriptions.get(dataset_id)
+        return found.dataset[_OF_TITLE] if found else None
 
     def add(self, key: Key, known: Known, time: str | None = None) -> None:
         """

@@ -69,6 +69,8 @@ SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modi
 WHERE source = ? AND kind = 'dataset' AND dataset_id > ? AND status != 'withdrawn' ORDER BY dataset_id LIMIT ?
 """
 
+_DATASETS = "SELECT count(*) FROM documents WHERE source = ? AND kind = 'dataset' AND status != 'withdrawn'"
+
 _SOURCE = """
 INSERT INTO sources VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT DO UPDATE SET manifest_bytes = ?2, manifest_tail = ?3, described = min(described, ?4)
@@ -418,14 +420,32 @@ class Index:
         if whole:
             self.db.execute("UPDATE sources SET described = 1 WHERE source = ?", (self.source,))
 
-    def engine_stopped(self) -> None:
+    def settle(self) -> bool:
+        """Write and describe all that is known by now; return whether that could be done."""
         self.wait(_AT_THE_END)
         try:
-            if self.flush():
+            settled = self.flush()
+            if settled:
                 self.describe(logger.warning)
         except sqlite3.DatabaseError as error:
-            self.failed = error
+            self.failed, settled = error, False
         self.wait(_CRAWLING)
+        return settled
+
+    def datasets(self) -> int:
+        """Return how many of the source's datasets are on disk and not withdrawn, by what is written."""
+        return int(self._rows(_DATASETS, (self.source,))[0][0])
+
+    def title(self, dataset_id: str) -> str | None:
+        """Return a dataset's title, where the index has it."""
+        pending = self.batch.title(dataset_id)
+        if pending:
+            return pending
+        rows = self._rows("SELECT title FROM datasets WHERE source = ? AND dataset_id = ?", (self.source, dataset_id))
+        return rows[0][0] if rows else None
+
+    def engine_stopped(self) -> None:
+        self.settle()
         self.close()
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crawlers.moment import seconds
+from crawlers.quiet import nothing_changed
 from crawlers.safety.line import safe_line
 
 ADVICE = {
@@ -24,7 +25,8 @@ DIED = "The run died. The same command, with the same JOBDIR, goes on where it w
 UNSTARTED = "Nothing was asked for. Mend what it says; `scrapy sources validate` shows whether it starts."
 
 FIELDS = (
-    *("source", "spider", "run", "verdict", "finish_reason", "expected", "listed", "counts", "errors"),
+    *("source", "spider", "run", "verdict", "finish_reason", "expected", "listed"),
+    *("datasets_on_disk", "unchanged_since", "counts", "errors"),
     *("started", "finished"),
 )
 """What is told as it is in the report."""
@@ -44,7 +46,7 @@ class Notice:
     @property
     def text(self) -> str:
         """All of it in one line."""
-        what = self.unstarted or f"{self.datasets}{self._errors()}"
+        what = self.unstarted or f"{self.datasets[0].upper()}{self.datasets[1:]}{self._errors()}"
         return safe_line(f"{self.report['source']}: {self.report['verdict']}. {what}", 1000).rstrip(".") + "."
 
     @property
@@ -63,6 +65,9 @@ class Notice:
         >>> Notice({"listed": 300, "expected": 305}, Path()).datasets
         '300 of 305 datasets listed'
         """
+        quiet = nothing_changed(self.report)
+        if quiet:
+            return quiet
         expected = self.report.get("expected")
         of = f" of {expected}" if expected is not None else ""
         return f"{self.report.get('listed') or 0}{of} datasets listed"

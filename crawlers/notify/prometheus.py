@@ -27,7 +27,7 @@ METRICS = {
     "run_timestamp_seconds": ("When the last run ended.", ["source", "spider"]),
     "complete_timestamp_seconds": ("When the last complete run ended.", ["source"]),
     "run_duration_seconds": ("How long the last run took, from its first start.", ["source"]),
-    "run_datasets": ("Datasets that the portal said it has, and that it listed.", ["source", "what"]),
+    "run_datasets": ("Datasets that the portal said it has, that it listed, and that are on disk.", ["source", "what"]),
     "run_documents": ("What became of the documents in the last run.", ["source", "outcome"]),
     "run_errors": ("Errors of the last run.", ["source", "kind"]),
     "run_verdict": ("1 for the verdict on the last run, 0 for the others.", ["source", "verdict"]),
@@ -117,8 +117,8 @@ def _values(run: LastRun) -> Iterator[tuple[str, tuple[str, ...], Any]]:
     yield "complete_timestamp_seconds", (source,), run.complete
     yield "run_duration_seconds", (source,), seconds(report.get("started"), report.get("finished"))
     yield "run_requests", (source,), report.get("requests")
-    for what in ("expected", "listed"):
-        yield "run_datasets", (source, what), report.get(what)
+    for what, name in (("expected", "expected"), ("listed", "listed"), ("on disk", "datasets_on_disk")):
+        yield "run_datasets", (source, what), report.get(name)
     for outcome in OUTCOMES:
         yield "run_documents", (source, outcome), _table(report, "counts").get(outcome)
     for kind in KINDS:

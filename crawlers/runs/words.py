@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from crawlers.quiet import nothing_changed
 from crawlers.runs.items import Item
 from crawlers.runs.run import Run
 from crawlers.safety.line import safe_line
@@ -20,6 +21,9 @@ _COLOURS = {
 
 def sentence(run: Run) -> str:
     """What a run comes to, in a line: the state, the datasets, the documents, the errors."""
+    quiet = nothing_changed(run.details)
+    if quiet:
+        return f"{run.state}. {quiet[0].upper()}{quiet[1:]}."
     became = ", ".join(f"{run.counts.get(name, 0)} {name}" for name in ("new", "updated", "unchanged"))
     gone = f", {run.counts['withdrawn']} withdrawn" if run.counts.get("withdrawn") else ""
     wrong = f" Errors: {errors(run)}." if run.errors else ""
