@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import os
@@ -13,17 +14,20 @@ import textwrap
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 from scrapy.settings import Settings
 
 from crawlers.browser import executable
+from crawlers.browser.browser import Browser
 from crawlers.browser.errors import BrowserError
 from crawlers.browser.guard import Guard
+from crawlers.exceptions import AnswerError
 from tests.conftest import FAST, ROOT, json_lines
 from tests.site import Answer, Asked, Site, redirect
 from tests.waiting import HANG, until
@@ -281,6 +285,26 @@ more.onclick = () => { list.innerHTML = ""; setTimeout(work, 20); };
 def test_a_page_that_is_busy_is_not_at_rest(seen):
     assert ['href="/d/3"' in one["body"] for one in seen.answers] == [True, True]
     assert ended(seen.answers) == [("1", None), ("1", "disabled")]
+
+
+RENAMED = """
+<ul id=list><li><a href=/d/1>1</a></li></ul>
+<aside><button>Mehr</button></aside><p><button id=more>Mehr Daten</button></p>
+<script>
+let page = 1;
+more.onclick = () => {
+  page += 1;
+  list.insertAdjacentHTML("beforeend", `<li><a href=/d/${page}>${page}</a${">"}</li>`);
+  more.textContent = page < 4 ? `Noch ${4 - page} weitere` : "Weniger anzeigen";
+};
+</script>
+"""
+
+
+@case(lambda _: html(RENAMED), *(turns("/", "button", times, text="Mehr Daten") for times in (1, 2, 3, 4)))
+def test_a_button_that_renames_itself_is_pressed_until_it_takes_away(seen):
+    assert [links(one) for one in seen.answers] == [2, 3, 4, 4]
+    assert ended(seen.answers) == [("1", None), ("2", None), ("3", None), ("3", "gone")]
 
 
 ENDS = {
@@ -826,6 +850,40 @@ def test_hosts_that_can_not_be_reached(shown):
 
 
 # The browser's life
+
+
+class Stubborn:
+    """A driver whose browser refuses to start so many times."""
+
+    runs = True
+    refusals = 1
+
+    def __init__(self, crawler) -> None:
+        pass
+
+    async def start(self, *_) -> None:
+        if Stubborn.refusals:
+            Stubborn.refusals -= 1
+            raise OSError("Resource temporarily unavailable")
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("refusals", "starts"), [(1, True), (2, False)])
+def test_a_browser_that_does_not_start_is_started_once_more(monkeypatch, refusals, starts):
+    monkeypatch.setattr("crawlers.browser.browser.Driver", Stubborn)
+    monkeypatch.setattr(Browser, "_options", lambda _: {})
+    monkeypatch.setattr(Stubborn, "refusals", refusals)
+    crawler = SimpleNamespace(spider=SimpleNamespace(allowed_domains=["127.0.0.1"]))
+
+    async def start() -> bool:
+        browser = Browser(crawler)
+        with suppress(AnswerError):
+            await browser._start()
+        return browser.driver is not None
+
+    assert asyncio.run(start()) is starts
 
 
 @needs_browser

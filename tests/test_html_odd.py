@@ -49,12 +49,17 @@ def links(*numbers: int, following: str | None = None, query: str = "", more: st
 
 @pytest.fixture
 def harvest(output, tmp_path):
-    """Crawls a site: ``harvest(site, 'paging = { query = "page" }', fields="...", since="last")``."""
+    """Crawls a site: ``harvest(site, 'paging = { query = "page" }', fields="...", since="last")``.
+
+    Where the listing is one page, the rules say so.
+    """
 
     def run(site: Site, *lines: str, start: str = "/list", settings=None, name: str = "rules", **arguments) -> Crawl:
         rules = tmp_path / f"{name}.toml"
         head = "" if any(line.startswith("start") for line in lines) else f'start = "{site.url}{start}"'
         parts = [line.replace("{url}", site.url) for line in lines]
+        if not any("paging" in line for line in lines) and "next" not in str(site.pages.get(start, "next")):
+            parts.insert(0, "paging = { next = false }")
         if not any(line.startswith("links") for line in lines):
             parts.append("links = { css = 'li a', id = '/d/([0-9]+)' }")
         if not any("[fields]" in line for line in lines):
@@ -153,6 +158,44 @@ def test_sitemaps_that_name_sitemaps_for_ever(harvest):
         crawl = harvest(site, 'paging = { sitemap = "/s1.xml" }', "links = { pattern = '/d/' }")
         assert (crawl.report["verdict"], crawl.kinds()) == ("failed", [("list", "trap")])
         assert len(site.asked) < 10
+
+
+SPACE = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+
+
+def sitemap(*numbers: int) -> Answer:
+    rows = "".join(f"<url><loc>/d/{number}</loc></url>" for number in numbers)
+    return Answer(f"<urlset {SPACE}>{rows}</urlset>".encode(), headers={"Content-Type": "text/xml"})
+
+
+def index(*addresses: str) -> Answer:
+    rows = "".join(f"<sitemap><loc>{address}</loc></sitemap>" for address in addresses)
+    return Answer(f"<sitemapindex {SPACE}>{rows}</sitemapindex>".encode(), headers={"Content-Type": "text/xml"})
+
+
+BY_SITEMAP = ("paging = { sitemap = true }", "links = { pattern = '/d/', id = '/d/([0-9]+)' }")
+
+
+def test_sitemaps_that_robots_txt_names(harvest):
+    """There is none at the usual place; one that is elsewhere is told, and what it lists is not taken for gone."""
+    named = b"Sitemap: /a.xml\nSitemap: /b.xml\nSitemap: /c.xml\n"
+    with Pages({"/robots.txt": Answer(named, headers={"Content-Type": "text/plain"}), "/a.xml": sitemap(1, 2)}) as site:
+        site.pages |= {"/b.xml": index("/d.xml"), "/d.xml": sitemap(2, 3), "/c.xml": sitemap(4)}
+        whole = harvest(site, *BY_SITEMAP)
+        assert judged(whole) == ("complete", 4, [])
+        site.pages["/c.xml"] = index("https://other.example/c.xml")
+        site.pages["/d/4"] = Answer(b"", status=404)
+        crawl = harvest(site, *BY_SITEMAP)
+    assert judged(crawl) == ("incomplete", 4, [("list", "offsite")])
+    assert "https://other.example/c.xml" in crawl.errors[0]["error"]
+    assert {line["status"] for line in crawl.manifest} == {"new"}
+
+
+def test_a_limit_stops_an_index_of_sitemaps(harvest):
+    with Pages({f"/s{number}.xml": sitemap(2 * number, 2 * number + 1) for number in range(1, 30)}) as site:
+        site.pages["/sitemap.xml"] = index(*(f"/s{number}.xml" for number in range(1, 30)))
+        assert judged(harvest(site, *BY_SITEMAP, max_datasets="5"))[:2] == ("partial", 5)
+    assert sum(".xml" in path for path in site.counts()) == 4
 
 
 # Limits

@@ -9,7 +9,7 @@ import pytest
 
 from crawlers.exceptions import AnswerError
 from crawlers.html import sitemap
-from crawlers.html.sitemap import read
+from crawlers.html.sitemap import parts, read
 
 URL = "https://example.org/maps/sitemap.xml"
 A, B = "https://example.org/set/a", "https://example.org/set/b"
@@ -152,3 +152,10 @@ def test_large_and_hostile_sitemaps_are_done_with_in_seconds():
     with pytest.raises(AnswerError):
         read(bomb, URL)
     assert process_time() - begun < 30
+
+
+def test_a_large_sitemap_comes_in_pieces():
+    entries = b"".join(b"<url><loc>/set/%d</loc></url>" % number for number in range(20_000))
+    sizes = [len(part.pages) for part in parts(gzip.compress(b"<urlset>" + entries + b"</urlset>"), URL)]
+    assert sum(sizes) == 20_000
+    assert max(sizes) < 3_000

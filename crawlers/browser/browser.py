@@ -98,13 +98,23 @@ class Browser:
                 return
             await self._end()
             self.guard = await guards.resolved(_hosts(self.crawler))
-            driver = Driver(self.crawler)
-            try:
-                await asyncio.wait_for(driver.start(self._options(), self._aborts), _START)
-            except (Error, OSError, TimeoutError) as error:
-                await self._end(driver)
+            error = await self._started()
+            if error:
+                logger.warning("The browser does not start, and is started once more: %s", _reason(error))
+                error = await self._started()
+            if error:
                 raise AnswerError("browser", f"the browser does not start: {_reason(error)}") from error
-            self.driver = driver
+
+    async def _started(self) -> Exception | None:
+        """Start a browser; return why it did not."""
+        driver = Driver(self.crawler)
+        try:
+            await asyncio.wait_for(driver.start(self._options(), self._aborts), _START)
+        except (Error, OSError, TimeoutError) as error:
+            await self._end(driver)
+            return error
+        self.driver = driver
+        return None
 
     def _options(self) -> dict[str, Any]:
         settings = self.crawler.settings

@@ -22,7 +22,7 @@ from crawlers.browser.errors import is_the_networks, of
 from crawlers.exceptions import AnswerError
 
 if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Page, Route
+    from playwright.async_api import CDPSession, ElementHandle, Page, Route
     from playwright.async_api import Request as BrowserRequest
     from playwright.async_api import Response as BrowserResponse
 
@@ -89,6 +89,7 @@ class LivePage:
         shown: whether there is a page to see.
         refused: where a turn led that it may not lead.
         failure: why the page is not worth anything any more.
+        clicked: the button that turned the page last: it may be called something else by now.
         lacking: what its scripts asked for and did not get, through no fault of their own, and what came instead.
     """
 
@@ -109,6 +110,7 @@ class LivePage:
     pending: set[BrowserRequest] = field(default_factory=set)
     lacking: dict[tuple[str, str], Document | Exception] = field(default_factory=dict)
     closing: asyncio.Task[None] | None = None
+    clicked: ElementHandle | None = None
 
     @property
     def is_good(self) -> bool:

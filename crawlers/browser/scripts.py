@@ -33,6 +33,10 @@ want => {
   const CLICKABLE = 'a, button, summary, [role=button], [role=link], [onclick], input[type=button], ' +
     'input[type=submit], input[type=image]';
   const ENDS = /^[\\s«»‹›<>→←▶►·|:.…]+|[\\s«»‹›<>→←▶►·|:.…]+$/g;
+  const LESS = ('less fewer collapse hide weniger einklappen ausblenden moins réduire menos ocultar meno nascondi ' +
+    'minder verberg færre mindre färre vähemmän mniej ukryj méně menej skrýt kevesebb puțin меньше скрыть менше ' +
+    'сховати λιγότερα az gizle').split(' ');
+  const takesAway = words => words.split(/[^\\p{L}]+/u).some(word => LESS.includes(word));
   const plain = words => {
     const whole = String(words === null || words === undefined ? '' : words).replace(/\\s+/g, ' ').trim().toLowerCase();
     return whole.replace(ENDS, '') || whole;
@@ -75,6 +79,9 @@ want => {
 
   if (want.what === 'button') {
     if (want.xpath) return chosen(evaluated(want.xpath));
+    const last = want.clicked;  // by whatever name it goes now
+    if (last && last.isConnected && isShown(last) && !isDisabled(last))
+      return names(last).some(takesAway) ? 'gone' : last;
     const texts = want.texts.map(plain).filter(Boolean), scopes = [document];
     const isOne = words => !!words && texts.includes(words);
     const begins = words => texts.some(text => text.length > 4 && words.length < text.length + 30 &&

@@ -53,6 +53,7 @@ async def _button(live: LivePage, turning: Turning, want: dict[str, Any], looks:
     for _ in range(looks):
         before, button = await live.state(), await _found(live, want)
         if not isinstance(button, str) and await _click(button):
+            live.clicked = button
             return None if await live.settled(turning.wait, before) else "unchanged"
         await asyncio.sleep(0.1)
     return button if isinstance(button, str) else "gone"
@@ -60,7 +61,7 @@ async def _button(live: LivePage, turning: Turning, want: dict[str, Any], looks:
 
 async def _found(live: LivePage, want: dict[str, Any]) -> ElementHandle | Any:
     try:
-        handle = await live.page.evaluate_handle(scripts.FIND, want)
+        handle = await live.page.evaluate_handle(scripts.FIND, {**want, "clicked": live.clicked})
     except Error as error:
         if "Failed to execute 'evaluate'" in error.message:
             sentence = f"a browser can't evaluate the XPath {want['xpath']!r}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_plus, urljoin, urlsplit, urlunsplit
@@ -21,10 +22,18 @@ if TYPE_CHECKING:
     from crawlers.mapping.html.page import Page
     from crawlers.rules.rules import Paging
 
-_LINKS = "descendant-or-self::*[(self::a or self::area or self::link) and @href]"
+_LOADED = (
+    *("hx-get", "data-hx-get", "ic-get-from", "up-href", "data-url", "data-href", "data-next", "data-next-url"),
+    *("data-page-url", "data-ajax-url", "data-remote-url", "data-load-url"),
+)
+"""Where a link that a script follows has its address."""
+_LINKS = (
+    "descendant-or-self::*[(self::a or self::area or self::link) and @href"
+    f" or (self::a or self::button) and ({' or '.join(f'@{name}' for name in _LOADED)})]"
+)
 _OFF = re.compile(r"(?:^|[\s_-])(?:disabled|inactive|unavailable)(?:$|[\s_-])", re.IGNORECASE)
-_PAGER = re.compile(r"pag(?:er|in|ing|e-?nav|es\b)|seiten|seitennav|nav-links", re.IGNORECASE)
-_CALENDAR = re.compile(r"calendar|datepicker|carousel|slide|breadcrumb", re.IGNORECASE)
+PAGER = re.compile(r"pag(?:er|in|ing|e-?nav|es\b)|seiten|seitennav|nav-links", re.IGNORECASE)
+CALENDAR = re.compile(r"calendar|datepicker|carousel|slide|breadcrumb", re.IGNORECASE)
 _NEXT_CLASS = re.compile(
     r"(?:^|[\s_-])(?:next|(?:chevron|angle|arrow|caret)-(?:circle-)?right)(?:$|[\s_-])", re.IGNORECASE
 )
@@ -48,7 +57,7 @@ def next_link(page: Page, paging: Paging) -> str | None:
     """
     if paging.xpath is not None:
         return _selected(page, paging.xpath, paging.text)
-    usable = list(_usable(page, page.root))
+    usable = list(anchors(page, page.root))
     links = [link for link in usable if link.element.tag != "link"]
     if paging.text is not None:
         return _best(links, paging.text)
@@ -65,8 +74,8 @@ def numbered_link(page: Page, paging: Paging, number: int) -> str | None:
     """
     found = [page.root] if paging.xpath is None else outermost(page.find(paging.xpath))
     roots = [one for one in found if not isinstance(one, str)]
-    links = [link for root in roots for link in _usable(page, root) if link.element.tag != "link"]
-    numbered = [(one, link) for link in links if (one := _number(link)) is not None]
+    links = [link for root in roots for link in anchors(page, root) if link.element.tag != "link"]
+    numbered = [(one, link) for link in links if (one := number_of(link)) is not None]
     if paging.xpath is None:
         numbered = _by_shape(numbered) or [pair for pair in numbered if _is_among_numbers(pair[0], pair[1].element)]
     for value, link in numbered:
@@ -76,6 +85,19 @@ def numbered_link(page: Page, paging: Paging, number: int) -> str | None:
     if dots is not None:
         return dots
     return next_link(page, paging) if paging.xpath is None else _said(page, links)
+
+
+def offered(page: Page) -> dict[int, str]:
+    """Return the pages that a pager of numbers leads to, and their addresses.
+
+    It must be called a pager, or show the page's own number beside the links: a row of numbers may be facets.
+    """
+    links = [link for link in anchors(page, page.root) if link.element.tag != "link"]
+    numbered = [(one, link) for link in links if (one := number_of(link)) is not None]
+    shaped = _by_shape(numbered)
+    if not any(_is_among_numbers(value, link.element) for value, link in shaped):
+        shaped = [(value, link) for value, link in numbered if _is_among_numbers(value, link.element)]
+    return {value: link.address for value, link in shaped}
 
 
 def counted(start: str, paging: Paging, index: int) -> str:
@@ -111,7 +133,7 @@ def _with(query: str, name: str, number: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Link:
+class Anchor:
     """
     Args:
         texts: all that it says: its text, label and title, and the names of its images.
@@ -126,16 +148,33 @@ class _Link:
         return self.texts[0] if self.texts else ""
 
 
-def _usable(page: Page, root: Any) -> Iterator[_Link]:
-    """The links within an element that lead to another page and are not switched off."""
+def anchors(page: Page, root: Any) -> Iterable[Anchor]:
+    """Return the links within an element that lead to another page and are not switched off."""
+    return _all_anchors(page) if root is page.root else _anchors(page, root)
+
+
+@lru_cache(maxsize=2)
+def _all_anchors(page: Page) -> Sequence[Anchor]:
+    return tuple(_anchors(page, page.root))  # which several kinds of pagers are looked for in
+
+
+def _anchors(page: Page, root: Any) -> Iterator[Anchor]:
     here = canonical(page.url)
     for element in page.find(_LINKS, root):
-        href = (element.get("href") or "").strip()
-        if not href or href.startswith("#") or is_off(element):
+        href = _href(element)
+        if not href or is_off(element):
             continue
         address = page.absolute(href.replace("\\", "/"))
         if address is not None and canonical(address) != here:
-            yield _Link(element, address, texts(element))
+            yield Anchor(element, address, texts(element))
+
+
+def _href(element: Any) -> str:
+    """Its address; of a link to a place on the page itself, what a script loads for it."""
+    href = (element.get("href") or "").strip()
+    if href and not href.startswith("#") and not href.lower().startswith("javascript:"):
+        return str(href)
+    return next((found for name in _LOADED if (found := (element.get(name) or "").strip())), "")
 
 
 def is_off(element: Any) -> bool:
@@ -177,38 +216,38 @@ def _selected(page: Page, xpath: str, wanted: str | None) -> str | None:
 
 
 def _within(page: Page, found: Any, wanted: str | None) -> str | None:
-    links = list(_usable(page, found)) or _around(page, found)
+    links = list(anchors(page, found)) or _around(page, found)
     if wanted is not None:
         return _best(links, wanted)
     if len(links) == 1 and (links[0].element is found or found.tag in ("span", "i", "img")):
         return links[0].address
-    left = [link for link in links if not _leads_back(link) and _number(link) is None]
+    left = [link for link in links if not leads_back(link) and number_of(link) is None]
     return _said(page, links) or (left[0].address if len({link.address for link in left}) == 1 else None)
 
 
-def _around(page: Page, element: Any) -> list[_Link]:
+def _around(page: Page, element: Any) -> list[Anchor]:
     """The link that an image or a word is in."""
     for _, parent in zip(range(3), element.iterancestors(), strict=False):
         if parent.tag == "a":
-            return [link for link in _usable(page, parent) if link.element is parent]
+            return [link for link in anchors(page, parent) if link.element is parent]
     return []
 
 
-def _best(links: Iterable[_Link], wanted: str) -> str | None:
+def _best(links: Iterable[Anchor], wanted: str) -> str | None:
     """The link that says nearly this, the first of those that say it best."""
     scored = [(max((words.alike(one, wanted) for one in link.texts), default=0.0), link) for link in links]
     score, link = max(scored, key=lambda pair: pair[0], default=(0.0, None))
     return link.address if link and score >= words.ALIKE else None
 
 
-def _said(page: Page, links: Sequence[_Link]) -> str | None:
+def _said(page: Page, links: Sequence[Anchor]) -> str | None:
     """The link to the next page by what links say."""
-    forward = [link for link in links if not _leads_back(link)]
-    ranks: tuple[Callable[[_Link], bool], ...] = (
+    forward = [link for link in links if not leads_back(link)]
+    ranks: tuple[Callable[[Anchor], bool], ...] = (
         lambda link: any(words.says_next(one) for one in link.texts),
         lambda link: link.text in words.SINGLE,
         lambda link: link.text in words.DOUBLE,
-        lambda link: not words.plain(link.text) and not any(map(str.isdigit, link.text)) and _has_next_class(link),
+        lambda link: not words.plain(link.text) and not any(map(str.isdigit, link.text)) and has_next_class(link),
     )
     for rank in ranks:
         found = [link for link in forward if rank(link)]
@@ -217,27 +256,27 @@ def _said(page: Page, links: Sequence[_Link]) -> str | None:
     return None
 
 
-def _agreed(page: Page, links: Sequence[_Link]) -> str | None:
+def _agreed(page: Page, links: Sequence[Anchor]) -> str | None:
     """The address that they share, or that those share which are in a pager or have the page's own path."""
     path = urlsplit(page.url).path
-    in_pager = [link for link in links if _is_in(link.element, _PAGER)]
+    in_pager = [link for link in links if is_in(link.element, PAGER)]
     for some in (links, in_pager, [link for link in in_pager or links if urlsplit(link.address).path == path]):
         if len({link.address for link in some}) == 1:
             return some[0].address
     return None
 
 
-def _leads_back(link: _Link) -> bool:
+def leads_back(link: Anchor) -> bool:
     return any(words.says_back(one) for one in link.texts)
 
 
-def _has_next_class(link: _Link) -> bool:
+def has_next_class(link: Anchor) -> bool:
     parent = link.element.getparent()
     near = [link.element, *link.element[:3], *([parent] if parent is not None and parent.tag == "li" else [])]
     return any(_NEXT_CLASS.search((one.get("class") or "")[:_LONGEST]) for one in near if isinstance(one.tag, str))
 
 
-def _is_in(element: Any, names: re.Pattern[str]) -> bool:
+def is_in(element: Any, names: re.Pattern[str]) -> bool:
     """Whether the element or one near above it is called so."""
     for _, one in zip(range(_PARENTS), _upwards(element), strict=False):
         called = " ".join(one.get(name) or "" for name in ("class", "id", "role", "aria-label"))
@@ -254,7 +293,7 @@ def _upwards(element: Any) -> Iterator[Any]:
 # Numbers
 
 
-def _number(link: _Link) -> int | None:
+def number_of(link: Anchor) -> int | None:
     return next((one for one in map(page_number, link.texts) if one is not None), None)
 
 
@@ -270,21 +309,21 @@ def page_number(text: str) -> int | None:
     return int(labelled[2]) if labelled and words.is_beside(labelled[1]) else None
 
 
-def _by_shape(numbered: Sequence[tuple[int, _Link]]) -> list[tuple[int, _Link]]:
+def _by_shape(numbered: Sequence[tuple[int, Anchor]]) -> list[tuple[int, Anchor]]:
     """The links of the pager that is most likely one: those in an element called so, then the most."""
-    shapes: defaultdict[tuple[str, int, str], list[tuple[int, int, _Link]]] = defaultdict(list)
+    shapes: defaultdict[tuple[str, int, str], list[tuple[int, int, Anchor]]] = defaultdict(list)
     for value, link in numbered:
-        if not _is_in(link.element, _CALENDAR):
+        if not is_in(link.element, CALENDAR):
             for shape, digits in _shapes(link.address):
                 shapes[shape].append((value, digits, link))
-    pagers = [(_is_in(group[0][2].element, _PAGER), group) for group in shapes.values() if _is_even(group)]
+    pagers = [(is_in(group[0][2].element, PAGER), group) for group in shapes.values() if _is_even(group)]
     best = max(pagers, key=lambda pager: (pager[0], len({value for value, _, _ in pager[1]})), default=(False, []))
     return [(value, link) for value, _, link in best[1]]
 
 
 def _is_among_numbers(value: int, element: Any) -> bool:
     """Whether it is in a pager, or beside the number before or after it, which is no link: the page's own."""
-    if _is_in(element, _PAGER):
+    if is_in(element, PAGER):
         return True
     element = cell_of(element)
     return any(page_number(one) in (value - 1, value + 1) for one in _beside(element))
@@ -339,7 +378,7 @@ def _is_even(group: Sequence[tuple[int, int, Any]]) -> bool:
     return step > 0 and rest == 0 and all(two == digits + (one - value) * step for one, two in known)
 
 
-def _dots(links: Sequence[_Link], numbered: Sequence[tuple[int, _Link]], number: int) -> str | None:
+def _dots(links: Sequence[Anchor], numbered: Sequence[tuple[int, Anchor]], number: int) -> str | None:
     """The ``...`` behind the highest number, where that is lower than the one looked for."""
     highest, last = max(numbered, key=lambda pair: pair[0], default=(number, None))
     if last is None or highest >= number:

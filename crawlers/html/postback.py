@@ -98,6 +98,22 @@ def postback(page: Page, paging: Paging, number: int, encoding: str | None = Non
     return None if form is None else _filled(page, form, control, encoding or charset(page))
 
 
+def chosen_option(page: Page, select: Any, value: str, encoding: str | None = None) -> Form | None:
+    """Return what a ``<select>`` asks for when this option is chosen in it; ``None`` when it is in no form.
+
+    Args:
+        value: the option's.
+        encoding: that the page came in; what it declares itself when it is ``None``.
+    """
+    script = (select.get("onchange") or "")[:_LONGEST].replace("\\'", "'")
+    found = _CALL.search(script)
+    target, argument, *_ = [*(_values(script, found.end()) if found else []), "", ""]
+    control = _Control(select, (), target, argument)
+    is_alone = not target and select.get("form") is None and next(select.iterancestors("form"), None) is None
+    form = None if is_alone else _form_of(page, control)
+    return None if form is None else _filled(page, form, control, encoding or charset(page), value)
+
+
 # The control
 
 
@@ -270,8 +286,10 @@ def _form_of(page: Page, control: _Control) -> Any | None:
     return forms[0] if forms else None
 
 
-def _filled(page: Page, form: Any, control: _Control, encoding: str) -> Form | None:
+def _filled(page: Page, form: Any, control: _Control, encoding: str, chosen: str | None = None) -> Form | None:
     entries = list(_entries(page, form, control))
+    if chosen is not None:
+        entries = _set(entries, control.element.get("name") or "", chosen)
     if control.target:
         entries = _set(_set(entries, "__EVENTTARGET", control.target), "__EVENTARGUMENT", control.argument)
     action = (control.action or control.element.get("formaction") or form.get("action") or "").strip()

@@ -42,7 +42,24 @@ class Sitemap:
 
 
 def read(body: bytes, url: str) -> Sitemap:
-    """
+    """Return all of a sitemap, as `parts` does."""
+    pages: dict[str, str | None] = {}
+    sitemaps: dict[str, None] = {}
+    found = Sitemap()
+    for part in parts(body, url):
+        for address, day in part.pages:
+            pages.setdefault(address, day)
+        sitemaps.update(dict.fromkeys(part.sitemaps))
+        found.flaws += part.flaws
+    found.pages, found.sitemaps = list(pages.items()), list(sitemaps)
+    return found
+
+
+def parts(body: bytes, url: str) -> Iterator[Sitemap]:
+    """Yield a sitemap piece by piece, some hundred addresses at a time.
+
+    What an earlier piece had may come again in a later one.
+
     Args:
         url: the sitemap's own address; relative ones are against it.
 
@@ -54,10 +71,10 @@ def read(body: bytes, url: str) -> Sitemap:
     if len(data) > SITEMAP_MAXSIZE:
         raise AnswerError("too_large", f"the sitemap is larger than {SITEMAP_MAXSIZE >> 20} MiB")
     if _is_markup(data):
-        _Reader(found, url).read(data)
+        yield from _Reader(found, url).read(data)
     else:
         _lines(data, url, found)
-    return found
+        yield found
 
 
 def _unpacked(body: bytes, flaws: list[str]) -> bytes:
@@ -97,10 +114,14 @@ def _lines(data: bytes, url: str, found: Sitemap) -> None:
     found.pages = [(one, None) for one in dict.fromkeys(addresses) if one]
 
 
-def _address(text: str, url: str, found: Sitemap) -> str | None:
-    """As an absolute address; what is none is a flaw, and of many such the first are named."""
+def _address(text: str, url: str, found: Sitemap, before: int = 0) -> str | None:
+    """As an absolute address; what is none is a flaw, and of many such the first are named.
+
+    Args:
+        before: how many were named in earlier pieces.
+    """
     address = absolute(text, url) if text.strip() and len(text) <= _LONGEST else None
-    if address is None and len(found.flaws) < _SOME:
+    if address is None and before + len(found.flaws) < _SOME:
         found.flaws.append(f"{text.strip()[:100]!r} is no address of a page")
     return address
 
@@ -110,34 +131,47 @@ class _Reader:
 
     def __init__(self, found: Sitemap, url: str) -> None:
         self.found = found
+        self.flaws = len(found.flaws)
+        self.is_empty = True
         self.url = url
         self.path: list[str] = []
         self.text: list[str] = []
         self.length = 0
         self.loc = self.lastmod = ""
-        self.pages: dict[str, str | None] = {}
-        self.sitemaps: dict[str, None] = {}
         self.parser = expat.ParserCreate("utf-8")
         self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._data
 
-    def read(self, data: bytes) -> None:
+    def read(self, data: bytes) -> Iterator[Sitemap]:
         """
         Raises:
             AnswerError: ``not_sitemap`` or ``unsafe_xml``.
         """
+        flaws: list[str] = []
         try:
-            for chunk in _chunks(data, self.found.flaws):
+            for chunk in _chunks(data, flaws):
                 self.parser.Parse(chunk)
+                yield self._taken()
             self.parser.Parse(b"", True)
         except expat.ExpatError as error:
-            if not self.pages and not self.sitemaps and not self.path:
+            if self.is_empty and not self.path:
                 raise AnswerError("not_sitemap", f"what came is no sitemap: no XML ({error})") from None
-            self.found.flaws.append(f"the sitemap can't be read to its end ({error})")
-        self.found.pages = list(self.pages.items())
-        self.found.sitemaps = list(self.sitemaps)
+            flaws.append(f"the sitemap can't be read to its end ({error})")
+        self.found.flaws += flaws
+        yield self._taken()
+
+    def _taken(self) -> Sitemap:
+        """What has come since the last piece, each once."""
+        found = self.found
+        self.found = Sitemap()
+        self.flaws += len(found.flaws)
+        self.is_empty = self.is_empty and not (found.pages or found.sitemaps)
+        first: dict[str, str | None] = {}
+        for address, day in found.pages:
+            first.setdefault(address, day)
+        return Sitemap(list(first.items()), list(dict.fromkeys(found.sitemaps)), found.flaws)
 
     def _start(self, name: str, _: dict[str, str]) -> None:
         name = name.rpartition(":")[2]
@@ -170,11 +204,11 @@ class _Reader:
             self.lastmod = text
 
     def _entry(self) -> None:
-        address = _address(self.loc, self.url, self.found)
+        address = _address(self.loc, self.url, self.found, self.flaws)
         if address and self.path[0] == "urlset":
-            self.pages.setdefault(address, date(self.lastmod))
+            self.found.pages.append((address, date(self.lastmod)))
         elif address:
-            self.sitemaps.setdefault(address)
+            self.found.sitemaps.append(address)
 
 
 def _chunks(data: bytes, flaws: list[str]) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -17,8 +18,12 @@ from crawlers.catalogue import CatalogueSpider, host_name, source_name
 from crawlers.exceptions import AnswerError, ArgumentError, RulesError
 from crawlers.html import turn
 from crawlers.html.answer import page_of
+from crawlers.html.ending import ending, is_single, single_page
+from crawlers.html.letters import letters
 from crawlers.html.links import dataset_links, follow_links, foreign, total
-from crawlers.html.place import Place
+from crawlers.html.paging import counted
+from crawlers.html.place import SECOND_LOOK, Place
+from crawlers.listing.completeness import Ending
 from crawlers.rules import load
 
 if TYPE_CHECKING:
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from crawlers.mapping.html import Page
     from crawlers.rules import Rules
 
+_GONE = (404, 410)
 _MOST_STRANGERS = 100  # error lines for one page
 PROJECT = Path(__file__).parent.parent.parent
 
@@ -96,6 +102,8 @@ class HTMLWalk(CatalogueSpider):
 
     def listing_request(self, to: Turn, place: Place) -> Request:
         meta: dict[str, Any] = {} if to.body is None else {"page": place.number}
+        if place.before is not None:
+            meta["dont_cache"] = True
         if "listing" in self.site.browser:
             meta["browser"] = turn.browser(self.site.paging, to.times)
         form = {"Content-Type": "application/x-www-form-urlencoded"} if to.body is not None else {}
@@ -108,6 +116,7 @@ class HTMLWalk(CatalogueSpider):
             errback=self.listing_failed,
             cb_kwargs={"place": place.plain()},
             meta=meta,
+            dont_filter=place.before is not None,
             priority=0 if self.args["max_resources"] else 1,  # first: a listing that takes hours changes meanwhile
         )
 
@@ -128,7 +137,7 @@ class HTMLWalk(CatalogueSpider):
         try:
             page = page_of(response)
             links, strangers = foreign(dataset_links(page, self.site), self.site)
-            after = here.after(links, total(page, self.site))
+            after = turn.seen_pager(page, here.after(links, total(page, self.site)))
         except AnswerError as error:
             yield from self.not_listed(here, error, response.request, response.status)
             return
@@ -139,7 +148,7 @@ class HTMLWalk(CatalogueSpider):
         if self.is_enough():
             yield from self.stopped(here)
             return
-        yield from self.further(page, here)
+        yield from self.further(follow_links(page, self.site) if self.site.links.follow else [], here, after)
         yield from self.turned(page, response, here, after)
 
     def stopped(self, here: Place) -> Iterator[Request]:
@@ -159,16 +168,29 @@ class HTMLWalk(CatalogueSpider):
     def datasets(
         self, links: Sequence[Link], after: Place, request: Request | None, modified: Mapping[str, str] = {}
     ) -> Iterator[Request]:
+        by = request if after.before is None else f"{after.name} {after.number}"
         first = {link.id: link for link in reversed(links)}  # of several addresses with one id
+        known = 0
         for link in filter(lambda link: first[link.id] is link, links):
             if self.is_enough() and not self.records.is_planned("dataset", link.id):  # which it is after a kill
                 break
-            if self.noticed(link.id, list_name=f"walk {after.walk}", by=request):
-                after.seen += 1
-                after.stale = 0
-            if self.planned("dataset", link.id, by=request):
+            known += not self.is_new_to(after, link.id, by)
+            if self.planned("dataset", link.id, by=by):
                 yield from self.dataset_request(link, modified.get(link.id))
+        after.repeated += known if not after.stale else 0
         self.listed(self.crawler.stats.get_value("catalogue/planned", 0))
+
+    def is_new_to(self, after: Place, dataset_id: str, by: Request | str | None) -> bool:
+        """Note that a walk has a dataset; return whether it had not before."""
+        if self.noticed(dataset_id, list_name=f"walk {after.walk}", by=by):
+            after.seen += 1
+            is_new = True
+        else:
+            is_new = False
+        if after.before is not None:
+            is_new = self.noticed(dataset_id, list_name=after.name, by=by)
+        after.stale = 0 if is_new else after.stale
+        return is_new
 
     def is_enough(self) -> bool:
         """Whether the user wants no more."""
@@ -179,10 +201,10 @@ class HTMLWalk(CatalogueSpider):
             or (resources and stats.get_value("catalogue/resources", 0) >= resources)
         )
 
-    def further(self, page: Page, here: Place) -> Iterator[Request]:
+    def further(self, addresses: Sequence[str], here: Place, after: Place) -> Iterator[Request]:
         """The walks through the listings that this one leads to."""
-        addresses = follow_links(page, self.site) if self.site.links.follow else []
         by = f"{here.walk} {here.number}"
+        after.leads = bool(addresses)
         for address in addresses:
             if not (self.site.follows(address) and self.noticed(canonicalize_url(address), list_name="walks", by=by)):
                 continue
@@ -196,22 +218,41 @@ class HTMLWalk(CatalogueSpider):
 
     def turned(self, page: Page, response: Response, here: Place, after: Place) -> Iterator[Request]:
         self.check(here, after, response)
-        following = None if self.is_end(response, here, after) else turn.following(page, self.site, after)
+        is_end = self.is_end(response, here, after)
+        following = None if is_end else turn.following(page, self.site, after)
         if following and self.is_new(following, here):
-            if here.number < self.site.paging.max_pages:
-                yield self.listing_request(following, after)
-                return
-            message = f"the listing goes on beyond paging.max_pages ({here.number}): a calendar, a session id?"
-            self.faulty("trap", message, response.request)
-            yield from self.ended(here)
+            yield from self.gone_on(following, here, after, response.request)
+            return
+        if not following and here.number == 1 and self.site.paging.kind == "next" and not self.site.links.follow:
+            yield from self.indexed(page, here, after)
+        goes_on = is_end and not _repeats(here, after) and turn.following(page, self.site, after) is not None
+        yield from self.weighed(
+            after, response.request, ending(self.site.paging.kind, after, response, goes_on=goes_on)
+        )
+
+    def indexed(self, page: Page, here: Place, after: Place) -> Iterator[Request]:
+        """Follow an index from A to Z, which is the pager of a listing that has no other."""
+        found = letters(page)
+        after.is_indexed = bool(found) and all(map(self.site.follows, found))
+        yield from self.further(found, here, after)
+
+    def gone_on(self, following: Turn, here: Place, after: Place, request: Request | None) -> Iterator[Request]:
+        if here.before is not None and here.number >= SECOND_LOOK:
+            yield from self.weighed(after, request, Ending(**after.ending))
+        elif here.number < self.site.paging.max_pages:
+            self.crawler.stats.max_value("catalogue/page_size", after.size)
+            after.said = following.said
+            yield self.listing_request(following, after)
         else:
-            yield from self.weighed(after, response.request)
+            message = f"the listing goes on beyond paging.max_pages ({here.number}): a calendar, a session id?"
+            self.faulty("trap", message, request)
+            yield from self.ended(here)
 
     def check(self, here: Place, after: Place, response: Response) -> None:
         """An empty page is the end or a failure, which is seen from what comes behind it; the first again is none."""
         request = response.request
         if here.gap and after.gap is None:
-            message = f"page {here.gap} of {here.walk} lists no dataset, and later ones do"
+            message = f"page {here.gap} of {here.walk} lists no dataset or is not there, and later ones list some"
             self.faulty("paging", message, request)
         if here.number == 2 and _repeats(here, after) and self.site.paging.kind not in turn.BY_BROWSER:
             message = f"page 2 of {here.walk} lists what page 1 does: does [paging] name what turns the page?"
@@ -235,31 +276,86 @@ class HTMLWalk(CatalogueSpider):
         self.noticed(canonicalize_url(here.walk), list_name="pages", by="")
         return self.noticed(canonicalize_url(to.url), list_name="pages", by=f"{here.walk} {here.number}")
 
-    def weighed(self, after: Place, request: Request | None) -> Iterator[Request]:
-        """A walk's end: what was seen against what was promised."""
-        if after.total is not None and after.seen != after.total:
+    def weighed(self, after: Place, request: Request | None, found: Ending) -> Iterator[Request]:
+        """Judge a walk that has ended, if need be after a second look at its pages."""
+        if after.before is not None:
+            found = replace(Ending(**after.ending), listed=after.seen)
+        if self.is_flawed(after, request):
+            yield from self.ended(after)
+        elif self.is_shifted(after) and after.before is None:
+            again = after.again(asdict(found))
+            yield self.listing_request(turn.Turn(after.walk), again)
+        else:
+            self.judge(after, request, found)
+            yield from self.ended(after)
+
+    def is_flawed(self, after: Place, request: Request | None) -> bool:
+        """Report what contradicts that a walk saw all there is; return whether anything does."""
+        if after.total is not None and after.seen > after.total:
             message = f"{after.walk} says it has {after.total} datasets, and listed {after.seen}"
             self.faulty("count_mismatch", message, request)
         elif after.gap and after.gap > 1 and self.site.paging.kind in turn.PROMISED:
             self.faulty("paging", f"{after.walk} leads to a page {after.gap} that lists no dataset", request)
-        elif after.gap == 1 and not after.depth and len(self.site.start) > 1 and not self.site.links.follow:
+        elif after.gap == 1 and not after.depth and len(self.site.start) > 1 and not after.leads:
             self.faulty("no_datasets", f"{after.walk} has no link to a dataset", request)
-        yield from self.ended(after)
+        else:
+            return False
+        return True
+
+    def is_shifted(self, after: Place) -> bool:
+        """Whether pages list again what others had, so that some datasets may have been on none."""
+        return not after.is_steady and after.total != after.seen and self.site.paging.kind in turn.READ_ONCE
+
+    def judge(self, after: Place, request: Request | None, found: Ending) -> None:
+        """Look for evidence; of a walk of one page, only when it is known how long other walks' pages are."""
+        if self.is_shifted(after):
+            message = f"{after.walk} lists its {after.seen} datasets in another order on each look: some may be missing"
+            self.faulty("paging", message, request)
+        elif not after.seen and after.leads:
+            return  # it has no datasets of its own, and what it leads to was followed
+        elif is_single(found, after):
+            known = self.crawler.stats.get_value("catalogue/single_pages", {})
+            self.crawler.stats.set_value("catalogue/single_pages", {**known, after.walk: after.seen})
+        elif not self.conclude(after.walk, found, request):
+            self.cut_short()
+
+    def judge_single_pages(self) -> None:
+        size = self.crawler.stats.get_value("catalogue/page_size", 0)
+        for walk, seen in self.crawler.stats.get_value("catalogue/single_pages", {}).items():
+            if not self.conclude(walk, single_page(walk, seen, size), Request(walk)):
+                self.cut_short()
 
     def faulty(self, kind: str, message: str, request: Request | None) -> None:
         self.failed("list", AnswerError(kind, message), request)
         self.cut_short()
 
     def listing_failed(self, failure: Failure) -> Iterator[Request]:
-        request, status = failures.request(failure), failures.status(failure)
-        place = Place(**request.cb_kwargs["place"])
-        if status in (404, 410) and place.number > 1 and self.site.paging.kind in turn.COUNTED:
-            if place.number == 2:
-                message = f"there is no page 2 of {place.walk}: does [paging] name what turns the page?"
-                self.faulty("paging", message, request)
-            yield from self.weighed(place, request)
+        request, status, error = failures.request(failure), failures.status(failure), failures.of(failure)
+        place, is_gone = Place(**request.cb_kwargs["place"]), status in _GONE
+        if place.number == 1 or self.site.paging.kind not in turn.COUNTED or not (is_gone or error.kind == "http"):
+            yield from self.not_listed(place, error, request, status)
+        elif is_gone and not (place.gap or place.is_all or request.meta.get("retry_times")):
+            yield request.replace(dont_filter=True, meta={**request.meta, "retry_times": 1})
         else:
-            yield from self.not_listed(place, failures.of(failure), request, status)
+            self.report_missing(place, error, request, status)
+            yield from self.passed(place, request)
+
+    def report_missing(self, place: Place, error: AnswerError, request: Request, status: int | None) -> None:
+        if status not in _GONE:
+            self.failed("list", error, request, http_status=status)
+            self.cut_short()
+        elif place.number == 2:
+            message = f"there is no page 2 of {place.walk}: does [paging] name what turns the page?"
+            self.faulty("paging", message, request)
+
+    def passed(self, place: Place, request: Request) -> Iterator[Request]:
+        """Go on behind a counted page that is not there, which may be the end or a gap."""
+        after = replace(place, number=place.number + 1, stale=place.stale + 1, gap=place.gap or place.number, digest="")
+        if after.stale < self.site.paging.patience and not place.is_all:
+            address = counted(place.walk, self.site.paging, after.number - 1)
+            yield self.listing_request(turn.Turn(address), after)
+        else:
+            yield from self.weighed(after, request, ending(self.site.paging.kind, after))
 
     def not_listed(
         self, place: Place, error: AnswerError, request: Request | None, status: int | None
@@ -281,6 +377,8 @@ class HTMLWalk(CatalogueSpider):
     def finished(self) -> Iterator[Request]:
         listed = self.crawler.stats.get_value("catalogue/planned", 0)
         limited = self.crawler.stats.get_value("catalogue/limited")
+        if listed and not limited:
+            self.judge_single_pages()
         cut_short = self.crawler.stats.get_value("catalogue/cut_short")
         if not limited and not cut_short:
             self.expected(listed)

@@ -8,7 +8,7 @@ from functools import lru_cache
 from rapidfuzz import fuzz, process
 
 _NEXT = {
-    "en": ("next", "older", "forward"),
+    "en": ("next", "forward"),
     "de": ("weiter", "nächste", "naechste", "nächster", "nächsten", "vorwärts", "vor"),
     "fr": ("suivant", "suivante", "suivants", "suiv"),
     "es": ("siguiente", "siguientes", "próxima", "próximo", "adelante"),
@@ -65,8 +65,72 @@ _NEXT = {
     "kk": ("келесі",),
 }
 
+_OLDER = {
+    "en": ("older",),
+    "de": ("ältere", "älteren", "älter"),
+    "fr": ("plus anciens", "plus anciennes", "plus ancien"),
+    "es": ("más antiguos", "más antiguas", "antiguas", "antiguos"),
+    "ca": ("més antics", "més antigues"),
+    "pt": ("mais antigos", "mais antigas"),
+    "it": ("più vecchi", "più vecchie", "meno recenti"),
+    "ro": ("mai vechi",),
+    "nl": ("oudere",),
+    "da": ("ældre",),
+    "nb": ("eldre",),
+    "sv": ("äldre",),
+    "fi": ("vanhemmat", "vanhempia"),
+    "pl": ("starsze",),
+    "cs": ("starší",),
+    "sk": ("staršie",),
+    "hr": ("starije",),
+    "sl": ("starejši", "starejše"),
+    "bg": ("по-стари",),
+    "ru": ("более старые", "более ранние", "старее"),
+    "uk": ("старіші", "старші"),
+    "hu": ("régebbi", "régebbiek"),
+    "el": ("παλαιότερα", "παλιότερα"),
+    "tr": ("daha eski",),
+    "ar": ("الأقدم",),
+    "he": ("ישנים יותר", "ישנות יותר"),
+    "vi": ("cũ hơn",),
+    "id": ("lebih lama",),
+    "zh": ("更早", "较旧", "較舊"),
+    "ja": ("以前の", "過去の", "古い"),
+}
+"""The way on through what is newest first."""
+
+_NEWER = {
+    "en": ("newer", "newest"),
+    "de": ("neuere", "neueren", "neuer", "neueste"),
+    "fr": ("plus récents", "plus récentes", "plus récent"),
+    "es": ("más recientes", "más nuevos", "recientes"),
+    "ca": ("més recents",),
+    "pt": ("mais recentes",),
+    "it": ("più recenti",),
+    "ro": ("mai noi",),
+    "nl": ("nieuwere",),
+    "da": ("nyere",),
+    "sv": ("nyare",),
+    "fi": ("uudemmat", "uudempia"),
+    "pl": ("nowsze",),
+    "cs": ("novější",),
+    "sk": ("novšie",),
+    "hr": ("novije",),
+    "sl": ("novejši", "novejše"),
+    "bg": ("по-нови",),
+    "ru": ("более новые", "более поздние", "новее"),
+    "uk": ("новіші",),
+    "hu": ("újabb", "újabbak"),
+    "el": ("νεότερα",),
+    "tr": ("daha yeni",),
+    "vi": ("mới hơn",),
+    "id": ("lebih baru",),
+    "zh": ("更新", "较新", "較新"),
+    "ja": ("新しい",),
+}
+
 _BACK = {
-    "en": ("previous", "prev", "back", "newer", "first", "last", "end", "start"),
+    "en": ("previous", "prev", "back", "first", "last", "end", "start"),
     "de": ("zurück", "vorherige", "vorige", "erste", "letzte", "anfang", "ende"),
     "fr": ("précédent", "précédente", "premier", "première", "dernier", "dernière", "retour"),
     "es": ("anterior", "primera", "primero", "última", "último", "atrás"),
@@ -145,9 +209,7 @@ _MORE = {
 }
 
 MORE: tuple[str, ...] = tuple(
-    dict.fromkeys(
-        [one for words in _MORE.values() for one in words] + [one for words in _NEXT.values() for one in words]
-    )
+    dict.fromkeys([one for table in (_MORE, _NEXT, _OLDER) for words in table.values() for one in words])
 )
 """What the button says that brings more datasets: "load more" first, then "next"."""
 
@@ -210,6 +272,9 @@ _BESIDE = frozenset(
             "orrialdea",
             "paxina",
         ),
+        *("entry", "datasets", "beitrage", "datensatze", "meldungen", "articles", "entrees"),
+        *("jeux", "donnees", "entradas", "conjuntos", "datos", "dades", "voci", "articoli", "post"),
+        *("berichten", "indlæg", "inlagg", "innlegg", "wpisy", "prispevky", "bejegyzesek", "записи", "kayitlar"),
         *("naar", "de", "till", "til", "na", "sur", "of", "von", "di", "pagini", "siguientes", "strane", "страна"),
     )
 )
@@ -240,8 +305,8 @@ def _table(words: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(plain(one) for group in words.values() for one in group))
 
 
-_NEXT_PLAIN = _table(_NEXT)
-_BACK_PLAIN = frozenset(_table(_BACK))
+_NEXT_PLAIN = (*_table(_NEXT), *_table(_OLDER))
+_BACK_PLAIN = frozenset((*_table(_BACK), *_table(_NEWER)))
 
 
 @lru_cache(maxsize=4096)

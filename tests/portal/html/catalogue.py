@@ -100,7 +100,7 @@ class HTMLCatalogue(Site):
     def __init__(self, datasets: int = 25, *, per_page: int = 10, faults: Mapping[str, object] = {}) -> None:
         super().__init__(self.counted)
         assert set(faults) <= set(FAULTS), faults
-        self.server.RequestHandlerClass = _posts(self.server.RequestHandlerClass)  # type: ignore[arg-type]
+        self.server.RequestHandlerClass = posts(self.server.RequestHandlerClass)  # type: ignore[arg-type]
         self.per_page = per_page
         self.faults = {fault: str(value) for fault, value in faults.items()}
         self.failed: Counter[str] = Counter()
@@ -336,7 +336,7 @@ def _cut(part: bytes) -> Iterator[bytes]:
     raise ConnectionError
 
 
-def _posts(handler: type[BaseHTTPRequestHandler]) -> type[BaseHTTPRequestHandler]:
+def posts(handler: type[BaseHTTPRequestHandler]) -> type[BaseHTTPRequestHandler]:
     """One that takes forms too: what is posted is the payload of the request's headers."""
     answer: Callable[[BaseHTTPRequestHandler], None] = handler.do_GET  # type: ignore[attr-defined]
 

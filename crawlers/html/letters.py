@@ -1,0 +1,52 @@
+"""An index from A to Z: a row of links, each to the datasets whose titles begin with one letter."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from crawlers.html.paging import anchors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlers.mapping.html.page import Page
+
+_FEWEST = 5
+_OTHERS = frozenset(("#", "0-9", "0–9", "1-9", "0 - 9", "123", "*"))
+_LONGEST = 500  # characters of an address
+_PLACES = 4  # where in an address the letter may stand, from its end
+
+
+def letters(page: Page) -> list[str]:
+    """Return the addresses of an index by letters, in its order; none where the page has no such row.
+
+    At least five links say one letter each, and their addresses differ in that letter only. A link for digits or signs
+    belongs to the row if its address is built like the others.
+
+    >>> from crawlers.mapping.html.page import Page
+    >>> row = "".join(f'<a href="/list?letter={one}">{one.upper()}</a>' for one in "abcde")
+    >>> letters(Page(row + '<a href="/list?letter=num">0-9</a><a href="/f">F</a>', "https://example.org/"))[4:]
+    ['https://example.org/list?letter=e', 'https://example.org/list?letter=num']
+    """
+    rows: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    others = []
+    for link in anchors(page, page.root):
+        if link.text in _OTHERS:
+            others.append(link.address)
+        elif len(link.text) == 1 and link.text.isalpha() and len(link.address) <= _LONGEST:
+            for shape in _shapes(unquote(link.address), link.text):
+                rows[shape][link.address] = None
+    shape, best = max(rows.items(), key=lambda row: len(row[1]), default=(("", ""), {}))
+    if len(best) < _FEWEST:
+        return []
+    return list(dict.fromkeys([*best, *(one for one in others if one.startswith(shape[0]) and one.endswith(shape[1]))]))
+
+
+def _shapes(address: str, letter: str) -> Iterator[tuple[str, str]]:
+    """The address without the letter, wherever it stands by itself."""
+    places = re.finditer(rf"(?<![^\W\d_]){re.escape(letter)}(?![^\W\d_])", address, re.IGNORECASE)
+    for found in list(places)[-_PLACES:]:
+        yield address[: found.start()], address[found.end() :]

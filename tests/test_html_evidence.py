@@ -1,0 +1,263 @@
+"""When a crawl of HTML pages may be called complete: pagers of every layout, and what shows that one was followed."""
+
+from __future__ import annotations
+
+import random
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from crawlers.html import dropdown
+from crawlers.html.cursor import cursor_link
+from crawlers.html.letters import letters
+from crawlers.html.paging import next_link, offered
+from crawlers.mapping.html.page import Page
+from crawlers.rules.rules import Paging
+from tests.portal.html.catalogue import posts
+from tests.site import Answer
+from tests.test_html_odd import Pages, harvest, html, judged, links
+
+__all__ = ["harvest"]
+URL = "https://example.org/list?page=2"
+
+
+def starts(*names: str) -> str:
+    return "start = [" + ", ".join(f'"{{url}}/{name}"' for name in names) + "]"
+
+
+# Layouts
+
+
+class Layouts(Pages):
+    """Listings of 17 datasets each, eight on a page; every one turns its pages in another way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.server.RequestHandlerClass = posts(self.server.RequestHandlerClass)
+
+    def reply(self, asked) -> Answer:
+        parts = urlsplit(asked.path)
+        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        posted = {name: values[0] for name, values in parse_qs(str(asked.headers.get_payload() or "")).items()}
+        listing = getattr(self, parts.path.strip("/").partition("/")[0] or "none", None)
+        return html(listing(query, posted)) if listing and not parts.path.startswith("/d/") else super().reply(asked)
+
+    def rows(self, base: int, page: int) -> str:
+        return links(*range(base + 8 * (page - 1), min(base + 8 * page, base + 17)))
+
+    def form(self, query, _) -> str:
+        page = int(query.get("page", 1))
+        return self.rows(100, page) + f'<form><input name=q value=x><select name="page">{options(page)}</select></form>'
+
+    def jump(self, query, _) -> str:
+        page = int(query.get("p", 1))
+        chosen = options(page, "/jump?p={}", "{} of 3")
+        return self.rows(200, page) + f'<select onchange="location.href=this.value">{chosen}</select>'
+
+    def aspx(self, _, posted) -> str:
+        page = int(posted.get("ddl", 1)) if posted.get("__EVENTTARGET") == "ctl$ddl" else 1
+        script = "javascript:setTimeout('__doPostBack(\\'ctl$ddl\\',\\'\\')', 0)"
+        state = '<input type=hidden name="__EVENTTARGET"><input type=hidden name="__EVENTARGUMENT">'
+        select = f'<select name="ddl" onchange="{script}">{options(page)}</select>'
+        return self.rows(300, page) + f'<form method=post action="/aspx">{state}{select}</form>'
+
+    def older(self, query, _) -> str:
+        """The words are in no list of words."""
+        page = int(query.get("cursor", "c1")[1:])
+        on = f'<a href="/older?cursor=c{page + 1}">Weiland</a>' if page < 3 else ""
+        back = f'<a href="/older?cursor=c{page - 1}&amp;dir=up">Jüngst</a>' if page > 1 else ""
+        return self.rows(400, page) + back + on
+
+    def index(self, query, _) -> str:
+        row = " ".join(f'<a href="/index?letter={one}">{one.upper()}</a>' for one in "abcdef")
+        return row + self.lettered("abcdef".index(query.get("letter", "a")))
+
+    def lettered(self, place: int) -> str:
+        return links(*range(500 + 3 * place, 503 + 3 * place if place < 5 else 517))
+
+    def piece(self, query, _) -> str:
+        """What a script loads has no pager of its own."""
+        page = int(query.get("page", 1))
+        first = "".join(f'<a href="#page={one}" data-url="/piece?page={one}">{one}</a> ' for one in (2, 3))
+        return self.rows(600, page) + ("" if "page" in query else f"<div class=pager>1 {first}</div>")
+
+
+def options(page: int, value: str = "{}", text: str = "{}") -> str:
+    return "".join(
+        f'<option value="{value.format(one)}"{" selected" * (one == page)}>{text.format(one)}</option>'
+        for one in range(1, 4)
+    )
+
+
+NAMES = ("form", "jump", "aspx", "older", "index", "piece")
+
+
+def test_pagers_of_every_layout_are_followed_to_their_ends(harvest):
+    with Layouts() as site:
+        crawl = harvest(site, starts(*NAMES), "paging = { next = true }")
+    assert judged(crawl) == ("complete", 17 * len(NAMES), [])
+    listing = [asked.path for asked in site.asked if not asked.path.startswith(("/d/", "/robots"))]
+    assert len(listing) == 5 * 3 + 6 + 1, "the index's first page is its first letter's too"
+
+
+def test_what_shows_nothing_is_incomplete(harvest):
+    """One page of several listings, in one crawl: each is told by itself, and the one that is short is none of them."""
+    pages = {
+        "/one": links(1, 2, 3),
+        "/two": links(4, 5, following="/two?page=2"),
+        "/two?page=2": links(6),
+        "/short": links(7),
+        "/more": links(8, 9, more='<div class="pager">1 <a href="#page=2">2</a> <a href="/more/3">5</a></div>'),
+    }
+    with Pages(pages) as site:
+        crawl = harvest(site, starts("one", "two", "short", "more"), "paging = { next = true }")
+    assert judged(crawl) == ("incomplete", 9, [("list", "unproven"), ("list", "unproven")])
+    told = {urlsplit(error["url"]).path: error["error"] for error in crawl.errors}
+    assert set(told) == {"/one", "/more"}
+    assert "next = false" in told["/one"]
+    assert "offers page 5, and 1 was read" in told["/more"]
+
+
+def test_the_user_s_word(harvest):
+    with Pages({"/list": links(1, 2)}) as site:
+        assert judged(harvest(site, "paging = { next = false }")) == ("complete", 2, [])
+
+
+# Pages that shift
+
+
+def test_another_order_on_each_page(harvest):
+    """24 rows, of fewer datasets."""
+    random.seed(1)
+
+    class Shuffled(Pages):
+        def reply(self, asked) -> Answer:
+            page = {"/list": 1, "/list?page=2": 2, "/list?page=3": 3}.get(asked.path)
+            following = f"/list?page={page + 1}" if page and page < 3 else None
+            return html(links(*random.sample(range(24), 8), following=following)) if page else super().reply(asked)
+
+    with Shuffled() as site:
+        crawl = harvest(site)
+    assert (crawl.report["verdict"], crawl.kinds()) == ("incomplete", [("list", "paging")])
+    assert "in another order" in crawl.errors[0]["error"]
+    assert sum(asked.path.startswith("/list") for asked in site.asked) == 6
+
+
+def test_a_dataset_that_comes_while_pages_are_read(harvest):
+    """All others move down by one: the second look finds it, and all is there."""
+
+    class Shifting(Pages):
+        def reply(self, asked) -> Answer:
+            page = {"/list": 1, "/list?page=2": 2}.get(asked.path)
+            if page is None:
+                return super().reply(asked)
+            rows = list(range(5)) if len([one for one in self.asked if "/list" in one.path]) == 1 else [9, *range(5)]
+            return html(links(*rows[3 * page - 3 : 3 * page], following="/list?page=2" if page == 1 else None))
+
+    with Shifting() as site:
+        assert judged(harvest(site)) == ("complete", 6, [])
+
+
+def test_what_stands_on_every_page_is_no_shift(harvest):
+    pages = {"/list": links(1, 2, 9, following="/list?page=2"), "/list?page=2": links(3, 9)}
+    with Pages(pages) as site:
+        assert judged(harvest(site)) == ("complete", 4, [])
+
+
+# Counted pages
+
+
+def test_a_counted_page_that_is_not_there(harvest):
+    """It is asked for once more, and the one behind it is, too."""
+    pages = {"/list": links(1, 2), "/list?page=2": links(3, 4), "/list?page=4": links(7, 8)}
+    with Pages(pages) as site:
+        assert judged(harvest(site, 'paging = { query = "page" }')) == ("incomplete", 6, [("list", "paging")])
+        assert (site.counts()["/list?page=3"], site.counts()["/list?page=5"], site.counts()["/list?page=6"]) == (
+            2,
+            2,
+            1,
+        )
+        site.pages["/list?page=3"] = links(5, 6)
+        assert judged(harvest(site, 'paging = { query = "page" }', source="again")) == ("complete", 8, [])
+
+
+# What is a pager, and what is none
+
+
+SELECTS = [
+    ('<select name="page"><option>1<option selected>2<option>3</select>', 3),
+    ('<div class="pagination"><select><option>Page 1<option selected>Page 2</select></div>', 2),
+    ('<select onchange="this.form.submit()"><option>1-20<option selected>21-40<option>41-55</select>', 3),
+    ('<select name="per_page"><option>10<option selected>20<option>50</select>', None),
+    ('<select name="month"><option>1<option selected>2<option>3</select>', None),
+    ('<select name="year" onchange="this.form.submit()"><option>2024<option selected>2025</select>', None),
+    ('<select name="page"><option selected>1<option>2<option>3</select>', None),
+    ('<select name="page"><option>1</select>', None),
+]
+
+
+@pytest.mark.parametrize(("text", "last"), SELECTS)
+def test_selects(text, last):
+    found = dropdown.dropdown(Page(text, URL), 2)
+    assert (found and found.last) == last
+
+
+CHOICES = [
+    ('<form action="/s"><input name=q value="a b"><select name=page>{}</select></form>', "/s?q=a+b&page=3"),
+    ("<select name=page onchange=\"location.href='/l?p='+this.value\">{}</select>", "/l?p=3"),
+    ('<select name=page onchange="go(this)">{}</select>', None),
+]
+
+
+@pytest.mark.parametrize(("text", "address"), CHOICES)
+def test_what_a_select_asks_for(text, address):
+    page = Page(text.format(options(2)), URL)
+    found = dropdown.dropdown(page, 2)
+    form = dropdown.turned(page, found, 3)
+    assert (form and form.url.removeprefix("https://example.org")) == address
+    assert dropdown.turned(page, found, 4) is None
+
+
+CURSORS = [
+    ('<a href="?page=2&amp;cursor=x">Weiland</a>', "", "/list?page=2&cursor=x"),
+    ('<a href="?page=2&amp;sort=x">Titel</a>', "", None),
+    ('<a href="?page=2&amp;per_page=50">Viele</a>', "", None),
+    ('<a href="?after=x">Weiland</a><a href="?before=x">Jüngst</a>', "", None),
+    ('<a href="?after=x">Weiland</a><a href="?before=x">Jüngst</a>', "Weiland", "/list?after=x"),
+    ('<a href="?before=x">Jüngst</a>', "Weiland", None),
+    ('<a href="?before=x">Neuere Einträge</a>', "", None),
+    ('<a href="/list/before/17">Weiland</a>', "", "/list/before/17"),
+    ('<a href="/other?cursor=x">Weiland</a>', "", None),
+    ('<a class="btn load-more" href="?k=17">Weiland</a>', "", "/list?k=17"),
+    ('<div class="calendar"><a href="?start=2026-01">Weiland</a></div>', "", None),
+]
+
+
+@pytest.mark.parametrize(("text", "said", "address"), CURSORS)
+def test_links_by_their_shape(text, said, address):
+    found = cursor_link(Page(text, URL), said)
+    assert (found and found.address.removeprefix("https://example.org")) == address
+
+
+@pytest.mark.parametrize("text", ["Ältere Einträge", "Older posts", "Plus anciens", "Starsze wpisy", "Äldre inlägg"])
+def test_older_is_the_way_on(text):
+    assert next_link(Page(f'<a href="?b=1">{text}</a><a href="?b=2">Neuere Einträge</a>', URL), Paging()) is not None
+
+
+ROWS = [
+    ("".join(f'<a href="/az/{one}.html">{one.upper()}</a>' for one in "abcdefgh"), 8),
+    ("".join(f'<a href="?l=%C3%{one}">{two}</a>' for one, two in zip(("84", "96", "9C"), "ÄÖÜ", strict=True)), 0),
+    ("".join(f'<a href="#{one}">{one}</a>' for one in "ABCDEFGH"), 0),
+    ("".join(f'<a href="?x={at}">{one}</a>' for at, one in enumerate("ABCDEFGH")), 0),
+]
+
+
+@pytest.mark.parametrize(("text", "count"), ROWS)
+def test_rows_of_letters(text, count):
+    assert len(letters(Page(text, URL))) == count
+
+
+def test_pages_that_a_pager_offers():
+    assert max(offered(Page('<a href="?page=1">1</a> 2 <a href="?page=3">3</a> <a href="?page=17">17</a>', URL))) == 17
+    assert offered(Page('<a href="?tag=7">3</a> <a href="?tag=12">4</a>', URL)) == {}
+    assert offered(Page('<a href="?size=10">10</a> <a href="?size=20">20</a>', URL)) == {}
