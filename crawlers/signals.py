@@ -41,6 +41,7 @@ KINDS = {
     "unsafe_xml": "The XML declares entities that would blow it up, or hide what it says: it is not read.",
     "not_html": "Something else came instead of an HTML page: a PDF, an image.",
     "browser": "The browser that the rules ask for does not start.",
+    "xpath": "An XPath of the rules takes too long on a page.",
     "not_sitemap": "Something else came instead of a sitemap.",
     "missing_field": "A dataset's page lacks what the rules require of it, so it is not kept.",
     "trap": "The listing goes on beyond max_pages or depth: a calendar, a session id; what was listed is kept.",

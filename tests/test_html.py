@@ -212,17 +212,17 @@ def test_structured_data_need_not_be_used(harvest, catalogue):
 
 
 def test_rdf_by_an_alternate_link(harvest, catalogue, tmp_path):
-    site = catalogue("rdf_link", 6, by="alternate")
+    site = catalogue("rdf_link", 6, per_page=3, by="alternate")
     feed = tmp_path / "datasets.jsonl"
     crawl = harvest(site, ('rdf = { css = "a.rdf", attr = "href" }', ""), more=("-O", str(feed)))
     assert (crawl.code, set(sources(crawl)) <= {"rdf", "rdf+html"}) == (0, True)
     assert items(feed, site) == truths(site)
-    assert site.requests() == {"robots": 1, "listing": 1, "datasets": 6, "other": 6}
+    assert site.requests() == {"robots": 1, "listing": 2, "datasets": 6, "other": 6}
 
 
 def test_the_rdf_of_the_whole_catalogue_is_no_dataset_s(harvest, catalogue):
     """Every page links to it: none is taken for all of them, and it is not read for each."""
-    site = catalogue("rdf_link", 6, by="whole")
+    site = catalogue("rdf_link", 6, per_page=3, by="whole")
     crawl = harvest(site, ('rdf = { css = "a.rdf", attr = "href" }', ""))
     assert (crawl.code, len(ids(crawl))) == (0, 6)
     assert sorted(document_title(one) for one in crawl.documents().values()) == sorted(truths(site))
@@ -270,8 +270,8 @@ NO_TOTAL = BY_QUERY[:1]
 
 @pytest.mark.parametrize(
     ("faults", "pages"),
-    [({"repeat_last": ""}, 4), ({"no_such_page": ""}, 4), ({}, 5)],
-    ids=["the last page comes again", "404", "empty pages come"],
+    [({"repeat_last": ""}, 4), ({"no_such_page": ""}, 6), ({}, 5)],
+    ids=["the last page comes again", "404, which is asked for again, and so is the one behind it", "empty pages come"],
 )
 def test_pages_that_nothing_counts(harvest, catalogue, faults, pages):
     site = catalogue("drupal", 25, faults=faults)
@@ -373,7 +373,7 @@ def test_robots_txt_in_a_browser(harvest, catalogue):
 @browser
 @pytest.mark.parametrize("fault", ["private", "off_host"])
 def test_a_browser_stays_where_it_is(harvest, catalogue, fault):
-    site = catalogue("js_pager", 5, faults={fault: ""})
+    site = catalogue("js_pager", 5, per_page=3, faults={fault: ""})
     crawl = harvest(site)
     assert (crawl.code, judged(crawl)) == (0, ("complete", 5, 5))
     assert site.hosts() == {f"127.0.0.1:{site.port}"}
@@ -446,7 +446,7 @@ def test_a_page_without_a_title_is_no_dataset(harvest, catalogue):
 
 @pytest.mark.parametrize("family", ["schema_org", "table_es", "sitemap"])
 def test_nor_is_it_in_other_families(harvest, catalogue, family):
-    site = catalogue(family, 6, faults={"missing_title": "ds-0002"})
+    site = catalogue(family, 6, per_page=3, faults={"missing_title": "ds-0002"})
     crawl = harvest(site)
     assert (crawl.code, crawl.kinds(), len(ids(crawl))) == (3, [("parse", "missing_field")], 5)
 

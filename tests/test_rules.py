@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 
 import pytest
 
 from crawlers.exceptions import RulesError
 from crawlers.rules import Paging, Rules, load, loads
 from crawlers.rules.rules import FIELDS, MANY, RESOURCE_FIELDS
+from tests.conftest import ROOT
 
 EXAMPLE = Path(__file__).parent.parent / "catalogues" / "example.toml"
 START = 'start = "https://example.org/datasets"\n'
@@ -537,3 +541,31 @@ def test_mistakes_that_only_a_crawl_would_show(lines, told):
     with pytest.raises(RulesError) as raised:
         loads(f'{lines}\nstart = "https://a.org/"\nlinks = {{ css = "a" }}\n')
     assert str(raised.value) == (told.replace("{page}", "1") if "mailto" in told else told)
+
+
+# An XPath's time
+
+BOMB = """
+import sys
+from crawlers.exceptions import AnswerError
+from crawlers.mapping.html.page import Page
+from crawlers.rules import xpath
+xpath.XPATH_SECONDS = 0.5
+page = Page("<p><a href=x>x</a></p>" * 20_000, "https://example.org/")
+bomb = "//*[count(//*[count(//*) > 1]) > 1]"
+for _ in range(2):
+    try:
+        page.find(bomb)
+    except AnswerError as error:
+        print(error.kind)
+print(len(page.find("//p[.//a]")))
+"""
+
+
+def test_an_xpath_that_takes_too_long_is_given_up():
+    """It is not evaluated twice, others are, and what is left behind does not hold up the end of the process."""
+    before = getrusage(RUSAGE_CHILDREN)
+    ran = subprocess.run([sys.executable, "-c", BOMB], capture_output=True, text=True, cwd=ROOT, check=False)
+    after = getrusage(RUSAGE_CHILDREN)
+    assert (ran.stdout.split(), ran.returncode) == (["xpath", "xpath", "20000"], 0), ran.stderr
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 20

@@ -281,6 +281,7 @@ def _learned(learned: Learned, adding: Adding) -> str:
     then = f"then: scrapy sources enable {adding.name}"
     if learned.rules is None:
         pages = f"{adding.address} --list LISTING" if learned.is_dataset else f"PAGE --list {adding.address}"
+        pages += " --browser" if learned.in_browser else ""
         return (
             f"It is disabled, for its rules could not be learned: {learned.says}. Learn them from a dataset's page: "
             f"scrapy learn {pages} -o {adding.rules}, {then}"

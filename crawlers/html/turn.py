@@ -52,11 +52,11 @@ def following(page: Page, rules: Rules, after: Place) -> Turn | None:
         return Turn(after.walk, times=after.number - 1)
     if way.kind in COUNTED:
         return Turn(paging.counted(after.walk, way, after.number - 1))
-    return next(filter(None, _promised(page, way, after)), None) if way.kind in PROMISED else None
+    return next(filter(None, promised(page, way, after)), None) if way.kind in PROMISED else None
 
 
-def _promised(page: Page, way: Paging, after: Place) -> Iterator[Turn | None]:
-    """By what the rules say, else, where they name no element, by whatever looks like a pager."""
+def promised(page: Page, way: Paging, after: Place) -> Iterator[Turn | None]:
+    """Yield what a page says is next: by the rules, else, where they name nothing, by whatever looks like a pager."""
     number = way.first + way.step * (after.number - 1)
     if way.kind == "postback":
         form = postback.postback(page, way, number, page.encoding)

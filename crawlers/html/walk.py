@@ -135,12 +135,13 @@ class HTMLWalk(CatalogueSpider):
         if "cached" in response.flags:
             self.provisional()
         try:
-            page = page_of(response)
-            links, strangers = foreign(dataset_links(page, self.site), self.site)
-            after = turn.seen_pager(page, here.after(links, total(page, self.site)))
+            yield from self.listing(page_of(response), response, here)
         except AnswerError as error:
             yield from self.not_listed(here, error, response.request, response.status)
-            return
+
+    def listing(self, page: Page, response: Response, here: Place) -> Iterator[Dataset | Request]:
+        links, strangers = foreign(dataset_links(page, self.site), self.site)
+        after = turn.seen_pager(page, here.after(links, total(page, self.site)))
         if page.flaw:
             self.faulty("truncated", page.flaw, response.request)
         self.left_out(strangers, response.request)
@@ -377,7 +378,7 @@ class HTMLWalk(CatalogueSpider):
     def finished(self) -> Iterator[Request]:
         listed = self.crawler.stats.get_value("catalogue/planned", 0)
         limited = self.crawler.stats.get_value("catalogue/limited")
-        if listed and not limited:
+        if listed and not limited and not self.crawler.stats.get_value("catalogue/cut_short"):
             self.judge_single_pages()
         cut_short = self.crawler.stats.get_value("catalogue/cut_short")
         if not limited and not cut_short:

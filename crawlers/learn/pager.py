@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from crawlers.html import words
+from crawlers.html import turn, words
+from crawlers.html.letters import letters
 from crawlers.html.paging import counted, is_off, next_link, numbered_link, page_number, texts
+from crawlers.html.place import Place
 from crawlers.html.postback import postback
 from crawlers.learn import selectors
 from crawlers.rules.rules import Paging
@@ -40,13 +42,17 @@ class Pager:
 
 def pager(sample: Sample) -> Pager:
     """The first way that the page offers: a link, numbers, a form that is posted back, a button; else none."""
-    for way in (_next, _numbers, _postback, _button, _counter):
+    for way in (_next, _numbers, _postback, _onward, _button, _counter):
         found = way(sample)
         if found:
             return found
     if sample.looks_empty:
         return Pager({}, 'the page is empty until scripts have run: it may need browser = "listing"', 0.2)
-    return Pager({}, "no pager was found: is this page all there is? Else say query, path or scroll in [paging]", 0.3)
+    return Pager(
+        {},
+        "no pager was found: say next = false in [paging] if this page is all there is, else query, path or scroll",
+        0.3,
+    )
 
 
 def _next(sample: Sample) -> Pager | None:
@@ -73,6 +79,16 @@ def _postback(sample: Sample) -> Pager | None:
     if form is None or (not form.body and "doPostBack" not in sample.page.root.xpath("string(//script)")):
         return None
     return Pager({"postback": True}, "a form that is posted back (ASP.NET); no browser is needed", 0.9)
+
+
+def _onward(sample: Sample) -> Pager | None:
+    """A select of pages, a link whose shape shows what it is, an index from A to Z: what ``next`` follows, too."""
+    found = next(filter(None, turn.promised(sample.page, Paging(), Place(sample.address, number=2))), None)
+    if found:
+        following = found.url if found.body is None else None
+        return Pager({"next": True}, f"a way on that no usual word names, {found.url}", 0.8, following)
+    index = [one for one in letters(sample.page) if one != sample.address]
+    return Pager({"next": True}, f"an index from A to Z, {index[0]}", 0.8, index[0]) if index else None
 
 
 def _button(sample: Sample) -> Pager | None:

@@ -13,6 +13,7 @@ ADVICE = {
     "unsafe_xml": "Tell the operator, and try another serialisation.",
     "not_html": "Narrow [links] in the rules.",
     "browser": "The error says why; -s BROWSER_EXECUTABLE=PATH names a browser that is elsewhere.",
+    "xpath": "Make that XPath of the rules simpler: name an id or a class, and search the page once.",
     "not_sitemap": "Look for it in the site's robots.txt, and name it as paging.sitemap in the rules.",
     "missing_field": "Try the rules on the address with scrapy try: the site may have changed.",
     "trap": "See what the last pages of the listing were; narrow the rules, or raise max_pages or depth.",

@@ -44,6 +44,8 @@ class Learned:
     doubt: str | None = None
     is_dataset: bool = False
     """Whether the page is a dataset's, and no listing."""
+    in_browser: bool = False
+    """Whether the page is empty until its scripts have run, so that only a browser can learn from it."""
 
 
 def learned(response: Response) -> Asking[Learned]:
@@ -51,13 +53,14 @@ def learned(response: Response) -> Asking[Learned]:
     Args:
         response: the page that the user named.
     """
+    first = None
     try:
         first = Sample(page_of(response))
         if schema_org.describing(schema_org.records(first.page.root, first.page.url), first.page.url):
             return Learned(None, "the page describes one dataset, it is no listing", is_dataset=True)
         return (yield from _learned(first))
     except CrawlersError as error:
-        return Learned(None, str(error).rstrip("."))
+        return Learned(None, str(error).rstrip("."), in_browser=first is not None and first.looks_empty)
 
 
 def _learned(first: Sample) -> Asking[Learned]:

@@ -10,6 +10,7 @@ from lxml import etree
 
 from crawlers.exceptions import RulesError
 from crawlers.mapping.addresses import absolute
+from crawlers.rules.xpath import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,9 +93,10 @@ class Page:
 
         Raises:
             RulesError: it can't be evaluated; it calls a function that there is not, say.
+            AnswerError: it takes too long.
         """
         try:
-            found = _compiled(xpath, most)(self.root if node is None else node)
+            found = evaluate(_compiled(xpath, most), self.root if node is None else node, xpath)
         except etree.XPathError as error:
             raise RulesError(f"The XPath {xpath} can't be evaluated: {error}.") from None
         return found if isinstance(found, list) else [found]
