@@ -155,7 +155,7 @@ def test_every_family(harvest, catalogue, tmp_path, family):
 
 @pytest.mark.parametrize("family", [*PLAIN, *WITH_BROWSER])
 def test_nothing_is_written_twice(harvest, catalogue, family):
-    site = catalogue(family, 12, per_page=5)
+    site = catalogue(family, 12, per_page=4)
     harvest(site)
     site.change(site.key(site.listed()[7]))
     crawl = harvest(site)

@@ -57,14 +57,14 @@ def is_single(found: Ending, after: Place) -> bool:
 
 
 def single_page(walk: str, listed: int, size: int) -> Ending:
-    """Return how a walk of one page ended: it is all there is if longer pages lead on.
+    """Return how a walk of one page ended: it is all there is if pages no shorter than it led on.
 
     Args:
         listed: the datasets of the page.
         size: the most that a page of the crawl has listed that led to another.
     """
-    is_short = listed < size
-    return Ending(listed=listed, subject=walk, is_last_page_short=is_short, left="" if is_short else _ONE_PAGE)
+    is_end = listed <= size
+    return Ending(listed=listed, subject=walk, has_pager_ended=is_end, left="" if is_end else _ONE_PAGE)
 
 
 def _left(offered: int, pages: int, seen: str) -> str:
