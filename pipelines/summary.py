@@ -27,7 +27,8 @@ def summary(report: dict[str, Any], folder: Path, unwritten: str = "") -> str:
         lines.append(BLOCKED)
     if errors:
         kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items())
-        lines.append(f"{counts['failed']} errors ({kinds}): see {folder / 'errors.jsonl'}.")
+        noun = "error" if counts["failed"] == 1 else "errors"
+        lines.append(f"{counts['failed']} {noun} ({kinds}): see {folder / 'errors.jsonl'}.")
     if unwritten:
         path = folder / "runs" / f"{report['run']}.json"
         lines.append(f"{folder} has the documents and manifest.jsonl, but {path}, this run's report, {unwritten}.")

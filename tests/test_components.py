@@ -8,6 +8,7 @@ import os
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +23,7 @@ import crawlers
 import pipelines
 from crawlers import settings, signals
 from crawlers.index import Index, Known
+from crawlers.items import Dataset
 from crawlers.resume import LedgerScheduler
 from crawlers.safety.names import Names
 from crawlers.setting_types import lacks
@@ -340,6 +342,40 @@ def test_the_index_is_written_in_batches(tmp_path):
     index.close()
     assert (written[498], written[499], written[998], written[999], written[1000]) == (0, 500, 500, 1000, 1000)
     assert stored(tmp_path) == 1001
+
+
+def test_the_index_knows_titles_and_how_many_datasets_there_are(tmp_path):
+    index = Index(tmp_path, "here")
+    known = Known("datasets/a.json", "0" * 64, 1, None, "new", "run", "2026-01-01T00:00:00.000Z")
+    index.put("dataset", "a", None, known, item=Dataset(source="here", id="a", title="Floods"))
+    index.put("dataset_metadata", "a", None, known)
+    index.put("dataset", "b", None, replace(known, status="withdrawn"))
+    assert (index.title("a"), index.title("b"), index.datasets()) == ("Floods", None, 0)
+    assert index.settle()
+    assert (index.title("a"), index.title("b"), index.datasets()) == ("Floods", None, 1)
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("left", "last"),
+    [
+        (b"", None),
+        (b'{"a":1}\n', {"a": 1}),
+        (b'{"a":1}\n{"b":2}\n{"c"', {"b": 2}),
+        (b'{"a":1}\n[]\n', None),
+        (b'{"a":1}\nno JSON\n', None),
+        (b'{"a":"' + b"x" * 70_000 + b'"}\n{"b":2}\n', {"b": 2}),
+        (b'{"a":"' + b"x" * 70_000 + b'"}\n', None),
+    ],
+    ids=["nothing", "one", "torn", "no object", "damaged", "after a long one", "long"],
+)
+def test_the_last_line(tmp_path, left, last):
+    (tmp_path / "lines.jsonl").write_bytes(left)
+    lines = JSONLines(tmp_path / "lines.jsonl")
+    assert lines.last() == last
+    lines.append({"c": 3})
+    assert lines.last() == {"c": 3}
+    lines.close()
 
 
 def stored(folder):

@@ -87,6 +87,7 @@ def test_failures_are_told_once(crawl, portal, tmp_path):
     done = resumed(output, jobdir, site, BLOCKED_AFTER="0")
     assert done.code == whole.code == 3
     assert left(done) == left(whole)
+    assert all(line["dataset_title"] for line in whole.errors if line["dataset_id"])
 
 
 @pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])
