@@ -20,7 +20,7 @@ from unittest.mock import Mock, patch
 import pytest
 
 from crawlers.exceptions import IndexUnreadableError
-from crawlers.index import Index, Known, catch_up, current
+from crawlers.index import Index, Known, catch_up, current, reports
 from crawlers.index.description import DATASET, LONG, MOST, RESOURCE, RESOURCES, SHORT, describe
 from crawlers.index.lacking import described
 from crawlers.index.reader import connect
@@ -654,6 +654,24 @@ def test_a_reader_waits_for_nobody_when_nothing_is_behind(tmp_path: Path, monkey
     assert found(tmp_path, "rain") == ["id-00001"]
     catch_up(tmp_path)
     assert found(tmp_path, "rain") == ["id-00001", "id-00002"]
+
+
+def test_who_asks_about_one_source_looks_at_no_reports_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for source in ("town", "city"):
+        put_ckan(tmp_path, source, record(1))
+    catch_up(tmp_path)
+    put_ckan(tmp_path, "town", record(2))
+    put_ckan(tmp_path, "city", record(2))
+    looked, really = set(), reports.names
+    monkeypatch.setattr(reports, "names", lambda folder: looked.add(folder.parent.name) or really(folder))
+    catch_up(tmp_path, named=["town"])
+    assert looked == {"town"}
+    counted = "SELECT source, count(*) FROM datasets GROUP BY 1 ORDER BY 1"
+    assert [tuple(row.values()) for row in rows(tmp_path, counted)] == [("city", 1), ("town", 2)]
+    catch_up(tmp_path, named=["nowhere"])
+    assert [tuple(row.values()) for row in rows(tmp_path, counted)] == [("city", 2), ("town", 2)]
 
 
 def by_another(output: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

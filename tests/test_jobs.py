@@ -17,7 +17,7 @@ import pytest
 
 from crawlers.exceptions import RunError
 from crawlers.locks import LOCK, take
-from crawlers.runs import find, items, last, runs, sources, stored
+from crawlers.runs import find, history, items, last, runs, sources, stored
 from crawlers.runs.words import item_line
 from tests.conftest import ROOT, scrapy
 from tests.waiting import HANG
@@ -109,6 +109,16 @@ def test_no_more_reports_are_read_than_asked_for(tmp_path, monkeypatch):
     read.clear()
     find(tmp_path, f"two/{RUN.format(7)}")
     assert len([path for path in read if path.parent.name == "runs"]) == 1
+
+
+def test_of_a_year_of_reports_only_the_newest_are_looked_at(tmp_path, monkeypatch):
+    for minute in range(365):
+        report(tmp_path, run=f"20261120T{minute // 60:02}{minute % 60:02}00Z")
+    looked, really = [], history._written
+    monkeypatch.setattr(history, "_written", lambda path: looked.append(path) or really(path))
+    found = last(tmp_path, "one")
+    assert found.run == "20261120T060400Z"
+    assert len(looked) <= 51
 
 
 @pytest.mark.parametrize("content", [b"", b'{"verdict": "comp', b"[]", b"\xff\xfe", b"[" * 100_000, b"null"])

@@ -49,7 +49,7 @@ class Command(StrictCommand):
         from crawlers.report.unfinished import unfinished  # noqa: PLC0415
 
         output, jobs = (Path(self.settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR"))  # type: ignore[index]
-        catch_up(output, self._tell)
+        catch_up(output, self._tell, args)
         with readable(output), closing(connect(output)) as db, target(file) as into:
             write(db, into, args, current=unfinished(output, jobs))
         if file:

@@ -64,7 +64,7 @@ def _number(text: str) -> int:
 
 
 def _search(output: Path, words: str, opts: argparse.Namespace) -> Results:
-    catch_up(output, lambda sentence: tell(one_line(sentence, 2_000)))
+    catch_up(output, lambda sentence: tell(one_line(sentence, 2_000)), [opts.source] if opts.source else None)
     with readable(output), closing(connect(output)) as db:
         if opts.source is not None:
             _check(db, output, opts.source)

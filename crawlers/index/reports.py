@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.moment import seconds
@@ -107,7 +108,7 @@ def wanting(db: sqlite3.Connection, source: str, folder: Path, lost: Callable[[s
     """
     query = "SELECT run FROM runs WHERE source = ? AND verdict != 'interrupted'"
     over = {run for (run,) in db.execute(query, (source,))}
-    paths = sorted((path for path in folder.glob("*.json") if path.stem not in over), key=lambda path: path.stem)
+    paths = [folder / f"{name}.json" for name in sorted(names(folder) - over)]
     return [rows for rows in _readable(source, paths, lost) if rows.run != _stored(db, rows.key)]
 
 
@@ -125,9 +126,17 @@ def _readable(source: str, paths: list[Path], lost: Callable[[str], None]) -> It
 
 def gone(db: sqlite3.Connection, source: str, folder: Path) -> list[tuple[str, str]]:
     """The keys of the rows whose report is no longer there."""
-    there = {path.stem for path in folder.glob("*.json")}
+    there = names(folder)
     stored = db.execute("SELECT run FROM runs WHERE source = ?", (source,))
     return [(source, run) for (run,) in stored if run not in there]
+
+
+def names(folder: Path) -> set[str]:
+    """Return the runs that have a report in a folder: one look at it, and none at the reports."""
+    try:
+        return {name.removesuffix(".json") for name in os.listdir(folder) if name.endswith(".json")}  # noqa: PTH208
+    except OSError:
+        return set()
 
 
 def forget(db: sqlite3.Connection, keys: list[tuple[str, str]]) -> None:

@@ -12,6 +12,7 @@ from crawlers.exceptions import RunError
 from crawlers.runs.run import Run
 from crawlers.runs.stored import at_work, claimed, reported
 
+_LATER = 50  # runs that may have begun after one that was interrupted, and ended before it
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -23,19 +24,21 @@ def runs(output: Path, source: str | None = None, *, limit: int | None = None, j
 
     Args:
         output: OUTPUT_DIR.
-        limit: how many at most; no more reports are read than twice that.
+        limit: how many at most; no more reports are read than twice that, and of each source only the newest are
+            looked at.
         jobs: JOBS_DIR, for the runs that a harvest has queued.
     """
     names = sources(output) if source is None else [source] if _is_plain(source) else []
     current = [run for name in names if (run := at_work(output / name))]
     pending = _pending(jobs, source, {run.source for run in current if run.state == "running"})
     without = {(run.source, run.run) for run in current}
-    paths = [path for name in names for path in _reports(output / name) if (name, path.stem) not in without]
     latest = _latest()
+    found = (_recent(output / name, limit, latest) for name in names)
+    paths = [path for paths in found for path in paths if (path.parent.parent.name, path.stem) not in without]
     if limit is not None:
         paths = _newest(paths, limit, latest)
-    found = [*pending, *current, *map(reported, paths)]
-    return sorted(found, key=lambda run: _ended(run, latest), reverse=True)[:limit]
+    every = [*pending, *current, *map(reported, paths)]
+    return sorted(every, key=lambda run: _ended(run, latest), reverse=True)[:limit]
 
 
 def last(output: Path, source: str, *, jobs: Path | None = None) -> Run | None:
@@ -86,6 +89,14 @@ def _reports(folder: Path) -> list[Path]:
         return [path for path in (folder / "runs").iterdir() if path.suffix == ".json"]
     except OSError:
         return []
+
+
+def _recent(folder: Path, limit: int | None, latest: str) -> list[Path]:
+    """The reports of a source that may be among the last so many, by their names alone."""
+    paths = _reports(folder)
+    if limit is None:
+        return paths
+    return heapq.nlargest(limit + _LATER, paths, key=lambda path: (_digits(path.stem) <= latest, *_order(path.stem)))
 
 
 def _newest(paths: list[Path], limit: int, latest: str) -> list[Path]:
