@@ -10,6 +10,7 @@ from typing import Any
 from crawlers import moment
 from crawlers.harvest.job import Job
 from crawlers.safety import inside, strict_json
+from crawlers.safety.redact import redact
 from crawlers.signals import OUTCOMES
 
 
@@ -21,7 +22,7 @@ def report_unstarted(output: Path, job: Job, why: str) -> dict[str, Any]:
         "source": job.source,
         "spider": job.spider,
         "run": run,
-        "arguments": job.arguments,
+        "arguments": {name: redact(value) for name, value in job.arguments.items()},
         "started": time,
         "finished": time,
         "finish_reason": f"not started: {why}",

@@ -80,10 +80,13 @@ def log_size(output: Path) -> int:
 
 def is_replaceable(error: sqlite3.DatabaseError, output: Path, *, for_crawl: bool) -> bool:
     """Return whether the index is to be set aside for an error that it gave."""
-    return is_damaged(error) or (output / NAME).is_dir() or (for_crawl and is_unusable(error))
+    path = output / NAME
+    return is_damaged(error) or path.is_symlink() or path.is_dir() or (for_crawl and is_unusable(error))
 
 
 def _laid_out(path: Path, patience: float) -> sqlite3.Connection:
+    if path.is_symlink():  # whoever made it may have meant another database, whose tables would go
+        raise sqlite3.DatabaseError("it is a symbolic link, which is not followed")
     db = sqlite3.connect(path, isolation_level=None, timeout=patience)
     try:
         db.executescript(_PRAGMAS)
