@@ -15,6 +15,7 @@
 - html-pages: the peak of ``scrapy crawl html`` at 20,000 dataset pages, to that at 2,000.
 - search: the queries of ``scrapy search``, and the views, of an index of 100,000 datasets.
 - report: ``scrapy report`` of an index of 100,000 datasets, and its peak to that of 10,000.
+- reindex: ``scrapy reindex`` with a year of daily run reports, to that with one; the view `overview` of as many runs.
 
 Everything is asked of a portal on the loopback, with delays off; seconds, processor and memory are those of the whole
 process, its start included. Those compared take turns: the median of their ratios is given, and between what they lie.
@@ -41,6 +42,7 @@ from benchmarks.fetching import fetching
 from benchmarks.ledger import ledger
 from benchmarks.listing import listing, memory
 from benchmarks.pages import crawled, extraction
+from benchmarks.reindex import reindexed
 from benchmarks.report import reported
 from benchmarks.search import searching
 from benchmarks.table import Row, tell
@@ -64,6 +66,7 @@ MEASURES: dict[str, Measure] = {
     "html-pages": crawled,
     "search": searching,
     "report": reported,
+    "reindex": reindexed,
 }
 
 
