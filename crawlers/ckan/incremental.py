@@ -211,13 +211,13 @@ class CKANIncremental(CKANWithdrawals):
         yield self.ask_among(ids, way, self.parse_changed, self.changed_failed, keywords)
 
     def parse_changed(self, response: Response, ids: list[str], listed: int, size: int, way: int) -> Output:
-        yield from self.ask_for_changed(ids[-1], listed, size, way)
-        self.listed(listed)
         try:
             found = {identity(record): record for record in Page.read(response).records}
         except AnswerError as error:
-            self.logger.info("%s: %s; asking for each of %d datasets", self.portal, error, len(ids))
-            found = {}
+            yield from self.ask_for_each(Refusal.of_answer(error, response), response.request, response.cb_kwargs)
+            return
+        yield from self.ask_for_changed(ids[-1], listed, size, way)
+        self.listed(listed)
         for position, identifier in enumerate(ids):
             if identifier in found:
                 yield from self.take_changed(response, found[identifier], way, position)
@@ -230,8 +230,20 @@ class CKANIncremental(CKANWithdrawals):
             yield from self.guarded(output, response, record)
 
     def changed_failed(self, failure: Failure) -> Output:
-        """The batch could not be asked for: each dataset of it is."""
-        asked = failures.request(failure).cb_kwargs
+        request = failures.request(failure)
+        yield from self.ask_for_each(Refusal.of_failure(failure), request, request.cb_kwargs)
+
+    def ask_for_each(self, refusal: Refusal, request: Request | None, asked: dict[str, Any]) -> Output:
+        """Ask for each dataset of a batch that could not be had; not if the portal blocks all.
+
+        Args:
+            asked: what the question about the batch carried.
+        """
+        if refusal.error.kind == "blocked":
+            self.list_ended("changed")
+            self.failed("list", refusal.error, request, http_status=refusal.status)
+            return
+        self.logger.info("%s: %s; asking for each of %d datasets", self.portal, refusal.error, len(asked["ids"]))
         yield from self.ask_for_changed(asked["ids"][-1], asked["listed"], asked["size"], asked["way"])
         self.listed(asked["listed"])
         for identifier in asked["ids"]:
