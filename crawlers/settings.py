@@ -114,6 +114,7 @@ DOWNLOAD_WARNSIZE = 32 * 1024 * 1024
 SPOOL_ABOVE = 32 * 1024 * 1024  # what is larger, of what may be spooled, goes into a temporary file while it comes
 SPOOL_MAXSIZE = 2 * 1024 * 1024 * 1024  # of that, sent or unpacked; 0 = no limit
 SPOOL_DIR: str | None = None  # where temporary files go; by default TMPDIR, else /tmp, which may be memory
+DOCUMENT_MAXSIZE = 64 * 1024 * 1024  # bytes of a document; what is larger is not written; 0 = no limit
 LINKED_DATASETS_MAX = 10_000  # datasets that a catalogue only links to, and that are asked for one by one
 JSON_MAXSIZE = 100 * 1024 * 1024  # of JSON-LD and data.json, which are read as a whole: ten times that in memory
 DOWNLOAD_HANDLERS = {

@@ -34,7 +34,7 @@ KINDS = {
     "dns": "The portal's host name could not be resolved.",
     "connection": "The connection was refused, reset or not trusted (TLS).",
     "truncated": "The answer broke off: the connection ended too early, or the JSON does.",
-    "too_large": "The answer is larger than DOWNLOAD_MAXSIZE, or than SPOOL_MAXSIZE where it may go into a file.",
+    "too_large": "An answer or a document is larger than its limit: DOWNLOAD_, SPOOL_, JSON_ or DOCUMENT_MAXSIZE.",
     "not_json": "Something else came instead of JSON: an HTML page, a login.",
     "not_rdf": "Something else came instead of RDF or data.json, and led to neither: an HTML page, a PDF.",
     "invalid_rdf": "A statement of the RDF can't be read; what it belongs to may be incomplete, the rest is kept.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import DropItem
 
+from crawlers import signals
 from crawlers.index import Record, is_on_disk
 from crawlers.items import Dataset, Status, Stored
 from crawlers.safety import inside, strict_json
@@ -26,8 +27,28 @@ class Documents(Pipeline):
 
     def process_item(self, item: Item) -> Item:
         if item.stored is None:
-            item.stored = self._stored(item, _serialised(item))
+            body = _serialised(item)
+            self._check_size(item, len(body))
+            item.stored = self._stored(item, body)
         return item
+
+    def _check_size(self, item: Item, size: int) -> None:
+        most = self.crawler.settings.getint("DOCUMENT_MAXSIZE")
+        if not most or size <= most:
+            return
+        kind, dataset_id, resource_id = reference(item)
+        error = f"the document has {size} bytes, more than DOCUMENT_MAXSIZE ({most}): it is not written"
+        failed = signals.Failed(
+            stage="write",
+            kind="too_large",
+            error=error,
+            url=item.metadata_url,
+            dataset_id=dataset_id,
+            resource_id=resource_id,
+            missing=kind,
+        )
+        self.report.record_failed(failed)
+        raise NotWritten(error)
 
     def _stored(self, item: Item, body: bytes) -> Stored:
         file, sha256 = self.file(item), hashlib.sha256(body).hexdigest()

@@ -9,10 +9,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from pyoxigraph import RdfFormat, parse
+from scrapy.http import Response
 
+from crawlers.dcat.answer import read
+from crawlers.exceptions import AnswerError
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import SERIALISATIONS, Catalogue
 from tests.site import Answer, Site
@@ -558,6 +562,33 @@ def test_json_is_read_up_to_a_limit(harvest, catalogue):
     crawl = harvest(site.address, settings={"JSON_MAXSIZE": "1000"})
     assert (crawl.code, crawl.kinds()) == (4, [("list", "too_large")])
     assert "JSON_MAXSIZE" in crawl.errors[0]["error"]
+
+
+def test_documents_are_written_up_to_a_limit(harvest, catalogue):
+    site = catalogue(3)
+    site.entries["d0001"] = replace(site.entries["d0001"], revision=10**200)
+    crawl = harvest(site.address, settings={"DOCUMENT_MAXSIZE": "2060"})
+    assert (crawl.code, judged(crawl), ids(crawl)) == (3, ("incomplete", 3, 3), ["d0000", "d0002"])
+    assert [(error["kind"], error["dataset_id"]) for error in crawl.errors] == [("too_large", "d0001")]
+
+
+OTHERS = {
+    "an Atom feed": ("application/atom+xml", b"<?xml version='1.0'?><feed xmlns='http://www.w3.org/2005/Atom'></feed>"),
+    "a sitemap": ("text/xml", b"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'></urlset>"),
+    "a SPARQL result": ("application/sparql-results+json", b'{"head": {"vars": []}, "results": {"bindings": []}}'),
+    "an ISO 19115 record": ("text/xml", b"<gmd:MD_Metadata xmlns:gmd='http://www.isotc211.org/2005/gmd'/>"),
+    "the capabilities of an OGC service": ("text/xml", b"<!-- x --><csw:Capabilities xmlns:csw='c' version='2.0.2'/>"),
+    "an answer of CKAN's API": ("application/json", b'{"help": "h", "success": true, "result": []}'),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_what_is_no_catalogue_is_named(what):
+    content_type, body = OTHERS[what]
+    response = Response("https://example.org/x", headers={"Content-Type": content_type}, body=body)
+    with pytest.raises(AnswerError, match=f"this is {what}") as raised:
+        read(response, name="x", language=None, most_json=10**6)
+    assert raised.value.kind == "not_rdf"
 
 
 def test_an_empty_catalogue_is_complete(harvest, catalogue):

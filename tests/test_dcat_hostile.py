@@ -89,8 +89,11 @@ class Cage:
         """Nothing is anywhere else, all of it can be read, and nothing of it is this project's own mistake."""
         assert sorted(path.name for path in self.folder.iterdir()) == ["log", "output", "temporary", "work"]
         assert not [*(self.folder / "work").iterdir(), *(self.folder / "temporary").iterdir()]
-        assert {path.name.partition(".")[0] for path in (self.folder / "output").iterdir()} <= {"127", "index"}
-        known = {"datasets", "errors.jsonl", "manifest.jsonl", "runs"}
+        assert {path.name.lstrip(".").partition(".")[0] for path in (self.folder / "output").iterdir()} <= {
+            "127",
+            "index",
+        }
+        known = {".lock", "datasets", "errors.jsonl", "manifest.jsonl", "runs"}
         assert {path.name for path in crawl.folder.iterdir()} <= known
         assert kinds(crawl).keys() <= KINDS.keys() - UNMEANT, crawl.errors[:3]
         for path in crawl.folder.glob("datasets/*"):
@@ -530,6 +533,21 @@ def test_a_literal_of_100_megabytes(harvest, serialisation):
     assert (crawl.code, ids(crawl)) == (code, ["fine", "long"])
     assert code == 0 or "a statement is too long" in crawl.errors[0]["error"]
     assert all(path.stat().st_size < MIB for path in crawl.folder.glob("datasets/*fine*"))
+
+
+VALUES = {
+    "lists": b'{"@context": {"x": {"@id": "a:x", "@container": "@list"}}, "@id": "a:b", "x": [%b]}'
+    % b",".join([b"[]"] * 1_600_000),
+    "numbers": b'{"@id": "a:b", "a:x": [{"@list": [%b]}]}' % b",".join([b"1"] * 2_400_000),
+}
+
+
+@pytest.mark.parametrize("values", VALUES)
+def test_values_that_take_no_bytes(harvest, values):
+    """Expanded, 4.8 MB of them would take a gigabyte."""
+    crawl = harvest(VALUES[values], JSON_LD, most=330)
+    assert (crawl.code, kinds(crawl)) == (4, {"too_large": 1})
+    assert "it is not read" in crawl.errors[0]["error"]
 
 
 def test_json_above_its_limit(harvest):

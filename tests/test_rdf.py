@@ -279,3 +279,25 @@ def test_a_fault_names_what_was_described(name):
     _, faults = triples(body, format_)
     named = [re.split("[/:]", one)[-1] for one in faults[0].subjects if not is_blank(one)]
     assert list(dict.fromkeys(named)) == subjects
+
+
+def test_a_long_text_is_not_repeated_for_ever(monkeypatch):
+    """A publisher that many datasets share is named in each, and described in the first ones."""
+    monkeypatch.setattr("crawlers.dcat.catalogue.SHARED", 1_000_000)
+    datasets = b"".join(
+        b":%d a dcat:Dataset ; dct:title 'one' ; dct:publisher :all . " % number for number in range(50)
+    )
+    found = catalogue(datasets + b":all foaf:name 'All' ; dct:description '%b' ." % (b"x" * 100_000))
+    described = [found.description(subject) for subject in found.datasets()]
+    assert [whole for _, whole in described] == [True] * 10 + [False] * 40
+    assert all(
+        nodes[subject]["http://purl.org/dc/terms/publisher"] for nodes, _ in described for subject in list(nodes)[:1]
+    )
+
+
+def test_a_description_is_bounded_in_characters(monkeypatch):
+    monkeypatch.setattr("crawlers.dcat.catalogue.MOST_TEXT", 1000)
+    body = b":1 a dcat:Dataset ; dct:title '%b' ; dcat:distribution :long, :short ." % (b"o" * 5000)
+    found = catalogue(body + b":long dct:title '%b' . :short dct:title 's' ." % (b"l" * 2000))
+    description, whole = found.description("http://a.org/1")
+    assert (set(description), whole) == ({"http://a.org/1", "http://a.org/short"}, False)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from w3lib.encoding import http_content_type_encoding
 
+from crawlers.dcat import others
 from crawlers.dcat.data_json import DataJSONPage
 from crawlers.dcat.rdf import RDFPage
 from crawlers.exceptions import AnswerError
 from crawlers.mapping import data_json
 from crawlers.rdf import formats
-from crawlers.rdf.jsonld import local
+from crawlers.rdf.jsonld import SHORTEST_PLAIN, check_values, local
 from crawlers.safety import strict_json, xml
 from crawlers.safety.text import decoded, in_utf8, is_utf8
 from crawlers.spool import SpooledResponse
@@ -40,13 +41,16 @@ def read(response: Response, *, name: str, language: str | None, most_json: int)
     """
     file = body(response)
     content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
-    format_ = formats.detect(content_type, response.url, _head(file))
+    head = _head(file)
+    format_ = formats.detect(content_type, response.url, head)
     if format_ == "html":
         return None
     if format_ is None:
         raise AnswerError("not_rdf", f"what came is no RDF that is known (Content-Type {content_type!r}): {NO_RDF}")
     given = response.meta.get("encoding") if response.request else None
     labels = http_content_type_encoding(content_type), given
+    if format_.family == "xml" and (other := others.xml(head)):
+        raise AnswerError("not_rdf", other)
     if format_.family == "json":
         return _json_page(file, response.url, labels, name=name, language=language, most=most_json)
     repairs: list[str] = []
@@ -79,11 +83,14 @@ def _json_page(
         )
     faults: list[str] = []
     text = _utf8(text, *labels, faults)
+    check_values(text, SHORTEST_PLAIN)
     content = _content(text, faults)
     if data_json.recognised(content):
         return DataJSONPage(content, faults, name=name)
     if content is None and b'"@' not in text:
         raise AnswerError("not_json", faults[0])
+    if b'"@' not in text and (other := others.json(content)):
+        raise AnswerError("not_rdf", other)
     format_ = formats.JSON_LD_UP_TO_AN_ERROR if content is None else formats.JSON_LD
     del content
     page = RDFPage(io.BytesIO(local(text, faults)), format_, url, name=name, language=language)

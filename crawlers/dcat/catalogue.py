@@ -44,6 +44,11 @@ _BEYOND = (_MENTIONING - {DCT + "hasPart"}) | {
 }
 MOST_NODES = 50_000
 """Of one description; the largest dataset met has 8,327 resources."""
+MOST_TEXT = 16 << 20
+"""Characters of the nodes of one description, besides the dataset's own."""
+SHARED, TIMES = 64 << 20, 20
+"""Characters of all descriptions of a file: these, and so many times its bytes. Nodes that many share are repeated."""
+_LITTLE = 64 << 10  # characters of each further description
 _FARTHEST = 4  # named nodes from the dataset: distribution, service, agent, its organisation
 _MOST_NEIGHBOURS = 100  # named ones of a named node; one that has more is a hub, which no dataset is described by
 
@@ -68,6 +73,7 @@ class Catalogue:
         is_catalogue: whether there is a dcat:Catalog.
         lists: whether it says which its datasets are.
         begun: the dataset of which the last ``rdf:type`` was read.
+        budget: characters that all descriptions may have together; beyond it long nodes are named and not repeated.
     """
 
     def __init__(self) -> None:
@@ -79,6 +85,7 @@ class Catalogue:
         self.is_catalogue = False
         self.lists = False
         self.begun = ""
+        self.budget = SHARED
         self.roles: dict[str, int] = {}
         self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, once it is large
         self.db.executescript(_SCHEMA)
@@ -208,8 +215,12 @@ class Catalogue:
             return self.db.execute("INSERT OR IGNORE INTO ids VALUES (?)", (identifier,)).rowcount == 1
 
     def description(self, subject: str) -> tuple[Graph, bool]:
-        """The dataset's node and what belongs to it, and whether that is all: `MOST_NODES` are taken at most."""
+        """The dataset's node and what belongs to it, and whether that is all.
+
+        `MOST_NODES` are taken at most, and a node whose text does not fit into what is left is named only.
+        """
         found: Graph = {}
+        room, whole = (MOST_TEXT if self.budget > 0 else _LITTLE), True
         waiting = deque([(subject, 0)])
         while waiting:
             current, distance = waiting.popleft()
@@ -220,9 +231,15 @@ class Catalogue:
                 continue
             if len(found) >= MOST_NODES:
                 return found, False
+            length = _length(node)
+            if found and length > room:
+                whole = False
+                continue
+            room -= length if found else 0
+            self.budget -= length
             found[current] = node
             waiting.extend(_further(node, distance))
-        return found, True
+        return found, whole
 
     def _is_another(self, subject: str, node: Node) -> bool:
         """Whether it is a dataset or catalogue of its own."""
@@ -250,6 +267,11 @@ def _further(node: Node, distance: int) -> Iterator[tuple[str, int]]:
                     named.append(value)
     if distance < _FARTHEST and (not distance or len(named) <= _MOST_NEIGHBOURS):
         yield from ((value, distance + 1) for value in named)
+
+
+def _length(node: Node) -> int:
+    """How long all that is said of a node is, in characters."""
+    return sum(len(value if type(value) is str else value[0]) for values in node.values() for value in values)
 
 
 def _says_nothing(node: Node) -> bool:

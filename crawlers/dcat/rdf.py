@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from crawlers.dcat import paging
-from crawlers.dcat.catalogue import Catalogue
+from crawlers.dcat.catalogue import MOST_NODES, TIMES, Catalogue
 from crawlers.dcat.page import Page, Record, digest
 from crawlers.mapping import dcat
 from crawlers.mapping.dcat.document import document, graph_of
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from crawlers.rdf.terms import Graph
 
 
+_TOO_LONG = "its description is too long: nodes with long texts are named, and what they say is left out"
+_TOO_MANY = f"its description has more than {MOST_NODES} nodes: the rest is left out"
 _TORN = "a part of the file next to its description can't be read: it may be incomplete"
 
 
@@ -51,6 +53,7 @@ class RDFPage(Page):
             yield
         for fault in self.faults[known:]:
             fault.subjects.append(begun)
+        self.catalogue.budget += TIMES * self.reader.size
 
     def records(self) -> Iterator[Record]:
         return (self._record(number, subject) for number, subject in enumerate(self.catalogue.datasets(), 1))
@@ -64,7 +67,7 @@ class RDFPage(Page):
             dataset = dcat.dataset(description, subject, source=self.name, language=self.language)
             dataset.document = document(description, subject)
             if not whole:
-                dataset.flaws.append(f"its description has more than {len(description)} nodes: the rest is left out")
+                dataset.flaws.append(_TOO_LONG if len(description) < MOST_NODES else _TOO_MANY)
             if torn:
                 dataset.torn = True
                 dataset.flaws.append(_TORN)

@@ -21,6 +21,9 @@ from crawlers.exceptions import AnswerError
 _PART = 1 << 20
 _DEEPEST = 64  # each level costs pyoxigraph time, and at some thousand its stack overflows
 _STEP = 32
+_FREE = 200_000  # values
+SHORTEST = 20  # bytes of each value more: pyoxigraph takes up to 600 of memory for one
+SHORTEST_PLAIN = 8  # where nothing is expanded: Python takes some 80
 _MOST = 64 << 20  # that contexts may add to a document which repeats them
 _LENGTHS = (1 << 12, 1 << 18)  # that a list of contexts may have, the usual one first
 
@@ -43,7 +46,7 @@ _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _CONTEXT = re.compile(rb'"@context"\s*:\s*(?:("(?:[^"\\]|\\.)*+")|(?=\[))')
 _IMPORT = re.compile(rb'"@import"\s*:\s*("(?:[^"\\]|\\.)*+")?')
 _STRING = re.compile(rb'"[^"]*"')
-_NOT_OUTLINE = bytes(set(range(256)) - set(b'{}[]"NI'))
+_NOT_OUTLINE = bytes(set(range(256)) - set(b'{}[]",NI'))
 _NOT_ESCAPED = bytes(set(_NOT_OUTLINE) - set(b"\\/bfnrtu"))  # nor an escape's second character
 _NO_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|NaN|-?Infinity', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -62,7 +65,7 @@ def local(body: bytes, flaws: list[str] | None = None) -> bytes:
 
     Raises:
         AnswerError: ``remote_context`` when a context is not bundled, ``not_json`` for what begins like no JSON,
-            ``invalid_rdf`` when it is nested too deep.
+            ``invalid_rdf`` when it is nested too deep, ``too_large`` when it has too many values for its size.
 
     >>> local(b'{"@id": "a:b"}')
     b'{"@id": "a:b"}'
@@ -71,7 +74,8 @@ def local(body: bytes, flaws: list[str] | None = None) -> bytes:
     """
     body = _readable(body, [] if flaws is None else flaws)
     _check_start(body)
-    outline = _outline(body)
+    check_values(body, SHORTEST)
+    outline = _outline(body).translate(None, b",")
     _check_depth(outline)
     if b"N" in outline or b"I" in outline:
         body = _NO_NUMBER.sub(lambda found: found[0] if found[0].startswith(b'"') else b"null", body)
@@ -113,11 +117,28 @@ def _check_start(body: bytes) -> None:
 
 
 def _outline(body: bytes) -> bytes:
-    """The brackets outside strings, and the first letters of NaN and Infinity there; by steps that are quick each."""
+    """The brackets, the commas, and the first letters of NaN and Infinity outside strings; by steps that are quick."""
     kept = body.translate(None, _NOT_ESCAPED)
     if b"\\" in kept:
         kept = kept.replace(b"\\\\", b"").replace(b'\\"', b"")
     return _STRING.sub(b"", kept.translate(None, _NOT_OUTLINE).replace(b'""', b""))
+
+
+def check_values(body: bytes, shortest: int) -> None:
+    """Refuse JSON of values that take next to no bytes, and a great deal of memory once they are read.
+
+    Args:
+        shortest: the bytes that a value has on an average, at least.
+
+    Raises:
+        AnswerError: ``too_large``.
+    """
+    outline = _outline(body)
+    values = outline.count(b",") + outline.count(b"[") + outline.count(b"{")
+    most = _FREE + len(body) // shortest
+    if values > most:
+        message = f"the JSON has {values} values in {len(body)} bytes, more than {most}: it is not read"
+        raise AnswerError("too_large", message)
 
 
 def _check_depth(outline: bytes) -> None:

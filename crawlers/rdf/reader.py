@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyoxigraph
 
-from crawlers.rdf.guards import TextGuard, XMLGuard
+from crawlers.rdf.guards import Guard, TextGuard, XMLGuard
 from crawlers.rdf.terms import XSD_STRING, Literal
 
 if TYPE_CHECKING:
@@ -54,8 +54,14 @@ class Reader:
         self.reached = ("", "")
         self.ended = False
         guard = _GUARDS.get(format_.family)
-        stream: Any = guard(file) if guard else file
+        self.stream = guard(file) if guard else file
+        stream: Any = self.stream
         self.quads = pyoxigraph.parse(stream, format_.parser, base_iri=base, lenient=True)
+
+    @property
+    def size(self) -> int:
+        """How many bytes were read so far."""
+        return self.stream.given if isinstance(self.stream, Guard) else self.stream.tell()
 
     def __iter__(self) -> Iterator[Triple]:
         """Graph names are left out: what a catalogue says counts in whichever graph it says it.
