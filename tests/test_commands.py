@@ -206,11 +206,13 @@ def test_genspider_writes_a_dcat_catalogue_that_runs(generated):
         assert generated("dcat", site.address) == (0, 20)
 
 
-def test_fetch_and_shell_still_fetch(portal):
+def test_fetch_and_shell_still_fetch_and_leave_nothing(portal, output):
     site = portal(datasets=1)
     address = f"{site.url}/dataset/cod-ab-global"
     here = "-sALLOWED_PRIVATE_HOSTS=127.0.0.1"
-    assert "<h1>Administrative boundaries" in scrapy("fetch", "--nolog", here, address).stdout
+    words = ("--spider", "hdx", f"-sOUTPUT_DIR={output}")
+    assert "<h1>Administrative boundaries" in scrapy("fetch", "--nolog", here, *words, address).stdout
+    assert not output.exists()
     assert scrapy("shell", "--nolog", here, "-c", "response.status", address).stdout.strip() == "200"
 
 

@@ -1,4 +1,4 @@
-"""What `scrapy parse` and `scrapy runspider` change: they try a spider out, so they leave no run and no files."""
+"""What `scrapy parse`, `runspider` and `fetch` change: they try a spider out, so they leave no run and no files."""
 
 from __future__ import annotations
 
