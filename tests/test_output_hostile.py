@@ -178,7 +178,7 @@ def test_run_reports_behind_a_link_are_not_read_or_removed(folder, tmp_path):
     for name in ("20200101T000000Z", "20200102T000000Z"):
         report.with_stem(name).write_text(json.dumps({"run": name, "verdict": "complete", "listed": 7}))
     (folder / "runs").symlink_to(report.parent)
-    assert {(run.state, run.listed) for run in runs(folder.parent)} == {("failed", 0)}
+    assert runs(folder.parent) == [], "not even their names"
     remove_reports(folder.parent, folder.name, 1)
     assert report.exists()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.moment import seconds
@@ -134,9 +133,10 @@ def gone(db: sqlite3.Connection, source: str, folder: Path) -> list[tuple[str, s
 def names(folder: Path) -> set[str]:
     """Return the runs that have a report in a folder: one look at it, and none at the reports."""
     try:
-        return {name.removesuffix(".json") for name in os.listdir(folder) if name.endswith(".json")}  # noqa: PTH208
+        found = inside.names(folder.parent, folder.name)
     except OSError:
         return set()
+    return {name.removesuffix(".json") for name in found if name.endswith(".json")}
 
 
 def forget(db: sqlite3.Connection, keys: list[tuple[str, str]]) -> None:

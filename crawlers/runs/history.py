@@ -11,6 +11,7 @@ from typing import Any
 from crawlers.exceptions import RunError
 from crawlers.runs.run import Run
 from crawlers.runs.stored import at_work, claimed, reported
+from crawlers.safety import inside
 
 _LATER = 50  # runs that may have begun after one that was interrupted, and ended before it
 _DIGITS = re.compile(r"[0-9]+")
@@ -86,7 +87,7 @@ def _find(folder: Path, run: str) -> Run | None:
 
 def _reports(folder: Path) -> list[Path]:
     try:
-        return [path for path in (folder / "runs").iterdir() if path.suffix == ".json"]
+        return [folder / "runs" / name for name in inside.names(folder, "runs") if name.endswith(".json")]
     except OSError:
         return []
 

@@ -79,6 +79,19 @@ def size(folder: Path, file: str) -> int:
     return found.st_size
 
 
+def names(folder: Path, below: str) -> list[str]:
+    """Return the names in a folder below a folder, in no order.
+
+    Args:
+        below: its path, relative to the folder.
+
+    Raises:
+        OSError: it is not there, leads out of the folder, or is something else: a link, a file.
+    """
+    with _place(folder, f"{below}/*") as (_, where):
+        return os.listdir(where)  # noqa: PTH208 -- pathlib takes no descriptor
+
+
 def write(folder: Path, file: str, body: bytes, scratch: str = ".writing") -> None:
     """Write a file below a folder, so that a reader sees the old one or the new one, never a part.
 
