@@ -59,6 +59,23 @@ def test_what_became_of_a_dataset(response, reason):
     assert api.absence(response) == reason
 
 
+@pytest.mark.parametrize(
+    ("has_token", "said", "reason"),
+    [
+        (False, None, "no longer public"),
+        (True, "accepted", "no longer public"),
+        (True, "unknown", None),
+        (True, "refused", None),
+    ],
+)
+def test_private_datasets_only_look_gone_to_a_token_that_may_have_expired(has_token, said, reason):
+    spider = CKAN(portal="https://example.org")
+    spider.has_token = has_token
+    spider.crawler = SimpleNamespace(stats=SimpleNamespace(get_value=lambda *_: said))
+    assert spider.what_became_of_it(refused(DENIED, 403)) == reason
+    assert spider.what_became_of_it(refused(NOT_FOUND, 404)) == "not found"
+
+
 # How a portal is asked
 
 

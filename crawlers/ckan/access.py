@@ -38,6 +38,10 @@ class CKANAccess(CKANLister):
         """Return whether the portal has said that it does not accept the token."""
         return bool(self.crawler.stats.get_value("catalogue/token") == "refused")
 
+    def is_accepted(self) -> bool:
+        """Return whether the portal has said that it accepts the token."""
+        return bool(self.crawler.stats.get_value("catalogue/token") == "accepted")
+
     def needs_asking(self) -> bool:
         return self.has_token and self.crawler.stats.get_value("catalogue/token") is None
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from crawlers.ckan.lister import Found, Output
     from crawlers.ckan.listing import Cursor
+    from crawlers.signals import Reason
 
 BATCH = 100  # ids in one question: they make an address of about 5,000 characters
 FEW = 10  # that many are asked for one by one at once: a question about all of them would be one request more
@@ -168,7 +169,7 @@ class CKANWithdrawals(CKANAccess):
 
     def parse_gone(self, response: Response, dataset_id: str, way: int) -> None:  # noqa: ARG002
         """A dataset that answers is not gone, listed or not."""
-        reason = api.absence(response)
+        reason = self.what_became_of_it(response)
         if reason:
             self.withdraw(dataset_id, response.url, reason)
             return
@@ -180,11 +181,17 @@ class CKANWithdrawals(CKANAccess):
     def gone_failed(self, failure: Failure) -> None:
         request = failures.request(failure)
         dataset_id = request.cb_kwargs["dataset_id"]
-        reason = api.absence(failure.value.response) if isinstance(failure.value, HttpError) else None
+        reason = self.what_became_of_it(failure.value.response) if isinstance(failure.value, HttpError) else None
         if reason:
             self.withdraw(dataset_id, request.url, reason)
         else:
             self.not_confirmed(dataset_id, Refusal.of_failure(failure), request)
+
+    def what_became_of_it(self, response: Response) -> Reason | None:
+        """Return why a dataset is gone; to a token that may have expired, private ones only look so."""
+        reason = api.absence(response)
+        is_doubtful = self.has_token and not self.is_accepted()
+        return None if reason == "no longer public" and is_doubtful else reason
 
     def not_confirmed(self, dataset_id: str, refusal: Refusal, request: Request | None) -> None:
         message = f"the dataset is no longer listed, and the portal does not say that it is gone: {refusal.error}"
