@@ -10,9 +10,11 @@ import sys
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import pytest
 
+from crawlers.dashboard.site import Site
 from crawlers.index import Index, catch_up
 from crawlers.items import Dataset
 from tests.conftest import ROOT, options, scrapy
@@ -117,6 +119,22 @@ def test_what_is_found_to_be_damaged_while_a_crawl_writes(copy: Path, table: str
     assert len([one for one in caplog.records if "was renamed to" in one.message]) == 1
 
 
+def test_what_could_not_be_rebuilt_to_the_end_is_not_believed(copy: Path) -> None:
+    """A dataset that such an index lacks may be on disk: the crawl would count it as new."""
+    index = Index(copy, "town", for_crawl=True)
+    tear(copy, "documents")
+    index.db.close()
+    index.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
+    with (
+        patch.object(Index, "catch_up", side_effect=sqlite3.OperationalError("database or disk is full")),
+        pytest.raises(sqlite3.OperationalError),
+    ):
+        index.get("dataset", "id-00002", None)
+    known = index.get("dataset", "id-00002", None)
+    index.close()
+    assert known is not None
+
+
 def test_one_that_another_program_replaced_or_removed_is_not_written_into(copy: Path) -> None:
     before = everything(copy)
     index = Index(copy, "town", for_crawl=True)
@@ -138,6 +156,21 @@ def test_one_that_another_program_replaced_or_removed_is_not_written_into(copy: 
     index.put("dataset", "id-00002", None, replace(known, seen=LATER))
     index.close()
     assert len(rows(copy, "SELECT * FROM documents WHERE source = 'town'")) == 30
+
+
+def test_a_dashboard_that_is_running_adds_the_sources_that_a_crawl_did_not(copy: Path) -> None:
+    site = Site(copy, None, None)
+    (copy / "index.sqlite").write_bytes(b"no database " * 1000)
+    Index(copy, "town", for_crawl=True).engine_stopped()
+    assert rows(copy, "SELECT source FROM sources") == [{"source": "town"}]
+    site.warm()
+    assert rows(copy, "SELECT source, described FROM sources") == [
+        {"source": "city", "described": 1},
+        {"source": "town", "described": 1},
+    ]
+    with patch("crawlers.dashboard.site.catch_up") as again:
+        site.warm()
+    assert not again.called
 
 
 def test_only_the_last_one_set_aside_is_kept(copy: Path) -> None:

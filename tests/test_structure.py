@@ -96,7 +96,7 @@ MAY_IMPORT = {
     "crawlers.dashboard": (
         *STAND_ALONE,
         *("crawlers.index", "crawlers.runs", "crawlers.report", "crawlers.safety", "crawlers.dashboard"),
-        "crawlers.locks",
+        *("crawlers.locks", "crawlers.damaged_database"),
     ),
     "crawlers.notify": (
         *(*STAND_ALONE, "crawlers.locks", "crawlers.runs", "crawlers.safety", "crawlers.index", "crawlers.notify"),

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 
+from crawlers.damaged_database import identity
 from crawlers.dashboard import addresses
 from crawlers.dashboard.remembered import Remembered
-from crawlers.exceptions import IndexUnreadableError
+from crawlers.exceptions import CrawlersError, IndexUnreadableError
+from crawlers.index import catch_up
+from crawlers.index.database import NAME
 from crawlers.index.reader import connect
 from crawlers.report import environment
 from crawlers.report.advice import ADVICE
@@ -47,6 +50,7 @@ class Site:
         self.logs = logs
         self.templates = _templates()
         self.remembered = Remembered(output)
+        self.file = identity(output / NAME)
 
     @contextmanager
     def index(self) -> Iterator[sqlite3.Connection]:
@@ -73,9 +77,17 @@ class Site:
         return unfinished(self.output, self.jobs, source)
 
     def warm(self) -> None:
-        """Makes the overview, where it can be made, before somebody asks for it."""
-        with suppress(IndexUnreadableError, sqlite3.Error):
+        """Make the overview, if it can be made, before somebody asks for it."""
+        with suppress(CrawlersError, sqlite3.Error):
+            self._complete()
             self.overview([])
+
+    def _complete(self) -> None:
+        """Bring an index that is another file than before up to date: a crawl that replaced it wrote its own source."""
+        found = identity(self.output / NAME)
+        if found != self.file:
+            self.file = found
+            catch_up(self.output)
 
     def sources(self, db: sqlite3.Connection) -> list[str]:
         """Those in the index, and those whose first run is still at work."""

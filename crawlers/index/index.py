@@ -107,6 +107,7 @@ class Index:
         tell: told, in a sentence, that a damaged index was replaced.
 
     Attributes:
+        partial: whether the index lacks lines of the manifest because it could not be rebuilt to the end.
         forgot: whether the index was rebuilt since this run began, so that it lacks which datasets the run has seen.
 
     Raises:
@@ -130,6 +131,7 @@ class Index:
         self.runs: list[Mapping[str, Any]] = []
         self.failed: sqlite3.DatabaseError | None = None
         self.forgot = False
+        self.partial = False
         self.log_allowed = LARGEST_LOG
         self.patience = patience
         self.for_crawl = for_crawl
@@ -308,6 +310,8 @@ class Index:
             sqlite3.DatabaseError: the index is not damaged, or the new one can't be written either.
         """
         try:
+            if self.partial:
+                self._rebuild()
             return work()
         except sqlite3.DatabaseError as error:
             if not is_replaceable(error, self.output, for_crawl=self.for_crawl):
@@ -324,16 +328,18 @@ class Index:
         Raises:
             sqlite3.DatabaseError: it can't be made.
         """
-        in_hand, old = (self.batch, self.runs), self.db
-        self.batch, self.runs = Batch(self.source), []
+        in_hand, old, patience = (self.batch, self.runs), self.db, self.patience
+        self.batch, self.runs, self.partial, self.patience = Batch(self.source), [], True, PATIENT
         try:
             self.db = self._opened(self.file)
             old.close()
             self.catch_up()
+            self.partial = False
         except OSError:
             raise error or sqlite3.OperationalError(f"{NAME} is gone, and no other can be made") from None
         finally:
             self.batch, self.runs = in_hand
+            self.wait(patience)
 
     def _opened(self, damaged: Identity | None = None) -> sqlite3.Connection:
         db = opened(self.output, self.patience, for_crawl=self.for_crawl, damaged=damaged, tell=self.tell)
