@@ -504,6 +504,7 @@ def test_a_listing_without_links():
         listing(sample("<div></div><script>x()</script>", LIST), [])
 
 
+NEXT = {"next": True}
 POSTED = """<form method=post><input name=__VIEWSTATE value=x type=hidden><span>1</span>
 <a href="javascript:__doPostBack('g','Page$2')">2</a> <a href="javascript:__doPostBack('g','Page$3')">3</a></form>"""
 
@@ -522,6 +523,13 @@ POSTED = """<form method=post><input name=__VIEWSTATE value=x type=hidden><span>
             {"buttons": {"css": ".pager"}},
             None,
         ),
+        (
+            '<select name="page" onchange="location=value"><option value="?p=1">1<option value="?p=2">2</select>',
+            NEXT,
+            "?p=2",
+        ),
+        ('<a href="?cursor=x">Weiland</a>', NEXT, "?cursor=x"),
+        ("".join(f'<a href="?letter={one}">{one}</a>' for one in "abcdef"), NEXT, "?letter=a"),
         ("", {}, None),
     ],
 )

@@ -431,7 +431,7 @@ def test_html_of_scripts(add, tmp_path):
     with BROWSER["js_pager"](25) as catalogue:
         ran, source = add(catalogue.address)
     assert not source.enabled
-    assert f"scrapy learn PAGE --list {catalogue.address}" in ran.stdout
+    assert f"scrapy learn PAGE --list {catalogue.address} --browser -o" in ran.stdout
     assert not (tmp_path / "rules.toml").exists()
 
 
