@@ -7,10 +7,16 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from scrapy.http import Response
+
+from crawlers.exceptions import AnswerError
 from crawlers.html import dropdown
 from crawlers.html.cursor import cursor_link
+from crawlers.html.ending import ending, single_page
 from crawlers.html.letters import letters
 from crawlers.html.paging import next_link, offered
+from crawlers.html.place import Place
+from crawlers.listing.completeness import evidence
 from crawlers.mapping.html.page import Page
 from crawlers.rules.rules import Paging
 from tests.portal.html.catalogue import posts
@@ -121,6 +127,42 @@ def test_what_shows_nothing_is_incomplete(harvest):
 def test_the_user_s_word(harvest):
     with Pages({"/list": links(1, 2)}) as site:
         assert judged(harvest(site, "paging = { next = false }")) == ("complete", 2, [])
+
+
+ENDINGS = [
+    ("next", Place("w", number=3), {}, "pager"),
+    ("next", Place("w", number=2), {}, None),
+    ("next", Place("w", number=3), {"goes_on": True}, None),
+    ("numbers", Place("w", number=3, offered=7), {}, None),
+    ("postback", Place("w", number=2, is_indexed=True), {}, "pager"),
+    ("query", Place("w", number=3), {}, "short_page"),
+    ("query", Place("w", number=2), {}, None),
+    ("none", Place("w", number=2), {}, "rules"),
+    ("button", Place("w", number=3), {"end": "gone"}, "pager"),
+    ("button", Place("w", number=2), {"end": "gone"}, None),
+    ("buttons", Place("w", number=3), {"end": "disabled"}, "pager"),
+    ("button", Place("w", number=3), {"end": "unchanged"}, None),
+    ("scroll", Place("w", number=3), {"end": "unchanged"}, "pager"),
+    ("script", Place("w", number=3), {"end": "false"}, "pager"),
+    ("script", Place("w", number=3), {"end": "unchanged"}, None),
+    ("next", Place("w", number=2, total=7, seen=7), {}, "total"),
+]
+
+
+@pytest.mark.parametrize(("kind", "after", "more", "shown"), ENDINGS)
+def test_what_the_end_of_a_walk_shows(kind, after, more, shown):
+    end = more.pop("end", None)
+    response = Response(URL, headers={"Page-End": end} if end else None)
+    try:
+        assert evidence(ending(kind, after, response, **more)) == shown
+    except AnswerError as error:
+        assert (shown, error.kind) == (None, "unproven")
+
+
+def test_one_page_beside_others():
+    assert evidence(single_page("w", 3, 3)) == "pager"
+    with pytest.raises(AnswerError, match="next = false"):
+        evidence(single_page("w", 3, 2))
 
 
 # Pages that shift

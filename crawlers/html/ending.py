@@ -46,7 +46,7 @@ def ending(kind: Kind, after: Place, response: Response | None = None, *, goes_o
         has_pager_ended=is_followed or after.is_indexed or (is_turned and seen in _ENDS[kind]),
         is_last_page_short=pages > 1 and kind in turn.COUNTED,
         is_declared=kind == "none",
-        left=_left(after.offered, pages, seen if is_turned else ""),
+        left=_left(after.offered, pages, is_open=is_turned and seen == "unchanged" and kind != "scroll"),
     )
 
 
@@ -67,8 +67,8 @@ def single_page(walk: str, listed: int, size: int) -> Ending:
     return Ending(listed=listed, subject=walk, has_pager_ended=is_end, left="" if is_end else _ONE_PAGE)
 
 
-def _left(offered: int, pages: int, seen: str) -> str:
+def _left(offered: int, pages: int, *, is_open: bool) -> str:
     """What was there and was not followed."""
     if offered > pages:
         return f"its pager offers page {offered}, and {pages} {'was' if pages == 1 else 'were'} read"
-    return "its button is still there, and a click changes nothing" if seen == "unchanged" else ""
+    return "a further turn changes nothing, though nothing says that this is the last page" if is_open else ""
