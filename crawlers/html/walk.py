@@ -263,10 +263,13 @@ class HTMLWalk(CatalogueSpider):
             self.faulty("paging", message, request)
 
     def is_end(self, response: Response, here: Place, after: Place) -> bool:
-        """The button is gone, the page repeats, all are there, or nothing new came for too long."""
+        """The button is gone, the page repeats, all are there, or nothing new came for too long.
+
+        A browser's page that repeats is turned once more: many take the button away only after a click brought nothing.
+        """
         return (
             (b"Page-End" in response.headers and self.site.paging.kind in turn.BY_BROWSER)
-            or (_repeats(here, after) and here.number > 1)
+            or (_repeats(here, after) and here.number > 1 and self.site.paging.kind not in turn.BY_BROWSER)
             or after.stale >= (1 if after.is_all else self.site.paging.patience)
         )
 
