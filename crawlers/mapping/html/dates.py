@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from crawlers.items import Period
 from crawlers.mapping import periods, values
+from crawlers.mapping.html.eras import in_common_era
 from crawlers.mapping.html.months import month
 from crawlers.mapping.html.wording import key
 
@@ -39,7 +40,7 @@ _TIME = re.compile(
 )
 _OCLOCK = re.compile(r"(?<!\w)klo?\.?\s?([01]?[0-9]|2[0-3])\.([0-5][0-9])(?![0-9.])", re.IGNORECASE)
 _AFTER_NOON = frozenset(("오후", "下午", "午後", "p", "μ", "م"))
-_TOKEN = re.compile(r"[0-9]+|[^\W\d_]+")
+_TOKEN = re.compile(r"[0-9]+|(?:[^\W\d_]|[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e])+")  # Thai vowels are no letters to `re`
 _YEAR = re.compile(r"(?<![0-9])[0-9]{4}(?![0-9])")
 _SHORT = (
     "a an ant al am at d da dag de del den der di dia do e el er ga gada ger g go h i in ko kl la le m men mh n na "
@@ -101,12 +102,14 @@ def date(text: str, language: str | None = None, order: str = "auto") -> str | N
     ('2020-04-03', '2020-03-04', '2020-03-04', '2020-03-12T14:05Z')
     >>> date("2020. március 12."), date("2020年3月12日"), date("Mar 5, 2020 3:07 PM"), date("٣ مارس ٢٠٢٠", "ar")
     ('2020-03-12', '2020-03-12', '2020-03-05T15:07Z', '2020-03-03')
+    >>> date("令和2年3月12日"), date("๑๒ มีนาคม ๒๕๖๓"), date("พ.ศ. 2563"), date("R2.3.12", "ja")
+    ('2020-03-12', '2020-03-12', '2020', '2020-03-12')
     >>> date("31.02.2020"), date("yesterday"), date("12 March"), date("1 May 2019 and 2 May 2019")
     (None, None, None, None)
     """
+    text = in_common_era(_latin(text[: _LONGEST + 1]), language)
     if found := values.date(text):
         return found if _is_year(found) else None
-    text = _latin(text[: _LONGEST + 1])
     if len(text) > _LONGEST:
         return None
     text = _OCLOCK.sub(r" \1:\2", text)
@@ -132,7 +135,7 @@ Period(start='2012', end=None))
     """
     if len(text) > 2 * _LONGEST:
         return None
-    text = " ".join(text.split())  # the time for a run of spaces is cubic
+    text = in_common_era(_latin(" ".join(text.split())), language)  # the time for a run of spaces is cubic
     if found := periods.period(text):
         return found
     if until := _UNTIL.match(text):

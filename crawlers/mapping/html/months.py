@@ -11,7 +11,7 @@ from crawlers.mapping.html.wording import key
 LANGUAGES = (
     *("ar", "bg", "bs", "ca", "cs", "cy", "da", "de", "el", "en", "es", "et", "eu", "fi", "fo", "fr", "fy", "ga", "gl"),
     *("hr", "hu", "is", "it", "ka", "lb", "lt", "lv", "mk", "mt", "nb", "nl", "nn", "pl", "pt", "rm", "ro", "ru", "sk"),
-    *("sl", "sq", "sr", "sr_Latn", "sv", "tr", "uk"),
+    *("sl", "sq", "sr", "sr_Latn", "sv", "th", "tr", "uk"),
 )
 _SHORTEST = 3
 _SHORTEST_STEM = 5
