@@ -172,6 +172,9 @@ class TestACatalogue:
         body = (template % "Łódź").encode("cp1250")
         assert catalogue(body, f"{header}; charset=utf-8", "windows-1250") == ("Łódź", [])
 
+    def test_in_utf8_though_the_user_says_what_the_pages_are_in(self, template, header):
+        assert catalogue((template % GERMAN).encode(), header, "windows-1250") == (GERMAN, [])
+
     def test_with_bytes_that_nothing_explains(self, template, header):
         before, after = template.split("%s")
         title, flaws = catalogue(before.encode() + DAMAGED + after.encode(), f"{header}; charset=iso-8859-1")

@@ -90,9 +90,9 @@ def _readable(response: Response) -> bytes | str:
     Raises:
         ValueError: it is in no encoding that is known.
     """
-    given = response.meta.get("encoding") if response.request else None
-    if not given and is_utf8(io.BytesIO(response.body)):
+    if is_utf8(io.BytesIO(response.body)):
         return response.body
+    given = response.meta.get("encoding") if response.request else None
     charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
     found = decoded(response.body, charset, given=given, is_utf8=True)
     if found.flaw:

@@ -100,7 +100,7 @@ def _json_page(
 
 def _utf8(body: bytes, charset: str | None, given: str | None, faults: list[str]) -> bytes:
     """Return JSON in UTF-8, which it is unless its bytes say otherwise."""
-    if not given and is_utf8(io.BytesIO(body)):
+    if is_utf8(io.BytesIO(body)):
         return body
     found = decoded(body, charset, given=given, is_utf8=True)
     faults += filter(None, [found.flaw])

@@ -99,7 +99,7 @@ def decoded(body: bytes, *labels: str | None, given: str | None = None, is_utf8:
     >>> decoded("Bäume".encode(), "iso-8859-1"), decoded(b"B\xe4ume", "zlib_codec", "iso-8859-1")
     (Text(text='Bäume', encoding='utf-8', flaw=None), Text(text='Bäume', encoding='cp1252', flaw=None))
     """
-    if found := _marked(body):
+    if found := _marked(body) or (_strictly(body, UTF8) if is_utf8 else None):
         return found
     if given and (read := _strictly(body, codec(given))):
         return read
@@ -221,12 +221,11 @@ def in_utf8(file: BinaryIO, label: str | None, given: str | None, flaws: list[st
     """
     file.seek(0)
     head = file.read(_SAMPLE)
-    name, start = marked(head) or (codec(given) or "", 0)
+    name, start = marked(head) or ("", 0)
     if name in ("", UTF8) and is_utf8(file):
         file.seek(start)
         return file
-    if not name:
-        name = _encoding_of_file(file, label)
+    name = name or codec(given) or _encoding_of_file(file, label)
     return io.BufferedReader(Pieces(chunks(file, name, start, flaws)), buffer_size=1 << 17)
 
 
