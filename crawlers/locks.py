@@ -1,7 +1,6 @@
 """Lock files: held by a process until it ends, however it ends.
 
-They are opened for writing, for NFS locks no file exclusively that is open for reading alone. They stay when they are
-released: who removes one may remove another's.
+They are opened for writing, for NFS locks no file exclusively that is open for reading alone.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,18 +69,55 @@ def take(path: Path, *, tries: int = 5) -> int | None:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Let one process at a time change a file, by a lock file beside it.
+def alone(path: Path, patience: float | None = None) -> Iterator[None]:
+    """Let one process at a time change a file, by a lock file beside it, which is removed by whoever holds it.
 
     SQLite waits for nobody when two connections turn a new file into WAL mode: one of them gets "database is locked" at
     once, whatever its timeout (https://www.sqlite.org/rescode.html#busy).
 
+    Args:
+        patience: seconds that others are waited for, and not longer; by default as long as it takes.
+
     Raises:
         OSError: the lock file can't be made.
     """
-    descriptor = os.open(path.with_name(f".{path.name}.lock"), _OURS, 0o666)
+    lock = path.with_name(f".{path.name}.lock")
+    descriptor = _waited_for(lock, None if patience is None else time.monotonic() + patience)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
+        if descriptor is not None:
+            with suppress(OSError):
+                lock.unlink()
+            os.close(descriptor)
+
+
+def _waited_for(lock: Path, end: float | None) -> int | None:
+    while end is None or time.monotonic() < end:
+        descriptor = os.open(lock, _OURS, 0o666)
+        if _locked(descriptor, end) and _is_at(lock, descriptor):
+            return descriptor
         os.close(descriptor)
+    return None
+
+
+def _locked(descriptor: int, end: float | None) -> bool:
+    if end is None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return True
+    while time.monotonic() < end:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PAUSE)
+        else:
+            return True
+    return False
+
+
+def _is_at(lock: Path, descriptor: int) -> bool:
+    """Whether the file is still there: who held it before has removed it."""
+    try:
+        return os.path.samestat(lock.stat(follow_symlinks=False), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from crawlers.exceptions import ArgumentError
-from crawlers.locks import take
+from crawlers.locks import alone
 from crawlers.moment import seconds
 from crawlers.notify.channel import NotToldError
 from crawlers.notify.last_runs import LastRun, last_runs
@@ -35,6 +34,7 @@ METRICS = {
 }
 """What they mean and their labels; each name begins with ``catalogue_last_``."""
 
+_PATIENCE = 5.0  # seconds; of two crawls that end at once, the later one reads both reports
 _LARGEST = 2**63  # a portal may claim any number of datasets; a float does not take them all
 
 
@@ -78,22 +78,11 @@ class Prometheus:
         from prometheus_client import write_to_textfile  # noqa: PLC0415 -- takes 40 ms, and few crawls have it
 
         try:
-            with _alone(self.path):
+            with alone(self.path, _PATIENCE):
                 write_to_textfile(str(self.path), _registry(last_runs(self.output, ended)))
                 self.path.chmod(0o644)  # node_exporter is another user, whatever the umask
         except OSError as error:
             raise NotToldError(f"it can't be written ({error.strerror})") from None
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Let the later of two crawls that end at once read both reports; nobody is waited for longer than 5 s."""
-    descriptor = take(path.with_name(f".{path.name}.lock"), tries=500)
-    try:
-        yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
 
 
 def _registry(runs: Iterator[LastRun]) -> CollectorRegistry:
