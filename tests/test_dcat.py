@@ -566,7 +566,7 @@ def test_json_is_read_up_to_a_limit(harvest, catalogue):
 
 def test_documents_are_written_up_to_a_limit(harvest, catalogue):
     site = catalogue(3)
-    site.entries["d0001"] = replace(site.entries["d0001"], revision=10**200)
+    site.entries["d0001"] = replace(site.entries["d0001"], node="d0001" + 200 * "x")
     crawl = harvest(site.address, settings={"DOCUMENT_MAXSIZE": "2060"})
     assert (crawl.code, judged(crawl), ids(crawl)) == (3, ("incomplete", 3, 3), ["d0000", "d0002"])
     assert [(error["kind"], error["dataset_id"]) for error in crawl.errors] == [("too_large", "d0001")]
