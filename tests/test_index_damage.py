@@ -20,6 +20,7 @@ from crawlers.items import Dataset
 from tests.conftest import ROOT, options, scrapy
 from tests.test_export import put_ckan, record
 from tests.test_index import KNOWN, agrees, everything, found, rows
+from tests.test_index_growth import report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,6 +118,22 @@ def test_what_is_found_to_be_damaged_while_a_crawl_writes(copy: Path, table: str
     catch_up(copy)
     assert (len(found(copy, "rain")), agrees(copy)) == (59, True)
     assert len([one for one in caplog.records if "was renamed to" in one.message]) == 1
+
+
+@pytest.mark.parametrize("damaged", [True, False])
+def test_what_a_run_saw_before_the_index_was_lost_is_not_taken_for_missing(copy: Path, *, damaged: bool) -> None:
+    """DCAT and HTML withdraw what two whole listings lack: the first would be one whose datasets are forgotten."""
+    index = Index(copy, "town", for_crawl=True)
+    if damaged:
+        tear(copy, "documents")
+        index.db.close()
+        index.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
+    assert index.get("dataset", "id-00002", None) is not None
+    told = report(300)
+    index.read_report(told)
+    index.close()
+    seen = {row["last_seen"] for row in rows(copy, "SELECT last_seen FROM documents WHERE source = 'town'")}
+    assert (seen == {told["started"]}) is damaged
 
 
 def test_what_could_not_be_rebuilt_to_the_end_is_not_believed(copy: Path) -> None:
