@@ -60,7 +60,11 @@ def test_a_list_has_a_dataset_once(records):
     assert records.notice("b", "ids", "page 2")
     assert (list(records.listed("ids")), list(records.listed("datasets"))) == (["a", "b"], ["a"])
     assert list(records.only_in("ids", "datasets")) == ["b"]
-    assert (records.is_listed("b"), records.is_listed("c")) == (True, False)
+    assert [records.is_listed(*asked) for asked in (("b", "ids"), ("b", "datasets"), ("c", "ids"))] == [
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 5])
