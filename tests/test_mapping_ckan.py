@@ -45,8 +45,9 @@ def mapped(record: dict[str, Any]) -> Dataset:
 
 
 def shown(item: Dataset) -> dict[str, Any]:
-    """The item as JSON, without the documents."""
+    """The item as JSON, without the documents, and without a mark that no feed has."""
     found: dict[str, Any] = asdict(item)
+    del found["torn"]
     for part in (found, *found["resources"]):
         del part["document"]
     return found

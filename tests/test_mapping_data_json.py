@@ -43,9 +43,10 @@ def mapped(record: dict[str, Any]) -> Dataset:
 
 
 def shown(item: Dataset) -> dict[str, Any]:
-    """The item as JSON, without the documents."""
+    """The item as JSON, without the documents, and without a mark that no feed has."""
     bare = replace(item, document=None, resources=[replace(one, document=None) for one in item.resources])
     found = asdict(bare)
+    del found["torn"]
     for part in (found, *found["resources"]):
         del part["document"]
     return found
