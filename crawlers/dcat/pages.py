@@ -161,7 +161,7 @@ class DCATPages(CatalogueSpider):
         own = not after.branch or self.noticed(key, list_name=after.list_name, by=by)
         if not self.noticed(key, list_name="nodes", by=by):
             after.counted += own and bool(after.branch)
-            after.shifted |= not (own and after.branch)
+            after.repeated |= not (own and after.branch)
             return
         after.listed += 1
         after.counted += 1

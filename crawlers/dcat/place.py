@@ -55,7 +55,8 @@ class Place:
         missed: whether the guessed page before this one was not there.
         turned: whether an earlier page had a way on.
         ckan: whether ckanext-dcat made the pages.
-        shifted: whether a dataset came that another page had before.
+        repeated: whether the page has a dataset that another had before.
+        shifted: how many of the pages before have one.
         look: which second look this is, if it is one.
         looked: how many pages of it have come.
         left: what a page names and was not read, as a clause.
@@ -89,7 +90,8 @@ class Place:
     missed: bool = False
     turned: bool = False
     ckan: bool = False
-    shifted: bool = False
+    repeated: bool = False
+    shifted: int = 0
     look: Look = ""
     looked: int = 0
     left: str = ""
@@ -125,6 +127,11 @@ class Place:
         """What identifies the request for a page: its address, and which look at it that is."""
         return f"{address} ({self.look})" if self.look else address
 
+    @property
+    def has_shifted(self) -> bool:
+        """Whether datasets came twice, and not on every page, as what belongs to all of them does."""
+        return 0 < self.shifted + self.repeated < self.pages - 1
+
     def after(self, page: Page) -> Place:
         """The place behind a page, before any of its records is counted."""
         moved = replace(self, number=self.number + 1, empty=True, lacking=self.lacking or bool(page.faults))
@@ -136,6 +143,8 @@ class Place:
         return replace(
             moved,
             pages=self.pages + 1,
+            repeated=False,
+            shifted=self.shifted + self.repeated,
             total=self.total if total is None else total,
             stale=self.stale + 1,
             catalogue=self.catalogue or page.is_catalogue(),

@@ -145,7 +145,7 @@ class DCATWalk(DCATPages):
     def second_look(self, after: Place) -> tuple[str, Place] | None:
         """The address of a second look at a catalogue whose pages shifted while they were read, and its place."""
         if after.total is None:
-            is_short = after.shifted and not after.repeats
+            is_short = after.has_shifted and not after.repeats
         else:
             is_short = after.ending(self.named()).listed < after.total
         if after.pages < 2 or after.lacking or after.broken or not is_short or after.look == "first":
