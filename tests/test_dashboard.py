@@ -470,7 +470,7 @@ def test_a_run_that_goes_on_is_listed_once(copy):
 @contextmanager
 def held(path: Path) -> Iterator[None]:
     """Locked, as by the process that is at work."""
-    descriptor = take(path / LOCK)
+    descriptor = take(path / LOCK if path.is_dir() else path)
     assert descriptor is not None
     try:
         yield
