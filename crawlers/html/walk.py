@@ -381,7 +381,7 @@ class HTMLWalk(CatalogueSpider):
     def finished(self) -> Iterator[Request]:
         listed = self.crawler.stats.get_value("catalogue/planned", 0)
         limited = self.crawler.stats.get_value("catalogue/limited")
-        if listed and not limited and not self.crawler.stats.get_value("catalogue/cut_short"):
+        if listed and not limited:
             self.judge_single_pages()
         cut_short = self.crawler.stats.get_value("catalogue/cut_short")
         if not limited and not cut_short:
