@@ -28,6 +28,8 @@ ADVICE = {
     "no_datasets": "Check that the address is the catalogue's: a feed, a sitemap or a CKAN action is none.",
     "invalid_record": "Look at the document, and tell the operator.",
     "count_mismatch": "Run again; if it stays, the portal counts wrong.",
+    "unproven": "Read the error; give the rules a total, a pager, or next = false.",
+    "feed": "Read the error, make the place writable or the storage's package available, then run again.",
     "shrink": "Look at the portal; if so much is gone indeed, run once with a higher SHRINK_LIMIT.",
     "paging": "Run again, at a quiet hour.",
     "forbidden_address": "Look at the address; if it may be asked, name its host in ALLOWED_PRIVATE_HOSTS.",
