@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from scrapy.commands import fetch
 
 from crawlers.commands._unrecorded import leave_nothing
+from crawlers.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
 
 
-class Command(fetch.Command):
+class Command(StrictCommand, fetch.Command):
     """Leaves nothing in OUTPUT_DIR, tells nobody, and counts for no schedule."""
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
