@@ -73,7 +73,7 @@ def test_help_says_what_the_exit_codes_are():
     ("words", "told"),
     [
         (["hxd"], "There is no spider 'hxd'. Did you mean hdx? There are: ckan, dcat, hdx, html."),
-        (["hdx", "-a", "qq=1"], "spider hdx has no argument 'qq'. Did you mean q? It takes: encoding, fq, group, level,"),
+        (["hdx", "-a", "qq=1"], "spider hdx has no argument 'qq'. Did you mean q? It takes: encoding, fq,"),
         (["hdx", "-a", "name=1"], "spider hdx has no argument 'name'."),
         (["hdx", "-a", "level=all"], "level='all' is not one of snapshot, dataset, resource, both."),
         (["hdx", "-a", "max_datasets=0"], "max_datasets='0' is not a whole number, 1 or more."),
