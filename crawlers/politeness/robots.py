@@ -139,6 +139,8 @@ class Robots(RobotsTxtMiddleware):
         except Stopping:
             raise
         except (NotAsked, AnswerError) as error:  # a redirect to a forbidden address, say
+            if _concerns(error, file):  # the host itself is refused: so is the request, in its own words
+                return Rules()
             return self._unreachable(parts.netloc, str(error))
         except IgnoreRequest as error:
             if "max redirections" in str(error):  # as good as none
@@ -175,3 +177,10 @@ class Robots(RobotsTxtMiddleware):
         capped = f"; capped to {kept:g} s by CRAWL_DELAY_MAX" if kept < wanted else ""
         logger.info("robots.txt of %s asks for a delay of %g s%s", key, wanted, capped)
         self.pace.raise_floor(key, kept)
+
+
+def _concerns(error: Exception, file: Request) -> bool:
+    """Return whether an error names the host and port that were asked, and none that a redirect led to."""
+    parts = urlparse_cached(file)
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    return (getattr(error, "host", None), getattr(error, "port", None)) == (parts.hostname, port)

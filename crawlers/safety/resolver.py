@@ -38,9 +38,14 @@ _NEVER = (ip_network("2002::/16"), ip_network("fec0::/10"))  # 6to4 wraps any IP
 
 
 class ForbiddenAddressError(AnswerError, IgnoreRequest):
-    """A request leads to an address that is not public, and not the user's; raised by `PublicOnly`."""
+    """A request leads to an address that is not public, and not the user's; raised by `PublicOnly`.
+
+    Attributes:
+        host, port: what was asked, which a redirect may have led to.
+    """
 
     def __init__(self, host: str, port: int, address: str) -> None:
+        self.host, self.port = host, port
         super().__init__(
             "forbidden_address",
             f"{host}:{port} leads to {address}, which is not public, and is no host that you named "
