@@ -510,7 +510,7 @@ def test_an_api_that_blocks_is_asked_no_more(crawl, host):
     site = host(
         lambda _, path: (202, {"x-amzn-waf-action": "challenge"}, b"") if "_show" in path else None, datasets=40
     )
-    done = crawl("ckan", site, level="resource", settings={"CONCURRENT_REQUESTS_PER_DOMAIN": "1"})
+    done = crawl("ckan", site, level="resource", settings={"CONCURRENT_REQUESTS": "1"})
     assert (done.code, done.report["verdict"], len(done.errors)) == (4, "blocked", 40)
     assert site.requests("_show") == 3
     assert {kind for _, kind in done.kinds()} == {"blocked"}
