@@ -371,6 +371,23 @@ def test_what_a_catalogue_names_is_asked_for(harvest, turtle):
     ] * 2
 
 
+def test_a_catalogue_that_a_data_json_only_names(harvest):
+    def record(name):
+        return {"@type": "dcat:Dataset", "identifier": name, "title": name}
+
+    named = ["/b.json", "https://b.example.net/c.json"]
+    pages = {
+        "/a.json": {"@type": "Catalog", "dataset": [record("a")], "catalog": named},
+        "/b.json": {"@type": "Catalog", "dataset": [record("b")]},
+    }
+    with Site(lambda asked: Answer(json.dumps(pages.get(asked.path, {})).encode())) as site:
+        crawl = harvest(site.url + "/a.json")
+        assert (crawl.code, crawl.report["listed"], crawl.report["errors"]) == (3, 2, {"offsite": 1})
+        named.pop()
+        crawl = harvest(site.url + "/a.json")
+    assert (crawl.code, judged(crawl)) == (0, ("complete", 2, 2))
+
+
 def test_a_numbered_page_that_is_missing_is_not_the_end(harvest, turtle):
     site = turtle({"/c?page=1": described("a"), "/c?page=3": described("b")})
     crawl = harvest(site.url + "/c?page=1")

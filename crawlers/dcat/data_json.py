@@ -37,6 +37,10 @@ class DataJSONPage(Page):
     def _item(self, record: dict[str, Any], identifier: str) -> Dataset:
         return data_json.dataset(record, source=self.name, id=identifier)
 
+    def catalogues(self) -> Iterator[str]:
+        """Yield the catalogues that are only named, by their addresses."""
+        return data_json.linked_catalogues(self.content)
+
     def is_first(self, identifier: str) -> bool:
         new = identifier not in self.ids
         self.ids.add(identifier)

@@ -89,7 +89,21 @@ def records(document: Any) -> Iterator[Entry]:
         yield Entry(found.place, found.value)
 
 
+def linked_catalogues(document: Any) -> Iterator[str]:
+    """Yield the addresses that stand in the place of catalogues.
+
+    >>> list(linked_catalogues({"catalog": ["https://example.org/b.json", {"catalog": "c.json"}], "dataset": ["d"]}))
+    ['https://example.org/b.json', 'c.json']
+    """
+    found = (one for one in _everything(document) if one.kind == "Catalog")
+    return (one.value for one in found if isinstance(one.value, str))
+
+
 def _walk(document: Any) -> Iterator[_Found]:
+    return filter(_is_dataset, _everything(document))
+
+
+def _everything(document: Any) -> Iterator[_Found]:
     catalogue = isinstance(document, dict) and ("Catalog" in _types(document) or _is_catalogue(document))
     kind = "Catalog" if catalogue else "Dataset"
     levels = [_entries(document, "", kind, embedded=False)]
@@ -98,14 +112,13 @@ def _walk(document: Any) -> Iterator[_Found]:
         if found is None:
             levels.pop()
             continue
-        if _is_dataset(found):
-            yield found
+        yield found
         if not isinstance(found.value, dict) or (found.kind != "Catalog" and found.kind not in _EMBEDDED):
             continue
         if len(levels) <= DEEPEST:
             levels.append(_parts(found))
         elif next(_parts(found), None):
-            yield _Found(found.place, f"nested more than {DEEPEST} deep", "", embedded=False)
+            yield _Found(found.place, f"nested more than {DEEPEST} deep", "Dataset", embedded=False)
 
 
 def _entries(value: Any, place: str, kind: str, *, embedded: bool) -> Iterator[_Found]:
