@@ -41,6 +41,17 @@ def test_since_last_asks_for_what_changed(crawl, portal):
     assert site.requests("package_show") == 3, "a question about many that fails is asked about each"
 
 
+@pytest.mark.parametrize("fault", ["denied", "unknown"])
+def test_what_changed_and_is_not_given_is_missing(crawl, portal, fault):
+    """That one is gone says no portal that says so of all that it lists."""
+    site = portal(datasets=50)
+    crawl("ckan", site)
+    site.change(touch=site.ids()[:3])
+    site.fault(error="id%3A%28", **{fault: "package_show"})
+    done = crawl("ckan", site, since="last", settings={"RETRY_TIMES": "0"})
+    assert (done.code, done.report["verdict"], done.kinds()) == (3, "incomplete", [("fetch", "http")] * 3)
+
+
 def test_since_last_lists_everything_where_that_is_fewer_requests_or_overdue(crawl, portal):
     site = portal(datasets=120, rows_max=1000)
     first = crawl("ckan", site)

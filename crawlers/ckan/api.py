@@ -140,6 +140,18 @@ def absence(response: Response) -> Reason | None:
     return _ABSENT.get(_word(answer.get("error"), "__type"))
 
 
+def given(response: Response) -> dict[str, Any]:
+    """Return the record that package_show gives of a dataset that is listed.
+
+    Raises:
+        AnswerError: as `result`; or the record is no longer to be seen by others (refused).
+    """
+    reason = absence(response)
+    if reason:
+        raise AnswerError("refused", f"the portal lists the dataset, and says of it: {reason}")
+    return result(response)
+
+
 def date(response: Response) -> str | None:
     """Return the portal's time, as the answer's ``Date`` header says it."""
     header = response.headers.get("Date")

@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy.spidermiddlewares.httperror import HttpError
-
 from crawlers import failures
 from crawlers.arguments import Argument
 from crawlers.ckan import api
@@ -250,10 +248,8 @@ class CKANIncremental(CKANWithdrawals):
             yield self.show(identifier, asked["way"], self.parse_shown, self.shown_failed)
 
     def parse_shown(self, response: Response, dataset_id: str, way: int) -> Output:
-        if api.absence(response):  # it was listed a moment ago: the next crawl withdraws it
-            return
         try:
-            record = api.result(response)
+            record = api.given(response)
         except AnswerError as error:
             self.not_had(dataset_id, Refusal.of_answer(error, response), response.request)
             return
@@ -265,8 +261,7 @@ class CKANIncremental(CKANWithdrawals):
 
     def shown_failed(self, failure: Failure) -> None:
         request = failures.request(failure)
-        if not (isinstance(failure.value, HttpError) and api.absence(failure.value.response)):
-            self.not_had(request.cb_kwargs["dataset_id"], Refusal.of_failure(failure), request)
+        self.not_had(request.cb_kwargs["dataset_id"], Refusal.of_failure(failure), request)
 
     def not_had(self, dataset_id: str, refusal: Refusal, request: Request | None) -> None:
         subject = {"http_status": refusal.status, "dataset_id": dataset_id, "missing": "dataset"}
