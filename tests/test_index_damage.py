@@ -120,6 +120,25 @@ def test_what_is_found_to_be_damaged_while_a_crawl_writes(copy: Path, table: str
     assert len([one for one in caplog.records if "was renamed to" in one.message]) == 1
 
 
+@pytest.mark.parametrize(
+    ("table", "look"),
+    [
+        ("resources", lambda index: index.without_exports(["id-00002"], ["resource"]) == set()),
+        ("documents", lambda index: index.exports("id-00002") == {}),
+        ("documents", lambda index: index.newest_stamp() is None),
+    ],
+)
+def test_a_crawl_that_looks_at_a_torn_page_rebuilds_the_index(
+    copy: Path, table: str, look: Callable[..., bool]
+) -> None:
+    tear(copy, table)
+    index = Index(copy, "town", for_crawl=True)
+    assert look(index)
+    index.engine_stopped()
+    catch_up(copy)
+    assert agrees(copy)
+
+
 @pytest.mark.parametrize("damaged", [True, False])
 def test_what_a_run_saw_before_the_index_was_lost_is_not_taken_for_missing(copy: Path, *, damaged: bool) -> None:
     """DCAT and HTML withdraw what two whole listings lack: the first would be one whose datasets are forgotten."""
@@ -235,6 +254,13 @@ def test_what_was_not_described_when_a_crawl_was_killed_is_described_by_the_firs
         "60 datasets have: rain; the first 20 are shown",
     )
     assert everything(copy) == before
+
+
+def test_a_run_that_was_killed_before_it_described_a_dataset_leaves_its_exports_to_the_next(tmp_path: Path) -> None:
+    put_ckan(tmp_path, "town", record(1, resources=[{"id": "r1", "name": "R"}]))
+    index = Index(tmp_path, "town", for_crawl=True)
+    assert index.without_exports(["id-00001"], ["resource"]) == {"id-00001"}
+    index.close()
 
 
 # Whole crawls

@@ -216,18 +216,25 @@ class Index:
     def exports(self, dataset_id: str) -> dict[str, Known]:
         """Return the documents on disk about the dataset's resources, withdrawn ones too, by resource id."""
         about = ("resource_metadata", dataset_id)
-        rows = self.db.execute(_EXPORTS, (self.source, dataset_id))
+        rows = self._rows(_EXPORTS, (self.source, dataset_id))
         pending = {key[2]: known for key, known in self.batch.documents.items() if key[:2] == about}
         return {resource_id: Known(*row) for resource_id, *row in rows} | pending
 
     def without_exports(self, ids: list[str], kinds: Collection[str]) -> set[str]:
-        """Return those of the datasets that lack an export of these kinds: ``dataset``, ``resource``."""
+        """Return those of the datasets that lack an export of these kinds: ``dataset``, ``resource``.
+
+        Which resources a dataset has is in its description, which a run that was killed may not have come to write.
+        """
+        return self.healing(lambda: self._without_exports(ids, kinds)) if kinds else set()
+
+    def _without_exports(self, ids: list[str], kinds: Collection[str]) -> set[str]:
+        self.settle()
         return without_exports(self.db, self.source, ids, kinds)
 
     def newest_stamp(self) -> str | None:
         """Return the newest stamp that the source has given a dataset."""
         query = "SELECT max(metadata_modified) FROM documents WHERE source = ? AND kind = 'dataset'"
-        found: str | None = self.db.execute(query, (self.source,)).fetchone()[0]
+        found: str | None = self._rows(query, (self.source,))[0][0]
         return found
 
     def last_complete(self, scope: str) -> str | None:

@@ -30,9 +30,7 @@ def without_exports(db: sqlite3.Connection, source: str, ids: list[str], kinds: 
     """Return those of the datasets that lack an export: it failed, or the run that asked for it was stopped.
 
     Args:
-        kinds: of which exports are wanted: ``dataset``, ``resource``.
+        kinds: of which exports are wanted, one at least: ``dataset``, ``resource``.
     """
-    if not kinds:
-        return set()
     query = _LACKING.format(lacks=" OR ".join(_LACKS[kind] for kind in kinds))
     return {row[0] for row in db.execute(query, (source, json.dumps(ids)))}
