@@ -215,6 +215,15 @@ def test_answers_raise_the_rate_again_a_little_at_a_time_and_never_above_what_is
     assert slot.delay == 3
 
 
+def test_an_outage_full_of_refusals_is_not_felt_for_hours():
+    """Each refusal halves the rate, and none the steps by which it rises again: 60 answers take half an hour."""
+    pace, slot = paced(DOWNLOAD_DELAY=0.5)
+    answers(pace, 100, count=10, refusal="HTTP 429")
+    assert round(slot.delay) == 60
+    answers(pace, 1, count=60)
+    assert round(1 / slot.delay, 3) == round(1 / 60 + 0.3, 3)
+
+
 def test_no_limit_is_one_after_a_refusal():
     pace, slot = paced()
     answers(pace, 0.01, count=50)

@@ -21,6 +21,7 @@ class Limit:
     def __init__(self) -> None:
         self.rate = inf
         self._step = 0.0
+        self._has_risen = True  # since the last refusal
         self._good = 0
         self._lowered = -inf
         self._answers: deque[float] = deque(maxlen=20)
@@ -40,7 +41,7 @@ class Limit:
         self._good += self.rate < inf
         if self._good < _GOOD:
             return False
-        self._good = 0
+        self._good, self._has_risen = 0, True
         self.rate += self._step
         return True
 
@@ -55,8 +56,10 @@ class Limit:
         if sent < self._lowered:
             return False
         rate = 1 / delay if delay > 0 else self._observed()
-        self.rate, self._step = max(rate / 2, _SLOWEST), rate / _STEPS
-        self._good, self._lowered = 0, now
+        self.rate = max(rate / 2, _SLOWEST)
+        if self._has_risen:  # or each refusal of one outage would halve the steps too, by which the rate rises after it
+            self._step = rate / _STEPS
+        self._good, self._lowered, self._has_risen = 0, now, False
         return True
 
     def _observed(self) -> float:
