@@ -41,6 +41,18 @@ def test_since_last_asks_for_what_changed(crawl, portal):
     assert site.requests("package_show") == 3, "a question about many that fails is asked about each"
 
 
+def test_since_last_asks_again_for_a_document_that_is_not_on_disk(crawl, portal):
+    """A power cut leaves an empty file, and a user may remove one."""
+    site = portal(datasets=20)
+    first = crawl("ckan", site)
+    whole = first.documents()
+    lost, torn = sorted((first.folder / "datasets").iterdir())[:2]
+    lost.unlink()
+    torn.write_bytes(b"")
+    done = crawl("ckan", site, since="last")
+    assert (done.code, statuses(done), done.documents()) == (0, ["updated"] * 2, whole)
+
+
 @pytest.mark.parametrize("fault", ["denied", "unknown"])
 def test_what_changed_and_is_not_given_is_missing(crawl, portal, fault):
     """That one is gone says no portal that says so of all that it lists."""

@@ -119,7 +119,7 @@ class CKANIncremental(CKANWithdrawals):
         return self.list_request(Cursor(rows=self.rows(), way=way))
 
     def note_changes(self, page: Page, here: Cursor, request: Request | None) -> None:
-        """Remember which of a page's datasets have changed, or lack an export."""
+        """Remember which of a page's datasets have changed, or lack their document or an export."""
         kinds = LEVELS[self.level] if here.stamps else ()
         lacking = self.opened_index().without_exports(page.ids(), kinds)
         for record in page.records:
@@ -131,7 +131,9 @@ class CKANIncremental(CKANWithdrawals):
         known = self.opened_index().get("dataset", identifier, None)
         if known is None or known.status == "withdrawn":
             return not self.records.is_planned("dataset", identifier)
-        return here.stamps and not is_same_stamp(known.metadata_modified, stamp(record))
+        if not here.stamps:
+            return False
+        return not (is_same_stamp(known.metadata_modified, stamp(record)) and self.opened_index().whole(known))
 
     # A portal that does not give stamps
 
