@@ -145,7 +145,10 @@ def unstorable(uri: str, options: Mapping[str, Any], crawler: Crawler) -> str | 
         scheme = urlsplit(uri).scheme
         if storages.get(scheme) is None:
             return f"there is no storage for {scheme}: addresses"
-        return _remote(uri, scheme) if scheme not in ("", "file") else _local(_path(uri, crawler.spider))
+        if scheme not in ("", "file"):
+            return _remote(uri, scheme)
+        own = options.get("uri_params") or crawler.settings["FEED_URI_PARAMS"]
+        return None if own else _local(_path(uri, crawler.spider))  # only that function knows what its name will be
     except (ValueError, AttributeError) as error:
         return f"its name can't be read ({error})"
 

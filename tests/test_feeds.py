@@ -28,6 +28,7 @@ def reason(tmp_path):
         ("TMP/a.jsonl", {}, None),
         ("TMP/new/deep/a.csv", {}, None),
         ("TMP/%(name)s-%(time)s-100%.csv", {}, None),
+        ("TMP/%(nothing)s.json", {"uri_params": "the.users.function"}, None),
         ("file://TMP/a%20b.xml", {}, None),
         ("TMP/file", {"format": "json"}, None),
         ("stdout:", {"format": "json"}, None),
