@@ -95,6 +95,23 @@ def test_since_last_asks_again_for_exports_that_failed(crawl, portal):
     assert (done.code, site.requests("download_metadata"), site.requests("package_search")) == (0, 3, 2)
 
 
+def test_exports_that_failed_are_asked_for_again_at_a_portal_without_stamps(crawl, portal):
+    """Also those of datasets that the window does not have, for their stamps are older."""
+    site = portal(datasets=30, faults=("no_stamps",))
+    crawl("hdx", site)
+    site.change(add=2)
+    site.fault(gone="download_metadata", denied="resource_show")
+    broken = crawl("hdx", site, since="last")
+    assert broken.report["counts"]["failed"] == 6
+    site.fault(gone=None, denied=None)
+    site.reset()
+    done = crawl("hdx", site, since="last")
+    assert (done.code, statuses(done), site.requests("download_metadata")) == (0, ["new"] * 6, 6)
+    site.reset()
+    again = crawl("hdx", site, since="last")
+    assert (again.code, statuses(again), site.requests("download_metadata")) == (0, [], 0)
+
+
 @pytest.mark.parametrize("fault", ["no_stamps", "refuses_fl"])
 def test_a_portal_without_stamps_is_asked_for_a_window(crawl, portal, fault):
     """It is as wide as the portal's clock is off."""

@@ -120,17 +120,18 @@ class CKANIncremental(CKANWithdrawals):
 
     def note_changes(self, page: Page, here: Cursor, request: Request | None) -> None:
         """Remember which of a page's datasets have changed, or lack their document or an export."""
-        kinds = LEVELS[self.level] if here.stamps else ()
-        lacking = self.opened_index().without_exports(page.ids(), kinds)
+        lacking = self.opened_index().without_exports(page.ids(), LEVELS[self.level])
         for record in page.records:
             identifier = identity(record)
-            if identifier and (identifier in lacking or self.has_changed(identifier, record, here)):
+            if not identifier or self.records.is_planned("dataset", identifier):
+                continue
+            if identifier in lacking or self.has_changed(identifier, record, here):
                 self.noticed(identifier, list_name="changed", by=request)
 
     def has_changed(self, identifier: str, record: Any, here: Cursor) -> bool:
         known = self.opened_index().get("dataset", identifier, None)
         if known is None or known.status == "withdrawn":
-            return not self.records.is_planned("dataset", identifier)
+            return True
         if not here.stamps:
             return False
         return not (is_same_stamp(known.metadata_modified, stamp(record)) and self.opened_index().whole(known))
