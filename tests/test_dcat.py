@@ -394,6 +394,24 @@ def test_a_numbered_page_that_is_missing_is_not_the_end(harvest, turtle):
     assert (crawl.code, crawl.report["listed"], crawl.report["errors"]) == (3, 2, {"paging": 1})
 
 
+def test_what_leads_back_is_not_asked_for_again(harvest, turtle):
+    """A TREE node, a catalogue in another, and a dataset's name may be pages that were read; what follows counts."""
+    nodes = b"<> tree:relation [ tree:node </c> ], [ tree:node </c?p=2#x> ], [ tree:node </c?p=3> ] . "
+    site = turtle(
+        {
+            "/c": MORE + b":c dcat:dataset <#f>, </d> ; dcat:catalog </c?p=2>, </sub> ." + nodes + described("a"),
+            "/c?p=2": MORE + nodes + described("b"),
+            "/c?p=3": MORE + nodes + described("x"),
+            "/sub": MORE + b"</sub> a dcat:Catalog ; dcat:catalog </c>, </sub/of> ." + described("s"),
+            "/sub/of": MORE + b"</sub/of> a dcat:Catalog ; dcat:catalog </sub> ." + described("y"),
+            "/d": b"</d> a dcat:Dataset ; dct:title 'D' .",
+        }
+    )
+    crawl = harvest(site.url + "/c")
+    assert (crawl.report["listed"], crawl.report["errors"]) == (6, {"undescribed": 1})
+    assert [asked.path for asked in site.asked][1:] == ["/c", "/c?p=2", "/c?p=3", "/sub", "/sub/of", "/d"]
+
+
 def test_a_page_that_is_redirected_to_another(harvest, turtle):
     total = b"<> hydra:totalItems 4 ; hydra:first </c> ; hydra:next </c?page=2> ."
     site = turtle({"/c": described("a", "b") + total, "/c?page=2": "/c"})

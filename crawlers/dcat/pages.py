@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
 from scrapy.http import HtmlResponse
+from w3lib.url import canonicalize_url
 
 from crawlers import arguments
 from crawlers.arguments import Argument
@@ -97,6 +98,7 @@ class DCATPages(CatalogueSpider):
         here = Place(**place)
         if "cached" in response.flags:
             self.provisional()
+        self.page_came(response, here)
         most = self.crawler.settings.getint("JSON_MAXSIZE")
         try:
             page = read(response, name=self.source, language=self.args["language"], most_json=most)
@@ -119,7 +121,7 @@ class DCATPages(CatalogueSpider):
         """
         head = response.body[:_MOST_HTML] if isinstance(response, HtmlResponse) else body(response).read(_MOST_HTML)
         address = html.alternate(HtmlResponse(response.url, headers=response.headers, body=head))
-        if address is None or here.hops >= MOST_HOPS or not self.is_new_page(address, response, here):
+        if address is None or here.hops >= MOST_HOPS or not self.is_new_page(address, asked_by(response, here), here):
             raise AnswerError("not_rdf", f"an HTML page came instead of RDF: {NO_RDF}")
         self.logger.info("%s is an HTML page: going on to %s", response.url, address)
         return self.page_request(address, replace(here, hops=here.hops + 1))
@@ -226,10 +228,18 @@ class DCATPages(CatalogueSpider):
             return False
         return bool(before) and page.lacks(dataset.document, before)
 
-    def is_new_page(self, url: str, response: Response, place: Place) -> bool:
-        asked, name = asked_by(response, place), f"pages {place.look}".strip()
-        self.noticed(response.url, list_name=name, by=asked)
-        return url not in (response.url, asked) and self.noticed(url, list_name=name, by=asked)
+    def page_came(self, response: Response, place: Place) -> None:
+        """Take note of where a page came from: what leads back to it, or to a part of it, is no further page."""
+        for address in dict.fromkeys((response.url, canonicalize_url(response.url))):
+            self.noticed(address, list_name=place.pages_name, by="came")
+
+    def is_new_page(self, url: str, by: str, place: Place) -> bool:
+        """Return whether a page was not asked for before: what the scheduler takes for the same request is the same.
+
+        Args:
+            by: what identifies the request whose answer leads there.
+        """
+        return self.noticed(canonicalize_url(url), list_name=place.pages_name, by=by)
 
 
 def asked_by(response: Response, place: Place) -> str:

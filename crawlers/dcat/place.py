@@ -105,6 +105,11 @@ class Place:
         return f"the pages of {self.branch}" if self.branch else "pages"
 
     @property
+    def pages_name(self) -> str:
+        """The name of the list of addresses that were asked for: another look has its own."""
+        return f"pages {self.look}".strip()
+
+    @property
     def is_fruitful(self) -> bool:
         """Whether it is worth while to go on to a next page."""
         if self.look:

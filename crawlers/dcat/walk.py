@@ -44,7 +44,9 @@ class DCATWalk(DCATPages):
 
     async def start(self) -> AsyncIterator[Request]:
         self.list_begun("pages")
-        yield self.page_request(str(self.url), Place(start=str(self.url)))
+        place = Place(start=str(self.url))
+        self.is_new_page(str(self.url), "start", place)
+        yield self.page_request(str(self.url), place)
 
     def turn(self, response: Response, after: Place, page: Page) -> Iterator[Request]:
         by = asked_by(response, after)
@@ -57,7 +59,7 @@ class DCATWalk(DCATPages):
         self.remember(response, after, page)
         stated = self.stated(response, after, page)
         following = stated or (None if after.empty or after.told else paging.counted(response.url))
-        if following is not None and after.is_fruitful and self.is_new_page(following, response, after):
+        if following is not None and after.is_fruitful and self.is_new_page(following, by, after):
             moved = replace(after, told=bool(stated), guessed=not stated, turned=after.turned or bool(stated))
             yield from self.go_on(str(following), moved)
             return
@@ -127,7 +129,7 @@ class DCATWalk(DCATPages):
 
     def pages_ended(self, request: Request | None, by: str, after: Place) -> Iterator[Request]:
         """Yield the request for a TREE node or a second look; else the catalogue's list has ended."""
-        if node := self.ahead.take("tree nodes", by):
+        if node := self.next_ahead("tree nodes", by, after):
             if after.stale < MOST_BARREN and after.number <= MOST_PAGES:
                 yield from self.go_on(node, replace(after, way="node", told=True, guessed=False, turned=True))
                 return
@@ -176,7 +178,7 @@ class DCATWalk(DCATPages):
     def onward(self, request: Request | None, by: str, after: Place) -> Iterator[Request]:
         """Yield the request for another catalogue, or for a dataset that is only linked; else all has ended."""
         for depth in range(1, MOST_DEPTH + 1):
-            if address := self.ahead.take(f"catalogues {depth}", by):
+            if address := self.next_ahead(f"catalogues {depth}", by, after):
                 if after.number > MOST_PAGES:
                     message = f"more than {MOST_PAGES} pages were read: {address} and the catalogues after it are not"
                     self.failed("list", AnswerError("trap", message), request)
@@ -190,6 +192,13 @@ class DCATWalk(DCATPages):
         else:
             yield from self.go_on(*linked)
 
+    def next_ahead(self, name: str, by: str, after: Place) -> str | None:
+        """Return the next address of a list of those that no other way has led to."""
+        while address := self.ahead.take(name, by):
+            if self.is_new_page(address, by, replace(after, look="")):
+                return address
+        return None
+
     # Datasets that are only linked
 
     def linked(self, by: str, after: Place) -> tuple[str, Place] | None:
@@ -198,7 +207,7 @@ class DCATWalk(DCATPages):
         while after.asked < most and after.unread < MOST_UNREAD and (name := self.ahead.take("named", by)):
             address = absolute(name, str(self.url))
             fits = address is not None and same_host(address, str(self.url)) and not self.records.has("nodes", name)
-            if fits and self.noticed(str(address), list_name="pages", by=by):
+            if fits and self.is_new_page(str(address), by, replace(after, look="")):
                 return str(address), replace(after, way="dataset", name=name, asked=after.asked + 1, hops=0)
         return None
 
