@@ -154,15 +154,27 @@ class CatalogueSpider(scrapy.Spider):
         """A limit that the user set leaves datasets out."""
         self.crawler.stats.set_value("catalogue/limited", True)
 
+    @cached_property
+    def open_lists(self) -> set[str]:
+        """The lists that have begun and not ended."""
+        return {name for name, state in self.stats_table("catalogue/lists").items() if state != "ended"}
+
+    def stats_table(self, name: str) -> dict[str, Any]:
+        """Return a table among the crawl's numbers, to be changed in place: thousands of copies take quadratic time."""
+        stats = self.crawler.stats
+        if (found := stats.get_value(name)) is None:
+            stats.set_value(name, found := {})
+        return found  # type: ignore[no-any-return]
+
     def list_begun(self, name: str) -> None:
         """A list is asked for, unless a job that goes on has asked for it before."""
-        lists = self.crawler.stats.get_value("catalogue/lists", {})
-        self.crawler.stats.set_value("catalogue/lists", {name: "begun", **lists})
+        if self.stats_table("catalogue/lists").setdefault(name, "begun") == "begun":
+            self.open_lists.add(name)
 
     def list_ended(self, name: str) -> None:
         """Nothing more of it is to come, for whatever reason."""
-        lists = self.crawler.stats.get_value("catalogue/lists", {})
-        self.crawler.stats.set_value("catalogue/lists", {**lists, name: "ended"})
+        self.open_lists.discard(name)
+        self.stats_table("catalogue/lists")[name] = "ended"
 
     def conclude(self, name: str, ending: Ending, request: Request | None = None) -> bool:
         """Judge a list that has ended; return whether something shows that it was whole.
@@ -179,8 +191,7 @@ class CatalogueSpider(scrapy.Spider):
         except AnswerError as error:
             self.failed("list", error, request)
             return False
-        known = self.crawler.stats.get_value("catalogue/evidence", {})
-        self.crawler.stats.set_value("catalogue/evidence", {**known, name: word})
+        self.stats_table("catalogue/evidence")[name] = word
         return True
 
     def provisional(self) -> None:

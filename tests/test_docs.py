@@ -110,7 +110,7 @@ def item_fields() -> list[tuple[str, str]]:
 def stats() -> set[str]:
     """Every stat of ours that the code sets."""
     sources = "".join(text(path) for room in ("crawlers", "pipelines") for path in (ROOT / room).rglob("*.py"))
-    return set(re.findall(r'(?:set|inc|max)_value\("(catalogue/\w+)"', sources))
+    return set(re.findall(r'(?:(?:set|inc|max)_value|stats_table)\("(catalogue/\w+)"', sources))
 
 
 def rules_keys(table: type) -> set[str]:

@@ -8,7 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from scrapy.http import Response
+from scrapy.utils.test import get_crawler
 
+from crawlers.catalogue import CatalogueSpider
 from crawlers.exceptions import AnswerError
 from crawlers.html import dropdown
 from crawlers.html.cursor import cursor_link
@@ -16,7 +18,7 @@ from crawlers.html.ending import ending, single_page
 from crawlers.html.letters import letters
 from crawlers.html.paging import next_link, offered
 from crawlers.html.place import Place
-from crawlers.listing.completeness import evidence
+from crawlers.listing.completeness import Ending, evidence
 from crawlers.mapping.html.page import Page
 from crawlers.rules.rules import Paging
 from tests.portal.html.catalogue import posts
@@ -29,6 +31,10 @@ URL = "https://example.org/list?page=2"
 
 def starts(*names: str) -> str:
     return "start = [" + ", ".join(f'"{{url}}/{name}"' for name in names) + "]"
+
+
+class Listed(CatalogueSpider):
+    name = "listed"
 
 
 # Layouts
@@ -124,6 +130,53 @@ def test_what_shows_nothing_is_incomplete(harvest):
     assert "offers page 5, and 1 was read" in told["/more"]
 
 
+def test_a_page_that_comes_again_was_not_read(harvest):
+    """A pager offers three pages, and the third is the second once more."""
+    pager = '<div class="pager"><a href="/list?page=1">1</a> <b>2</b> <a href="/list?page=3">3</a></div>'
+    second = links(3, 4, more=pager)
+    pages = {"/list": links(1, 2, following="/list?page=2"), "/list?page=2": second, "/list?page=3": second}
+    with Pages(pages) as site:
+        assert judged(harvest(site, "paging = { next = true }")) == ("incomplete", 4, [("list", "unproven")])
+
+
+def test_an_index_of_the_whole_site_is_no_pager(harvest):
+    row = "".join(f'<a href="/az/{one}">{one.upper()}</a>' for one in "abcdef")
+    with Pages({"/list": links(1, 2, more=row), **{f"/az/{one}": row for one in "abcdef"}}) as site:
+        assert judged(harvest(site, "paging = { next = true }")) == ("incomplete", 2, [("list", "unproven")])
+
+
+@pytest.mark.parametrize("damage", ["B\xe4ume", "\xc3\xa4\xc3\xb6 B\xe4ume"])
+def test_a_letter_of_a_listing_that_can_not_be_read_hides_no_dataset(harvest, damage):
+    class Damaged(Pages):
+        def reply(self, asked) -> Answer:
+            found = super().reply(asked)
+            if not asked.path.startswith("/list"):
+                return found
+            body = found.body.replace(b"<body>", b"<body>" + damage.encode("latin-1"))
+            return Answer(body, found.status, {"Content-Type": "text/html"})
+
+    with Damaged({"/list": links(1, 2, following="/list?page=2"), "/list?page=2": links(3)}) as site:
+        crawl = harvest(site, "paging = { next = true }")
+    assert judged(crawl) == ("complete", 3, [])
+
+
+def test_thousands_of_lists_are_noted_in_place():
+    """A copy of them all for each would take minutes."""
+    spider = Listed.from_crawler(get_crawler())
+    stats = spider.crawler.stats
+    spider.list_begun("one")
+    lists = stats.get_value("catalogue/lists")
+    spider.conclude("one", Ending(listed=1, is_one_file=True))
+    shown = stats.get_value("catalogue/evidence")
+    spider.list_begun("one")
+    spider.list_begun("two")
+    assert (lists, spider.open_lists) == ({"one": "ended", "two": "begun"}, {"two"})
+    spider.conclude("two", Ending(listed=1, is_one_file=True))
+    assert (lists["two"], shown, spider.open_lists) == ("ended", {"one": "file", "two": "file"}, set())
+    stats.set_value("catalogue/lists", {"one": "ended", "two": "begun"})
+    assert Listed.from_crawler(spider.crawler).open_lists == {"two"}, "those of a job that is resumed"
+
+
 def test_the_user_s_word(harvest):
     with Pages({"/list": links(1, 2)}) as site:
         assert judged(harvest(site, "paging = { next = false }")) == ("complete", 2, [])
@@ -135,6 +188,8 @@ ENDINGS = [
     ("next", Place("w", number=3), {"goes_on": True}, None),
     ("numbers", Place("w", number=3, offered=7), {}, None),
     ("postback", Place("w", number=2, is_indexed=True), {}, "pager"),
+    ("next", Place("w", number=4, offered=3), {}, "pager"),
+    ("next", Place("w", number=4, offered=3), {"repeats": True}, None),
     ("query", Place("w", number=3), {}, "short_page"),
     ("query", Place("w", number=2), {}, None),
     ("none", Place("w", number=2), {}, "rules"),
@@ -152,7 +207,7 @@ ENDINGS = [
 @pytest.mark.parametrize(("kind", "after", "more", "shown"), ENDINGS)
 def test_what_the_end_of_a_walk_shows(kind, after, more, shown):
     response = Response(URL, headers={"Page-End": more["end"]} if "end" in more else None)
-    found = ending(kind, after, response, goes_on="goes_on" in more)
+    found = ending(kind, after, response, goes_on="goes_on" in more, repeats="repeats" in more)
     with nullcontext() if shown else pytest.raises(AnswerError):
         assert evidence(found) == shown
 
@@ -268,6 +323,7 @@ CURSORS = [
     ('<a href="?before=x">Neuere Einträge</a>', "", None),
     ('<a href="/list/before/17">Weiland</a>', "", "/list/before/17"),
     ('<a href="/other?cursor=x">Weiland</a>', "", None),
+    ('<a href="?page=contact">Weiland</a>', "", None),
     ('<a class="btn load-more" href="?k=17">Weiland</a>', "", "/list?k=17"),
     ('<div class="calendar"><a href="?start=2026-01">Weiland</a></div>', "", None),
 ]
@@ -300,4 +356,5 @@ def test_rows_of_letters(text, count):
 def test_pages_that_a_pager_offers():
     assert max(offered(Page('<a href="?page=1">1</a> 2 <a href="?page=3">3</a> <a href="?page=17">17</a>', URL))) == 17
     assert offered(Page('<a href="?tag=7">3</a> <a href="?tag=12">4</a>', URL)) == {}
+    assert offered(Page('<a href="/2019">2019</a> <b>2020</b> <a href="/2021">2021</a>', URL)) == {}, "an archive"
     assert offered(Page('<a href="?size=10">10</a> <a href="?size=20">20</a>', URL)) == {}

@@ -43,7 +43,7 @@ def page(
 
 def paragraph(response: HtmlResponse) -> tuple[str, str | None]:
     found = page_of(response)
-    return found.find("string(//p)")[0], found.flaw
+    return found.find("string(//p)")[0], found.misread
 
 
 # JSON

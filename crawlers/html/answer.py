@@ -30,7 +30,7 @@ def page_of(response: Response, encoding: str | None = None) -> Page:
     given = UTF8 if meta.get("browser") else encoding or meta.get("encoding")  # a browser has read it already
     found = of_page(response.body, content_type, given)
     page = Page(found.text, response.url, found.encoding)
-    page.flaw = " ".join(filter(None, (page.flaw, found.flaw))) or None
+    page.misread = found.flaw
     return page
 
 

@@ -19,6 +19,7 @@ _NAMES = re.compile(
     r"|(?:last|max|since|start|from)[_-]?(?:id|key|after)?)\]?|.{0,20}(?:cursor|token|offset|continu\w{1,9})",
     re.IGNORECASE,
 )
+_PAGES = re.compile(r"page|pg|p|seite|pagina", re.IGNORECASE)
 _SIZES = re.compile(r"per[_-]?page|(?:page)?[_-]?(?:size|limit|rows)|.{0,10}csrf.{0,10}", re.IGNORECASE)
 _STEPS = re.compile(r"/(?:page|p|seite|pagina|offset|before|after|cursor|older|start)[/-]?[^/]{0,200}/?", re.IGNORECASE)
 _CLASS = re.compile(r"(?:^|[\s_-])(?:older|next|load-?more|show-?more|view-?more|more-link)(?:$|[\s_-])", re.IGNORECASE)
@@ -60,7 +61,13 @@ def _is_cursor(here: str, there: str) -> bool:
     """Whether queries differ in where a page begins, and in nothing else."""
     one, other = (dict(parse_qsl(query[:2000], keep_blank_values=True)) for query in (here, there))
     changed = [name for name in {*one, *other} if one.get(name) != other.get(name)]
-    return _are_places(changed) and any(other.get(name) for name in changed)
+    values = [(name, other[name]) for name in changed if other.get(name)]
+    return _are_places(changed) and bool(values) and not any(_is_name(*value) for value in values)
+
+
+def _is_name(name: str, value: str) -> bool:
+    """Whether a parameter says which page of a site there is to be, not which one of a listing: ``?page=contact``."""
+    return _PAGES.fullmatch(name) is not None and value.isalpha()
 
 
 def _are_places(names: Sequence[str]) -> bool:

@@ -26,7 +26,9 @@ _ONE_PAGE = (
 )
 
 
-def ending(kind: Kind, after: Place, response: Response | None = None, *, goes_on: bool = False) -> Ending:
+def ending(
+    kind: Kind, after: Place, response: Response | None = None, *, goes_on: bool = False, repeats: bool = False
+) -> Ending:
     """Return how a walk ended.
 
     Args:
@@ -34,6 +36,7 @@ def ending(kind: Kind, after: Place, response: Response | None = None, *, goes_o
         after: the place behind the last page.
         response: the last page; ``None`` when it was not there.
         goes_on: whether the last page has a link to a further one, which was not followed.
+        repeats: whether the last page is the one before it again.
     """
     pages = after.number - 1
     seen = (response.headers.get("Page-End") or b"").decode("latin-1") if response is not None else ""
@@ -46,7 +49,7 @@ def ending(kind: Kind, after: Place, response: Response | None = None, *, goes_o
         has_pager_ended=is_followed or after.is_indexed or (is_turned and seen in _ENDS[kind]),
         is_last_page_short=pages > 1 and kind in turn.COUNTED,
         is_declared=kind == "none",
-        left=_left(after.offered, pages, is_open=is_turned and seen == "unchanged" and kind != "scroll"),
+        left=_left(after.offered, pages - repeats, is_open=is_turned and seen == "unchanged" and kind != "scroll"),
     )
 
 

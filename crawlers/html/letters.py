@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 from crawlers.html.paging import anchors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from crawlers.mapping.html.page import Page
 
 _FEWEST = 5
 _OTHERS = frozenset(("#", "0-9", "0–9", "1-9", "0 - 9", "123", "*"))
 _LONGEST = 500  # characters of an address
+_INDEX = re.compile(r"(?:/(?:index|default))?\.\w{1,5}\Z|/(?:index|default)\Z", re.IGNORECASE)
 _PLACES = 4  # where in an address the letter may stand, from its end
 
 
@@ -43,6 +44,29 @@ def letters(page: Page) -> list[str]:
     if len(best) < _FEWEST:
         return []
     return list(dict.fromkeys([*best, *(one for one in others if one.startswith(shape[0]) and one.endswith(shape[1]))]))
+
+
+def is_of(url: str, row: Sequence[str]) -> bool:
+    """Return whether an index by letters is that of a listing, and not of the whole site.
+
+    The listing's own path is theirs, or theirs are below it, or the listing is one of them itself.
+
+    >>> row = ["https://a.org/az/a", "https://a.org/az/c"]
+    >>> is_of("https://a.org/az/", row), is_of("https://a.org/az/b", row), is_of("https://a.org/data", row)
+    (True, True, False)
+    >>> is_of("https://a.org/", row), is_of("https://a.org/list", ["https://a.org/list?l=a"])
+    (False, True)
+    """
+    path = urlsplit(url).path
+    base = _INDEX.sub("", path).rstrip("/")
+    paths = [urlsplit(one).path for one in row]
+    below = re.compile(rf"{re.escape(base)}(?![^\W_]).*", re.DOTALL)
+    one_letter = re.compile(rf"{re.escape(paths[0].rpartition('/')[0])}/[^\W\d_](?:\.\w{{1,5}})?/?")
+    return (
+        all(one == path for one in paths)
+        or bool(base and all(map(below.fullmatch, paths)))
+        or (len(set(paths)) > 1 and one_letter.fullmatch(path) is not None)
+    )
 
 
 def _shapes(address: str, letter: str) -> Iterator[tuple[str, str]]:

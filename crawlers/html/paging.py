@@ -43,6 +43,7 @@ _DIGITS = re.compile(r"\d{1,18}")
 _DATED = re.compile(r"(?:19|20)\d\d(?:[-/.]?\d{1,2})?[-/.]?\Z")
 _PICTURES = etree.XPath(".//img/@alt | .//img/@title | .//*[local-name()='svg']/*[local-name()='title']/text()")
 _LONGEST = 200  # characters of what a pager's link can say
+_YEARS = range(1900, 2100)
 _PARENTS = 6
 _MOST = 100  # elements within a pager's link
 
@@ -97,6 +98,8 @@ def offered(page: Page) -> dict[int, str]:
     shaped = _by_shape(numbered)
     if not any(_is_among_numbers(value, link.element) for value, link in shaped):
         shaped = [(value, link) for value, link in numbered if _is_among_numbers(value, link.element)]
+    if all(value in _YEARS for value, _ in shaped):
+        return {}  # an archive by years
     return {value: link.address for value, link in shaped}
 
 

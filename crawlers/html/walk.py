@@ -19,7 +19,7 @@ from crawlers.exceptions import AnswerError, ArgumentError, RulesError
 from crawlers.html import turn
 from crawlers.html.answer import page_of
 from crawlers.html.ending import ending, is_single, single_page
-from crawlers.html.letters import letters
+from crawlers.html.letters import is_of, letters
 from crawlers.html.links import dataset_links, follow_links, foreign, total
 from crawlers.html.paging import counted
 from crawlers.html.place import SECOND_LOOK, Place
@@ -144,6 +144,8 @@ class HTMLWalk(CatalogueSpider):
         after = turn.seen_pager(page, here.after(links, total(page, self.site)))
         if page.flaw:
             self.faulty("truncated", page.flaw, response.request)
+        if page.misread:
+            self.logger.warning("%s: %s Its links are followed all the same", response.url, page.misread)
         self.left_out(strangers, response.request)
         yield from self.datasets(links, after, response.request)
         if self.is_enough():
@@ -226,15 +228,15 @@ class HTMLWalk(CatalogueSpider):
             return
         if not following and here.number == 1 and self.site.paging.kind == "next" and not self.site.links.follow:
             yield from self.indexed(page, here, after)
-        goes_on = is_end and not _repeats(here, after) and turn.following(page, self.site, after) is not None
-        yield from self.weighed(
-            after, response.request, ending(self.site.paging.kind, after, response, goes_on=goes_on)
-        )
+        repeats = _repeats(here, after) and self.site.paging.kind not in turn.BY_BROWSER
+        goes_on = is_end and not repeats and turn.following(page, self.site, after) is not None
+        found = ending(self.site.paging.kind, after, response, goes_on=goes_on, repeats=repeats)
+        yield from self.weighed(after, response.request, found)
 
     def indexed(self, page: Page, here: Place, after: Place) -> Iterator[Request]:
         """Follow an index from A to Z, which is the pager of a listing that has no other."""
         found = letters(page)
-        after.is_indexed = bool(found) and all(map(self.site.follows, found))
+        after.is_indexed = bool(found) and is_of(page.url, found) and all(map(self.site.follows, found))
         yield from self.further(found, here, after)
 
     def gone_on(self, following: Turn, here: Place, after: Place, request: Request | None) -> Iterator[Request]:
@@ -318,14 +320,13 @@ class HTMLWalk(CatalogueSpider):
         elif not after.seen and after.leads:
             return  # it has no datasets of its own, and what it leads to was followed
         elif is_single(found, after):
-            known = self.crawler.stats.get_value("catalogue/single_pages", {})
-            self.crawler.stats.set_value("catalogue/single_pages", {**known, after.walk: after.seen})
+            self.stats_table("catalogue/single_pages")[after.walk] = after.seen
         elif not self.conclude(after.walk, found, request):
             self.cut_short()
 
     def judge_single_pages(self) -> None:
         size = self.crawler.stats.get_value("catalogue/page_size", 0)
-        for walk, seen in self.crawler.stats.get_value("catalogue/single_pages", {}).items():
+        for walk, seen in self.stats_table("catalogue/single_pages").items():
             if not self.conclude(walk, single_page(walk, seen, size), Request(walk)):
                 self.cut_short()
 
@@ -371,7 +372,7 @@ class HTMLWalk(CatalogueSpider):
     def ended(self, place: Place) -> Iterator[Request]:
         """Nothing more of this walk is to come; after the last one what is gone can be told."""
         self.list_ended(place.walk)
-        if all(state == "ended" for state in self.crawler.stats.get_value("catalogue/lists", {}).values()):
+        if not self.open_lists:
             yield from self.finished()
 
     def cut_short(self) -> None:

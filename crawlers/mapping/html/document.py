@@ -41,7 +41,7 @@ def document(page: Page, rules: Rules) -> Document:
     found["resources"] = _resources(page, rules.resources, nodes, language) if rules.resources else []
     if rules.structured and (record := _schema_org(page)):
         found["schema_org"] = record
-    if flaws := [*filter(None, [page.flaw]), *flaws]:
+    if flaws := [*filter(None, [page.flaw, page.misread]), *flaws]:
         found["flaws"] = flaws
     return found
 

@@ -51,11 +51,13 @@ class Page:
     Attributes:
         root: the ``html`` element; comments are not in it.
         flaw: why not all of the page is there, in a sentence; ``None`` where it is.
+        misread: which of its letters may be others, in a sentence: its encoding is damaged, or was guessed.
     """
 
     def __init__(self, html: str, url: str, encoding: str | None = None) -> None:
         self.url = url
         self.encoding = encoding
+        self.misread: str | None = None
         body = html.strip().encode("utf-8", "replace").replace(b"\x00", b"") or b"<html/>"
         self.root, self.flaw = _parsed(body)
         if "<dd" in html or "<DD" in html:
