@@ -12,7 +12,7 @@ from crawlers import failures
 from crawlers.arguments import Argument
 from crawlers.ckan import api
 from crawlers.ckan.exports import LEVELS
-from crawlers.ckan.listing import Cursor, Page, identity, is_same_stamp, resources, stamp
+from crawlers.ckan.listing import Cursor, Page, identity, is_same_stamp, stamp
 from crawlers.ckan.recovery import Refusal
 from crawlers.ckan.withdrawals import BATCH, CKANWithdrawals
 from crawlers.exceptions import AnswerError
@@ -221,14 +221,9 @@ class CKANIncremental(CKANWithdrawals):
         self.listed(listed)
         for position, identifier in enumerate(ids):
             if identifier in found:
-                yield from self.take_changed(response, found[identifier], way, position)
+                yield from self.take_record(response, found[identifier], way, position)
             else:
                 yield self.show(identifier, way, self.parse_shown, self.shown_failed)
-
-    def take_changed(self, response: Response, record: Any, way: int, position: int) -> Output:
-        if self.planned("dataset", record["id"], by=response.request):
-            output = self.parse_record(response, record, resources(record), way, position)
-            yield from self.guarded(output, response, record)
 
     def changed_failed(self, failure: Failure) -> Output:
         request = failures.request(failure)
@@ -260,7 +255,7 @@ class CKANIncremental(CKANWithdrawals):
             other = AnswerError("refused", f"the portal gave {str(identity(record))[:100]!r} instead of the dataset")
             self.not_had(dataset_id, Refusal.of_answer(other, response), response.request)
             return
-        yield from self.take_changed(response, record, way, 0)
+        yield from self.take_record(response, record, way, 0)
 
     def shown_failed(self, failure: Failure) -> None:
         request = failures.request(failure)

@@ -11,7 +11,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers import failures
 from crawlers.ckan import api
 from crawlers.ckan.access import CKANAccess
-from crawlers.ckan.listing import Page, among, identity
+from crawlers.ckan.listing import Page, among, identity, resources
 from crawlers.ckan.recovery import Refusal
 from crawlers.exceptions import AnswerError
 
@@ -84,17 +84,15 @@ class CKANWithdrawals(CKANAccess):
         ids = self.records.behind(last, "gone", BATCH) if control else []
         if len(ids) > FEW:
             keywords = {"ids": ids, "control": control, "way": way}
-            yield self.ask_among(ids, way, self.parse_unlisted, self.unlisted_failed, keywords, fl="id")
+            yield self.ask_among(ids, way, self.parse_unlisted, self.unlisted_failed, keywords)
         elif ids:
             yield self.control_question(ids, ids[-1], control, way)
 
-    def ask_among(
-        self, ids: list[str], way: int, callback: Any, errback: Any, keywords: dict[str, Any], **parameters: str
-    ) -> Request:
+    def ask_among(self, ids: list[str], way: int, callback: Any, errback: Any, keywords: dict[str, Any]) -> Request:
         """Ask the portal, and no cache, which of these datasets it has."""
         return self.ways[way].request(
             "package_search",
-            among(ids, self.query) | parameters,
+            among(ids, self.query),
             callback=callback,
             errback=errback,
             cb_kwargs=keywords,
@@ -102,11 +100,21 @@ class CKANWithdrawals(CKANAccess):
         )
 
     def parse_unlisted(self, response: Response, ids: list[str], control: str, way: int) -> Output:
+        """Take what is there after all: it may have changed, and the list did not tell."""
         try:
-            there = set(Page.read(response).ids())
+            found = {identity(record): record for record in Page.read(response).records}
         except AnswerError:
-            there = set()
-        yield from self.ask_for_missing([one for one in ids if one not in there], ids[-1], control, way)
+            found = {}
+        yield from self.ask_for_missing([one for one in ids if one not in found], ids[-1], control, way)
+        for position, identifier in enumerate(ids):
+            if identifier in found:
+                yield from self.take_record(response, found[identifier], way, position)
+
+    def take_record(self, response: Response, record: Any, way: int, position: int) -> Output:
+        """Hand on a dataset that was asked for by its id, unless it was handed on before."""
+        if self.planned("dataset", record["id"], by=response.request):
+            output = self.parse_record(response, record, resources(record), way, position)
+            yield from self.guarded(output, response, record)
 
     def unlisted_failed(self, failure: Failure) -> Output:
         """The batch could not be asked for: each dataset of it is."""
@@ -167,16 +175,19 @@ class CKANWithdrawals(CKANAccess):
             dont_filter=True,  # its export may be the same request
         )
 
-    def parse_gone(self, response: Response, dataset_id: str, way: int) -> None:  # noqa: ARG002
+    def parse_gone(self, response: Response, dataset_id: str, way: int) -> Output:
         """A dataset that answers is not gone, listed or not."""
         reason = self.what_became_of_it(response)
         if reason:
             self.withdraw(dataset_id, response.url, reason)
             return
         try:
-            api.result(response)
+            record = api.result(response)
         except AnswerError as error:
             self.not_confirmed(dataset_id, Refusal(error, response.status), response.request)
+            return
+        if identity(record) == dataset_id:
+            yield from self.take_record(response, record, way, 0)
 
     def gone_failed(self, failure: Failure) -> None:
         request = failures.request(failure)
