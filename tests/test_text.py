@@ -125,6 +125,26 @@ def test_bytes_of_a_page_that_can_not_be_read_are_told(header):
     assert flaw == "Some of it is not in its encoding (utf-8): U+FFFD stands for what can't be read."
 
 
+@pytest.mark.parametrize(
+    ("given", "codec"),
+    [("Школы", "cp1251"), ("Данные о школах и больницах города", "koi8-r"), ("בתי ספר", "cp1255"), ("Öl", "cp1252")],
+)
+def test_an_encoding_that_few_bytes_suggest_is_told_as_a_guess(given, codec):
+    found, flaw = paragraph(page(given, codec))
+    assert found == given or flaw
+
+
+@pytest.mark.parametrize("charset", ["gbk", "gb18030", "gb2312", "shift_jis", "big5", "euc-kr"])
+@pytest.mark.parametrize("title", ["中文数据", "河流水质", "学校データ"])
+def test_utf8_under_a_chinese_or_japanese_label(title, charset):
+    assert paragraph(page(title, header=f"text/html; charset={charset}")) == (title, None)
+
+
+@pytest.mark.parametrize("title", ["联通", "学校数据目录", "城市交通"])
+def test_chinese_under_its_own_label(title):
+    assert paragraph(page(title, "gbk", "text/html; charset=gbk")) == (title, None)
+
+
 def test_a_replacement_character_of_the_publisher_s_is_no_flaw():
     assert paragraph(page("Pl\ufffdtze", header="text/html; charset=utf-8")) == ("Pl\ufffdtze", None)
     flaws: list[str] = []

@@ -42,6 +42,8 @@ _LATIN1 = ("ascii", "iso8859-1")  # what is labelled so is Windows' superset of 
 _SAMPLE = 1 << 16  # bytes to detect an encoding from
 _FOREIGN = re.compile(rb"[^<>]*[\x80-\xff][^<>]*")  # texts between tags that are not all ASCII
 _ASCII = bytes(range(128))
+_SEVERAL = 4  # characters
+_ENOUGH = 48  # bytes that are not ASCII, to be sure of an encoding that nobody declares
 _LATIN = 0x24F  # the last of the Latin letters
 
 
@@ -105,7 +107,7 @@ def decoded(body: bytes, *labels: str | None, given: str | None = None, is_utf8:
         return read
     known = [name for name in map(codec, labels) if name]
     for name in [UTF8, *known] if is_utf8 else known:
-        if not _MANY_BYTES.fullmatch(name) and (read := _as_utf8(body)):
+        if read := _surely_utf8(body) if _MANY_BYTES.fullmatch(name) else _as_utf8(body):
             return read
         if read := _strictly(body, widened(name)):
             return read
@@ -148,17 +150,28 @@ def _as_utf8(body: bytes) -> Text | None:
     return _damaged(body, UTF8) if right > wrong else None
 
 
+def _surely_utf8(body: bytes) -> Text | None:
+    """Return the text if it is UTF-8 that no Chinese, Japanese or Korean encoding gives by chance.
+
+    A few of their characters can be valid UTF-8 of two bytes each; several of three bytes are none of theirs.
+    """
+    read = _strictly(body, UTF8)
+    foreign = [one for one in read.text if one > "\x7f"] if read else []
+    return read if len(foreign) >= _SEVERAL and min(foreign) >= "\u0800" else None
+
+
 def _damaged(body: bytes, name: str) -> Text:
     text = body.decode(widened(name), "replace")
     return Text(text, name, f"Some of it is not in its encoding ({name}): U+FFFD stands for what can't be read.")
 
 
 def _detected(body: bytes) -> Text | None:
-    """Return the text as its bytes suggest; of a Latin alphabet they suggest several, so that is told as a guess."""
+    """Return the text as its bytes suggest; where those are few, or of a Latin alphabet, it is told as a guess."""
     sample = b" ".join(_FOREIGN.findall(body[: 16 * _SAMPLE]))[:_SAMPLE]
     best = from_bytes(sample[: sample.rfind(b" ") if len(sample) == _SAMPLE else None]).best()
     read = _strictly(body, codec(best.encoding) if best else None)
-    if read is None or not _is_latin(read.text):
+    is_enough = len(sample.translate(None, _ASCII)) >= _ENOUGH
+    if read is None or (is_enough and not _is_latin(read.text) and not _is_narrow(read.text)):
         return read
     return read._replace(flaw=f"Its encoding is not declared, and was guessed ({read.encoding}): set `encoding`.")
 
@@ -166,6 +179,12 @@ def _detected(body: bytes) -> Text | None:
 def _is_latin(text: str) -> bool:
     letters = [ord(one) for one in text if one > "\x7f" and unicodedata.category(one)[0] == "L"]
     return 2 * sum(one <= _LATIN for one in letters) >= len(letters)
+
+
+def _is_narrow(text: str) -> bool:
+    """Whether it is mostly half-width katakana, which is what Cyrillic looks like as Japanese."""
+    letters = [one for one in text if one > "\x7f" and unicodedata.category(one)[0] == "L"]
+    return 4 * sum("\uff61" <= one <= "\uff9f" for one in letters) >= len(letters)
 
 
 # Files
