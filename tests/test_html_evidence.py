@@ -285,6 +285,7 @@ SELECTS = [
     ('<select onchange="this.form.submit()"><option>1-20<option selected>21-40<option>41-55</select>', 3),
     ('<select name="per_page"><option>10<option selected>20<option>50</select>', None),
     ('<select name="month"><option>1<option selected>2<option>3</select>', None),
+    ('<select name="from"><option>1<option selected>2<option>3</select>', None),
     ('<select name="year" onchange="this.form.submit()"><option>2024<option selected>2025</select>', None),
     ('<select name="page"><option selected>1<option>2<option>3</select>', None),
     ('<select name="page"><option>1</select>', None),

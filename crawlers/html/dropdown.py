@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 _MOST = 10_000  # options
 _RANGE = re.compile(r"\D{0,20}(\d{1,9})\s*(?:[-–—]|\.\.\.?|\w{1,5})\s*(\d{1,9})\D{0,20}")
 _OF = re.compile(r"\D{0,20}(\d{1,9})\s*(?:/|\w{1,5})\s*(\d{1,9})\D{0,20}")
-_NAMED = re.compile(
-    r"(?:^|[^a-z])(?:page|pg|p|seite|pagina|strona|strana|side|sida|start|offset|from|skip)(?:$|[^a-z])"
-)
+_NAMED = re.compile(r"(?:^|[^a-z])(?:page|pg|p|seite|pagina|strona|strana|side|sida|start|offset|skip)(?:$|[^a-z])")
 _MOVES = re.compile(r"location|__doPostBack|submit", re.IGNORECASE)
 _PREFIX = re.compile(r"""location(?:\.href)?\s*=\s*["']([^"']{1,500})["']\s*\+\s*(?:this|event\.target)\b""")
 
