@@ -131,7 +131,8 @@ def test_the_run_report(crawl, portal):
         list(report)
         == (
             "source spider run arguments since started finished finish_reason verdict expected listed "
-            "evidence counts errors requests retries bytes robots_exempt whole_listing provisional validators resumed "
+            "evidence datasets_on_disk unchanged_since counts errors requests retries bytes "
+            "robots_exempt whole_listing provisional validators resumed "
             "manifest_bytes errors_bytes log versions"
         ).split()
     )

@@ -46,7 +46,7 @@ def datasets(description: Graph, language: str | None = None) -> list[Dataset]:
 def shown(value: Any) -> Any:
     """As JSON, without what is empty: a golden shows what its rule is about."""
     if isinstance(value, dict):
-        return {name: shown(one) for name, one in value.items() if one not in (None, []) and name != "source"}
+        return {name: shown(one) for name, one in value.items() if one not in (None, [], False) and name != "source"}
     return [shown(one) for one in value] if isinstance(value, list) else value
 
 

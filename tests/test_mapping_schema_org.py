@@ -54,7 +54,7 @@ def shown(found: Dataset) -> dict[str, Any]:
 
 
 def _filled(part: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in part.items() if value not in (None, [])}
+    return {name: value for name, value in part.items() if value not in (None, [], False)}
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -509,11 +509,15 @@ def test_the_project_s_own_settings(tmp_path):
     }
     with Site(lambda asked: answers[asked.path]()) as site:
         ran = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "scrapy", "runspider", "project.py"]
+            [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "project", "-s", "SPIDER_MODULES=project"]
             + [f"-s{name}={value}" for name, value in settings.items()],
             cwd=tmp_path,
             env=os.environ
-            | {"PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawlers.settings", "PROBE_SITE": site.url},
+            | {
+                "PYTHONPATH": f"{ROOT}:{tmp_path}",
+                "SCRAPY_SETTINGS_MODULE": "crawlers.settings",
+                "PROBE_SITE": site.url,
+            },
             capture_output=True,
             text=True,
             timeout=HANG,

@@ -59,9 +59,18 @@ async def _button(live: LivePage, turning: Turning, want: dict[str, Any], looks:
     return button if isinstance(button, str) else "gone"
 
 
+async def _clicked(live: LivePage) -> ElementHandle | None:
+    """Return the button that was clicked last, if it is still on the page."""
+    try:
+        is_there = live.clicked is not None and await live.clicked.evaluate("button => button.isConnected")
+    except Error:  # another page was loaded
+        return None
+    return live.clicked if is_there else None
+
+
 async def _found(live: LivePage, want: dict[str, Any]) -> ElementHandle | Any:
     try:
-        handle = await live.page.evaluate_handle(scripts.FIND, {**want, "clicked": live.clicked})
+        handle = await live.page.evaluate_handle(scripts.FIND, {**want, "clicked": await _clicked(live)})
     except Error as error:
         if "Failed to execute 'evaluate'" in error.message:
             sentence = f"a browser can't evaluate the XPath {want['xpath']!r}"

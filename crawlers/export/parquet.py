@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ROW_GROUP = 1000
 """Datasets in a row group, and in memory at a time."""
 
-_LEFT_OUT = ("document", "stored")
+_LEFT_OUT = ("document", "stored", "torn")
 
 
 def write(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
