@@ -7,7 +7,7 @@ The bundled contexts are this project's own: they say what the vocabularies say,
 
 from __future__ import annotations
 
-import codecs
+import io
 import json
 import re
 from functools import cache, lru_cache
@@ -17,8 +17,8 @@ from typing import Any
 import orjson
 
 from crawlers.exceptions import AnswerError
+from crawlers.safety.text import is_utf8
 
-_PART = 1 << 20
 _DEEPEST = 64  # each level costs pyoxigraph time, and at some thousand its stack overflows
 _STEP = 32
 _FREE = 200_000  # values
@@ -88,25 +88,13 @@ def _readable(body: bytes, flaws: list[str]) -> bytes:
     encoding = json.detect_encoding(body[:4])
     if encoding not in ("utf-8", "utf-8-sig"):
         body = body.decode(encoding, "replace").encode()
-    if not _is_utf8(body):
+    if not is_utf8(io.BytesIO(body)):
         body = body.decode("utf-8", "replace").encode()
     if _SURROGATE.search(body):
         body, before = _ESCAPE.sub(lambda escape: b"\\ufffd" if escape[1] else escape[0], body), body
         if body != before:
             flaws.append("Some escapes in the JSON are half characters: U+FFFD stands for them.")
     return body
-
-
-def _is_utf8(body: bytes) -> bool:
-    """In parts: the text of a large document takes four times its memory."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for at in range(0, len(body), _PART):
-            decoder.decode(body[at : at + _PART])
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _check_start(body: bytes) -> None:
