@@ -18,7 +18,7 @@ test: $(VENV)/.dev  ## run the tests
 	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.dev  ## ruff and mypy
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy crawlers pipelines spiders tests/portal benchmarks
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy crawlers pipelines spiders tests/portal benchmarks docs/kind-template
 
 bench: $(VENV)/.dev  ## measure speed and memory, as ratios in one run
 	@$(BIN)/python benchmarks/run.py

@@ -17,7 +17,7 @@ def version() -> str:
     text = Path("crawlers/settings.py").read_text(encoding="utf-8")
     found = re.search(r'^VERSION = "(.+)"', text, re.MULTILINE)
     if found is None:
-        raise SystemExit('crawlers/settings.py has no line like VERSION = "0.1.0".')
+        raise SystemExit('crawlers/settings.py has no line like VERSION = "0.2.0".')
     return found[1]
 
 

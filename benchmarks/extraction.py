@@ -11,8 +11,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # it is run as a script, from any folder
 
 from benchmarks.html_pages import RULES
-from crawlers.mapping.html import Page, dataset, document, missing
-from crawlers.rules import loads
+from crawlers.kinds.html.mapping import Page, dataset, document, missing
+from crawlers.kinds.html.rules import loads
 from crawlers.safety import strict_json
 
 

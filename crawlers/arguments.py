@@ -15,6 +15,9 @@ from crawlers.exceptions import ArgumentError, hint
 from crawlers.safety.redact import redact
 from crawlers.safety.text import codec
 
+_PAGES = re.compile(r"/(organization|group|showcase|harvest|user|about|stats)(/.*)?$")
+_FILE = re.compile(r"/[^/]*\.[A-Za-z0-9]{2,8}$")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
@@ -23,7 +26,7 @@ class Argument:
     Args:
         help: one sentence for `scrapy catalogues` and the docs.
         parse: text -> value; raises ValueError that names what it takes: "a whole number, 1 or more".
-        default: the value when the argument isn't given, as shown to people.
+        default: the text used if the argument is not given.
     """
 
     help: str
@@ -56,14 +59,14 @@ def choice(*values: str) -> Callable[[str], str]:
 
 
 def text(value: str) -> str:
-    """A text that isn't empty."""
+    """Return a text that is not empty."""
     if not value.strip():
         raise ValueError("a text that is not empty")
     return value.strip()
 
 
 def portal(value: str) -> str:
-    """The root of a portal: scheme, host and path, without the API's own path.
+    """Return the root of a portal: scheme, host and path, without the API's own path.
 
     >>> portal("https://example.org/data/api/3/action/")
     'https://example.org/data'
@@ -76,8 +79,19 @@ def portal(value: str) -> str:
     return f"{parts.scheme}://{parts.netloc}{path}"
 
 
+def folder(url: str) -> str:
+    """Return the path of a portal, given any of its pages or files.
+
+    >>> folder("https://example.org/opendata/dataset/rivers"), folder("https://example.org/data/catalog.ttl")
+    ('/opendata', '/data')
+    """
+    parts = urlsplit(url)
+    path = _PAGES.sub("", _FILE.sub("", parts.path))
+    return urlsplit(portal(parts._replace(path=path, query="", fragment="").geturl())).path
+
+
 def url(value: str) -> str:
-    """An address as it is, for what has no root.
+    """Return an address unchanged, for catalogues without a root.
 
     >>> url(" https://example.org/catalog.ttl?page=1#here ")
     'https://example.org/catalog.ttl?page=1'
@@ -118,7 +132,7 @@ def encoding(value: str) -> str:
 
 
 def parse(spider: str, declared: Mapping[str, Argument], given: Mapping[str, str]) -> dict[str, Any]:
-    """The value of every declared argument, ``None`` where neither given nor defaulted.
+    """Return the value of every declared argument, ``None`` if it is not given and has no default.
 
     Names that start with ``_`` are Scrapyd's own and pass.
 

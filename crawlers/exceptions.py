@@ -30,7 +30,7 @@ class RulesError(CrawlersError):
 
 
 class SourcesError(CrawlersError):
-    """sources.toml can't be read, or says what it may not; or there is no source of that name."""
+    """sources.toml is unreadable or invalid, or has no source with that name."""
 
 
 class HarvestError(CrawlersError):
@@ -42,14 +42,14 @@ class IndexUnreadableError(CrawlersError):
 
 
 class RunError(CrawlersError):
-    """There is no run of that name."""
+    """No run has that name."""
 
 
 class JobError(CrawlersError):
     """JOBDIR can't be used: it is another job's, or no job's; raised before any request."""
 
 
-class JobFinished(CrawlersError):  # noqa: N818  # it is no error
+class JobFinished(CrawlersError):  # noqa: N818  # not an error
     """The job in JOBDIR has nothing left to do; raised before any request.
 
     Args:
@@ -75,7 +75,7 @@ class AnswerError(CrawlersError):
 
 
 def hint(name: str, names: Iterable[str]) -> str:
-    """The part of a message that says which of the names an unknown one may stand for; empty when it is like none.
+    """Return the part of a message that suggests similar names for an unknown one; empty if none is similar.
 
     >>> hint("poratl", ["portal", "q"]), hint("x", ["portal", "q"])
     (' Did you mean portal?', '')

@@ -68,7 +68,7 @@ class Checksum:
 
 @dataclass(slots=True, kw_only=True)
 class Stored:
-    """What became of a document on disk; set by the pipelines."""
+    """The status of a document on disk; set by the pipelines."""
 
     file: str
     """Relative to the source's folder."""

@@ -1,6 +1,6 @@
 """The composition root: every setting of the project by section, "# default N; reason" beside it.
 
-``-s NAME=VALUE`` goes before any of them; docs/settings.md says what they do for people.
+``-s NAME=VALUE`` overrides any of them; docs/settings.md explains them.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ from scrapy.extensions.logcount import LogCount
 from scrapy.extensions.memdebug import MemoryDebugger
 from scrapy.extensions.memusage import MemoryUsage
 
-from crawlers.declared_encoding import DeclaredEncoding
-from crawlers.errback import DefaultErrback
-from crawlers.feeds import DatasetFeeds, FeedExporter
+from crawlers.extensions.feeds import DatasetFeeds, FeedExporter
+from crawlers.extensions.heartbeat import Heartbeat
+from crawlers.extensions.lean_log import LeanLogFormatter
+from crawlers.extensions.progress import Progress
+from crawlers.extensions.report import Report
+from crawlers.extensions.spider_middlewares import DeclaredEncoding, DefaultErrback
 from crawlers.httpcache import AcceptFingerprinter, HttpCache, Policy, SqliteStorage
-from crawlers.index import Index, SkipUnchanged
 from crawlers.items import Dataset
-from crawlers.lean_log import LeanLogFormatter
-from crawlers.notify import Notify
+from crawlers.kind import registered
+from crawlers.operate.notify import Notify
 from crawlers.politeness.addon import Politeness
 from crawlers.politeness.blocked import Blocked
 from crawlers.politeness.offsite import Offsite
 from crawlers.politeness.pace import Pace
 from crawlers.politeness.retry import BackoffRetry
 from crawlers.politeness.robots import Robots
-from crawlers.progress import Progress
 from crawlers.resume import LedgerScheduler
 from crawlers.safety.logs import RedactedLogs
 from crawlers.safety.resolver import PublicOnly, PublicOnlyResolver
@@ -44,21 +45,22 @@ from crawlers.safety.tokens import ApiToken, EchoedToken
 from crawlers.spider_loader import SpiderLoader
 from crawlers.spool import SpoolingHandler
 from crawlers.spool.compression import BoundedCompression
-from pipelines import Documents, Heartbeat, Manifest, Report, Validate
+from crawlers.store.index import Index, SkipUnchanged
+from pipelines import Documents, Manifest, Validate
 
 _HOME = Path(os.environ.get("CRAWLERS_HOME", ""))  # what relative paths below are relative to; by default where you are
 
 # Identity
 BOT_NAME = "catalogue-crawlers"
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 CONTACT = ""  # a mail address or a page; goes into the user agent, so that a portal's operator can reach you
 SPIDER_MODULES = ["spiders"]
 NEWSPIDER_MODULE = "spiders"
 SPIDER_LOADER_CLASS = SpiderLoader  # default Scrapy's own, which stops every command at one broken file
 # Scrapy imports all commands to find one; a crawl, which harvests start by the hundred, is spared the others
 _CRAWL = Path(sys.argv[0]).stem in ("scrapy", "__main__", "runner") and sys.argv[1:2] == ["crawl"]
-COMMANDS_MODULE = "crawlers.commands.crawl" if _CRAWL else "crawlers.commands"
-TEMPLATES_DIR = str(Path(__file__).parent / "templates")
+COMMANDS_MODULE = "crawlers.operate.commands.crawl" if _CRAWL else "crawlers.operate.commands"
+KINDS_ENABLED = ["*"]  # the kinds of catalogue that there are, by pattern: ["ckan", "dcat*"]
 
 # Output
 OUTPUT_DIR = str(_HOME / "output")
@@ -78,13 +80,13 @@ SCRAPYD_NODES: list[str] = []  # where `scrapy harvest` runs sources, instead of
 SCRAPYD_LOGIN_ENV = "SCRAPYD_LOGIN"  # the environment variable that has Scrapyd's "user:password"
 
 # Notifications
-NOTIFY_VERDICTS = ["incomplete", "blocked", "failed", "interrupted"]  # of which runs somebody is told
+NOTIFY_VERDICTS = ["incomplete", "blocked", "failed", "interrupted"]  # verdicts that send a notification
 NOTIFY_WEBHOOK_ENV = "NOTIFY_WEBHOOK"  # the environment variable that has the address: it is often a secret
 NOTIFY_MAIL_TO: list[str] = []
 NOTIFY_MAIL_FROM = ""
 NOTIFY_SMTP = "localhost:25"  # host:port; smtps://host:465 or starttls://host:587 where it must be encrypted
 NOTIFY_SMTP_LOGIN_ENV = "NOTIFY_SMTP_LOGIN"  # the environment variable that has "user:password"
-NOTIFY_TIMEOUT = 30.0  # seconds that the end of a crawl waits for those who are told; 45 at most
+NOTIFY_TIMEOUT = 30.0  # seconds that the end of a crawl waits for notifications to be delivered; 45 at most
 PROMETHEUS_FILE = ""  # a text file for node_exporter's textfile collector: catalogues.prom
 
 # What changed, and what is gone
@@ -95,15 +97,15 @@ SHRINK_LIMIT = 0.02  # the part of a catalogue that may be gone at once; beyond 
 REQUESTS_PER_SECOND = 2.0  # a host; 0 = no limit. AutoThrottle goes slower when the portal does, never faster
 AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0  # default 1.0; at 1.0 a portal that takes a second gets one request a second
 DOWNLOAD_DELAY_JITTER = 0  # default 0.5; the rate above is a promise
-ROBOTSTXT_OBEY = True  # default False; a robots.txt that can't be had means no, but for what is exempt
-ROBOTS_EXEMPT = [r"/api/([123]/)?action/\w+$"]  # CKAN's stock robots.txt disallows the very API it documents
+ROBOTSTXT_OBEY = True  # default False; an unavailable robots.txt disallows everything that is not exempt
+ROBOTS_EXEMPT = [pattern for one in registered().values() for pattern in one.robots_exempt]  # APIs that kinds ask
 ROBOTS_EXEMPT_HOSTS: list[str] = []  # hosts with exempt paths, besides the portal that the user named
 CRAWL_DELAY_MAX = 1.0  # seconds; CKAN's stock robots.txt says 10, which for 300,000 exports is 35 days; 0 = ignore it
 RETRY_TIMES = 5  # default 2; catalogues fail for minutes at a time
 RETRY_BACKOFF = 1.0  # seconds before the first retry, doubled each time
 RETRY_BACKOFF_MAX = 60.0  # seconds
 RETRY_AFTER_MAX = 3600.0  # seconds; a portal that asks for more is taken to refuse
-BLOCKED_AFTER = 3  # robot checks or 403s in a row until a host is left alone; 0 = never
+BLOCKED_AFTER = 3  # bot checks or 403s in a row until a host gets no more requests; 0 = never
 DOWNLOAD_TIMEOUT = 60  # default 180; a page of 1,000 datasets takes a healthy portal a few seconds
 
 # Safety
@@ -145,15 +147,15 @@ REQUEST_FINGERPRINTER_CLASS = AcceptFingerprinter  # default RequestFingerprinte
 CONCURRENT_ITEMS = 8  # default 100, a task each for every answer; these pipelines never wait
 
 # Logging
-LOG_FORMATTER = LeanLogFormatter  # default LogFormatter, which builds a line for each item that nobody sees
+LOG_FORMATTER = LeanLogFormatter  # default LogFormatter, which builds a line for each item, though none is shown
 LOG_LEVEL = "INFO"  # default DEBUG, which prints every item
 LOG_VERSIONS: list[str] = []  # default: ten libraries' versions; the run report has what matters
-LOGSTATS_INTERVAL = 60.0  # seconds between progress lines where there is no terminal
+LOGSTATS_INTERVAL = 60.0  # seconds between progress lines if the output is not a terminal
 
 # Components
 ADDONS = {Politeness: 100, DatasetFeeds: 200}
 SCHEDULER = LedgerScheduler  # default Scrapy's own, whose JOBDIR does not survive kill -9
-EXTENSIONS_BASE: dict[type, int] = {}  # default Scrapy's eleven, two of which run code for whoever connects
+EXTENSIONS_BASE: dict[type, int] = {}  # default Scrapy's eleven; two of them run code for anyone who connects
 EXTENSIONS = {
     **dict.fromkeys((CoreStats, LogCount, MemoryUsage, MemoryDebugger, CloseSpider), 0),  # of those
     FeedExporter: 1,  # before Notify: a feed that can't be stored leaves no folder

@@ -1,6 +1,6 @@
 """Signals of this project, sent through Scrapy's ``crawler.signals``, and what they carry.
 
-Datasets travel as items, failures as signals: a failure is no dataset, and a feed holds nothing but datasets.
+Datasets travel as items, failures as signals: a failure is not a dataset, and a feed contains only datasets.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Sent with ``dataset_id``, ``url`` (where it was not), and ``reason``, a `Reason`
 """
 
 Reason = Literal["not found", "no longer public", "deleted"]
-"""What became of a withdrawn dataset: the portal does not know it, does not show it to us, or marks it as deleted."""
+"""The reason of a withdrawal: the portal does not know it, does not show it to us, or marks it as deleted."""
 
 run_ended = object()
 """A run has its report. Sent with ``report``, what is in runs/<run>.json, and ``folder``, the source's `Path`."""
 
 OUTCOMES = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback", "failed")
-"""What becomes of documents in a run: the counts of its report."""
+"""The outcomes of a run's documents: the counts of its report."""
 
 Stage = Literal["start", "list", "fetch", "parse", "write"]
 
@@ -49,11 +49,12 @@ KINDS = {
     "remote_context": "The JSON-LD names a context that is not bundled with this project; nothing is fetched for it.",
     "refused": "The portal answered that it will not do this: `success` is false, or what was asked for is not in it.",
     "blocked": "A robot check or a firewall's challenge came; or too many did, or a wait of hours was asked for.",
-    "robots": "The host's robots.txt disallows the address, or could not be had.",
+    "robots": "The host's robots.txt disallows the address, or was not available.",
     "missing_id": "A record has no id, so it has no identity and is not kept.",
     "duplicate_id": "A record has the id of another dataset of the catalogue, so it is not kept.",
-    "undescribed": "The catalogue names a dataset, and says nothing of it on any page.",
+    "undescribed": "The catalogue names a dataset, but no page describes it.",
     "no_datasets": "What came is readable, and describes no dataset and no catalogue.",
+    "unsupported": "A record is in a format that this project does not read yet, such as ISO 19115: it is not kept.",
     "invalid_record": "A part of a record can't be read, or the record can't be written as JSON; the rest is kept.",
     "count_mismatch": "The portal said how many datasets it has, and listed another number.",
     "unproven": "The listing ended, and nothing shows that it was whole: no total, no pager that came to its end.",

@@ -1,48 +1,67 @@
-"""Finds the spiders of a project; a broken file loses its own spiders, and no other."""
+"""Finds the spiders of a project and of the enabled kinds; a broken file loses only its own spiders."""
 
 from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Self
 
+from scrapy import Spider
 from scrapy.utils.spider import iter_spider_classes
+
+from crawlers import kind
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from scrapy import Request, Spider
+    from scrapy import Request
     from scrapy.settings import BaseSettings
+
+    from crawlers.kind import Kind
 
 logger = logging.getLogger(__name__)
 
 
 class SpiderLoader:
-    """Scrapy's protocol of loaders (`scrapy.spiderloader.SpiderLoaderProtocol`).
+    """Implements `scrapy.spiderloader.SpiderLoaderProtocol`.
 
-    Scrapy's own loader stops at the first file that can't be imported, and with it every command. Its
-    SPIDER_LOADER_WARN_ONLY leaves out the files behind the broken one, too, and shows a traceback.
+    Scrapy's own loader, and with it every command, stops at the first file that can't be imported. Its
+    SPIDER_LOADER_WARN_ONLY also leaves out the files after the broken one, and shows a traceback.
     """
 
-    def __init__(self, modules: list[str]) -> None:
+    def __init__(self, modules: list[str], kinds: Iterable[Kind] = ()) -> None:
+        """Import the spiders.
+
+        Args:
+            modules: the packages that have spiders.
+            kinds: the kinds of catalogue whose generic spiders are added.
+        """
         self._spiders: dict[str, type[Spider]] = {}
         for name in modules:
             for module in _modules(name):
                 for spider in iter_spider_classes(module):
                     self._add(spider)
+        for its_kind in kinds:
+            where = f"The generic spider of kind {its_kind.name} is left out ({its_kind.spider})"
+            generic = kind.loaded(its_kind.spider, where)
+            if isinstance(generic, type) and issubclass(generic, Spider):
+                self._add(generic)
+            elif generic is not None:
+                logger.warning("%s: it is not a spider.", where)
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Self:
-        return cls(settings.getlist("SPIDER_MODULES"))
+        kinds = kind.enabled(settings.getlist("KINDS_ENABLED"))
+        return cls(settings.getlist("SPIDER_MODULES"), kinds.values())
 
     def load(self, spider_name: str) -> type[Spider]:
         """Return the spider of a name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: no spider has that name.
         """
         try:
             return self._spiders[spider_name]
@@ -65,7 +84,7 @@ class SpiderLoader:
 
 
 def _modules(name: str) -> Iterator[ModuleType]:
-    """A module and those below it, without those that can't be imported."""
+    """Yield a module and those below it, without those that can't be imported."""
     try:
         module = import_module(name)
     except Exception as error:  # noqa: BLE001 -- a user's file may raise anything while it is imported
@@ -77,10 +96,10 @@ def _modules(name: str) -> Iterator[ModuleType]:
 
 
 def _fault(name: str, error: Exception) -> tuple[str, str, str]:
-    """Where a file is broken, which kind of error it is, and what it says."""
-    kind, said = type(error).__name__, " ".join(str(getattr(error, "msg", None) or error).split())
+    """Return where a file is broken, the error's type, and its message."""
+    type_, message = type(error).__name__, " ".join(str(getattr(error, "msg", None) or error).split())
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{error.filename}, line {error.lineno}", kind, said
+        return f"{error.filename}, line {error.lineno}", type_, message
     own = f"{name.rpartition('.')[2]}.py"
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename.endswith(f"/{own}")]
-    return (f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else name), kind, said.rstrip(".")
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(f"/{own}")]
+    return (f"{frames[-1].filename}, line {frames[-1].lineno}" if frames else name), type_, message.rstrip(".")

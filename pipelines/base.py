@@ -1,4 +1,4 @@
-"""What every pipeline of this project has."""
+"""What every pipeline of this project shares."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Self
 
 from scrapy.exceptions import NotConfigured
 
-from crawlers.index import Index
+from crawlers.extensions.report import Report
 from crawlers.items import Dataset, Export
-from crawlers.resume import Records
 from crawlers.safety.names import Names
 from crawlers.safety.redact import redact
-from pipelines.folder import folder
-from pipelines.report import Report
+from crawlers.store.folder import folder
+from crawlers.store.index import Index
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -23,7 +22,7 @@ Reference = tuple[str, str, str | None]
 
 
 class Pipeline:
-    """The crawler, its source's folder, the index and the report."""
+    """Has the crawler, its source's folder, the index, the report and the error log."""
 
     def __init__(self, crawler: Crawler) -> None:
         index, report = crawler.get_extension(Index), crawler.get_extension(Report)
@@ -31,26 +30,29 @@ class Pipeline:
             raise NotConfigured("the spider crawls no catalogue, or EXTENSIONS lacks Index or Report")
         self.crawler = crawler
         self.index, self.report = index, report
+        self.error_log = report.error_log
         self.folder = folder(crawler)
         self.names = Names.from_settings(crawler.settings)
-        self.records = Records(crawler)
+        self.records = report.error_log.records
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make the pipeline."""
         return cls(crawler)
 
     def address(self, url: str | None) -> str | None:
-        """Return an address as it may be written: without credentials, unless the spider asks for it again."""
+        """Return an address without credentials, unless the spider requests it again later."""
         asks_again = getattr(self.crawler.spider, "asks_again_by_address", False)
         return url if url is None or asks_again else redact(url)
 
     def file(self, item: Item) -> str:
-        """What the item's document is called, relative to the source's folder."""
+        """Return the name of the item's document, relative to the source's folder."""
         name = item.name if isinstance(item, Dataset) else item.resource_name or item.dataset_name
         return self.names.file(*reference(item), name)
 
 
 def reference(item: Item) -> Reference:
+    """Return the identity of the item's document."""
     if isinstance(item, Dataset):
         return item.kind, item.id, None
     return item.kind, item.dataset_id, item.resource_id

@@ -1,4 +1,4 @@
-"""manifest.jsonl: a line for each document written, in the order of writing. It is the truth; the index follows it."""
+"""manifest.jsonl: a line for each document written, in the order of writing. The index is rebuilt from it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawlers import signals
-from crawlers.index import Known
+from crawlers.extensions.error_log import NotWritten, now
 from crawlers.items import Dataset, Export, Status, Stored
+from crawlers.listing.state import RunState
 from crawlers.safety import inside, strict_json
+from crawlers.store.folder import JSONLines
+from crawlers.store.index import Known
 from pipelines.base import Item, Pipeline, reference
-from pipelines.folder import JSONLines
-from pipelines.report import NotWritten, now
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -22,7 +23,7 @@ _CHANGED = ("updated", "restored")
 
 
 class Manifest(Pipeline):
-    """Appends the line of a document that was written, tells the index, and counts what became of every item."""
+    """Appends a line for each document that was written, updates the index, and counts every item's outcome."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -30,16 +31,18 @@ class Manifest(Pipeline):
         crawler.signals.connect(self.withdraw, signal=signals.dataset_withdrawn)
 
     def open_spider(self) -> None:
-        with self.report.writing(self.path):
+        """Open the manifest."""
+        with self.error_log.writing(self.path):
             self.lines = JSONLines(self.path)
 
     def process_item(self, item: Item) -> Item:
+        """Append the line of the item's document, unless it is unchanged."""
         stored = item.stored
         assert stored is not None  # noqa: S101  # Documents comes before
         fallback = isinstance(item, Export) and item.fallback
         if fallback and item.metadata_modified is None:
-            self.crawler.stats.set_value("catalogue/provisional", True)
-        with self.report.writing(self.path):
+            RunState.from_crawler(self.crawler).has_stale_answer = True
+        with self.error_log.writing(self.path):
             if isinstance(item, Dataset) and (stored.status in _CHANGED or self.report.job.resumed):
                 self._withdraw_exports(item)  # before the dataset's line: a run killed here does both again
             if stored.status != "unchanged":
@@ -47,29 +50,29 @@ class Manifest(Pipeline):
                 self.lines.append(line)
                 described = item if isinstance(item, Dataset) else None
                 self.index.put(*reference(item), self._known(item, stored), item=described, time=line["time"])
-            self.records.end(reference(item), self._outcome(item, stored), fallback=fallback)
+            self.records.settle(reference(item), self._outcome(item, stored), fallback=fallback)
         return item
 
     def withdraw(self, dataset_id: str, url: str, reason: signals.Reason = "not found") -> None:
-        """Mark a dataset that the portal no longer has; its document stays."""
-        known = self.index.get("dataset", dataset_id, None)
+        """Mark a dataset that the portal no longer has as withdrawn; its document stays."""
+        known = self.index.documents.get("dataset", dataset_id, None)
         if known is None:
             return
         if known.status == "withdrawn":  # by this run, before it was killed: its line is there
-            self.records.end(("dataset", dataset_id, None), "withdrawn")
+            self.records.settle(("dataset", dataset_id, None), "withdrawn")
             return
         item = self._last_known(dataset_id, known)
         item.metadata_url = self.address(url)
-        with suppress(NotWritten), self.report.writing(self.path):
+        with suppress(NotWritten), self.error_log.writing(self.path):
             self._append_withdrawn(item, known, reason)
-            self.records.end(("dataset", dataset_id, None), "withdrawn")
+            self.records.settle(("dataset", dataset_id, None), "withdrawn")
 
     def _withdraw_exports(self, dataset: Dataset) -> None:
-        """Mark the exports of resources that the dataset no longer has; their documents stay."""
+        """Mark the exports of resources that the dataset no longer has as withdrawn; their documents stay."""
         if dataset.document is None or not isinstance(dataset.document.get("resources"), list):
             return
         there = {resource.id for resource in dataset.resources}
-        for resource_id, known in self.index.exports(dataset.id).items():
+        for resource_id, known in self.index.documents.exports(dataset.id).items():
             if resource_id not in there and (known.status != "withdrawn" or known.run == self.report.run):
                 self._withdraw_export(dataset, resource_id, known)
 
@@ -77,10 +80,10 @@ class Manifest(Pipeline):
         export = self._last_export(dataset, resource_id, known)
         if known.status != "withdrawn":
             self._append_withdrawn(export, known, "deleted")
-        self.records.end(reference(export), "withdrawn")
+        self.records.settle(reference(export), "withdrawn")
 
     def _append_withdrawn(self, item: Item, known: Known, reason: signals.Reason) -> None:
-        """Append the line of a document that stays on disk, and tell the index."""
+        """Append the line of a document that stays on disk, and update the index."""
         stored = Stored(file=known.file, status="withdrawn", sha256=known.sha256, bytes=known.bytes)
         line = self._line(item, stored) | {"reason": reason}
         self.lines.append(line)
@@ -118,6 +121,7 @@ class Manifest(Pipeline):
         )
 
     def close_spider(self) -> None:
+        """Close the manifest."""
         self.lines.close()
 
     def _line(self, item: Item, stored: Stored) -> dict[str, Any]:
@@ -139,23 +143,23 @@ class Manifest(Pipeline):
         return Known(stored.file, stored.sha256, stored.bytes, stamp, stored.status, run, seen, *origin)
 
     def _outcome(self, item: Item, stored: Stored) -> Status:
-        """What this run wrote before it was killed is no less new, or updated, for being found unchanged now."""
+        """Return the status; what this run wrote before it was killed is still new or updated, not unchanged."""
         if stored.status == "unchanged" and self.report.job.resumed:
-            known = self.index.get(*reference(item))
+            known = self.index.documents.get(*reference(item))
             if known and known.run == self.report.run:
                 return known.status
         return stored.status
 
 
 def _extracted(document: dict[str, Any]) -> str | None:
-    """The title of an HTML catalogue's document."""
+    """Return the title of an HTML catalogue's document."""
     fields = document.get("fields")
     title = fields.get("title") if isinstance(fields, dict) else None
     return _text(title.get("value")) if isinstance(title, dict) else None
 
 
 def _text(value: Any) -> str | None:
-    """A text, also where JSON-LD says its language, the first where there are several."""
+    """Return a text, also of a JSON-LD value with a language; the first of several."""
     if isinstance(value, list):
         value = value[0] if value else None
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The first pipeline: what can't be kept goes no further, and what could not be read of it is reported."""
+"""The first pipeline: drops what cannot be kept, and reports what could not be read."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ class Validate(Pipeline):
     """Drops an item without an id or a document; reports a dataset's flaws in one error line, and keeps it."""
 
     def process_item(self, item: Item) -> Item:
+        """Return the item if it can be kept.
+
+        Raises:
+            DropItem: it has no id or no document.
+        """
         if not (item.id if isinstance(item, Dataset) else item.dataset_id):
             raise DropItem("the record has no id")
         if item.document is None:
             raise DropItem("the record has no document")
         item.metadata_url = self.address(item.metadata_url)
         if isinstance(item, Dataset) and item.flaws:
-            self.report.record_failed(_flawed(item))
+            self.error_log.record_failed(_flawed(item))
         return item
 
 

@@ -1,4 +1,4 @@
-from crawlers.ckan import CKANSpider
+from crawlers.kinds.ckan.spider import CKANSpider
 
 
 class HDX(CKANSpider):

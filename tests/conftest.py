@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from crawlers.kind import registered
 from tests.portal.portal import Portal
 from tests.waiting import HANG
 
@@ -72,6 +73,11 @@ class Crawl:
 
 def json_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def spider_names() -> list[str]:
+    """The generic spiders, and those of catalogues."""
+    return sorted([*registered(), *(path.stem for path in (ROOT / "spiders").glob("[!_]*.py"))])
 
 
 def scrapy(*arguments: str, cwd: Path = ROOT, timeout: float = HANG) -> subprocess.CompletedProcess[str]:

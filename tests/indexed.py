@@ -8,8 +8,8 @@ import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawlers.index.schema import TABLES, VERSION
-from crawlers.index.views import VIEWS
+from crawlers.store.index.schema import TABLES, VERSION
+from crawlers.store.index.views import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -50,7 +50,7 @@ from pathlib import Path
 from scrapy import Request, Spider
 from scrapy.crawler import CrawlerProcess
 from scrapy.utils.project import get_project_settings
-from crawlers import failures
+from crawlers.politeness import failures
 from crawlers.browser import enable
 from crawlers.resume.scheduler import stored_request
 
@@ -80,7 +80,7 @@ class Probe(Spider):
 
     def failed(self, failure):
         stored_request(failure.request.replace(dont_filter=True), self)
-        error = failures.of(failure)
+        error = failures.from_failure(failure)
         self.tell(number=failure.request.cb_kwargs["number"], kind=error.kind, error=str(error))
 
     def tell(self, **known):
@@ -984,7 +984,7 @@ def test_where_a_browser_is_looked_for(monkeypatch, tmp_path):
 def test_playwright_is_asked_for_by_name(monkeypatch):
     monkeypatch.setattr(executable, "find_spec", lambda _: None)
     with pytest.raises(BrowserError, match=r"pip install -r requirements\.txt"):
-        executable.driver()
+        executable.check_driver()
 
 
 @pytest.mark.parametrize(

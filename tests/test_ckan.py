@@ -10,15 +10,17 @@ import pytest
 from scrapy import Request
 from scrapy.http import TextResponse
 
-from crawlers.ckan import api, incremental, withdrawals
-from crawlers.ckan.listing import Cursor, Page, Query, among, is_same_stamp
-from crawlers.ckan.recovery import Refusal, another
 from crawlers.exceptions import AnswerError
-from crawlers.index import Index, Known
-from crawlers.index.scope import sees_all
 from crawlers.items import Dataset, Resource
+from crawlers.kinds.ckan import api, incremental
+from crawlers.kinds.ckan.cursor import Cursor, Page, is_same_stamp
+from crawlers.kinds.ckan.generic import CKAN
+from crawlers.kinds.ckan.query import Query, among
+from crawlers.kinds.ckan.recovery import Refusal, another
+from crawlers.listing.state import RunState
 from crawlers.safety import strict_json
-from spiders.ckan import CKAN
+from crawlers.store.index import Index, Known
+from crawlers.store.index.complete_runs import sees_all
 
 URL = "https://example.org/api/3/action/package_show?id=a"
 DENIED = {"__type": "Authorization Error", "message": "Access denied: User not authorized to read package a"}
@@ -71,9 +73,9 @@ def test_what_became_of_a_dataset(response, reason):
 def test_private_datasets_only_look_gone_to_a_token_that_may_have_expired(has_token, said, reason):
     spider = CKAN(portal="https://example.org")
     spider.has_token = has_token
-    spider.crawler = SimpleNamespace(stats=SimpleNamespace(get_value=lambda *_: said))
-    assert spider.what_became_of_it(refused(DENIED, 403)) == reason
-    assert spider.what_became_of_it(refused(NOT_FOUND, 404)) == "not found"
+    spider.run_state = RunState(access=said)
+    assert spider.gone.reason(refused(DENIED, 403)) == reason
+    assert spider.gone.reason(refused(NOT_FOUND, 404)) == "not found"
 
 
 # How a portal is asked
@@ -89,13 +91,13 @@ def test_private_datasets_only_look_gone_to_a_token_that_may_have_expired(has_to
     ],
 )
 def test_a_portal_that_says_in_an_envelope_that_it_wants_post(response, is_post):
-    refusal = Refusal.of_answer(AnswerError("http", f"HTTP {response.status}: {api.refusal(response)}"), response)
+    refusal = Refusal.from_answer(AnswerError("http", f"HTTP {response.status}: {api.refusal(response)}"), response)
     there = another(Cursor(rows=1000), refusal, 4)
-    assert (there is not None and there.way == 1) is is_post
+    assert (there is not None and there.variant == 1) is is_post
 
 
 def test_a_question_too_long_for_an_address_goes_into_a_body():
-    way = api.Way("https://example.org/api/3/action")
+    way = api.ApiVariant("https://example.org/api/3/action")
     short = way.request("package_search", among([f"{number:036}" for number in range(100)], Query()))
     long = way.request("package_search", among(["x" * 100] * 100, Query(private=True)))
     assert (short.method, len(short.url) < 6_100) == ("GET", True)
@@ -143,7 +145,7 @@ def test_what_a_page_of_ids_may_be():
 @pytest.mark.parametrize(("changed", "is_cheaper"), [(3000, False), (3001, True), (0, False)])
 def test_the_whole_catalogue_is_listed_when_that_is_fewer_requests(changed, is_cheaper):
     after = Cursor(rows=1000, listed=29_001, largest=1000)
-    assert incremental._is_cheaper_whole(changed, after) is is_cheaper
+    assert incremental.is_cheaper_whole(changed, after) is is_cheaper
 
 
 @pytest.mark.parametrize(
@@ -172,10 +174,10 @@ def test_how_far_a_portals_clock_is_from_ours():
 )
 def test_where_a_window_begins(base, newest, begun):
     spider = CKAN(portal="https://example.org")
-    spider.base = lambda: base
-    spider.opened_index = lambda: SimpleNamespace(newest_stamp=lambda: newest)
-    spider.crawler = SimpleNamespace(stats=SimpleNamespace(get_value=lambda *_: {}, set_value=lambda *_: None))
-    assert spider.window(None, Cursor(rows=1000, ids=True, stamps=True)) == Cursor(rows=1000, since=begun)
+    spider.incremental.base = lambda: base
+    spider.opened_index = lambda: SimpleNamespace(documents=SimpleNamespace(newest_stamp=lambda: newest))
+    spider.run_state = RunState()
+    assert spider.incremental.window(None, Cursor(rows=1000, ids=True, stamps=True)) == Cursor(rows=1000, since=begun)
 
 
 def test_a_filter_sees_a_part():
@@ -205,21 +207,21 @@ def test_a_dataset_without_its_newest_export_is_known(tmp_path):
     assert index.without_exports(ids, ["resource"]) == {"lacks", "old", "behind"}
     assert index.without_exports(["has", "lacks"], ["dataset", "resource"]) == {"lacks"}
     assert index.without_exports(ids, ()) == set()
-    assert index.newest_stamp() == "2026"
+    assert index.documents.newest_stamp() == "2026"
     index.close()
 
 
 # Withdrawals
 
 
-def test_what_is_gone_is_found_a_part_at_a_time(monkeypatch):
+def test_what_is_gone_is_found_a_part_at_a_time():
     """Other work goes on meanwhile, and no list of all ids is made."""
     spider = CKAN(portal="https://example.org")
     known, gone, parts, turns = 100_000, [], [], 0
-    spider.known = lambda: (f"{number:06}" for number in range(known))
-    spider.noticed = lambda dataset_id, **_: gone.append(dataset_id)
-    spider.is_refused = lambda: False
-    spider.is_too_much = lambda count, of: not parts.append((count, of))
+    spider.gone.known = lambda: (f"{number:06}" for number in range(known))
+    spider.seen = lambda dataset_id, **_: gone.append(dataset_id)
+    spider.run_state = RunState()
+    spider.withdrawals.is_believed = lambda: parts.append((spider.withdrawals.gone, spider.withdrawals.known))
     spider.records = SimpleNamespace(is_listed=lambda dataset_id, *_: int(dataset_id) % 1000)
 
     async def others():
@@ -230,10 +232,9 @@ def test_what_is_gone_is_found_a_part_at_a_time(monkeypatch):
 
     async def scan():
         other = asyncio.create_task(others())
-        found = [one async for one in spider.withdrawals(Cursor(rows=1000))]
+        found = [one async for one in spider.gone.find(Cursor(rows=1000))]
         other.cancel()
         return found
 
-    monkeypatch.setattr(withdrawals, "_SCANNED", 500)
     assert asyncio.run(scan()) == []
     assert (len(gone), parts, turns >= known // 500) == (100, [(100, known)], True)

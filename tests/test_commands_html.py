@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from crawlers.rules import load, loads
+from crawlers.kinds.html.rules import load, loads
 from tests.conftest import FAST, ROOT, scrapy
 from tests.layouts.layouts import LAYOUTS
 from tests.layouts.records import record
@@ -183,7 +183,7 @@ def test_a_file_is_overwritten_by_force_only(site, run, values, tmp_path):
     path = tmp_path / "x.toml"
     path.write_text("mine")
     ran = run("learn", page(site, 0), *values, "-o", path, code=1)
-    assert (ran.stderr.strip(), path.read_text()) == (f"{path} is there already: --force overwrites it.", "mine")
+    assert (ran.stderr.strip(), path.read_text()) == (f"{path} exists: --force overwrites it.", "mine")
     assert not site.asked
     run("learn", page(site, 0), *values, "-o", path, "--force")
     assert load(path).fields
@@ -193,14 +193,14 @@ def test_a_file_is_overwritten_by_force_only(site, run, values, tmp_path):
     ("path", "words", "told"),
     [
         ("/datasets/ds-1000", ["--value", "licence=x"], "There is no field 'licence'. Did you mean license?"),
-        ("/datasets/ds-1000", ["--value", "title"], "--value 'title' is no field and text"),
+        ("/datasets/ds-1000", ["--value", "title"], "--value 'title' is not FIELD=TEXT"),
         ("/datasets/ds-1000", ["--value", "title=Street treez 2009 and more"], "The nearest texts there: Street trees"),
         ("/datasets/ds-1000", ["--value", "license=MIT"], "'MIT' is not on"),
         ("/datasets/ds-1000", ["--label", "license=Lisence"], "The nearest labels there: License"),
         ("/datasets/ds-1000", ["--value", "resource.url=https://a.org/x.csv"], "is not on"),
         ("/app", [], 'is empty until scripts have run: try --browser, with browser = "datasets"'),
         ("/app", ["--value", "title=x"], 'it may need browser = "datasets"'),
-        ("/gone", [], "/gone can't be had: HTTP 404 Not Found."),
+        ("/gone", [], "/gone is not available: HTTP 404 Not Found."),
         ("/pdf", [], "what came is no HTML page (Content-Type 'application/pdf')"),
         ("/private", [], "robots.txt of 127.0.0.1"),
     ],
@@ -221,7 +221,7 @@ def test_a_file_that_is_not_there(run):
     ran = run("learn", "nowhere.html", code=1)
     assert (
         ran.stderr.strip()
-        == "nowhere.html is no http(s) address, and no file that can be read: No such file or directory."
+        == "nowhere.html is neither an http(s) address nor a readable file: No such file or directory."
     )
 
 
@@ -230,14 +230,14 @@ def test_an_address_that_is_none(run, tmp_path, address):
     rules = tmp_path / "x.toml"
     rules.write_text("start = 'https://example.org/'\n[links]\ncss = 'a'\n[fields]\ntitle = 'h1'\n")
     for words in (["learn", address], ["learn", address, "--browser"], ["try", rules, address]):
-        assert run(*words, code=1).stderr.strip() == f"{address} is no address that can be asked for."
+        assert run(*words, code=1).stderr.strip() == f"{address} is not a valid address."
 
 
 @pytest.mark.parametrize("body", [b"PK\x03\x04zip", b"%PDF-1.7", b"\x1f\x8bgz", b"<h1>T</h1>\x00\x01"])
 def test_a_saved_file_that_is_no_page(run, tmp_path, body):
     path = tmp_path / "saved"
     path.write_bytes(body)
-    assert run("learn", path, code=1).stderr.strip() == f"{path} is no HTML page: it has bytes that no text has."
+    assert run("learn", path, code=1).stderr.strip() == f"{path} is not an HTML page: it contains binary data."
 
 
 def test_a_saved_listing_that_does_not_say_where_it_is_from(run, values, tmp_path):
@@ -249,7 +249,7 @@ def test_a_saved_listing_that_does_not_say_where_it_is_from(run, values, tmp_pat
 
 
 def test_an_output_without_a_name(run):
-    assert run("learn", "x.html", "-o", "", code=1).stderr.strip() == "-o names no file."
+    assert run("learn", "x.html", "-o", "", code=1).stderr.strip() == "-o needs a file name."
 
 
 def test_one_interrupt_ends_a_page_that_does_not_come(tmp_path):
@@ -273,7 +273,7 @@ def test_one_interrupt_ends_a_page_that_does_not_come(tmp_path):
         finally:
             ended.set()
             ran.kill()
-    assert said.strip() == f"{site.url}/d can't be had: the crawl ended before it came."
+    assert said.strip() == f"{site.url}/d is not available: the crawl ended before it was loaded."
     assert ran.returncode == 1
 
 
@@ -289,7 +289,7 @@ def test_another_private_host_is_not_asked(run, values, tmp_path):
         ) as site,
     ):
         ran = run("learn", site.url + "/datasets/ds-1000", *values, code=1)
-    assert "can't be had" in ran.stderr
+    assert "is not available" in ran.stderr
     assert not [one for one in other.asked if one.path != "/robots.txt"]
 
 
@@ -369,7 +369,7 @@ def test_rules_that_are_none(run, tmp_path, rules, told):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("learn",), "error: name one page"),
+        (("learn",), "error: name one dataset's page"),
         (("learn", "--titel", "x"), "error: there is no option --titel."),
         (("try",), "error: name a rules file"),
         (("try", "x.toml", "--lsit"), "error: there is no option --lsit. Did you mean --list?"),
@@ -381,6 +381,6 @@ def test_a_mistyped_command(run, words, told):
 
 def test_more_takes_all_that_follows_it(run):
     assert (
-        "--more takes every address after it: name the page before it"
+        "--more takes all addresses that follow: put the page before it"
         in run("learn", "--more", "a", "b", code=2).stderr
     )

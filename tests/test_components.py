@@ -22,15 +22,15 @@ from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 import crawlers
 import pipelines
 from crawlers import settings, signals
-from crawlers.index import Index, Known
+from crawlers.extensions.report import Report
 from crawlers.items import Dataset
+from crawlers.operate.setting_types import lacks
+from crawlers.operate.sources.project_context import project
 from crawlers.resume import LedgerScheduler
 from crawlers.safety.names import Names
-from crawlers.setting_types import lacks
-from crawlers.sources.known import project
-from pipelines.folder import JSONLines
-from pipelines.report import Report
-from pipelines.verdict import EXIT_CODES, verdict
+from crawlers.store.folder import JSONLines
+from crawlers.store.index import Index, Known
+from crawlers.store.runs.verdict import EXIT_CODES, verdict
 from tests.portal.odd import OddPortal
 
 # Settings
@@ -177,7 +177,7 @@ class LosesTheLedger(TellsTheEnd):
         return told
 
     def lose(self):
-        self.crawler.get_extension(Report).records = self
+        self.crawler.get_extension(Report).error_log.records = self
 
     def __getattr__(self, name):  # of the records
         raise sqlite3.DatabaseError("database disk image is malformed")
@@ -350,9 +350,9 @@ def test_the_index_knows_titles_and_how_many_datasets_there_are(tmp_path):
     index.put("dataset", "a", None, known, item=Dataset(source="here", id="a", title="Floods"))
     index.put("dataset_metadata", "a", None, known)
     index.put("dataset", "b", None, replace(known, status="withdrawn"))
-    assert (index.title("a"), index.title("b"), index.datasets()) == ("Floods", None, 0)
+    assert (index.documents.title("a"), index.documents.title("b"), index.documents.count()) == ("Floods", None, 0)
     assert index.settle()
-    assert (index.title("a"), index.title("b"), index.datasets()) == ("Floods", None, 1)
+    assert (index.documents.title("a"), index.documents.title("b"), index.documents.count()) == ("Floods", None, 1)
     index.close()
 
 

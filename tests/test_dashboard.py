@@ -26,12 +26,12 @@ from lxml import html
 from scrapy.settings import Settings
 
 from crawlers.browser import executable
-from crawlers.dashboard import addresses, app
-from crawlers.dashboard.error_lines import MOST
-from crawlers.dashboard.lines import BLOCK, LONGEST, Budget, backwards
-from crawlers.dashboard.remembered import Remembered
-from crawlers.index import catch_up
-from crawlers.locks import LOCK, take
+from crawlers.operate.dashboard import addresses, app
+from crawlers.operate.dashboard.cache import Remembered
+from crawlers.operate.dashboard.error_lines import MOST
+from crawlers.operate.dashboard.tail import BLOCK, LONGEST, Budget, backwards
+from crawlers.safety.locks import LOCK, take
+from crawlers.store.index import catch_up
 from tests.conftest import ROOT, options, scrapy
 from tests.indexed import indexed
 from tests.portal.portal import Portal
@@ -268,13 +268,13 @@ def test_a_document_is_read_below_its_folder_only(copy, tmp_path):
         change(copy.output, "UPDATE datasets SET file = ? WHERE dataset_id = ?", name, dataset_id)
         found = get(browser, addresses.dataset("rivers", dataset_id)).text
         assert "hunter2" not in found
-        assert "is not there, or can" in found
+        assert "does not exist or is not readable" in found
 
 
 def test_a_long_document_is_cut(made):
     found = page(client(made), addresses.dataset("hostile", IDS[0]))
     assert 190_000 < len(found.xpath("string(//pre)").encode()) <= 200_000
-    assert "The beginning; all" in text(found)
+    assert "This is the beginning; the file has" in text(found)
 
 
 def test_a_source_has_its_runs_changes_errors_and_what_is_gone(copy):
@@ -330,7 +330,7 @@ def test_the_log_ends_in_the_summary_and_not_in_scrapys_statistics(copy):
     statistics = "".join(f" 'stat/{number}': {number},\n" for number in range(100))
     log.write_text(
         "2026-11-22 05:00:01 [rivers] INFO: page 1\n"
-        "2026-11-22 05:00:02 [pipelines.report] INFO: rivers: complete. 60 of 60 datasets listed\n"
+        "2026-11-22 05:00:02 [crawlers.extensions.report] INFO: rivers: complete. 60 of 60 datasets listed\n"
         "    output/rivers has the documents\n"
         f"2026-11-22 05:00:03 [scrapy.statscollectors] INFO: Dumping Scrapy stats:\n{{'a': 1,\n{statistics}}}\n"
         "2026-11-22 05:00:04 [scrapy.core.engine] INFO: Spider closed (finished)\n"
@@ -338,7 +338,7 @@ def test_the_log_ends_in_the_summary_and_not_in_scrapys_statistics(copy):
     shown = page(client(copy), f"/runs/rivers/{name}").xpath("string(//pre)").splitlines()
     assert [line[20:] for line in shown] == [
         "[rivers] INFO: page 1",
-        "[pipelines.report] INFO: rivers: complete. 60 of 60 datasets listed",
+        "[crawlers.extensions.report] INFO: rivers: complete. 60 of 60 datasets listed",
         "s the documents",
         "[scrapy.core.engine] INFO: Spider closed (finished)",
     ]
@@ -435,7 +435,7 @@ def test_the_overview_has_the_runs_as_they_are_now(copy):
     shown = page(browser, "/")
     assert shown.xpath(stands).split() == ["interrupted"]
     assert "rivers (interrupted" in text(shown)
-    assert "the last run died and wrote no report" in text(page(browser, "/sources/rivers"))
+    assert "the last run crashed and left no report" in text(page(browser, "/sources/rivers"))
     with held(folder):
         shown = page(browser, "/")
         assert shown.xpath(stands).split() == ["complete", "running"]
@@ -464,7 +464,7 @@ def test_a_run_that_goes_on_is_listed_once(copy):
     browser = client(copy)
     with held(copy.output / "rivers"):
         assert page(browser, "/runs").xpath(f"count(//a[@href='/runs/rivers/{name}'])") == 1
-        assert "No run is over yet." in text(page(browser, "/sources/rivers"))
+        assert "No run has finished yet." in text(page(browser, "/sources/rivers"))
 
 
 @contextmanager
@@ -588,8 +588,8 @@ def test_errors_are_chosen_and_explained(made):
     assert len(found.xpath("//tbody/tr")) == 50
     assert "The portal answered with an HTTP error" in text(found)
     assert found.xpath("//a[@rel='next']/@href") == ["/errors?kind=http&source=broken&page=2"]
-    assert "There is no such error." in text(page(browser, "/errors?kind=dns"))
-    assert "There is no such error." in text(page(browser, "/errors?kind=ttp&source=broken"))
+    assert "No errors found." in text(page(browser, "/errors?kind=dns"))
+    assert "No errors found." in text(page(browser, "/errors?kind=ttp&source=broken"))
     name = last_run(made.output, "broken")
     assert len(page(browser, f"/errors?run={name}").xpath("//tbody/tr")) == 50
 
@@ -774,12 +774,12 @@ def test_an_index_that_is_gone_is_not_nothing(copy):
     for path in copy.output.glob("index.sqlite*"):
         path.unlink()
     shown = text(page(client(copy), "/", 503))
-    assert "has 3 sources, but no index.sqlite: `scrapy reindex` makes it anew" in shown
+    assert "has 3 sources, but no index.sqlite: rebuild it with `scrapy reindex`" in shown
     assert "Nothing to show" not in shown
     for source in ("broken", "hostile"):
         shutil.rmtree(copy.output / source)
     with held(copy.output / "rivers"):
-        assert "The first crawl has begun" in text(page(client(copy), "/"))
+        assert "The first crawl is running" in text(page(client(copy), "/"))
 
 
 def test_an_index_that_breaks_on_the_way_says_so(copy):
@@ -831,7 +831,7 @@ def test_a_page_of_a_large_index_takes_little_memory(large):
 
 def test_what_is_remembered_goes_when_the_index_changes(tmp_path, monkeypatch):
     remembered, made = Remembered(tmp_path), []
-    monkeypatch.setattr("crawlers.dashboard.remembered.LEAST", 0)
+    monkeypatch.setattr("crawlers.operate.dashboard.cache.LEAST", 0)
 
     def make():
         made.append(1)
@@ -856,8 +856,8 @@ def test_while_a_crawl_writes_an_answer_serves_for_a_while(tmp_path):
 
 
 def test_nobody_waits_for_what_is_made_anew(tmp_path, monkeypatch):
-    monkeypatch.setattr("crawlers.dashboard.remembered.LEAST", 0)
-    monkeypatch.setattr("crawlers.dashboard.remembered.SHARE", 0)
+    monkeypatch.setattr("crawlers.operate.dashboard.cache.LEAST", 0)
+    monkeypatch.setattr("crawlers.operate.dashboard.cache.SHARE", 0)
     remembered = Remembered(tmp_path)
     assert remembered.get("x", lambda: "old") == "old"
     (tmp_path / "index.sqlite").write_bytes(b"changed")
@@ -973,13 +973,13 @@ def test_a_port_that_is_taken_is_a_sentence(tmp_path):
         taken.listen()
         port = taken.getsockname()[1]
         ran = scrapy("dashboard", "--port", str(port), "-s", f"OUTPUT_DIR={tmp_path}")
-    sentence = f"Port {port} of 127.0.0.1 can't be had (Address already in use): name another with --port.\n"
+    sentence = f"Port {port} of 127.0.0.1 is not available (Address already in use): name another with --port.\n"
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", sentence)
 
 
 def test_words_that_it_does_not_take_are_a_sentence(tmp_path):
     ran = scrapy("dashboard", "foo", "-s", f"OUTPUT_DIR={tmp_path}")
-    sentence = "scrapy dashboard takes [--port PORT] [--open], and no 'foo': it shows all sources.\n"
+    sentence = "scrapy dashboard takes [--port PORT] [--open], not 'foo': it shows all sources.\n"
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", sentence)
 
 
@@ -1000,7 +1000,7 @@ def test_many_who_ask_at_once_are_no_news(made):
 def test_what_is_no_port_is_a_sentence(tmp_path, port):
     ran = scrapy("dashboard", f"--port={port}", "-s", f"OUTPUT_DIR={tmp_path}")
     assert ran.returncode == 1
-    assert ran.stderr == f"There is no port {port}: name one of 1 to 65535, or 0 for a free one.\n"
+    assert ran.stderr == f"There is no port {port}: name one from 1 to 65535, or 0 for any.\n"
 
 
 def test_it_opens_the_browser(made, tmp_path):

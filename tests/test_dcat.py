@@ -15,8 +15,8 @@ import pytest
 from pyoxigraph import RdfFormat, parse
 from scrapy.http import Response
 
-from crawlers.dcat.answer import read
 from crawlers.exceptions import AnswerError
+from crawlers.kinds.dcat.answer import read
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import SERIALISATIONS, Catalogue
 from tests.site import Answer, Site
@@ -367,7 +367,7 @@ def test_what_a_catalogue_names_is_asked_for(harvest, turtle):
     settings = {"LINKED_DATASETS_MAX": "1"}
     errors = harvest(site.url + "/c", settings=settings).errors[3:]
     assert [error["error"].partition("describe it: ")[2] for error in errors] == [
-        "LINKED_DATASETS_MAX lets 1 be asked for one by one"
+        "LINKED_DATASETS_MAX allows 1 to be requested one by one"
     ] * 2
 
 
@@ -622,7 +622,7 @@ def test_what_is_no_catalogue_is_named(what):
     content_type, body = OTHERS[what]
     response = Response("https://example.org/x", headers={"Content-Type": content_type}, body=body)
     with pytest.raises(AnswerError, match=f"this is {what}") as raised:
-        read(response, name="x", language=None, most_json=10**6)
+        read(response, name="x", language=None, max_json=10**6)
     assert raised.value.kind == "not_rdf"
 
 

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from dataclasses import fields
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import get_args
 
 import pytest
 from scrapy.settings import Settings
-from scrapy.spiderloader import SpiderLoader
 
 from crawlers import items, settings, signals
-from crawlers.ckan.exports import LEVELS
-from crawlers.index.schema import TABLES as INDEX_TABLES
-from crawlers.index.views import VIEWS as INDEX_VIEWS
+from crawlers.extensions.error_log import error_line
+from crawlers.extensions.report import COUNTS
+from crawlers.extensions.run_report import run_report
 from crawlers.items import Dataset, Export, Stored
-from crawlers.rules.paging import WAYS
-from crawlers.rules.rules import FIELDS, RESOURCE_FIELDS, Links, Paging, Rule, Rules
+from crawlers.kinds.ckan.exports import LEVELS
+from crawlers.kinds.html.rules.paging import WAYS
+from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS, Links, Paging, Rule, Rules
+from crawlers.listing.state import RunState, stat
+from crawlers.spider_loader import SpiderLoader
+from crawlers.store.index.schema import TABLES as INDEX_TABLES
+from crawlers.store.index.views import VIEWS as INDEX_VIEWS
+from crawlers.store.runs.verdict import EXIT_CODES
 from pipelines.manifest import Manifest
-from pipelines.report import COUNTS, Report
-from pipelines.verdict import EXIT_CODES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
-SPIDERS = SpiderLoader.from_settings(Settings({"SPIDER_MODULES": settings.SPIDER_MODULES}))
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY")),
+    *sorted(DOCS.glob("*.md")),
+]
+SPIDERS = SpiderLoader.from_settings(Settings({"SPIDER_MODULES": ["spiders"], "KINDS_ENABLED": ["*"]}))
 
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -79,7 +88,7 @@ def manifest_fields(item: Dataset | Export) -> list[str]:
 
 
 def error_fields() -> list[str]:
-    return list(Report._line(SimpleNamespace(run="r"), signals.Failed(stage="list", kind="http", error="e")))
+    return list(error_line(signals.Failed(stage="list", kind="http", error="e"), "r"))
 
 
 def report_fields() -> list[str]:
@@ -89,9 +98,9 @@ def report_fields() -> list[str]:
         settings={"BOT_NAME": "b", "VERSION": "v"},
     )
     job = SimpleNamespace(resumed=False, state={"manifest_bytes": 0, "errors_bytes": 0})
-    known = {"run": "r", "started": "s", "verdict": "complete", "errors": {}, "counts": dict, "on_disk": None}
-    report = SimpleNamespace(crawler=crawler, job=job, **known)
-    return list(Report._told(report, "finished", {}, {}))
+    known = {"run": "r", "started": "s", "verdict": "complete"}
+    report = SimpleNamespace(crawler=crawler, job=job, state=RunState(), **known)
+    return list(run_report(report, "finished", {}, {}, None))
 
 
 def setting_names() -> list[str]:
@@ -99,7 +108,7 @@ def setting_names() -> list[str]:
 
 
 def commands() -> list[str]:
-    return sorted(path.stem for path in (ROOT / "crawlers" / "commands").glob("[!_]*.py"))
+    return sorted(path.stem for path in (ROOT / "crawlers" / "operate" / "commands").glob("[!_]*.py"))
 
 
 def item_fields() -> list[tuple[str, str]]:
@@ -110,7 +119,8 @@ def item_fields() -> list[tuple[str, str]]:
 def stats() -> set[str]:
     """Every stat of ours that the code sets."""
     sources = "".join(text(path) for room in ("crawlers", "pipelines") for path in (ROOT / room).rglob("*.py"))
-    return set(re.findall(r'(?:(?:set|inc|max)_value|stats_table)\("(catalogue/\w+)"', sources))
+    counted = set(re.findall(r'(?:set|inc|max)_value\("(catalogue/\w+)"', sources))
+    return counted | {stat(field.name) for field in fields(RunState)}
 
 
 def rules_keys(table: type) -> set[str]:
@@ -159,6 +169,33 @@ def test_the_readme_gives_the_same_defaults(name):
     assert (f"`{default}`" if default != "" else "empty") in rows(text(ROOT / "README.md"))[name]
 
 
+def test_every_spider_of_a_catalogue_is_listed_with_its_address():
+    listed = rows(text(DOCS / "catalogues.md"))
+    declared = {path.stem for path in (ROOT / "spiders").glob("[!_]*.py")}
+    assert {name for name in listed if name in declared} == declared
+    addresses = [getattr(SPIDERS.load(name), SPIDERS.load(name).address) for name in declared]
+    assert not [address for address in addresses if f"| {address} |" not in text(DOCS / "catalogues.md")]
+
+
+WALK = re.findall(r"`([\w/]+\.py):(\d+)` `([\w.]+)`", text(DOCS / "architecture.md"))
+
+
+def test_the_walk_is_short():
+    rooms = re.findall(r"^\| \d \| `([\w/]+)` \|", text(DOCS / "architecture.md"), re.MULTILINE)
+    changes = sum(before != after for before, after in pairwise(rooms))
+    assert len(rooms) > 10
+    assert changes <= 8
+
+
+@pytest.mark.parametrize(("file", "line", "name"), WALK)
+def test_a_step_of_the_walk_is_where_the_page_says(file, line, name):
+    body = ast.parse(text(ROOT / file)).body
+    for part in name.split("."):
+        (node,) = [node for node in body if getattr(node, "name", None) == part]
+        body = getattr(node, "body", [])
+    assert abs(node.lineno - int(line)) <= 20, f"{name} is in line {node.lineno}"
+
+
 @pytest.mark.parametrize("name", commands())
 def test_a_command_has_its_section(name):
     assert section(DOCS / "commands.md", f"scrapy {name}")
@@ -195,7 +232,7 @@ def test_a_stage_is_described(stage):
 
 @pytest.mark.parametrize("status", get_args(items.Status))
 def test_a_status_is_described(status):
-    assert status in rows(section(DOCS / "incremental.md", "What becomes of a dataset"))
+    assert status in rows(section(DOCS / "incremental.md", "What happens to a dataset"))
 
 
 @pytest.mark.parametrize("table", re.findall(r"CREATE (?:VIRTUAL )?TABLE IF NOT EXISTS (\w+)", INDEX_TABLES))
@@ -254,6 +291,53 @@ def test_a_way_of_paging_is_described(way):
 @pytest.mark.parametrize("name", [*FIELDS, *RESOURCE_FIELDS])
 def test_a_field_of_a_rules_file_is_named(name):
     assert f"`{name}`" in section(DOCS / "html.md", "The rules file")
+
+
+# What a part needs in another project
+
+PARTS = {
+    **dict.fromkeys(("browser", "rdf"), "architecture"),
+    **dict.fromkeys(("safety", "spool"), "safety"),
+    **{part: part for part in ("httpcache", "politeness", "resume")},
+}
+"""The page that has the sentence on each part."""
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_needs_what_its_page_lists(part):
+    sentence = rf"`crawlers/{part}` needs (.+) of this project\."
+    (listed,) = re.findall(sentence, prose(DOCS / f"{PARTS[part]}.md"))
+    needed = {Path(*path.relative_to(ROOT).parts[:2]).as_posix() for path in needs(part)}
+    assert re.findall(r"`([^`]+)`", listed) == sorted(needed - {f"crawlers/{part}"})
+
+
+def needs(part: str) -> set[Path]:
+    """The files that a part imports and those import in turn, the packages around them too; not for types alone."""
+    waiting, found = [*(ROOT / "crawlers" / part).rglob("*.py")], set()
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += [file for name in imports(ast.parse(path.read_bytes())) for file in files(name)]
+    return found
+
+
+def imports(node: ast.AST) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(child, ast.Import):
+            yield from (name.name for name in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            yield from (f"{child.module}.{name.name}" for name in child.names)
+        yield from imports(child)
+
+
+def files(name: str) -> list[Path]:
+    """The files of this project that are run when a name is imported."""
+    words = name.split(".")
+    paths = [ROOT.joinpath(*words[: last + 1]) for last in range(len(words))]
+    return [file for path in paths for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists()]
 
 
 # The pages themselves

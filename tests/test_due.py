@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from crawlers.harvest.choice import due, is_own
-from crawlers.sources import Source
-from crawlers.sources.schedule import parse
+from crawlers.operate.harvest.selection import due, is_own
+from crawlers.operate.sources import Source
+from crawlers.operate.sources.schedule import parse
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OWN = {"q": "flood", "source": "a", "since": "last"}
@@ -35,23 +35,23 @@ def standing(tmp_path):
 
 def test_a_harvest_counts(standing):
     found = standing((OWN, "complete"))
-    assert (found.taken, found.reason[:6]) == (False, "due at")
+    assert (found.is_taken, found.reason[:6]) == (False, "due at")
 
 
 def test_a_trial_is_no_harvest(standing):
     found = standing((TRIAL, "partial"))
-    assert (found.taken, found.reason) == (True, "never harvested before")
+    assert (found.is_taken, found.reason) == (True, "never harvested before")
     assert found.last.arguments == TRIAL, "it is its last run all the same"
 
 
 def test_a_trial_does_not_hide_the_harvest_before_it(standing):
     found = standing((OWN, "complete"), (TRIAL, "partial"), (TRIAL, "interrupted"))
-    assert (found.taken, found.reason[:6]) == (False, "due at")
+    assert (found.is_taken, found.reason[:6]) == (False, "due at")
 
 
 def test_a_harvest_that_was_interrupted_before_a_trial_goes_on(standing):
     found = standing((OWN, "interrupted"), (TRIAL, "partial"))
-    assert (found.taken, found.reason) == (True, "its last run was interrupted")
+    assert (found.is_taken, found.reason) == (True, "its last run was interrupted")
 
 
 @pytest.mark.parametrize(

@@ -22,22 +22,23 @@ import rdflib
 from pyarrow import parquet
 
 from crawlers.exceptions import ExportError
-from crawlers.export import holdings
-from crawlers.export.catalogue import catalogues
-from crawlers.export.croissant import CONFORMS_TO
-from crawlers.export.csv import COLUMNS
-from crawlers.export.description import description
-from crawlers.export.iris import Taken
-from crawlers.export.parquet import ROW_GROUP
-from crawlers.export.target import target
-from crawlers.export.writers import WRITERS
-from crawlers.index import Index
 from crawlers.items import Agent, Checksum, Dataset, License, Period, Place, Resource
-from crawlers.mapping import dcat as rdf
-from crawlers.mapping.dcat.document import document
+from crawlers.kinds.dcat import mapping as rdf
+from crawlers.rdf.document import document
+from crawlers.rdf.graphs import graph
 from crawlers.rdf.namespaces import DCAT, DCT, FOAF, LOCN, SKOS, SPDX, TYPE, VCARD, XSD
-from crawlers.rdf.terms import Graph, Literal, Term, graph
+from crawlers.rdf.terms import Graph, Literal, Term
 from crawlers.safety import strict_json
+from crawlers.store.export import holdings
+from crawlers.store.export.catalogue import catalogues
+from crawlers.store.export.croissant import CONFORMS_TO
+from crawlers.store.export.csv import COLUMNS
+from crawlers.store.export.description import description
+from crawlers.store.export.iris import Taken
+from crawlers.store.export.parquet import ROW_GROUP
+from crawlers.store.export.target import target
+from crawlers.store.export.writers import WRITERS
+from crawlers.store.index import Index
 from tests.conftest import FAST, ROOT, scrapy
 
 if TYPE_CHECKING:
@@ -636,7 +637,7 @@ def test_more_than_a_batch_is_held(tmp_path: Path) -> None:
 def test_the_index_knows_where_a_record_came_from(tmp_path: Path) -> None:
     put_ckan(tmp_path, "town", record())
     index = Index(tmp_path, "town")
-    known = index.get("dataset", "id-00000", None)
+    known = index.documents.get("dataset", "id-00000", None)
     index.close()
     assert known is not None
     assert (known.metadata_source, known.metadata_url) == (
@@ -706,8 +707,8 @@ def test_standard_output_is_the_default(tmp_path: Path) -> None:
     [
         (["csv", "tow"], "{output} holds no source 'tow'. There are: city, town.\n"),
         (["csv", "../town"], "{output} holds no source '../town'. There are: city, town.\n"),
-        (["parquet"], "parquet is no text: name a file with -o FILE.\n"),
-        (["parquet", "-o", "-"], "parquet is no text: name a file with -o FILE.\n"),
+        (["parquet"], "parquet is a binary format: name a file with -o FILE.\n"),
+        (["parquet", "-o", "-"], "parquet is a binary format: name a file with -o FILE.\n"),
         (["csv", "-o", "/"], "-o names no file: give one, or - for standard output.\n"),
         (["csv", "-o", "{output}/no/x.csv"], "{output}/no/x.csv can't be written: No such file or directory.\n"),
     ],
@@ -797,7 +798,7 @@ def test_a_pipe_is_written_into(tmp_path: Path) -> None:
 
 def test_standard_output_by_its_name(tmp_path: Path) -> None:
     file = tmp_path / "out"
-    code = "import sys; from pathlib import Path; from crawlers.export.target import target\n"
+    code = "import sys; from pathlib import Path; from crawlers.store.export.target import target\n"
     code += "with target(Path('/dev/stdout')) as into: into.write(b'through')"
     with file.open("wb") as out:
         subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=out, check=True)

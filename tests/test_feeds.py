@@ -10,7 +10,7 @@ import pytest
 from scrapy.settings import Settings
 
 from crawlers.exceptions import ArgumentError
-from crawlers.feeds import DatasetFeeds, unstorable
+from crawlers.extensions.feeds import DatasetFeeds, unstorable
 from tests.conftest import json_lines, options, scrapy
 
 
@@ -60,9 +60,9 @@ def test_a_package_that_is_missing_is_named(reason, monkeypatch, uri, package):
         if "." in name:
             raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr("crawlers.feeds.find_spec", find)
+    monkeypatch.setattr("crawlers.extensions.feeds.find_spec", find)
     assert reason(uri) == f"the package {package} is not installed"
-    monkeypatch.setattr("crawlers.feeds.find_spec", lambda name: name)
+    monkeypatch.setattr("crawlers.extensions.feeds.find_spec", lambda name: name)
     assert reason(uri) is None
 
 

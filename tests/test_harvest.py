@@ -27,15 +27,16 @@ from typing import Any
 import pytest
 
 from crawlers.exceptions import HarvestError
-from crawlers.harvest import Harvest, Job
-from crawlers.harvest.claim import Claim, begun, hosts_at_work
-from crawlers.harvest.ledger import Ledger
-from crawlers.harvest.plan import Plan
-from crawlers.harvest.processes import _last_line
-from crawlers.harvest.retention import remove_logs, remove_reports
-from crawlers.locks import LOCK, is_crawled, is_held, take
+from crawlers.operate.harvest import Harvest, Job
+from crawlers.operate.harvest.claim import Claim, hosts_at_work
+from crawlers.operate.harvest.claim import read as read_claim
+from crawlers.operate.harvest.job import Plan
+from crawlers.operate.harvest.ledger import Ledger
+from crawlers.operate.harvest.processes import _last_line
+from crawlers.operate.harvest.retention import remove_logs, remove_reports
 from crawlers.resume.job import FORMAT
-from crawlers.runs import Run, last, runs
+from crawlers.safety.locks import LOCK, is_crawled, is_held, take
+from crawlers.store.runs import Run, last, runs
 from tests.conftest import FAST, ROOT, Crawl, scrapy
 from tests.test_resume import left
 from tests.waiting import HANG, until
@@ -256,11 +257,11 @@ def test_the_next_one_is_incremental(place, portal):
         ([], "Name sources, or choose --all or --due; `scrapy sources` lists them."),
         (["well", "--all"], "Name sources, or choose --all or --due; `scrapy sources` lists them."),
         (["well", "--parallel", "0"], "--parallel '0' is not a whole number, 1 or more."),
-        (["well", "-s", "JOBS_DIR=/dev/null/jobs"], "/dev/null/jobs can't be written into (Not a directory)"),
+        (["well", "-s", "JOBS_DIR=/dev/null/jobs"], "/dev/null/jobs is not writable (Not a directory)"),
         (["well", "-s", "SOURCES_FILE=/nowhere.toml"], "There is no /nowhere.toml"),
-        (["well", "-s", "RUNS_KEPT_DAYS=abc"], "RUNS_KEPT_DAYS='abc' is not a number of days, from 1 to 36500, or 0"),
+        (["well", "-s", "RUNS_KEPT_DAYS=abc"], "RUNS_KEPT_DAYS='abc' is not a number of days from 1 to 36500, or 0"),
         (["well", "-s", "LOGS_KEPT_DAYS=1000000"], "LOGS_KEPT_DAYS='1000000' is not a number of days"),
-        (["well", "--scrapyd", "http://127.0.0.1:9"], "Scrapyd at http://127.0.0.1:9 can't be reached"),
+        (["well", "--scrapyd", "http://127.0.0.1:9"], "Scrapyd at http://127.0.0.1:9 is unreachable"),
     ],
 )
 def test_mistakes(place, words, told):
@@ -356,8 +357,8 @@ def test_a_crawl_that_is_killed_goes_on_at_once(place, portal):
         place.until("one", documents=0)
         until(lambda pid=killed: place.last("one").details.get("pid") != pid)
     out = ended(harvest)
-    assert (harvest.returncode, out.count("goes on: process")) == (0, 3)
-    assert "which ended by SIGKILL and logged to" in out
+    assert (harvest.returncode, out.count("resumed: process")) == (0, 3)
+    assert "(ended by SIGKILL, log " in out
     assert place.left("one") == whole(place, site)
     assert [(run.state, run.resumed) for run in runs(place.output)] == [("complete", True)]
 
@@ -378,7 +379,7 @@ def test_a_crawl_that_dies_again_and_again(place, portal):
     assert table(out)["one"][0] == "interrupted"
     again = place.harvest("one")
     assert again.returncode == 0
-    assert "  one  goes on\n" in again.stdout
+    assert "  one  resumed\n" in again.stdout
     assert place.left("one") == whole(place, site)
 
 
@@ -395,7 +396,7 @@ def test_a_harvest_that_is_killed_leaves_crawls_that_nobody_overlaps(place, port
         harvest.kill()
         harvest.communicate()
         again = place.harvest("one")
-        assert (again.returncode, again.stdout.count("is running already")) == (0, 1)
+        assert (again.returncode, again.stdout.count("is already running")) == (0, 1)
         assert {run.source: run.state for run in runs(place.output, jobs=place.jobs)} == {"one": "running"}
     done = place.until("one", state="complete")
     assert done.run == running.run
@@ -428,7 +429,7 @@ def test_all_killed(place, portal):
     place.until("one", state="interrupted")
     again = place.harvest("--due")
     assert again.returncode == 0
-    assert "  one  goes on\n" in again.stdout
+    assert "  one  resumed\n" in again.stdout
     assert place.left("one") == whole(place, site)
     assert {run.state for run in runs(place.output, jobs=place.jobs)} == {"complete"}
 
@@ -442,7 +443,7 @@ def test_stopped_and_gone_on(place, portal, number):
     harvest.send_signal(number)
     out = ended(harvest)
     assert harvest.returncode == 130
-    assert [row[0] for row in table(out).values()] == ["interrupted", "left"]
+    assert [row[0] for row in table(out).values()] == ["interrupted", "skipped"]
     stopped = place.last("one")
     assert (stopped.state, stopped.run, stopped.report is not None) == ("interrupted", running.run, True)
     again = place.harvest("--all")
@@ -474,7 +475,7 @@ def test_a_crawl_that_hangs_is_killed_the_third_time(place, portal):
         time.sleep(0.5)
     out = ended(harvest, 20)
     assert (harvest.returncode, place.last("one").state) == (130, "interrupted")
-    assert "which ended by SIGKILL and logged to" in out
+    assert "(ended by SIGKILL, log " in out
 
 
 def test_two_harvests_at_once(place, portal):
@@ -496,7 +497,7 @@ def test_a_crawl_by_hand_is_not_overlapped(place, portal):
         ran = place.harvest("one")
     crawl.communicate(timeout=HANG)
     assert (ran.returncode, crawl.returncode) == (0, 0)
-    assert "  one  is running already." in ran.stdout
+    assert "  one  is already running." in ran.stdout
     assert [run.state for run in runs(place.output)] == ["complete"]
 
 
@@ -509,7 +510,7 @@ def test_a_job_dir_in_use_is_left_alone(place, portal):
         ran = place.harvest("one")
     crawl.communicate(timeout=HANG)
     assert (ran.returncode, crawl.returncode) == (0, 0)
-    assert "  one  is running already." in ran.stdout
+    assert "  one  is already running." in ran.stdout
 
 
 # What a job is gone on with
@@ -521,7 +522,7 @@ def test_a_limit_is_gone_on_from(place, portal):
     first = place.harvest("one", "-s", "CLOSESPIDER_ITEMCOUNT=30", *SLOW)
     assert (first.returncode, place.last("one").state) == (0, "partial")
     again = place.harvest("one")
-    assert (again.returncode, len(runs(place.output)), "goes on" in again.stdout) == (0, 1, True)
+    assert (again.returncode, len(runs(place.output)), "resumed" in again.stdout) == (0, 1, True)
     assert place.left("one") == whole(place, site)
 
 
@@ -534,9 +535,7 @@ def test_a_job_of_other_arguments_begins_anew(place, portal):
     place.sources(one=table)
     ran = place.harvest("one")
     assert ran.returncode == 0
-    assert (
-        "  one  begins anew: what was left of its last run is of other arguments, or of another version." in ran.stdout
-    )
+    assert "  one  starts from the beginning: the saved job has other arguments or is of another version." in ran.stdout
     assert len(runs(place.output)) == 2
 
 
@@ -547,7 +546,7 @@ def test_a_job_that_is_no_job_begins_anew(place, portal):
     (job / "ledger.sqlite").write_bytes(b"something else" * 500)
     (job / "mine.txt").write_text("kept")
     ran = place.harvest("one")
-    assert (ran.returncode, "  one  begins anew" in ran.stdout) == (0, True)
+    assert (ran.returncode, "  one  starts from the beginning" in ran.stdout) == (0, True)
     assert [path.name for path in job.iterdir()] == ["mine.txt"]
 
 
@@ -557,7 +556,7 @@ def test_an_empty_ledger_begins_anew(place, portal):
     (place.jobs / "one").mkdir(parents=True)
     (place.jobs / "one" / "ledger.sqlite").touch()
     ran = place.harvest("one")
-    told = "  one  begins anew: what was left of its last run is damaged, or no job, and was removed.\n"
+    told = "  one  starts from the beginning: the saved job is damaged or is not a job, and was removed.\n"
     assert (ran.returncode, told in ran.stdout, place.last("one").state) == (0, True, "complete")
 
 
@@ -591,14 +590,12 @@ def test_only_a_lock_is_in_use(ledger):
     ledger.path.unlink()
     ledger.path.mkdir()
     assert ledger.state({}) == "damaged"
-    with pytest.raises(
-        HarvestError, match=r"ledger\.sqlite is of no use any more and can't be removed \(Is a directory"
-    ):
+    with pytest.raises(HarvestError, match=r"ledger\.sqlite is obsolete and can't be removed \(Is a directory"):
         ledger.remove()
 
 
 def test_a_file_where_a_job_is(ledger):
-    with pytest.raises(HarvestError, match="is a file, and the place of this source's job: remove it"):
+    with pytest.raises(HarvestError, match="is a file where the folder of this source's job belongs: remove it"):
         Ledger(ledger.path).state({})
 
 
@@ -642,7 +639,7 @@ def test_what_failed_is_not_due_before_its_time(known):
 def test_what_died_before_its_first_sign_of_life_is_due(known):
     known.begun("one", datetime.now(UTC))
     foreseen = known.harvest("--due", "--dry-run").stdout
-    assert re.search("one +would run +its last run died before its first sign of life", foreseen)
+    assert re.search("one +would run +its last run crashed before its first heartbeat", foreseen)
     assert "  one  started" in known.harvest("--due").stdout
     assert known.harvest("--due").stdout == ""
 
@@ -651,10 +648,10 @@ def test_what_was_stopped_before_it_began_is_due(place):
     claim = Claim.take(place.jobs, "one")
     assert claim
     claim.begin()
-    assert begun(place.jobs, "one").held
+    assert read_claim(place.jobs, "one").is_held
     claim.release()
-    left = begun(place.jobs, "one")
-    assert (left.begun is not None, left.ended, left.held) == (True, None, False)
+    left = read_claim(place.jobs, "one")
+    assert (left.begun is not None, left.ended, left.is_held) == (True, None, False)
 
 
 def test_what_another_harvest_has_is_not_spoken_of(known):
@@ -663,7 +660,7 @@ def test_what_another_harvest_has_is_not_spoken_of(known):
     assert descriptor
     ran = known.harvest("--due")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
-    assert "another harvest has it" in known.harvest("--due", "-v").stdout
+    assert "claimed by another harvest" in known.harvest("--due", "-v").stdout
     os.close(descriptor)
     assert "  one  started" in known.harvest("--due").stdout
 
@@ -797,7 +794,7 @@ def test_hosts_that_can_not_be_locked(place, portal):
     (place.jobs / ".hosts").touch()
     ran = place.harvest("one")
     assert ran.returncode == 1
-    assert f"see to {place.jobs / '.hosts'}\n" in ran.stdout
+    assert f"check {place.jobs / '.hosts'}\n" in ran.stdout
 
 
 class Told:
@@ -858,14 +855,14 @@ def test_a_crawl_that_is_over_has_died_whatever_its_heartbeat_says(place):
             db.execute("CREATE TABLE facts (name, value)")
             rows = [(name, json.dumps(value)) for name, value in facts.items()]
             db.executemany("INSERT INTO facts VALUES (?, ?)", rows)
-        return "process 7, which ended by SIGKILL,"
+        return "process 7 (ended by SIGKILL)"
 
     told = Told(place, crawl)
     (outcome,), (report,) = told.outcomes, told.reports
     assert outcome.run is not None
     assert (outcome.state, outcome.run.finished, outcome.run.where) == ("interrupted", beat, None)
     assert (report["verdict"], report["finish_reason"], report["finished"]) == ("interrupted", "died", beat)
-    assert report["why"] == "Process 7, which ended by SIGKILL, left no report."
+    assert report["why"] == "Process 7 (ended by SIGKILL) left no report."
 
 
 def test_a_crawl_that_breaks_off(place):
@@ -877,7 +874,7 @@ def test_a_crawl_that_breaks_off(place):
 
 
 def test_what_another_harvest_has_just_done(place):
-    assert Told(place, lambda: pytest.fail("crawled"), still=lambda _: False).outcomes == []
+    assert Told(place, lambda: pytest.fail("crawled"), is_wanted=lambda _: False).outcomes == []
     assert not is_held(place.jobs / "one.lock")
 
 
@@ -925,7 +922,7 @@ def test_nobody_listens(place, portal, redirected):
 def test_why_a_crawl_broke_off(tmp_path):
     log = tmp_path / "one.log"
     log.write_text("Traceback (most recent call last):\nsqlite3.DatabaseError: malformed\n")
-    assert _last_line(log) == f"the crawl broke off with sqlite3.DatabaseError: malformed; see {log}"
+    assert _last_line(log) == f"the crawl failed with sqlite3.DatabaseError: malformed; see {log}"
     log.write_text("2026-11-20 03:00:00 [crawlers.x] ERROR: SHRINK_LIMIT='7' is not a part.\n")
     assert _last_line(log) == "SHRINK_LIMIT='7' is not a part."
 
@@ -938,7 +935,7 @@ def test_a_crawl_that_a_full_disk_cut_short(tmp_path, monkeypatch, left):
     log.write_text(left)
     assert "is full" not in _last_line(log)
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=0))
-    assert _last_line(log) == f"the disk that has {tmp_path} is full: free some space, and the run goes on"
+    assert _last_line(log) == f"the disk of {tmp_path} is full: free some space, then harvest again to resume"
     log.write_text("2026-11-22 06:17:08 [crawlers.x] ERROR: SHRINK_LIMIT='7' is not a part.\n")
     assert _last_line(log) == "SHRINK_LIMIT='7' is not a part."
 
@@ -947,7 +944,7 @@ def test_who_looks_at_a_lock_turns_nobody_away(tmp_path):
     """A reader holds a shared lock for a moment; a crawl that comes just then waits for it."""
     descriptor = os.open(tmp_path / LOCK, os.O_RDONLY | os.O_CREAT)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
-    code = "import sys; from pathlib import Path; from pipelines.folder import lock; print(0, flush=True)"
+    code = "import sys; from pathlib import Path; from crawlers.store.folder import lock; print(0, flush=True)"
     code += "; lock(Path(sys.argv[1])); print(1)"
     code += "; sys.stdout.flush(); sys.stdin.read()"
     words = [sys.executable, "-c", code, str(tmp_path)]

@@ -20,10 +20,10 @@ from scrapy.crawler import Crawler
 from scrapy.settings import Settings
 from scrapy.statscollectors import StatsCollector
 
-from crawlers.locks import LOCK, take
-from crawlers.politeness.pace import Pace
-from crawlers.runs import runs
-from pipelines.heartbeat import Heartbeat
+from crawlers.extensions.heartbeat import Heartbeat
+from crawlers.politeness.pace import Pauses
+from crawlers.safety.locks import LOCK, take
+from crawlers.store.runs import runs
 from tests.conftest import ROOT, json_lines, options, scrapy
 from tests.site import Answer, Asked, Site, listing
 from tests.waiting import HANG, until
@@ -85,15 +85,15 @@ def test_it_is_there_before_any_request_and_gone_afterwards(tmp_path):
 def test_it_says_how_fast_it_is_and_why_it_waits(monkeypatch):
     crawler = Crawler(Spider, Settings())
     crawler.stats = StatsCollector(crawler)
-    pace, heartbeat = object.__new__(Pace), object.__new__(Heartbeat)
-    pace.crawler = heartbeat.crawler = crawler
+    pauses, heartbeat = object.__new__(Pauses), object.__new__(Heartbeat)
+    pauses.crawler = heartbeat.crawler = crawler
     heartbeat.interval, heartbeat.before = 10.0, (0, 100.0)
     vars(heartbeat)["report"] = SimpleNamespace(so_far=dict)
     crawler.stats.set_value("downloader/request_count", 15)
-    monkeypatch.setattr("pipelines.heartbeat.monotonic", lambda: 110.0)
-    pace._say("example.org", "waits 60 s for example.org: HTTP 429, Retry-After")
-    pace._say("example.com", "waits 2 s for example.com: HTTP 503, back-off")
-    pace._say("example.com", None)
+    monkeypatch.setattr("crawlers.extensions.heartbeat.monotonic", lambda: 110.0)
+    pauses._publish("example.org", "waits 60 s for example.org: HTTP 429, Retry-After")
+    pauses._publish("example.com", "waits 2 s for example.com: HTTP 503, back-off")
+    pauses._publish("example.com", None)
     state = heartbeat._state()
     assert state["requests_per_second"] == 1.5
     assert state["waits"] == ["waits 60 s for example.org: HTTP 429, Retry-After"]
@@ -217,7 +217,9 @@ def test_a_heartbeat_that_can_not_be_written_stops_no_crawl(portal, output):
     (folder / ".heartbeat").mkdir()
     ran = scrapy("crawl", "hdx", *options(output, FAST_BEAT, portal=portal(datasets=5).url, level="snapshot"))
     assert ran.returncode == 0
-    told = "running.json can't be written, so this run looks dead to others: [Errno 21] Is a directory: '.heartbeat'"
+    told = (
+        "running.json can't be written, so this run looks as if it had crashed: [Errno 21] Is a directory: '.heartbeat'"
+    )
     assert ran.stderr.count(told) == 1
     assert json_lines(folder / "errors.jsonl") == []
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from crawlers.rules import loads
+from crawlers.kinds.html.rules import loads
 from tests.conftest import ROOT, Crawl, json_lines, options, scrapy
 from tests.portal.html.catalogue import HTMLCatalogue
 from tests.portal.html.data import found, truth
@@ -648,7 +648,7 @@ def test_other_rules_are_another_job(harvest, catalogue, tmp_path):
     [
         ({}, "needs to know the catalogue"),
         ({"rules": "no/such.toml"}, "can't be read"),
-        ({"rules": "README.md"}, "this is no TOML"),
+        ({"rules": "README.md"}, "this is not TOML"),
         ({"rules": "x" * 300}, "can't be read: File name too long."),
     ],
 )

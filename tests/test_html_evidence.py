@@ -8,19 +8,18 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from scrapy.http import Response
-from scrapy.utils.test import get_crawler
 
-from crawlers.catalogue import CatalogueSpider
 from crawlers.exceptions import AnswerError
-from crawlers.html import dropdown
-from crawlers.html.cursor import cursor_link
-from crawlers.html.ending import ending, single_page
-from crawlers.html.letters import letters
-from crawlers.html.paging import next_link, offered
-from crawlers.html.place import Place
-from crawlers.listing.completeness import Ending, evidence
-from crawlers.mapping.html.page import Page
-from crawlers.rules.rules import Paging
+from crawlers.kinds.html import dropdown
+from crawlers.kinds.html.conclusion import ending, single_page
+from crawlers.kinds.html.cursor import cursor_link
+from crawlers.kinds.html.letters import letters
+from crawlers.kinds.html.mapping.page import Page
+from crawlers.kinds.html.paging import next_link, offered
+from crawlers.kinds.html.rules.rules import Paging
+from crawlers.kinds.html.walk_state import Place
+from crawlers.listing.completeness import Completeness, Ending, evidence
+from crawlers.listing.state import RunState
 from tests.portal.html.catalogue import posts
 from tests.site import Answer
 from tests.test_html_odd import Pages, harvest, html, judged, links
@@ -31,10 +30,6 @@ URL = "https://example.org/list?page=2"
 
 def starts(*names: str) -> str:
     return "start = [" + ", ".join(f'"{{url}}/{name}"' for name in names) + "]"
-
-
-class Listed(CatalogueSpider):
-    name = "listed"
 
 
 # Layouts
@@ -162,19 +157,18 @@ def test_a_letter_of_a_listing_that_can_not_be_read_hides_no_dataset(harvest, da
 
 def test_thousands_of_lists_are_noted_in_place():
     """A copy of them all for each would take minutes."""
-    spider = Listed.from_crawler(get_crawler())
-    stats = spider.crawler.stats
-    spider.list_begun("one")
-    lists = stats.get_value("catalogue/lists")
-    spider.conclude("one", Ending(listed=1, is_one_file=True))
-    shown = stats.get_value("catalogue/evidence")
-    spider.list_begun("one")
-    spider.list_begun("two")
-    assert (lists, spider.open_lists) == ({"one": "ended", "two": "begun"}, {"two"})
-    spider.conclude("two", Ending(listed=1, is_one_file=True))
-    assert (lists["two"], shown, spider.open_lists) == ("ended", {"one": "file", "two": "file"}, set())
-    stats.set_value("catalogue/lists", {"one": "ended", "two": "begun"})
-    assert Listed.from_crawler(spider.crawler).open_lists == {"two"}, "those of a job that is resumed"
+    state = RunState()
+    completeness = Completeness(state, report=pytest.fail)
+    lists, shown = state.lists, state.evidence
+    completeness.begin("one")
+    completeness.conclude("one", Ending(listed=1, is_one_file=True))
+    completeness.begin("one")
+    completeness.begin("two")
+    assert (lists, completeness.open_lists) == ({"one": "ended", "two": "begun"}, {"two"})
+    completeness.conclude("two", Ending(listed=1, is_one_file=True))
+    assert (lists["two"], shown, completeness.open_lists) == ("ended", {"one": "file", "two": "file"}, set())
+    resumed = Completeness(RunState(lists={"one": "ended", "two": "begun"}), report=pytest.fail)
+    assert resumed.open_lists == {"two"}, "those of a job that is resumed"
 
 
 def test_the_user_s_word(harvest):

@@ -6,7 +6,7 @@ from time import process_time
 
 import pytest
 
-from crawlers.html.links import (
+from crawlers.kinds.html.links import (
     Link,
     canonical,
     charset,
@@ -18,8 +18,8 @@ from crawlers.html.links import (
     number,
     total,
 )
-from crawlers.mapping.html.page import Page
-from crawlers.rules import loads
+from crawlers.kinds.html.mapping.page import Page
+from crawlers.kinds.html.rules import loads
 
 URL = "https://data.example.org/list/"
 LISTING = """

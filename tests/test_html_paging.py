@@ -6,11 +6,11 @@ from time import process_time
 
 import pytest
 
-from crawlers.html import words
-from crawlers.html.paging import counted, next_link, numbered_link
-from crawlers.mapping.html.page import Page
-from crawlers.rules import loads
-from crawlers.rules.rules import Paging
+from crawlers.kinds.html import words
+from crawlers.kinds.html.mapping.page import Page
+from crawlers.kinds.html.paging import counted, next_link, numbered_link
+from crawlers.kinds.html.rules import loads
+from crawlers.kinds.html.rules.rules import Paging
 
 URL = "https://example.org/list?page=2"
 
@@ -171,10 +171,10 @@ def test_which_link_is_followed(html, rules, expected):
 
 
 def test_words_are_there_for_many_languages():
-    assert len(words._NEXT) >= 30
-    assert {"Load more", "Siguiente".lower(), "Mehr laden"} <= set(words.MORE)
-    assert not [one for one in words._NEXT_PLAIN if one in words._BACK_PLAIN or not one]
-    assert not [one for one in words._BACK_PLAIN if words.says_next(one)]
+    assert sum("next" in language for language in words.languages().values()) >= 30
+    assert {"Load more", "Siguiente".lower(), "Mehr laden"} <= set(words.more())
+    assert not [one for one in words._next() if one in words._back() or not one]
+    assert not [one for one in words._back() if words.says_next(one)]
 
 
 # Numbered pages

@@ -8,8 +8,8 @@ from time import process_time
 import pytest
 
 from crawlers.exceptions import AnswerError
-from crawlers.html import sitemap
-from crawlers.html.sitemap import parts, read
+from crawlers.kinds.html import sitemap
+from crawlers.kinds.html.sitemap import parts, read
 
 URL = "https://example.org/maps/sitemap.xml"
 A, B = "https://example.org/set/a", "https://example.org/set/b"
@@ -73,7 +73,7 @@ def test_a_text_sitemap(ends):
     found = read(f"\ufeff{A}{ends} {B} {ends}{A}".encode(), URL)
     assert (found.pages, found.flaws) == ([(A, None), (B, None)], [])
     assert read(f"{A}\nset/b\n".encode(), URL).pages == [(A, None)]
-    assert read(f"{A}\nset/b\n".encode(), URL).flaws == ["1 lines of the sitemap are no addresses"]
+    assert read(f"{A}\nset/b\n".encode(), URL).flaws == ["1 lines of the sitemap are not addresses"]
 
 
 def test_nothing_listed_is_no_mistake():
@@ -87,7 +87,7 @@ def test_an_entry_without_an_address_is_a_flaw():
         URL,
     )
     assert found.pages == [("https://example.org/b", None)]
-    assert found.flaws == ["'' is no address of a page", "'mailto:a' is no address of a page"]
+    assert found.flaws == ["'' is not the address of a page", "'mailto:a' is not the address of a page"]
 
 
 CUT = URLSET[: URLSET.index("last week")]

@@ -304,7 +304,7 @@ def test_a_folder_that_is_removed_was_never_crawled(crawl, portal):
 
 
 PART = "a part of a catalogue, from 0 to 1."
-NUMBER = "a number: docs/settings.md says what it takes."
+NUMBER = "a number: see docs/settings.md."
 
 
 @pytest.mark.parametrize(("limit", "what"), [("abc", NUMBER), ("nan", NUMBER), ("-1", PART), ("2", PART)])

@@ -13,6 +13,7 @@ import sys
 import tracemalloc
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock, patch
@@ -20,14 +21,14 @@ from unittest.mock import Mock, patch
 import pytest
 
 from crawlers.exceptions import IndexUnreadableError
-from crawlers.index import Index, Known, catch_up, current, reports
-from crawlers.index.description import DATASET, LONG, MOST, RESOURCE, RESOURCES, SHORT, describe
-from crawlers.index.lacking import described
-from crawlers.index.reader import connect
-from crawlers.index.schema import VERSION
-from crawlers.index.search import search
 from crawlers.items import Agent, Checksum, Dataset, License, Period, Place, Resource
-from crawlers.locks import LOCK, take
+from crawlers.safety.locks import LOCK, take
+from crawlers.store.index import Index, Known, catch_up, reports
+from crawlers.store.index.description import DATASET, LONG, MOST, RESOURCE, RESOURCES, SHORT, describe
+from crawlers.store.index.missing_descriptions import described
+from crawlers.store.index.reader import connect
+from crawlers.store.index.schema import VERSION
+from crawlers.store.index.search import search
 from tests.conftest import ROOT, options, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.drupal import Drupal
@@ -150,7 +151,7 @@ def test_reindex_says_it_too(crawled: Path, tmp_path: Path) -> None:
     assert everything(output) == before
     ran = scrapy("reindex", "town", "-s", f"OUTPUT_DIR={output}")
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert ran.stderr == "scrapy reindex takes no 'town': it makes the index of all sources.\n"
+    assert ran.stderr == "scrapy reindex takes no 'town': it rebuilds the index of all sources.\n"
 
 
 def test_the_runs_are_what_their_reports_say(crawled: Path) -> None:
@@ -339,7 +340,7 @@ def test_what_is_withdrawn_keeps_where_its_record_came_from(tmp_path: Path) -> N
     Index(tmp_path, "town").close()
     put(tmp_path, "town", "id-00001", record(1), by="", url="https://a.example.org/missed", status="withdrawn")
     index = Index(tmp_path, "town")
-    known = index.get("dataset", "id-00001", None)
+    known = index.documents.get("dataset", "id-00001", None)
     index.close()
     assert known is not None
     assert (known.status, known.metadata_source) == ("withdrawn", "package_search")
@@ -358,7 +359,7 @@ def test_what_was_updated_and_withdrawn_keeps_where_its_last_record_came_from(tm
         if apart:
             Index(tmp_path, "town").close()
     index = Index(tmp_path, "town")
-    known = index.get("dataset", "id-00001", None)
+    known = index.documents.get("dataset", "id-00001", None)
     index.close()
     assert known is not None
     assert (known.metadata_source, known.metadata_url) == ("rdf", "https://a.example.org/b")
@@ -401,7 +402,7 @@ def test_what_a_killed_run_left_is_described(tmp_path: Path) -> None:
 def test_a_document_that_can_not_be_read_now_is_read_the_next_time(tmp_path: Path) -> None:
     put_ckan(tmp_path, "town", record(1))
     lost: list[str] = []
-    with patch("crawlers.index.lacking.item", side_effect=OSError(24, "Too many open files")):
+    with patch("crawlers.store.index.missing_descriptions.item", side_effect=OSError(24, "Too many open files")):
         catch_up(tmp_path, lost.append)
     assert (lost[0].partition("left out: ")[2], found(tmp_path, "rain")) == ("Too many open files.", [])
     catch_up(tmp_path, lost.append)
@@ -412,13 +413,13 @@ def test_what_a_crawl_writes_is_not_overwritten_by_who_read_the_document_before(
     for number in (1, 2):
         put_ckan(tmp_path, "town", record(number))
     slow = Index(tmp_path, "town")
-    overtaken = described(slow.db, tmp_path / "town", print)
+    overtaken = described(slow.database.db, tmp_path / "town", print)
     (batch,) = overtaken
     crawl = Index(tmp_path, "town")
     known = replace(KNOWN, sha256="b" * 64)
     crawl.put("dataset", "id-00001", None, known, item=Dataset(source="town", id="id-00001", title="Zanzibar"))
     crawl.close()
-    with patch("crawlers.index.lacking.described", lambda *_: iter([batch])):
+    with patch("crawlers.store.index.missing_descriptions.described", lambda *_: iter([batch])):
         slow.describe(print)
     assert rows(tmp_path, "SELECT described FROM sources") == [{"described": 0}]
     slow.describe(print)
@@ -460,7 +461,9 @@ def test_a_dataset_of_a_kind_that_nothing_reads_is_kept_and_told_once(tmp_path: 
     for _ in range(2):
         catch_up(tmp_path, lost.append)
     (sentence,) = lost
-    assert sentence.startswith("town: nothing here reads what telepathy gives: its 3 datasets are in the index with ")
+    assert sentence.startswith(
+        "town: no kind of catalogue is installed that reads telepathy documents: 3 datasets are in the index with "
+    )
     kept = rows(tmp_path, "SELECT title, name, metadata_source, withdrawn FROM datasets WHERE dataset_id LIKE 's%'")
     assert [(row["title"], row["withdrawn"]) for row in kept] == [
         ("Thought strange-0", 0),
@@ -496,7 +499,7 @@ def test_where_there_is_no_source_no_index_is_made(tmp_path: Path) -> None:
 def test_what_is_no_database_is_told(tmp_path: Path) -> None:
     put_ckan(tmp_path, "town", record(1))
     (tmp_path / "index.sqlite").write_bytes(b"no database " * 1000)
-    with pytest.raises(IndexUnreadableError, match=r"can't be read .*: `scrapy reindex` makes it anew"):
+    with pytest.raises(IndexUnreadableError, match=r"can't be read .*: rebuild it with `scrapy reindex`"):
         connect(tmp_path)
     lost: list[str] = []
     catch_up(tmp_path, lost.append)
@@ -554,16 +557,16 @@ def test_a_full_disk_does_not_keep_a_run_from_its_report(tmp_path: Path, caplog:
     report = {"run": "r", "spider": "ckan", "arguments": {}, "started": "2026-01-01T00:00:00Z", "verdict": "failed"}
     report |= {"finished": "2026-01-01T00:00:01Z", "finish_reason": "disk", "expected": None, "listed": 0, "counts": {}}
     report |= {"errors": {"disk": 1}, "requests": 0, "retries": 0, "bytes": 0, "resumed": False}
-    index.db.execute("PRAGMA query_only = ON")
+    index.database.db.execute("PRAGMA query_only = ON")
     index.read_report(report)
     assert rows(tmp_path, "SELECT * FROM runs") == []
     index.close()
     assert caplog.text.count("index.sqlite is behind (attempt to write a readonly database)") == 1
 
     index = Index(tmp_path, "town")
-    index.db.execute("PRAGMA query_only = ON")
+    index.database.db.execute("PRAGMA query_only = ON")
     index.read_report(report)
-    index.db.execute("PRAGMA query_only = OFF")
+    index.database.db.execute("PRAGMA query_only = OFF")
     index.close()
     assert [row["run"] for row in rows(tmp_path, "SELECT run FROM runs")] == ["r"]
 
@@ -606,7 +609,7 @@ def locked(output: Path) -> Iterator[None]:
 
 def test_what_can_not_be_written_is_written_later(tmp_path: Path) -> None:
     index = Index(tmp_path, "town")
-    index.wait(0.05)
+    index.database.wait(0.05)
     flush = index.flush = Mock(wraps=index.flush)
     with locked(tmp_path):
         for number in range(6_001):
@@ -614,11 +617,11 @@ def test_what_can_not_be_written_is_written_later(tmp_path: Path) -> None:
             index.put("dataset", item.id, None, KNOWN, item=item, time=KNOWN.seen)
         assert flush.call_count < 100, "not every document waits for the other who writes"
         assert rows(tmp_path, "SELECT * FROM documents") == []
-        assert index.get("dataset", "0007", None) == KNOWN
-        assert sum(1 for _ in index.held()) == 6_001
+        assert index.documents.get("dataset", "0007", None) == KNOWN
+        assert sum(1 for _ in index.documents.held()) == 6_001
         assert index.batch.described is False
     index.put("dataset", "last", None, replace(KNOWN, status="withdrawn"))
-    assert sum(1 for _ in index.held()) == 6_001
+    assert sum(1 for _ in index.documents.held()) == 6_001
     index.close()
     assert [row["n"] for row in rows(tmp_path, "SELECT count(*) AS n FROM documents")] == [6_002]
     assert rows(tmp_path, "SELECT described FROM sources") == [{"described": 0}]
@@ -640,7 +643,7 @@ def test_a_crawl_is_not_judged_by_who_holds_the_index(crawl, portal, output: Pat
 
 
 def test_a_reader_waits_for_nobody_when_nothing_is_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(current, "PATIENCE", 0.1)
+    monkeypatch.setattr(import_module("crawlers.store.index.catch_up"), "PATIENCE", 0.1)
     put_ckan(tmp_path, "town", record(1))
     catch_up(tmp_path)
     lost: list[str] = []
@@ -650,7 +653,7 @@ def test_a_reader_waits_for_nobody_when_nothing_is_behind(tmp_path: Path, monkey
         put_ckan(tmp_path, "town", record(2))
         catch_up(tmp_path, lost.append)
     (sentence,) = lost
-    assert "(database is locked): another program writes into it: wait until it ends. It is behind" in sentence
+    assert "(database is locked): wait until the program that writes into it ends. It is behind" in sentence
     assert found(tmp_path, "rain") == ["id-00001"]
     catch_up(tmp_path)
     assert found(tmp_path, "rain") == ["id-00001", "id-00002"]
@@ -665,7 +668,7 @@ def test_who_asks_about_one_source_looks_at_no_reports_of_others(
     put_ckan(tmp_path, "town", record(2))
     put_ckan(tmp_path, "city", record(2))
     looked, really = set(), reports.names
-    monkeypatch.setattr(reports, "names", lambda folder: looked.add(folder.parent.name) or really(folder))
+    monkeypatch.setattr(reports, "names", lambda folder: looked.add(folder.name) or really(folder))
     catch_up(tmp_path, named=["town"])
     assert looked == {"town"}
     counted = "SELECT source, count(*) FROM datasets GROUP BY 1 ORDER BY 1"
@@ -692,7 +695,7 @@ def test_who_may_only_read_reads(tmp_path: Path) -> None:
     put_ckan(tmp_path, "town", record(1))
     ran = by_another(tmp_path, "search", "rain")
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert "can't be used (Permission denied): run this as who crawls into that folder." in ran.stderr
+    assert "can't be used (Permission denied): run this as the user who crawls into that folder." in ran.stderr
 
     catch_up(tmp_path)
     ran = by_another(tmp_path, "search", "rain")
@@ -701,8 +704,8 @@ def test_who_may_only_read_reads(tmp_path: Path) -> None:
     put_ckan(tmp_path, "town", record(2))
     ran = by_another(tmp_path, "search", "rain")
     assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "1 dataset has: rain")
-    assert ran.stderr.endswith("It is behind: what it says is old.\n")
+    assert ran.stderr.endswith("It is behind: what follows may be old.\n")
 
     ran = by_another(tmp_path, "reindex")
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert ran.stderr.endswith("can't be used (Permission denied): run this as who crawls into that folder.\n")
+    assert ran.stderr.endswith("can't be used (Permission denied): run this as the user who crawls into that folder.\n")

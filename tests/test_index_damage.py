@@ -14,9 +14,10 @@ from unittest.mock import patch
 
 import pytest
 
-from crawlers.dashboard.site import Site
-from crawlers.index import Index, catch_up
 from crawlers.items import Dataset
+from crawlers.operate.dashboard.site import Site
+from crawlers.store.index import Index, catch_up
+from crawlers.store.index.batch import DOCUMENTS
 from tests.conftest import ROOT, options, scrapy
 from tests.test_export import put_ckan, record
 from tests.test_index import KNOWN, agrees, everything, found, rows
@@ -83,10 +84,10 @@ def test_a_crawl_and_a_reader_rebuild_it(copy: Path, damage: str, caplog: pytest
     before = everything(copy)
     DAMAGES[damage](copy / "index.sqlite")
     index = Index(copy, "town", for_crawl=True)
-    known = index.get("dataset", "id-00002", None)
+    known = index.documents.get("dataset", "id-00002", None)
     assert known is not None
-    assert index.get("dataset", "id-00001", None) is None
-    assert len(list(index.held())) == 30
+    assert index.documents.get("dataset", "id-00001", None) is None
+    assert len(list(index.documents.held())) == 30
     index.put("dataset", "id-00002", None, replace(known, seen=LATER))
     index.close()
     aside = [path.name for path in copy.glob("index.sqlite.damaged-*")]
@@ -101,15 +102,15 @@ def test_a_crawl_and_a_reader_rebuild_it(copy: Path, damage: str, caplog: pytest
 @pytest.mark.parametrize("table", ["sources", "documents", "datasets", "changes", "search_data", "complete"])
 def test_what_is_found_to_be_damaged_while_a_crawl_writes(copy: Path, table: str, caplog) -> None:
     index = Index(copy, "town", for_crawl=True)
-    index.wait(0.2)
+    index.database.wait(0.2)
     item = Dataset(source="town", id="id-00002", title="Zanzibar")
     index.put("dataset", "id-00002", None, replace(KNOWN, sha256="b" * 64), item=item)
     tear(copy, table)
-    index.db.close()  # what it has read of the pages is forgotten
-    index.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
-    index.last_complete("x")
+    index.database.db.close()  # what it has read of the pages is forgotten
+    index.database.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
+    index.runs.last_complete("x")
     index.put("dataset", "new", None, KNOWN, item=Dataset(source="town", id="new", title="Causeway"), time=KNOWN.seen)
-    known = index.get("dataset", "id-00002", None)
+    known = index.documents.get("dataset", "id-00002", None)
     assert known is not None
     assert known.sha256 == "b" * 64, "what is in hand is newer than the manifest"
     index.engine_stopped()
@@ -124,8 +125,8 @@ def test_what_is_found_to_be_damaged_while_a_crawl_writes(copy: Path, table: str
     ("table", "look"),
     [
         ("resources", lambda index: index.without_exports(["id-00002"], ["resource"]) == set()),
-        ("documents", lambda index: index.exports("id-00002") == {}),
-        ("documents", lambda index: index.newest_stamp() is None),
+        ("documents", lambda index: index.documents.exports("id-00002") == {}),
+        ("documents", lambda index: index.documents.newest_stamp() is None),
     ],
 )
 def test_a_crawl_that_looks_at_a_torn_page_rebuilds_the_index(
@@ -145,9 +146,9 @@ def test_what_a_run_saw_before_the_index_was_lost_is_not_taken_for_missing(copy:
     index = Index(copy, "town", for_crawl=True)
     if damaged:
         tear(copy, "documents")
-        index.db.close()
-        index.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
-    assert index.get("dataset", "id-00002", None) is not None
+        index.database.db.close()
+        index.database.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
+    assert index.documents.get("dataset", "id-00002", None) is not None
     told = report(300)
     index.read_report(told)
     index.close()
@@ -159,16 +160,31 @@ def test_what_could_not_be_rebuilt_to_the_end_is_not_believed(copy: Path) -> Non
     """A dataset that such an index lacks may be on disk: the crawl would count it as new."""
     index = Index(copy, "town", for_crawl=True)
     tear(copy, "documents")
-    index.db.close()
-    index.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
+    index.database.db.close()
+    index.database.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
     with (
-        patch.object(Index, "catch_up", side_effect=sqlite3.OperationalError("database or disk is full")),
+        patch.object(index.database, "fill", side_effect=sqlite3.OperationalError("database or disk is full")),
         pytest.raises(sqlite3.OperationalError),
     ):
-        index.get("dataset", "id-00002", None)
-    known = index.get("dataset", "id-00002", None)
+        index.documents.get("dataset", "id-00002", None)
+    known = index.documents.get("dataset", "id-00002", None)
     index.close()
     assert known is not None
+
+
+def test_a_dataset_withdrawn_long_after_it_was_written_survives_a_rebuild(copy: Path) -> None:
+    """Its first line is in the database when its last line is read, no longer in the batch."""
+    for number in range(100, 100 + DOCUMENTS):
+        put_ckan(copy, "town", record(number))
+    put_ckan(copy, "town", record(2), status="withdrawn")
+    index = Index(copy, "town", for_crawl=True)
+    tear(copy, "documents")
+    index.database.db.close()
+    index.database.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
+    known = index.documents.get("dataset", "id-00002", None)
+    index.close()
+    assert known is not None
+    assert (known.status, known.metadata_source) == ("withdrawn", "package_search")
 
 
 def test_one_that_another_program_replaced_or_removed_is_not_written_into(copy: Path) -> None:
@@ -176,10 +192,10 @@ def test_one_that_another_program_replaced_or_removed_is_not_written_into(copy: 
     index = Index(copy, "town", for_crawl=True)
     other = Index(copy, "city", for_crawl=True)
     tear(copy, "documents")
-    other.db.close()
-    other.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
-    assert other.get("dataset", "id-00001", None) is not None
-    known = index.get("dataset", "id-00002", None)
+    other.database.db.close()
+    other.database.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
+    assert other.documents.get("dataset", "id-00001", None) is not None
+    known = index.documents.get("dataset", "id-00002", None)
     assert known is not None
     index.put("dataset", "id-00002", None, replace(known, seen=LATER))
     index.close()
@@ -204,7 +220,7 @@ def test_a_dashboard_that_is_running_adds_the_sources_that_a_crawl_did_not(copy:
         {"source": "city", "described": 1},
         {"source": "town", "described": 1},
     ]
-    with patch("crawlers.dashboard.site.catch_up") as again:
+    with patch("crawlers.operate.dashboard.site.catch_up") as again:
         site.warm()
     assert not again.called
 
@@ -222,7 +238,7 @@ def test_a_reader_does_not_set_aside_what_another_user_writes(copy: Path) -> Non
     """It may only not be written by who searches; to its crawls it is as good as ever."""
     put_ckan(copy, "town", record(100))
     index = Index(copy, "town")
-    index.db.execute("PRAGMA query_only = ON")
+    index.database.db.execute("PRAGMA query_only = ON")
     index.batch.add(("dataset", "x", ""), KNOWN)
     assert not index.flush()
     assert "readonly" in str(index.failed)
@@ -245,13 +261,13 @@ def test_what_was_not_described_when_a_crawl_was_killed_is_described_by_the_firs
     before = everything(copy)
     (copy / "index.sqlite").unlink()
     killed = Index(copy, "town", for_crawl=True)
-    killed.db.close()
+    killed.database.db.close()
     assert rows(copy, "SELECT * FROM datasets") == []
     ran = scrapy("search", "rain", "-s", f"OUTPUT_DIR={copy}")
     assert (ran.returncode, ran.stderr, ran.stdout.splitlines()[-1]) == (
         0,
         "",
-        "60 datasets have: rain; the first 20 are shown",
+        "60 datasets have: rain; showing the first 20",
     )
     assert everything(copy) == before
 

@@ -8,12 +8,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from crawlers.index import Index
-from crawlers.index import index as module
-from crawlers.index.reader import connect
-from crawlers.index.views import VIEWS
 from crawlers.items import Dataset
-from crawlers.report import contents
+from crawlers.operate.report import contents
+from crawlers.store.index import Index
+from crawlers.store.index import database as module
+from crawlers.store.index.reader import connect
+from crawlers.store.index.views import VIEWS
 from tests.indexed import indexed
 from tests.test_export import put_ckan, record
 from tests.test_index import KNOWN
@@ -102,9 +102,9 @@ def test_reports_are_read_without_reading_the_documents_for_each(tmp_path: Path)
             put_ckan(output, "town", record(number))
         put_reports(output, *map(report, range(reports)))
         index = Index(output, "town")
-        before = index.db.total_changes
-        index.read_reports()
-        changes.append(index.db.total_changes - before)
+        before = index.database.db.total_changes
+        index.runs.read_reports()
+        changes.append(index.database.db.total_changes - before)
         index.close()
     per_report = (changes[1] - changes[0]) / 49
     assert per_report < 10, "rows that are written for each report, whatever the documents"
@@ -115,9 +115,9 @@ def test_the_last_whole_listing_says_when_datasets_were_last_seen(tmp_path: Path
     put_ckan(tmp_path, "town", record(2), status="withdrawn")
     put_reports(tmp_path, report(250), report(300), report(310, whole_listing=False))
     index = Index(tmp_path, "town")
-    line = index.get("dataset", "id-00002", None)
-    index.read_reports()
-    seen = [index.get("dataset", name, None) for name in ("id-00001", "id-00002")]
+    line = index.documents.get("dataset", "id-00002", None)
+    index.runs.read_reports()
+    seen = [index.documents.get("dataset", name, None) for name in ("id-00001", "id-00002")]
     index.close()
     assert line is not None
     assert [one and one.seen for one in seen] == [report(300)["started"], line.seen]
@@ -130,7 +130,7 @@ def test_the_log_is_emptied_once_a_long_reader_ends(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(module, "LARGEST_LOG", 200_000)
     put_ckan(tmp_path, "town", record(1))
     index = Index(tmp_path, "town", for_crawl=True)
-    index.wait(0.01)
+    index.database.wait(0.01)
     log = tmp_path / "index.sqlite-wal"
 
     def write(start: int) -> int:
@@ -147,9 +147,9 @@ def test_the_log_is_emptied_once_a_long_reader_ends(tmp_path: Path, monkeypatch:
         assert grown > 200_000
         reader.execute("COMMIT")
         assert write(1_000) < grown
-        index.wait(60)  # as one who is no crawl does
-        with patch.object(Index, "wait") as wait:
-            index._empty_log()
+        index.database.wait(60)  # as one who is no crawl does
+        with patch.object(index.database, "wait") as wait:
+            index.database.empty_log()
         assert [call.args for call in wait.call_args_list] == [(0.2,), (60,)], "a long reader is not waited for"
         index.close()
         assert log.stat().st_size == 0

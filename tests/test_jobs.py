@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from crawlers.exceptions import RunError
-from crawlers.locks import LOCK, take
-from crawlers.runs import find, history, items, last, runs, sources, stored
-from crawlers.runs.words import item_line
+from crawlers.safety.locks import LOCK, take
+from crawlers.store.runs import find, history, items, last, runs, sources, stored
+from crawlers.store.runs.words import item_line
 from tests.conftest import ROOT, scrapy
 from tests.waiting import HANG
 
@@ -432,7 +432,7 @@ def test_a_run_at_work_has_its_process_and_one_that_died_has_ended(tmp_path):
     [
         (["oen"], "has no runs of a source 'oen'. Did you mean one? There are: one."),
         (["show", "nothing"], "has no run 'nothing': `scrapy jobs` lists them."),
-        (["show"], "scrapy jobs takes [NAME] [--limit N] [--json] | show RUN [--json]; a run is as"),
+        (["show"], "scrapy jobs takes [NAME] [--limit N] [--json] | show RUN [--json]; `scrapy jobs` lists"),
         (["one", "two"], "scrapy jobs takes [NAME]"),
         (["--limit", "few"], "--limit 'few' is not a whole number."),
     ],

@@ -6,13 +6,13 @@ from time import process_time
 
 import pytest
 
-from crawlers.mapping.html import Page, beside, confidence, document
-from crawlers.mapping.html.labels import labels
-from crawlers.mapping.html.likeness import likeness
-from crawlers.mapping.html.search import Search
-from crawlers.mapping.html.synonyms import _WORDS, fields, synonyms
-from crawlers.mapping.html.wording import key
-from crawlers.rules import Rule, loads
+from crawlers.kinds.html.mapping import Page, adjacent_value, confidence, document
+from crawlers.kinds.html.mapping.label_similarity import alike, equality
+from crawlers.kinds.html.mapping.labels import labels
+from crawlers.kinds.html.mapping.normalise import key
+from crawlers.kinds.html.mapping.search import Search
+from crawlers.kinds.html.mapping.synonyms import fields, synonyms, words
+from crawlers.kinds.html.rules import Rule, loads
 
 URL = "https://example.org/d/1"
 LICENSE = Rule(name="license", by_label=True)
@@ -20,17 +20,23 @@ KEYWORDS = Rule(name="keywords", by_label=True, many=True)
 
 
 def found(html: str) -> list[tuple[str, list[str]]]:
-    return [(one.text, [beside.written(value) for value in one.values]) for one in labels(Page(html, URL))]
+    return [(one.text, [adjacent_value.written(value) for value in one.values]) for one in labels(Page(html, URL))]
 
 
 def marked(html: str) -> list[tuple[str, list[str]]]:
     page = Page(html, URL)
-    return [(one.text, [beside.written(value) for value in one.values]) for one in labels(page) if one.is_marked]
+    return [
+        (one.text, [adjacent_value.written(value) for value in one.values]) for one in labels(page) if one.is_marked
+    ]
 
 
 def value(html: str, rule: Rule = LICENSE, *others: Rule) -> list[str]:
     given = Search(Page(html, URL), (rule, *others)).find(rule).values
-    return [beside.written(one) if isinstance(one, list) else one for one in given]
+    return [adjacent_value.written(one) if isinstance(one, list) else one for one in given]
+
+
+def likeness(label: str, rule: Rule) -> float:
+    return equality(key(label), rule) or alike(key(label), rule)
 
 
 LAYOUTS = {
@@ -97,8 +103,8 @@ def test_rules_see_the_labels_that_there_are(layout: str) -> None:
     html, _ = LAYOUTS[layout]
     rules = tuple(Rule(name=name, by_label=True) for name in ("license", "title", "frequency"))
     search = Search(Page(html, URL), rules)
-    quick = {(one.key, *map(beside.written, one.values)) for labels in search._equal.values() for one in labels}
-    every = {(one.key, *map(beside.written, one.values)) for one in labels(Page(html, URL))}
+    quick = {(one.key, *map(adjacent_value.written, one.values)) for labels in search._equal.values() for one in labels}
+    every = {(one.key, *map(adjacent_value.written, one.values)) for one in labels(Page(html, URL))}
     words = frozenset().union(*(synonyms(rule.name) for rule in rules))
     assert {one for one in quick if one[0] in words and len(one) > 1} == {one for one in every if one[0] in words}
 
@@ -264,26 +270,21 @@ COMMON = (
 
 @pytest.mark.parametrize("field", COMMON)
 def test_synonyms_are_there_in_every_language(field: str) -> None:
-    given = {line.split()[0] for line in _WORDS[field].strip().splitlines()}
+    given = {language for language, by_field in words().items() if field in by_field}
     assert given >= set(LANGUAGES)
 
 
 def test_synonyms_of_each_field() -> None:
     few = {"publisher_email", "media_type", "conforms_to", "rights"}
-    lines = {field: len(words.strip().splitlines()) for field, words in _WORDS.items() if field not in few}
-    assert min(lines.values()) >= 20, lines
+    languages = {field: sum(field in by_field for by_field in words().values()) for field in words()["en"]}
+    assert min(count for field, count in languages.items() if field not in few) >= 20, languages
 
 
 def test_a_word_is_of_one_field() -> None:
     """In one language a word that stands for two fields would be taken for either."""
-    twice = []
-    for field, words in _WORDS.items():
-        for line in words.strip().splitlines():
-            language, _, listed = line.partition(" ")
-            twice += [(language, key(word), field) for word in listed.split(",")]
-    met: dict[tuple[str, str], str] = {}
-    both = [(one, met[one[:2]]) for one in twice if met.setdefault(one[:2], one[2]) != one[2]]
-    assert not both
+    for by_field in words().values():
+        keys = [word for listed in by_field.values() for word in {key(word) for word in listed}]
+        assert not [word for word in keys if keys.count(word) > 1]
 
 
 def test_words_that_differ_by_language_are_of_every_field_they_stand_for() -> None:

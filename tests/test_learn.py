@@ -9,13 +9,13 @@ from time import process_time
 import pytest
 
 from crawlers.exceptions import CrawlersError
-from crawlers.html.links import total as total_of
-from crawlers.learn import LearnError, ListingError, Sample, confirmed, learn, listing
-from crawlers.learn.anchors import stability
-from crawlers.learn.toml import toml
-from crawlers.mapping.html.document import document
-from crawlers.mapping.html.page import Page
-from crawlers.rules import loads
+from crawlers.kinds.html.links import total as total_of
+from crawlers.kinds.html.mapping.document import document
+from crawlers.kinds.html.mapping.page import Page
+from crawlers.kinds.html.rules import loads
+from crawlers.operate.learn import LearnError, ListingError, Sample, confirmed, learn, listing
+from crawlers.operate.learn.anchors import stability
+from crawlers.operate.learn.toml import toml
 from tests.layouts.further import FURTHER
 from tests.layouts.held_out import HELD_OUT
 from tests.layouts.layouts import LAYOUTS

@@ -9,10 +9,11 @@ from scrapy import Request, Spider
 from scrapy.utils.test import get_crawler
 
 from crawlers.exceptions import JobError, JobFinished
+from crawlers.extensions.report import Report
+from crawlers.kinds.ckan.generic import CKAN
 from crawlers.resume import Job, LedgerScheduler, Records
 from crawlers.resume.job import _LONGEST
-from pipelines.report import Report
-from spiders.ckan import CKAN
+from crawlers.resume.scheduler import restored_request, stored_request
 
 IDENTITY = {"spider": "one", "arguments": {}}
 
@@ -24,12 +25,17 @@ class One(Spider):
         pass
 
 
+class Pages:
+    def parse(self, response):
+        pass
+
+
 @pytest.fixture
 def crawler():
     made = get_crawler(One)
     made.spider = made._create_spider("one")
     yield made
-    Job.of(made).db.close()
+    Job.from_crawler(made).db.close()
 
 
 @pytest.fixture
@@ -42,10 +48,10 @@ def records(crawler):
 
 def test_a_document_is_planned_by_one_request(records):
     first = ("dataset", "a", None)
-    assert records.plan(first, "page 1")
-    assert records.plan(first, "page 1"), "the same request again, after a kill"
-    assert not records.plan(first, "page 2")
-    assert records.plan(("dataset", "a", "r"), "page 2"), "a resource of it is another document"
+    assert records.expect(first, "page 1")
+    assert records.expect(first, "page 1"), "the same request again, after a kill"
+    assert not records.expect(first, "page 2")
+    assert records.expect(("dataset", "a", "r"), "page 2"), "a resource of it is another document"
     assert records.stats.get_value("catalogue/planned") == 2
     assert records.is_planned("dataset", "a")
     assert not records.is_planned("dataset", "b")
@@ -53,13 +59,13 @@ def test_a_document_is_planned_by_one_request(records):
 
 
 def test_a_list_has_a_dataset_once(records):
-    assert records.notice("a", "ids", "page 1")
-    assert records.notice("a", "ids", "page 1")
-    assert not records.notice("a", "ids", "page 2")
-    assert records.notice("a", "datasets", "page 2"), "another list"
-    assert records.notice("b", "ids", "page 2")
+    assert records.see("a", "ids", "page 1")
+    assert records.see("a", "ids", "page 1")
+    assert not records.see("a", "ids", "page 2")
+    assert records.see("a", "datasets", "page 2"), "another list"
+    assert records.see("b", "ids", "page 2")
     assert (list(records.listed("ids")), list(records.listed("datasets"))) == (["a", "b"], ["a"])
-    assert list(records.only_in("ids", "datasets")) == ["b"]
+    assert list(records.listed("ids", without="datasets")) == ["b"]
     assert [records.is_listed(*asked) for asked in (("b", "ids"), ("b", "datasets"), ("c", "ids"))] == [
         True,
         False,
@@ -72,33 +78,33 @@ def test_long_lists_are_read_in_batches(records, monkeypatch, rows):
     monkeypatch.setattr("crawlers.resume.records._BATCH", 2)
     names = [f"{number}" for number in range(rows)]
     for name in reversed(names):
-        records.notice(name, "ids", "page")
-        records.plan(("dataset", name, None), "page")
-        records.plan(("dataset", name, "r"), "page")
-    assert list(records.listed("ids")) == list(records.only_in("ids", "datasets")) == names
+        records.see(name, "ids", "page")
+        records.expect(("dataset", name, None), "page")
+        records.expect(("dataset", name, "r"), "page")
+    assert list(records.listed("ids")) == list(records.listed("ids", without="datasets")) == names
     found = [("dataset", name, resource) for name in names for resource in (None, "r")]
     assert list(records.unaccounted()) == found
     for reference in records.unaccounted():  # which ends them
-        records.end(reference, "failed")
+        records.settle(reference, "failed")
     assert list(records.unaccounted()) == []
 
 
 def test_what_ended_is_counted_once(records):
     for name in "abc":
-        records.plan(("dataset", name, None), "page")
-    records.end(("dataset", "a", None), "new")
-    records.end(("dataset", "a", None), "unchanged")
-    records.end(("dataset", "b", None), "new", fallback=True)
-    records.end(("dataset", "unplanned", None), "withdrawn")
+        records.expect(("dataset", name, None), "page")
+    records.settle(("dataset", "a", None), "new")
+    records.settle(("dataset", "a", None), "unchanged")
+    records.settle(("dataset", "b", None), "new", fallback=True)
+    records.settle(("dataset", "unplanned", None), "withdrawn")
     assert records.counts() == {"unchanged": 1, "new": 1, "withdrawn": 1, "fallback": 1}
     assert list(records.unaccounted()) == [("dataset", "c", None)]
 
 
 def test_a_failure_is_new_once(records):
-    assert records.first_failure("key", "http")
-    assert not records.first_failure("key", "http")
-    assert records.first_failure("another", "timeout")
-    assert records.failures() == {"http": 1, "timeout": 1}
+    assert records.failures.add("key", "http")
+    assert not records.failures.add("key", "http")
+    assert records.failures.add("another", "timeout")
+    assert records.failures.counts() == {"http": 1, "timeout": 1}
 
 
 # The queue
@@ -123,6 +129,17 @@ def test_a_queue_gives_requests_by_priority_and_once(queue):
     assert given[1].callback == queue.spider.parse_other
     assert queue.next_request() is None
     assert not queue.has_pending_requests()
+
+
+def test_a_callback_may_belong_to_an_object_that_the_spider_has():
+    spider = One()
+    spider.pages, stranger = Pages(), Pages()
+    request = Request("https://example.org/1", callback=spider.pages.parse, errback=spider.parse_other)
+    restored = restored_request(stored_request(request, spider), spider)
+    assert (restored.callback, restored.errback) == (spider.pages.parse, spider.parse_other)
+    for method in (stranger.parse, lambda response: None, len):
+        with pytest.raises(ValueError, match="is not a method of"):
+            stored_request(request.replace(callback=method), spider)
 
 
 def test_what_was_under_way_waits_again(queue):
@@ -170,16 +187,24 @@ def test_a_damaged_fact_is_a_sentence(tmp_path, name, value):
 
 @pytest.mark.parametrize(
     "state",
-    [{"run": "../../x"}, {"run": 5}, {"started": "yesterday"}, {"errors_bytes": "many"}, {"manifest_bytes": None}],
+    [
+        {"run": "../../x"},
+        {"run": 5},
+        {"started": "yesterday"},
+        {"errors_bytes": "many"},
+        {"manifest_bytes": None},
+        {"listing": {"x": 1}},
+        {"listing": 5},
+    ],
 )
 def test_a_run_that_is_none_is_a_sentence(tmp_path, state):
     settings = {"JOBDIR": str(tmp_path / "job"), "OUTPUT_DIR": str(tmp_path / "output")}
     crawler = get_crawler(CKAN, settings)
     crawler.spider = CKAN.from_crawler(crawler, portal="https://example.org")
-    Job.of(crawler).state |= state
+    Job.from_crawler(crawler).state |= state
     with pytest.raises(JobError, match=r"ledger\.sqlite is damaged \(state\): choose another JOBDIR"):
         Report(crawler)
-    Job.of(crawler).db.close()
+    Job.from_crawler(crawler).db.close()
 
 
 def filled(folder, rows):

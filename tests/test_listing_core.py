@@ -7,10 +7,11 @@ import io
 import pytest
 from scrapy.http import TextResponse
 
-from crawlers.ckan.listing import Cursor, Page, Query
-from crawlers.ckan.recovery import MOST_SKIPPED, Refusal, another
 from crawlers.exceptions import AnswerError
-from crawlers.mapping import ckan
+from crawlers.kinds.ckan import mapping as ckan
+from crawlers.kinds.ckan.cursor import Cursor, Page
+from crawlers.kinds.ckan.query import Query
+from crawlers.kinds.ckan.recovery import MOST_SKIPPED, Refusal, another
 from crawlers.rdf import guards
 from crawlers.safety import text
 from crawlers.safety.xml import body, plain
@@ -66,9 +67,10 @@ def test_fewer_than_promised_is_short_and_a_second_walk_goes_by_offset() -> None
     assert cursor.short()
     assert not Cursor(rows=2, listed=5, promised=5).short()
     assert not Cursor(rows=2).short(), "nothing was promised"
-    again = cursor.again(6)
-    assert (again.start, again.received, again.last, again.second, again.counting) == (0, 0, None, True, False)
-    assert (again.promised, again.expected, again.listed) == (6, 6, 4)
+    restarted = cursor.restarted(6)
+    assert (restarted.start, restarted.received, restarted.last) == (0, 0, None)
+    assert (restarted.second, restarted.counting) == (True, False)
+    assert (restarted.promised, restarted.expected, restarted.listed) == (6, 6, 4)
 
 
 def test_a_record_that_can_not_be_had_is_passed_over_by_its_id_alone() -> None:
@@ -165,7 +167,7 @@ def test_what_a_refusal_means() -> None:
 
 def test_another_way_is_tried_on_the_first_page_only() -> None:
     first, later = Cursor(rows=10), Cursor(rows=10, received=10, last="j")
-    assert another(first, refusal(status=404), 2) == Cursor(rows=10, way=1)
+    assert another(first, refusal(status=404), 2) == Cursor(rows=10, variant=1)
     assert another(first, refusal(status=404), 1) is None
     assert another(first, refusal("blocked", 404), 2) is None
     tried = another(later, refusal(status=404), 2)
@@ -212,7 +214,7 @@ def test_an_ftp_address_is_no_landing_page() -> None:
 @pytest.mark.parametrize("block", [3, 7, 1 << 20])
 def test_rdf_xml_is_read_to_a_depth(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(guards, "_BLOCK", block)
-    monkeypatch.setattr(guards, "DEEPEST", 50)
+    monkeypatch.setattr(guards, "MAX_DEPTH", 50)
     monkeypatch.setattr(guards, "_STEP", 30)
 
     def read(document: bytes) -> bytes:
@@ -226,7 +228,7 @@ def test_rdf_xml_is_read_to_a_depth(monkeypatch: pytest.MonkeyPatch, block: int)
 
 
 def test_the_attributes_of_an_element_are_counted_over_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    document = b"<a " + b'b="c" ' * (guards.MOST_ATTRIBUTES + 1) + b"/>"
+    document = b"<a " + b'b="c" ' * (guards.MAX_ATTRIBUTES + 1) + b"/>"
     monkeypatch.setattr(guards, "_BLOCK", len(document) // 2 + 1)
     with pytest.raises(AnswerError, match="attributes"):
         guards.XMLGuard(io.BytesIO(document)).read()
@@ -235,7 +237,7 @@ def test_the_attributes_of_an_element_are_counted_over_blocks(monkeypatch: pytes
 @pytest.mark.parametrize("block", [80, 1 << 20])
 def test_triple_terms_are_counted(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(guards, "_BLOCK", block)
-    monkeypatch.setattr(guards, "MOST_TERMS", 50)
+    monkeypatch.setattr(guards, "MAX_TERMS", 50)
 
     def read(document: bytes) -> bytes:
         return guards.TextGuard(io.BytesIO(document)).read()

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlers.items import Agent, Checksum, Dataset, License, Period, Place
-from crawlers.mapping.ckan import dataset
-from crawlers.mapping.licenses import license as license_of
-from crawlers.mapping.record import FLAWS
-from crawlers.mapping.values import date, email, url
+from crawlers.kinds.ckan.mapping import dataset
+from crawlers.values import date, email, url
+from crawlers.values.licenses import license as license_of
+from crawlers.values.record import FLAWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlers.items import Agent, License, Period, Place
-from crawlers.mapping.data_json import dataset, identity, recognised, records
-from crawlers.mapping.data_json.catalogue import DEEPEST
-from crawlers.mapping.record import FLAWS
+from crawlers.kinds.dcat.data_json import dataset, identity, recognised, records
+from crawlers.kinds.dcat.data_json.catalogue import DEEPEST
+from crawlers.values.record import FLAWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

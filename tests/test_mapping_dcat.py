@@ -14,10 +14,11 @@ import pyoxigraph
 import pytest
 
 from crawlers.exceptions import AnswerError
-from crawlers.mapping.dcat import dataset, identity
-from crawlers.mapping.record import FLAWS
+from crawlers.kinds.dcat.mapping import dataset, identity
+from crawlers.rdf.graphs import graph
 from crawlers.rdf.namespaces import DCAT, DCT, FOAF, PROV, RDFS, SPDX, TYPE
-from crawlers.rdf.terms import Graph, Literal, Node, Term, graph, is_blank
+from crawlers.rdf.terms import Graph, Literal, Node, Term, is_blank
+from crawlers.values.record import FLAWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

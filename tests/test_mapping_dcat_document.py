@@ -16,10 +16,11 @@ import rdflib
 from pyoxigraph import CanonicalizationAlgorithm, RdfFormat
 from rdflib.compare import to_canonical_graph
 
-from crawlers.mapping.dcat.context import PREFIXES, TERMS
-from crawlers.mapping.dcat.document import DEEPEST, document, graph_of, sound
+from crawlers.rdf.dcat_context import PREFIXES, TERMS
+from crawlers.rdf.document import MAX_DEPTH, document, graph_of
+from crawlers.rdf.graphs import graph, rdflib_graph, sound
 from crawlers.rdf.namespaces import DCAT, DCT, FOAF, RDF, RDFS, SPDX, TYPE, VCARD, XSD
-from crawlers.rdf.terms import Graph, Literal, Node, Term, graph, is_blank
+from crawlers.rdf.terms import Graph, Literal, Node, Term, is_blank
 
 pytestmark = pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")  # rdflib's own use
 
@@ -479,8 +480,8 @@ def chain(length: int, name: str) -> Graph:
 @pytest.mark.parametrize("name", ["_:n", "http://example.org/n"])
 def test_depth_is_bounded(name: str) -> None:
     found = check(chain(100, name))
-    assert depth(found) <= DEEPEST + 4
-    assert depth(document(chain(10_000, name), ROOT)) <= DEEPEST + 4
+    assert depth(found) <= MAX_DEPTH + 4
+    assert depth(document(chain(10_000, name), ROOT)) <= MAX_DEPTH + 4
 
 
 def wide(count: int, *, shared: bool = False) -> Graph:
@@ -606,3 +607,20 @@ def test_real_descriptions_come_back(caplog: pytest.LogCaptureFixture) -> None:
                 assert found.get("@type"), path
                 count += 1
     assert count > 20
+
+
+def test_a_document_as_an_rdflib_graph() -> None:
+    """The same triples, literals as they were written; graphs of several documents don't share blank nodes."""
+    body = b"""<http://a.org/1> <http://a.org/p> "007"^^<http://www.w3.org/2001/XMLSchema#integer>, "so"@en, "it",
+        [ <http://a.org/q> _:x ], _:x . _:x <http://a.org/q> <http://a.org/2> ."""
+    nodes = graph(pyoxigraph.parse(body, RdfFormat.TURTLE))
+    made = rdflib_graph(graph_of(document(nodes, "http://a.org/1")))
+    assert '"007"^^<http://www.w3.org/2001/XMLSchema#integer>' in made.serialize(format="nt")
+    assert made.isomorphic(rdflib_graph(nodes))
+    assert len(made + rdflib_graph(nodes)) == len(made) + 4, "the triples of the blank nodes"
+
+
+def test_what_rdflib_refuses_is_repaired() -> None:
+    made = rdflib_graph({"http://a.org/1 2": {"http://a.org/is": [Literal("so", "en_GB"), Literal("it", "?")]}})
+    assert {value.language for value in made.objects()} == {"en-GB", None}
+    assert [str(name) for name in made.subjects(unique=True)] == ["http://a.org/1%202"]

@@ -14,13 +14,11 @@ from pyoxigraph import BlankNode, RdfFormat, parse
 from pyoxigraph import Literal as PyoxigraphLiteral
 
 from crawlers.items import Period, Place
-from crawlers.mapping import markup
-from crawlers.mapping.dcat import authorities
-from crawlers.mapping.dcat.choice import languages_first, text
-from crawlers.mapping.dcat.spatial import spatial
-from crawlers.mapping.dcat.temporal import temporal
-from crawlers.mapping.dcat.themes import themes
-from crawlers.mapping.markup import markdown
+from crawlers.kinds.dcat.mapping.spatial import spatial
+from crawlers.kinds.dcat.mapping.temporal import temporal
+from crawlers.kinds.dcat.mapping.themes import themes
+from crawlers.kinds.dcat.mapping.translations import languages_first, text
+from crawlers.rdf import authorities
 from crawlers.rdf.namespaces import (
     DCAT,
     DCATAP,
@@ -37,6 +35,8 @@ from crawlers.rdf.namespaces import (
     XSD,
 )
 from crawlers.rdf.terms import Graph, Literal, Node, Term
+from crawlers.values import markup
+from crawlers.values.markup import markdown
 
 REAL = Path(__file__).parents[2] / "shared" / "fixtures"
 DATA_THEME = "http://publications.europa.eu/resource/authority/data-theme/"
@@ -771,8 +771,8 @@ def test_themes_are_unique_and_in_one_order() -> None:
 
 
 def test_the_vocabularies_are_complete() -> None:
-    sizes = [len(labels) for _, labels, _ in authorities._IRIS]
-    assert sizes == [14, 6, 34, 34]
+    sizes = [len(authorities.labels(vocabulary)) for vocabulary in ("data-theme", "high-value", "inspire")]
+    assert sizes == [14, 6, 34]
 
 
 # All of them

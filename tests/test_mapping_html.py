@@ -12,11 +12,12 @@ import pytest
 
 from crawlers.exceptions import RulesError
 from crawlers.items import Agent, Dataset, License, Period, Place
-from crawlers.mapping.html import Page, dataset, document, missing
-from crawlers.mapping.html.dates import date, period
-from crawlers.mapping.html.files import size
-from crawlers.mapping.html.page import LONGEST, text
-from crawlers.rules import loads
+from crawlers.kinds.html.mapping import Page, dataset, document, missing
+from crawlers.kinds.html.mapping.dates import date
+from crawlers.kinds.html.mapping.files import size
+from crawlers.kinds.html.mapping.page import LONGEST, text
+from crawlers.kinds.html.mapping.periods import period
+from crawlers.kinds.html.rules import loads
 
 URL = "https://example.org/d/1"
 HEAD = 'start = "https://example.org/"\n[links]\ncss = "a"\n'

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlers.items import Agent, Checksum, License, Period, Place
-from crawlers.mapping.html.page import Page
-from crawlers.mapping.record import FLAWS
-from crawlers.mapping.schema_org import dataset, describing, records
+from crawlers.kinds.html.mapping.page import Page
+from crawlers.kinds.html.schema_org import dataset, describing, records
+from crawlers.values.record import FLAWS
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset

@@ -30,16 +30,14 @@ from scrapy.settings import Settings
 
 from crawlers import settings
 from crawlers.exceptions import ArgumentError
-from crawlers.notify import Notifications, private, tell
-from crawlers.notify.letter import LINES, letter
-from crawlers.notify.mail import Mail
-from crawlers.notify.notice import Notice
-from crawlers.notify.prometheus import METRICS, OUTCOMES, Prometheus
-from crawlers.notify.smtp import Server
-from crawlers.notify.verdicts import VERDICTS
-from crawlers.runs import find, words
-from pipelines.report import COUNTS, Report
-from pipelines.verdict import EXIT_CODES
+from crawlers.extensions.report import COUNTS, _add_to_index
+from crawlers.operate.notify import Notifications, channel, notify
+from crawlers.operate.notify.mail import LINES, Mail, body
+from crawlers.operate.notify.notice import VERDICTS, Notice
+from crawlers.operate.notify.prometheus import METRICS, OUTCOMES, Prometheus
+from crawlers.operate.notify.smtp import Server
+from crawlers.store.runs import find, words
+from crawlers.store.runs.verdict import EXIT_CODES
 from tests.conftest import ROOT, options, scrapy
 from tests.waiting import HANG, until
 
@@ -223,7 +221,7 @@ def by_mail(post, scheme="", **more):
 
 
 def warnings(done):
-    return [line for line in done.lines if "WARNING" in line and "was not told" in line]
+    return [line for line in done.lines if "WARNING" in line and "was not notified" in line]
 
 
 # The webhook
@@ -261,7 +259,7 @@ def test_what_the_index_does_not_take_is_a_warning(caplog):
             raise ValueError(f"{report} is no number")
 
     crawler = SimpleNamespace(get_extension=lambda _: Index())
-    Report._index(SimpleNamespace(crawler=crawler, outcome="x", path="runs/r.json"))
+    _add_to_index(SimpleNamespace(crawler=crawler, outcome="x", path="runs/r.json"))
     assert "runs/r.json is left out of index.sqlite (x is no number)" in caplog.text
 
 
@@ -290,16 +288,16 @@ def test_the_variable_is_the_users_choice(crawl, portal, monkeypatch):
         ((500, 429, 204), 3, None),
         ((500,), 3, "it answered HTTP 500"),
         ((404,), 1, "it answered HTTP 404"),
-        ((302,), 1, "it redirects (HTTP 302), which is not followed: give the address it leads to"),
-        ((307,), 1, "it redirects (HTTP 307), which is not followed: give the address it leads to"),
+        ((302,), 1, "it redirects (HTTP 302), which is not followed: configure its target"),
+        ((307,), 1, "it redirects (HTTP 307), which is not followed: configure its target"),
     ],
 )
 def test_what_a_webhook_answers(statuses, times, reason, tmp_path, monkeypatch):
     with Hook(*statuses) as hook:
         monkeypatch.setenv("NOTIFY_WEBHOOK", hook.address)
-        sentences = tell(_settings(NOTIFY_TIMEOUT="3"), _report("incomplete"), tmp_path)
+        sentences = notify(_settings(NOTIFY_TIMEOUT="3"), _report("incomplete"), tmp_path)
     assert [path for path, _, _ in hook.asked] == [PATH] * times
-    start = "The webhook at 127.0.0.1 was not told that kyoto is incomplete: "
+    start = "The webhook at 127.0.0.1 was not notified that kyoto is incomplete: "
     assert sentences == ([f"{start}{reason}."] if reason else [])
 
 
@@ -308,7 +306,7 @@ def test_what_a_webhook_answers(statuses, times, reason, tmp_path, monkeypatch):
     [
         (Hook(500), "it answered HTTP 500"),
         (Hook(delay=2 * HANG), "it did not answer in time"),
-        (None, "it can't be reached (Connection refused)"),
+        (None, "it is unreachable (Connection refused)"),
     ],
     ids=["error", "slow", "nobody"],
 )
@@ -324,7 +322,7 @@ def test_a_webhook_that_fails_costs_a_warning_and_little_time(hook, reason, craw
         assert len(hook.asked) == 3
     assert (done.code, done.report["verdict"]) == (3, "incomplete")
     (warning,) = warnings(done)
-    assert "The webhook at 127.0.0.1 was not told that 127.0.0.1 is incomplete: " in warning
+    assert "The webhook at 127.0.0.1 was not notified that 127.0.0.1 is incomplete: " in warning
     assert warning.endswith((f"{reason}.", "it was not done within 1.5 s."))
     assert "T0PSECRET" not in done.log
     assert "Traceback" not in done.log
@@ -357,10 +355,10 @@ def test_an_answer_that_never_ends_is_not_waited_for(crawl, portal, monkeypatch)
 def test_a_certificate_is_verified(tmp_path, monkeypatch, certificate):
     with Hook(certificate=certificate) as hook:
         monkeypatch.setenv("NOTIFY_WEBHOOK", hook.address)
-        (sentence,) = tell(_settings(), _report("failed"), tmp_path)
+        (sentence,) = notify(_settings(), _report("failed"), tmp_path)
         assert "its certificate is not trusted (" in sentence
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        assert tell(_settings(), _report("failed"), tmp_path) == []
+        assert notify(_settings(), _report("failed"), tmp_path) == []
     assert len(hook.told) == 1
 
 
@@ -409,10 +407,10 @@ def test_a_mail_goes_encrypted(scheme, tmp_path, monkeypatch, certificate):
     monkeypatch.setenv("NOTIFY_SMTP_LOGIN", f"me:{PASSWORD}")
     keywords = {"certificate": certificate, "encrypted": scheme == "smtps://", "login": f"me:{PASSWORD}"}
     with Post("STARTTLS", "AUTH PLAIN", **keywords) as post:
-        (sentence,) = tell(_settings(**by_mail(post, scheme)), _report("failed"), tmp_path)
+        (sentence,) = notify(_settings(**by_mail(post, scheme)), _report("failed"), tmp_path)
         assert "its certificate is not trusted (" in sentence
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-        assert tell(_settings(**by_mail(post, scheme)), _report("failed"), tmp_path) == []
+        assert notify(_settings(**by_mail(post, scheme)), _report("failed"), tmp_path) == []
     assert post.over_tls == [True]
     assert [one.split()[0] for one in post.commands].index("AUTH") > 0
 
@@ -423,23 +421,23 @@ def test_a_mail_goes_encrypted(scheme, tmp_path, monkeypatch, certificate):
         ({"refuses": {"AUTH": f"535 no, {PASSWORD} is wrong"}}, 1, "it refuses the login (SMTP 535)"),
         ({"refuses": {"MAIL": "451 later"}}, 3, "it refuses the mail (SMTP 451)"),
         ({"refuses": {"DATA": "554 spam"}}, 1, "it refuses the mail (SMTP 554)"),
-        ({"refuses": {"RCPT": "550 who"}}, 1, "it takes mail for none of the addresses (SMTP 550)"),
+        ({"refuses": {"RCPT": "550 who"}}, 1, "it refuses all recipients (SMTP 550)"),
         (
             {"refuses": {"rcpt TO:<bob@example.org>": "550 who"}},
             1,
-            "it takes no mail for bob@example.org; the others have it",
+            "it refuses bob@example.org; the other recipients got the mail",
         ),
         ({"refuses": {"AUTH": "334 abcde"}, "offers": ("AUTH CRAM-MD5",)}, 1, "it does not speak SMTP"),
         ({"refuses": {"MAIL": "hello"}}, 1, "it does not speak SMTP"),
-        ({"offers": ()}, 1, "it does not offer the encryption or the login that is asked for"),
+        ({"offers": ()}, 1, "it does not support the encryption or the login that is configured"),
     ],
 )
 def test_a_mail_server_that_refuses(keywords, times, reason, tmp_path, monkeypatch):
     monkeypatch.setenv("NOTIFY_SMTP_LOGIN", f"me:{PASSWORD}")
     offers = keywords.pop("offers", ("AUTH PLAIN",))
     with Post(*offers, login=f"me:{PASSWORD}", **keywords) as post:
-        (sentence,) = tell(_settings(NOTIFY_TIMEOUT="3", **by_mail(post)), _report("blocked"), tmp_path)
-    assert sentence == f"The mail server {post.place} was not told that kyoto is blocked: {reason}."
+        (sentence,) = notify(_settings(NOTIFY_TIMEOUT="3", **by_mail(post)), _report("blocked"), tmp_path)
+    assert sentence == f"The mail server {post.place} was not notified that kyoto is blocked: {reason}."
     assert sum(one.upper().startswith("EHLO") for one in post.commands) == times
 
 
@@ -464,8 +462,8 @@ def test_the_replies_of_a_mail_server_end(scheme, tmp_path, monkeypatch, certifi
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with Post(certificate=certificate, encrypted=bool(scheme)) as post:
         post.server.RequestHandlerClass, post.server.sent = EndlessPost, 0
-        (sentence,) = tell(_settings(**by_mail(post, scheme)), _report("failed"), tmp_path)
-    assert sentence.endswith("was not told that kyoto is failed: its replies are larger than 65536 bytes.")
+        (sentence,) = notify(_settings(**by_mail(post, scheme)), _report("failed"), tmp_path)
+    assert sentence.endswith("was not notified that kyoto is failed: its replies are larger than 65536 bytes.")
     assert len(post.commands) == 1, "it is not tried again"
     assert post.server.sent < 16 << 20, "what lay in the sockets"
 
@@ -475,13 +473,13 @@ def test_a_reply_without_end_after_the_mail_was_taken_is_none(tmp_path, monkeypa
     monkeypatch.setattr(EndlessPost, "quit", lambda self, _: self.say(*["221-" + "x" * 60] * 10_000))
     with Post() as post:
         post.server.RequestHandlerClass, post.server.sent = EndlessPost, 0
-        assert tell(_settings(**by_mail(post)), _report("failed"), tmp_path) == []
+        assert notify(_settings(**by_mail(post)), _report("failed"), tmp_path) == []
     assert len(post.mails) == 1
 
 
 def test_an_error_after_the_mail_was_taken_is_none(tmp_path):
     with Post(refuses={"QUIT": "gone"}) as post:
-        assert tell(_settings(**by_mail(post)), _report("failed"), tmp_path) == []
+        assert notify(_settings(**by_mail(post)), _report("failed"), tmp_path) == []
     assert len(post.mails) == 1
 
 
@@ -489,7 +487,7 @@ def test_a_mail_server_that_is_away_is_a_warning(crawl, portal):
     mail = {"NOTIFY_SMTP": "127.0.0.1:9", "NOTIFY_MAIL_FROM": "a@example.org", "NOTIFY_MAIL_TO": "b@example.org"}
     done = crawl("ckan", portal(datasets=3, faults=MISSING), settings={**mail, "NOTIFY_TIMEOUT": "1"})
     (warning,) = warnings(done)
-    assert (done.code, "The mail server 127.0.0.1:9 was not told" in warning) == (3, True)
+    assert (done.code, "The mail server 127.0.0.1:9 was not notified" in warning) == (3, True)
 
 
 def test_a_name_forges_no_header(tmp_path):
@@ -506,7 +504,7 @@ def test_what_a_portal_sends_forges_nothing(tmp_path):
         "error": "\x1b[2J\r\n.\r\nRCPT\u202e\ud800 \U0001f600" + "x" * 5000,
     }
     _errors(tmp_path, {"run": "now", "stage": "list", "kind": "http", **bad})
-    text = letter(Notice(_report("failed") | {"run": "now"}, tmp_path))
+    text = body(Notice(_report("failed") | {"run": "now"}, tmp_path))
     assert "  list http https://x.example/?token=***\n    [2J . RCPT 😀xxx" in text
     assert all(one.isprintable() or one == "\n" for one in text)
     assert max(map(len, text.splitlines())) < 400
@@ -521,7 +519,7 @@ def test_the_first_error_lines_of_this_run_only(tmp_path):
     )
     with (tmp_path / "errors.jsonl").open("ab") as file:
         file.write(b'{"run":"now", torn')
-    text = letter(Notice(_report("failed") | {"run": "now"}, tmp_path))
+    text = body(Notice(_report("failed") | {"run": "now"}, tmp_path))
     assert re.findall(r"now (\d+)\.", text) == [str(number) for number in range(LINES)]
     assert "old" not in text
     assert text.count("list http") == LINES
@@ -532,15 +530,15 @@ def test_why_a_run_did_not_start(tmp_path):
     notice = Notice({**_report("failed"), "finish_reason": why, "errors": {}}, tmp_path)
     assert notice.text == f"kyoto: failed. {why}"
     assert (notice.fields()["finish_reason"], notice.advice == notice.fields()["advice"]) == (why, True)
-    assert "errors.jsonl" not in letter(notice)
-    assert why in letter(notice)
+    assert "errors.jsonl" not in body(notice)
+    assert why in body(notice)
 
 
 def test_how_a_run_died(tmp_path):
     why = "Process 7, which ended by SIGKILL and logged to /srv/one.log, left no report."
     notice = Notice({**_report("interrupted"), "finish_reason": "died", "why": f"{why}\x1b[2J"}, tmp_path)
-    assert letter(notice).split("\n\n")[1:3] == [f"{why}[2J", notice.advice]
-    assert notice.advice.startswith("The run died.")
+    assert body(notice).split("\n\n")[1:3] == [f"{why}[2J", notice.advice]
+    assert notice.advice.startswith("The run crashed.")
     assert notice.advice == notice.fields()["advice"]
     assert "why" not in notice.fields()
     assert Notice(_report("interrupted"), tmp_path).advice.startswith("The run was stopped.")
@@ -549,9 +547,9 @@ def test_how_a_run_died(tmp_path):
 def test_a_letter_names_the_report_that_is_there(tmp_path):
     report = _report("failed")
     notice = Notice({**report, "log": "/srv/one.log"}, tmp_path / "kyoto")
-    assert f"The files: {tmp_path / 'kyoto'}\nIts log: /srv/one.log\n" in letter(notice)
+    assert f"The files: {tmp_path / 'kyoto'}\nIts log: /srv/one.log\n" in body(notice)
     _run(tmp_path, "kyoto", report["run"], report)
-    assert f"The report: {tmp_path / 'kyoto' / 'runs' / report['run']}.json\nIts log: " in letter(notice)
+    assert f"The report: {tmp_path / 'kyoto' / 'runs' / report['run']}.json\nIts log: " in body(notice)
 
 
 def test_a_large_file_of_errors_is_read_a_line_at_a_time(tmp_path):
@@ -560,10 +558,10 @@ def test_a_large_file_of_errors_is_read_a_line_at_a_time(tmp_path):
     with path.open("ab") as file:
         file.truncate(200_000_000)  # a line that has no end
     code = (
-        "import resource, sys; from pathlib import Path; from crawlers.notify.letter import letter;"
-        "from crawlers.notify.notice import Notice;"
+        "import resource, sys; from pathlib import Path; from crawlers.operate.notify.mail import body;"
+        "from crawlers.operate.notify.notice import Notice;"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
-        "letter(Notice({'source': 's', 'verdict': 'failed', 'run': 'now'}, Path(sys.argv[1])));"
+        "body(Notice({'source': 's', 'verdict': 'failed', 'run': 'now'}, Path(sys.argv[1])));"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
     ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, capture_output=True, check=True)
@@ -691,9 +689,9 @@ def test_a_file_that_cannot_be_written_is_a_warning(tmp_path):
     (tmp_path / "gone").mkdir()
     notifications = Notifications.from_settings(chosen)
     (tmp_path / "gone").rmdir()
-    (sentence,) = notifications.tell(_report("complete"), tmp_path)
+    (sentence,) = notifications.send(_report("complete"), tmp_path)
     assert sentence == (
-        f"Prometheus' file {tmp_path}/gone/x.prom was not told that kyoto is complete: "
+        f"Prometheus' file {tmp_path}/gone/x.prom was not notified that kyoto is complete: "
         "it can't be written (No such file or directory)."
     )
 
@@ -708,7 +706,7 @@ def test_a_run_that_died_is_told_without_a_crawl(tmp_path, monkeypatch):
     with Hook() as hook:
         monkeypatch.setenv("NOTIFY_WEBHOOK", hook.address)
         keywords = {"NOTIFY_VERDICTS": ["interrupted"], "PROMETHEUS_FILE": str(file), "OUTPUT_DIR": str(output)}
-        assert tell(_settings(**keywords), died, output / "kyoto") == []
+        assert notify(_settings(**keywords), died, output / "kyoto") == []
     assert [(told["text"], told["seconds"], told["counts"]) for told in hook.told] == [
         ("kyoto: interrupted. 7 datasets listed.", None, None)
     ]
@@ -719,7 +717,7 @@ def test_a_run_that_died_is_told_without_a_crawl(tmp_path, monkeypatch):
 
 def test_nobody_is_told_by_default(tmp_path):
     assert not Notifications.from_settings(_settings())
-    assert tell(_settings(), _report("failed"), tmp_path) == []
+    assert notify(_settings(), _report("failed"), tmp_path) == []
 
 
 # Mistakes
@@ -727,24 +725,24 @@ def test_nobody_is_told_by_default(tmp_path):
 
 MAIL = {"NOTIFY_MAIL_TO": "a@example.org", "NOTIFY_MAIL_FROM": "b@example.org"}
 MISTAKES = [
-    ({"NOTIFY_VERDICTS": "failed,brocken"}, {}, "NOTIFY_VERDICTS: 'brocken' is no verdict. There are: complete, "),
+    ({"NOTIFY_VERDICTS": "failed,brocken"}, {}, "NOTIFY_VERDICTS: 'brocken' is not a verdict. There are: complete, "),
     ({"NOTIFY_TIMEOUT": "soon"}, {}, "NOTIFY_TIMEOUT takes seconds, more than 0 and 45 at most."),
     ({"NOTIFY_TIMEOUT": "46"}, {}, "NOTIFY_TIMEOUT takes seconds"),
     ({"NOTIFY_TIMEOUT": "nan"}, {}, "NOTIFY_TIMEOUT takes seconds"),
-    ({"NOTIFY_WEBHOOK_ENV": "https:x"}, {}, "NOTIFY_WEBHOOK_ENV takes the name of an environment variable, not what"),
+    ({"NOTIFY_WEBHOOK_ENV": "https:x"}, {}, "NOTIFY_WEBHOOK_ENV takes the name of an environment variable, not its"),
     ({}, {"NOTIFY_WEBHOOK": "hooks.example.org/T0PSECRET"}, "The environment variable NOTIFY_WEBHOOK has no http(s)"),
     ({}, {"NOTIFY_WEBHOOK": "ftp://127.0.0.1/T0PSECRET"}, "The environment variable NOTIFY_WEBHOOK has no http(s)"),
-    ({}, {"NOTIFY_WEBHOOK": "https://me:T0PSECRET@127.0.0.1/"}, "has no http(s) address without user or password"),
-    ({}, {"NOTIFY_WEBHOOK": "https://127.0.0.1:x/T0PSECRET"}, "has no http(s) address without user or password"),
-    ({}, {"NOTIFY_WEBHOOK": "https://exa..mple.org/T0PSECRET"}, "has no http(s) address without user or password"),
-    ({}, {"NOTIFY_WEBHOOK": "https://127.0.0.1/ T0PSECRET"}, "has no http(s) address without user or password"),
-    ({}, {"NOTIFY_WEBHOOK": "https://127.0.0.1/\nT0PSECRET"}, "NOTIFY_WEBHOOK has characters in it that are not"),
-    ({}, {"NOTIFY_WEBHOOK": "http://8.8.8.8/T0PSECRET"}, "has an http address at 8.8.8.8, which is public: it takes"),
+    ({}, {"NOTIFY_WEBHOOK": "https://me:T0PSECRET@127.0.0.1/"}, "has no http(s) address without user and password"),
+    ({}, {"NOTIFY_WEBHOOK": "https://127.0.0.1:x/T0PSECRET"}, "has no http(s) address without user and password"),
+    ({}, {"NOTIFY_WEBHOOK": "https://exa..mple.org/T0PSECRET"}, "has no http(s) address without user and password"),
+    ({}, {"NOTIFY_WEBHOOK": "https://127.0.0.1/ T0PSECRET"}, "has no http(s) address without user and password"),
+    ({}, {"NOTIFY_WEBHOOK": "https://127.0.0.1/\nT0PSECRET"}, "NOTIFY_WEBHOOK has characters that are not"),
+    ({}, {"NOTIFY_WEBHOOK": "http://8.8.8.8/T0PSECRET"}, "has an http address at 8.8.8.8, which is public: use"),
     ({"NOTIFY_MAIL_TO": "a@example.org"}, {}, "NOTIFY_MAIL_TO needs NOTIFY_MAIL_FROM"),
-    ({**MAIL, "NOTIFY_MAIL_TO": "a@example.org,Bob"}, {}, "NOTIFY_MAIL_TO: 'Bob' is no mail address such as"),
-    ({**MAIL, "NOTIFY_MAIL_FROM": "x@example.org\nBcc: y@example.org"}, {}, "is no mail address such as"),
+    ({**MAIL, "NOTIFY_MAIL_TO": "a@example.org,Bob"}, {}, "NOTIFY_MAIL_TO: 'Bob' is not a mail address such as"),
+    ({**MAIL, "NOTIFY_MAIL_FROM": "x@example.org\nBcc: y@example.org"}, {}, "is not a mail address such as"),
     ({"NOTIFY_SMTP": "localhost:smtp"}, {}, "NOTIFY_SMTP is neither host:port, smtps://host:465 nor"),
-    ({"NOTIFY_SMTP": "smtps://me:T0PSECRET@h"}, {}, "user and password are no part of it."),
+    ({"NOTIFY_SMTP": "smtps://me:T0PSECRET@h"}, {}, "user and password do not belong in it."),
     ({"NOTIFY_SMTP": "https://h:465"}, {}, "NOTIFY_SMTP is neither host:port"),
     ({"NOTIFY_SMTP": "h:25/x"}, {}, "NOTIFY_SMTP is neither host:port"),
     ({"NOTIFY_SMTP": f"{'x' * 64}.org:25"}, {}, "NOTIFY_SMTP is neither host:port"),
@@ -753,7 +751,7 @@ MISTAKES = [
     (
         {**MAIL, "NOTIFY_SMTP": "8.8.8.8:25"},
         {"NOTIFY_SMTP_LOGIN": "me:T0PSECRET"},
-        "NOTIFY_SMTP: the password would go to 8.8.8.8, which is public, unencrypted: starttls://8.8.8.8:587",
+        "NOTIFY_SMTP: the password would go unencrypted to 8.8.8.8, which is public: use starttls://8.8.8.8:587",
     ),
     ({"PROMETHEUS_FILE": "/nowhere/at/all.prom"}, {}, "PROMETHEUS_FILE=/nowhere/at/all.prom can't be written"),
     ({"PROMETHEUS_FILE": "/tmp"}, {}, "PROMETHEUS_FILE=/tmp can't be written"),
@@ -785,8 +783,8 @@ def test_a_mistake_stops_a_crawl_before_any_request(number, portal, output, monk
 
 def test_a_name_in_ones_own_network_may_do_without_encryption(monkeypatch):
     addresses = {"chat.intranet": ["10.0.0.7"], "chat.example.org": ["10.0.0.7", "8.8.8.8"], "gone": []}
-    monkeypatch.setattr(private, "_addresses", addresses.get)
-    assert [private.is_private(name) for name in addresses] == [True, False, True]
+    monkeypatch.setattr(channel, "_addresses", addresses.get)
+    assert [channel.is_private(name) for name in addresses] == [True, False, True]
 
 
 def test_a_spider_of_no_catalogue_is_not_bothered(portal):

@@ -10,13 +10,13 @@ import sys
 
 import pytest
 
-from crawlers.dashboard import document
 from crawlers.exceptions import OutputError
-from crawlers.harvest.retention import remove_reports
-from crawlers.index import Index, catch_up
-from crawlers.runs import runs
+from crawlers.operate.dashboard.pages import dataset as document
+from crawlers.operate.harvest.retention import remove_reports
 from crawlers.safety import inside, json_lines
-from pipelines.folder import JSONLines, lock
+from crawlers.store.folder import JSONLines, lock
+from crawlers.store.index import Index, catch_up
+from crawlers.store.runs import runs
 from tests.conftest import ROOT, scrapy
 
 SECRET = b'{"title": "a secret"}'
@@ -165,8 +165,8 @@ def test_readers_keep_to_the_folder(folder, outside, caplog):
         catch_up(folder.parent, lost.append)
         assert document.read(folder, way) is None
         index = Index(folder.parent, folder.name)
-        assert not index.is_whole(str(number))
-        assert not list(index.db.execute("SELECT * FROM datasets"))
+        assert not index.documents.is_whole(str(number))
+        assert not list(index.database.db.execute("SELECT * FROM datasets"))
         index.close()
     assert "line 1 is damaged" in caplog.text
     assert "symbolic link" in lost[0]
@@ -216,7 +216,7 @@ WRONG = [
 def test_a_damaged_line_costs_no_other(folder, caplog):
     manifest(folder, LINE, *WRONG, LINE | {"dataset_id": "z"})
     index = Index(folder.parent, folder.name)
-    assert [held.dataset_id for held in index.held()] == ["a", "z"]
+    assert [held.dataset_id for held in index.documents.held()] == ["a", "z"]
     index.close()
     told = [record.getMessage().partition("manifest.jsonl: ")[2].split(" is ")[0] for record in caplog.records]
     assert told == [f"line {number}" for number in range(2, 2 + len(WRONG))]
@@ -240,12 +240,12 @@ def test_error_lines_that_are_damaged_are_left_out(tmp_path):
 ENDLESS = """
 import resource, sys
 from pathlib import Path
-from crawlers.index import Index
-from crawlers.runs.items import _lines
+from crawlers.store.index import Index
+from crawlers.store.runs.items import _lines
 output = Path(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 index = Index(output, "127.0.0.1")
-held = [held.dataset_id for held in index.held()]
+held = [held.dataset_id for held in index.documents.held()]
 runs = [line["dataset_id"] for line in _lines(output / "127.0.0.1" / "manifest.jsonl", "20261120T000000Z", 0)]
 print(held, runs, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """

@@ -26,7 +26,8 @@ from crawlers.politeness import robots as robots_module
 from crawlers.politeness.addon import Politeness
 from crawlers.politeness.pace import Pace
 from crawlers.politeness.retry import BackoffRetry, retry_after
-from crawlers.politeness.robots import ROBOTS_EXEMPT, Robots, Rules
+from crawlers.politeness.robots import Robots, Rules
+from crawlers.settings import ROBOTS_EXEMPT
 from tests.conftest import ROOT, options
 from tests.waiting import HANG
 
@@ -175,7 +176,8 @@ def paced(**settings):
         stats=SimpleNamespace(inc_value=lambda *_: None),
     )
     pace = Pace(crawler)
-    pace.clock, slot.delay = Clock(), pace.floor("here")
+    pace.clock = pace.pauses.clock = Clock()
+    slot.delay = pace.floor("here")
     return pace, slot
 
 
@@ -269,15 +271,15 @@ def test_a_floor_outlives_its_slot():
     assert (pace.floor("here"), pace.floor("there")) == (2, 0.5)
 
 
-# Leaving a host alone
+# Pauses of a host
 
 
 def test_a_burst_of_429s_is_one_pause_of_the_host(crawl, host):
     site = host(for_a_while(429, {"Retry-After": "2"}, EXPORT, 6), datasets=30)
     done = crawl("hdx", site)
     assert (done.code, done.report["retries"]) == (0, 6)
-    assert done.log.count("is left alone") == 1
-    assert "127.0.0.1 is left alone for 2.0 s: HTTP 429, Retry-After" in done.log
+    assert done.log.count("is paused") == 1
+    assert "127.0.0.1 is paused for 2.0 s: HTTP 429, Retry-After" in done.log
     assert "'politeness/holds': 1," in done.log
     assert "'politeness/held_seconds': 2.0," in done.log
     assert "'politeness/slowdowns': 1," in done.log
@@ -293,10 +295,10 @@ def test_a_longer_wait_extends_a_pause(monkeypatch):
         get_value=lambda name, default=None: counted.get(name, default),
     )
     monkeypatch.setattr(pace_module, "call_later", lambda seconds, *_: waits.append(seconds))
-    pace.hold("here", 1, "HTTP 503")
+    pace.pauses.start("here", 1, "HTTP 503")
     pace.clock.now += 0.5
     for seconds in (0.9, 2, 1, 2):
-        pace.hold("here", seconds, "HTTP 503")
+        pace.pauses.start("here", seconds, "HTTP 503")
     assert (waits, slot.lastseen) == ([1, 2], pace.clock.now + 2)
     assert (counted["politeness/holds"], counted["politeness/held_seconds"]) == (1, 2.5)
 
@@ -337,9 +339,7 @@ def test_a_wait_that_makes_no_sense_is_none(value):
 def test_a_back_off_grows(crawl, host):
     site = host(for_a_while(503, {"Retry-After": "0"}, LISTING, 3))
     done = crawl("ckan", site, settings={"RETRY_BACKOFF": "0.4"})
-    first, second, third = (
-        float(wait) for wait in re.findall(r"left alone for ([\d.]+) s: HTTP 503, back-off", done.log)
-    )
+    first, second, third = (float(wait) for wait in re.findall(r"paused for ([\d.]+) s: HTTP 503, back-off", done.log))
     assert (done.code, 0.2 <= first <= 0.4 <= second <= 0.8 <= third <= 1.6) == (0, True)
 
 
@@ -506,7 +506,10 @@ def test_a_host_that_refuses_everything(crawl, host):
     done = crawl("ckan", site)
     assert (done.code, done.report["verdict"], done.kinds()) == (4, "blocked", [("list", "blocked")])
     assert site.requests() == 3
-    assert "127.0.0.1 is left alone from now on: the portal refused access (HTTP 403), 3 times in a row" in done.log
+    assert (
+        "127.0.0.1 gets no more requests in this run: the portal refused access (HTTP 403), 3 times in a row"
+        in done.log
+    )
 
 
 def test_a_challenge_is_not_retried(crawl, host):
@@ -531,7 +534,7 @@ def test_exports_that_are_blocked_while_the_api_works(crawl, portal, fault):
     done = crawl("hdx", site, settings={"REQUESTS_PER_SECOND": "50", "CRAWL_DELAY_MAX": "0"})
     assert (done.code, done.report["verdict"], done.report["counts"]["fallback"]) == (0, "complete", 60)
     assert site.requests(EXPORT) <= 3 + 1, "one may be on its way when the third answer comes"
-    assert done.log.count("127.0.0.1, route export, is left alone from now on") == 1
+    assert done.log.count("127.0.0.1, route export, gets no more requests in this run") == 1
 
 
 def test_a_success_between_refusals_resets_their_count(crawl, host):

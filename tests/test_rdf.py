@@ -9,11 +9,12 @@ import pytest
 import rdflib
 from rdflib import namespace
 
-from crawlers.dcat.catalogue import Catalogue
 from crawlers.exceptions import AnswerError
+from crawlers.kinds.dcat.catalogue import Catalogue
 from crawlers.rdf import formats, guards, namespaces, nodes
-from crawlers.rdf.reader import MOST_FAULTS, Reader
-from crawlers.rdf.terms import Literal, graph, is_blank
+from crawlers.rdf.graphs import graph
+from crawlers.rdf.reader import MAX_FAULTS, Reader
+from crawlers.rdf.terms import Literal, is_blank
 from tests.portal.dcat import Catalogue as Site
 
 BASE = "https://example.org/dir/catalogue"
@@ -118,7 +119,7 @@ def test_an_error_costs_one_statement():
 
 def test_faults_are_bounded():
     _, faults = triples(b"<a> oops .\n" * 1000)
-    assert (len(faults), faults[-1].message) == (MOST_FAULTS + 1, "after 100 errors the rest is not read")
+    assert (len(faults), faults[-1].message) == (MAX_FAULTS + 1, "after 100 errors the rest is not read")
 
 
 def test_a_text_that_is_too_long_is_a_fault():
@@ -146,7 +147,7 @@ def test_a_parser_that_is_slow_is_stopped():
     moments = iter([0.0, 1.0, 29.0, 100.0])
     guard = guards.TextGuard(io.BytesIO(b"x" * 3_000_000), clock=lambda: next(moments))
     guard.read(2_000_000)
-    with pytest.raises(AnswerError, match="so long to read"):
+    with pytest.raises(AnswerError, match="reading takes too long"):
         guard.readall()
 
 
@@ -155,7 +156,7 @@ def test_nodes_are_the_same_in_memory_and_on_disk(monkeypatch, most):
     with Site(30, serialisation="nt") as site:
         body = site.body(1)
     expected = graph(rdflib.Graph().parse(body, format="nt"))
-    monkeypatch.setattr(nodes, "MOST_HELD", most)
+    monkeypatch.setattr(nodes, "MAX_HELD", most)
     found = nodes.Nodes()
     list(found.add(Reader(io.BytesIO(body), formats.N_TRIPLES, BASE), ()))
     found.filled()
@@ -250,7 +251,7 @@ def test_a_hub_is_no_part_of_a_dataset():
 
 
 def test_a_description_is_bounded(monkeypatch):
-    monkeypatch.setattr("crawlers.dcat.catalogue.MOST_NODES", 10)
+    monkeypatch.setattr("crawlers.kinds.dcat.description.MAX_NODES", 10)
     body = b":1 a dcat:Dataset ; dct:title 'one' ; dcat:distribution %b ." % b", ".join(
         b"[ :a 'b' ]" for _ in range(20)
     )
@@ -283,7 +284,7 @@ def test_a_fault_names_what_was_described(name):
 
 def test_a_long_text_is_not_repeated_for_ever(monkeypatch):
     """A publisher that many datasets share is named in each, and described in the first ones."""
-    monkeypatch.setattr("crawlers.dcat.catalogue.SHARED", 1_000_000)
+    monkeypatch.setattr("crawlers.kinds.dcat.description.SHARED_TEXT", 1_000_000)
     datasets = b"".join(
         b":%d a dcat:Dataset ; dct:title 'one' ; dct:publisher :all . " % number for number in range(50)
     )
@@ -296,7 +297,7 @@ def test_a_long_text_is_not_repeated_for_ever(monkeypatch):
 
 
 def test_a_description_is_bounded_in_characters(monkeypatch):
-    monkeypatch.setattr("crawlers.dcat.catalogue.MOST_TEXT", 1000)
+    monkeypatch.setattr("crawlers.kinds.dcat.description.MAX_TEXT", 1000)
     body = b":1 a dcat:Dataset ; dct:title '%b' ; dcat:distribution :long, :short ." % (b"o" * 5000)
     found = catalogue(body + b":long dct:title '%b' . :short dct:title 's' ." % (b"l" * 2000))
     description, whole = found.description("http://a.org/1")

@@ -25,16 +25,15 @@ from lxml import html
 from crawlers import settings
 from crawlers.browser import executable
 from crawlers.exceptions import SourcesError
-from crawlers.index.reader import connect
-from crawlers.report import environment
-from crawlers.report.advice import ADVICE
-from crawlers.report.chart import Mark, apart, top
-from crawlers.report.contents import AGES, FIELDS
-from crawlers.report.report import write
-from crawlers.report.text import cut, inert, link
-from crawlers.report.unfinished import unfinished
-from crawlers.runs import Run
+from crawlers.operate.report import environment
+from crawlers.operate.report.chart import Mark, apart, top
+from crawlers.operate.report.contents import AGES, FIELDS
+from crawlers.operate.report.errors import ADVICE
+from crawlers.operate.report.report import write
+from crawlers.operate.report.text import cut, inert, link
 from crawlers.signals import KINDS
+from crawlers.store.index.reader import connect
+from crawlers.store.runs import Run, unfinished
 from tests.conftest import ROOT, scrapy
 from tests.indexed import indexed
 from tests.site import Site, listing
@@ -270,9 +269,9 @@ def test_the_latest_changes_are_told(made):
 )
 def test_bars_are_sorted_and_whole(made, title, query):
     told = [(name, int(count.replace(",", ""))) for name, count, _ in report(made).rows(title)]
-    known = {name or "not said": count for name, count in ask(made, query)}
+    known = {name or "not stated": count for name, count in ask(made, query)}
     assert dict(told) == known
-    assert told[-1][0] == "not said"
+    assert told[-1][0] == "not stated"
     assert [count for _, count in told[:-1]] == sorted((count for _, count in told[:-1]), reverse=True)
 
 
@@ -376,15 +375,15 @@ def well(made) -> Path:
 
 def test_a_run_that_died_is_interrupted_and_to_be_looked_at(well):
     before, after = report(well), report(well, current=[begun("source-2", "interrupted")])
-    assert "To be looked at" not in words(before.tree)
+    assert "Needs attention" not in words(before.tree)
     assert "None: nothing is missing after the last runs." in words(before.tree)
-    assert "To be looked at: source-2 (interrupted)." in words(after.tree)
+    assert "Needs attention: source-2 (interrupted)." in words(after.tree)
     assert "nothing is missing" not in words(after.tree)
-    assert "The last run of source-2 died and wrote no report" in words(after.tree)
+    assert "The last run of source-2 crashed and left no report" in words(after.tree)
     assert [row[:2] for row in after.rows("Each source")][:2] == [["source-2", "interrupted"], ["source-0", "complete"]]
     assert after.facts()["Sources"].startswith("4 3 complete")
     marks = after.tree.xpath("//table[contains(@class, 'runs')]//tr[th//bdi = 'source-2']//ol//svg/@aria-label")
-    assert marks[-1] == "2026-01-29 03:00 interrupted, 30 of 120 datasets listed until then"
+    assert marks[-1] == "2026-01-29 03:00 interrupted, 30 of 120 datasets listed so far"
 
 
 def test_a_run_that_goes_on_is_one_mark(well):
@@ -403,7 +402,7 @@ def test_what_is_at_work_or_waits_is_told(well):
     ((there,),) = ask(well, "SELECT count(*) FROM datasets WHERE source = 'source-3' AND NOT withdrawn")
     assert told["source-3"] == ["complete running", str(there)]
     assert (told["new"], told["first"]) == (["pending", "0"], ["running", "0"])
-    assert page.facts()["Sources"] == "6 4 complete at the last run, 2 at work"
+    assert page.facts()["Sources"] == "6 4 complete at the last run, 2 running"
     check(page)
 
 
@@ -444,7 +443,7 @@ def test_what_is_to_be_looked_at_leads_to_its_row(tmp_path):
     indexed(tmp_path, datasets=20, sources=20)
     change(tmp_path, "UPDATE runs SET verdict = 'failed'")
     page = report(tmp_path, now=datetime(2026, 2, 3, tzinfo=UTC))
-    links = page.tree.xpath("//p[starts-with(., 'To be looked at')]//a")
+    links = page.tree.xpath("//p[starts-with(., 'Needs attention')]//a")
     assert [words(one) for one in links] == [f"source-{number}" for number in range(12)] + ["8 more"]
     for link_, name in zip(links, [*map(words, links[:12]), "source-12"], strict=True):
         assert words(page.tree.get_element_by_id(link_.get("href")[1:]).find("th")) == name
@@ -453,18 +452,18 @@ def test_what_is_to_be_looked_at_leads_to_its_row(tmp_path):
 def test_a_source_that_stopped_is_silent(well):
     change(well, "DELETE FROM runs WHERE source = 'source-3' AND run > '20260111'")
     page = report(well)
-    assert page.rows("Each source")[0][1] == "complete silent since 2026-01-10"
-    assert "To be looked at: source-3 (silent since 2026-01-10)." in words(page.tree)
-    assert "silent since" not in words(report(well, current=[begun("source-3", "running")]).tree)
+    assert page.rows("Each source")[0][1] == "complete no run since 2026-01-10"
+    assert "Needs attention: source-3 (no run since 2026-01-10)." in words(page.tree)
+    assert "no run since" not in words(report(well, current=[begun("source-3", "running")]).tree)
     change(well, "DELETE FROM runs WHERE source = 'source-3' AND run NOT IN ('20260101T030000Z', '20260110T030000Z')")
-    assert "silent since" not in words(report(well).tree), "two runs say nothing of what is usual"
+    assert "no run since" not in words(report(well).tree), "two runs say nothing of what is usual"
 
 
 def test_weekly_runs_are_not_silent_after_a_week(well):
     weekly = "substr(run, 7, 2) NOT IN ('01', '08', '15', '22')"
     change(well, f"DELETE FROM runs WHERE source = 'source-3' AND {weekly}")
-    assert "silent since" not in words(report(well).tree)
-    assert "silent since 2026-01-22" in words(report(well, now=datetime(2026, 2, 13, tzinfo=UTC)).tree)
+    assert "no run since" not in words(report(well).tree)
+    assert "no run since 2026-01-22" in words(report(well, now=datetime(2026, 2, 13, tzinfo=UTC)).tree)
 
 
 def test_a_small_line_says_from_what_to_what(well):
@@ -576,7 +575,7 @@ def test_a_report_of_nothing(tmp_path):
     indexed(tmp_path, datasets=0, sources=0)
     page = report(tmp_path)
     check(page)
-    assert "The index has no source yet." in words(page.tree)
+    assert "The index has no source yet. Crawl one: scrapy crawl ckan -a portal=https://" in words(page.tree)
 
 
 def test_a_report_does_not_grow_with_the_datasets(tmp_path):
@@ -753,7 +752,7 @@ def test_crawls_are_reported_as_they_went(crawl, portal, output, tmp_path):
     faulty.stop()
     crawl("ckan", faulty, source="dead", settings={"RETRY_TIMES": "0"})
     ran = run(output, "-o", str(tmp_path / "x.html"))
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"{tmp_path / 'x.html'} is written.\n", "")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, f"Wrote {tmp_path / 'x.html'}.\n", "")
     page = Page((tmp_path / "x.html").read_bytes())
     check(page)
     told = {row[0]: row[1:3] for row in page.rows("Each source")}
@@ -783,7 +782,7 @@ def test_the_page_is_written_where_you_are(made, tmp_path):
     environment_ = {**os.environ, "PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawlers.settings"}
     command = [sys.executable, "-W", "error", "-m", "scrapy", "report", "-s", f"OUTPUT_DIR={made}"]
     ran = subprocess.run(command, cwd=there, env=environment_, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "report.html is written.\n", "")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "Wrote report.html.\n", "")
     assert [path.name for path in there.iterdir()] == ["report.html"]
 
 
@@ -831,7 +830,7 @@ def test_an_index_that_is_damaged_is_a_sentence(made, tmp_path):
     (tmp_path / "x.html").write_text("before")
     ran = run(made, "-o", str(tmp_path / "x.html"))
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert re.fullmatch(r".*index\.sqlite can't be .* `scrapy reindex` makes it anew\.", ran.stderr.splitlines()[-1])
+    assert re.fullmatch(r".*index\.sqlite can't be .* rebuild it with `scrapy reindex`\.", ran.stderr.splitlines()[-1])
     assert "Traceback" not in ran.stderr
     assert (tmp_path / "x.html").read_text() == "before"
 
@@ -842,7 +841,7 @@ def test_templates_are_found_in_an_egg(tmp_path):
         for path in (ROOT / "crawlers").rglob("*"):
             if path.suffix in (".py", ".html", ".css", ".svg"):
                 file.write(path, path.relative_to(ROOT))
-    code = "from crawlers.report import environment as e; import crawlers; print(crawlers.__file__, end=' ');"
+    code = "from crawlers.operate.report import environment as e; import crawlers; print(crawlers.__file__, end=' ');"
     code += "print(e().get_template('report.html').name, e().get_template('style.css').name)"
     ran = subprocess.run(
         [sys.executable, "-c", code],

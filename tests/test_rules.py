@@ -12,8 +12,8 @@ from resource import RUSAGE_CHILDREN, getrusage
 import pytest
 
 from crawlers.exceptions import RulesError
-from crawlers.rules import Paging, Rules, load, loads
-from crawlers.rules.rules import FIELDS, MANY, RESOURCE_FIELDS
+from crawlers.kinds.html.rules import Paging, Rules, load, loads
+from crawlers.kinds.html.rules.rules import FIELDS, MANY, RESOURCE_FIELDS
 from tests.conftest import ROOT
 
 EXAMPLE = Path(__file__).parent.parent / "catalogues" / "example.toml"
@@ -234,7 +234,7 @@ def test_resources_by_xpath():
 # The mistakes
 
 TELLS_LINKS = "what tells the links to datasets from others"
-NOTHING_ELSE = "without structured data nothing else tells what a page says"
+NOTHING_ELSE = "without structured data nothing else describes a page"
 ONE_FINDS = "one of them finds the element"
 NO_WAY = "needs one of css, xpath, label and constant"
 
@@ -242,7 +242,7 @@ NO_WAY = "needs one of css, xpath, label and constant"
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("start = ", "this is no TOML: Invalid value (at end of document)."),
+        ("start = ", "this is not TOML: Invalid value (at end of document)."),
         (LINKS, 'start is missing: the address of the listing, start = "https://example.org/datasets".'),
         ("start = 3\n" + LINKS, "start is neither a text nor a list of texts."),
         ('start = ["https://a.org", ""]\n' + LINKS, "start is neither a text nor a list of texts."),
@@ -291,11 +291,11 @@ def exactly(told: str) -> str:
     ("line", "told"),
     [
         ('xpath = "//a"', "links has both css and xpath: one of them finds the element."),
-        ("pattern = '('", "links.pattern is no regular expression of RE2: missing ): (."),
-        (r"id = '(?=a)'", "links.id is no regular expression of RE2: invalid perl operator: (?=."),
+        ("pattern = '('", "links.pattern is not a regular expression of RE2: missing ): (."),
+        (r"id = '(?=a)'", "links.id is not a regular expression of RE2: invalid perl operator: (?=."),
         (f"id = '{'a' * 2_001}'", "links.id is longer than 2000 characters."),
         ("pattern = 1", "links.pattern is not a text."),
-        ('follow = "a["', "links.follow is no CSS selector: Expected ident or '*', got <EOF at 2>."),
+        ('follow = "a["', "links.follow is not a CSS selector: Expected ident or '*', got <EOF at 2>."),
         ("depth = 0", "links.depth is 0, and must be 1 or more."),
         ('depth = "2"', "links.depth is not a whole number."),
         ("depth = true", "links.depth is not a whole number."),
@@ -354,9 +354,12 @@ def test_ways_that_need_no_browser(way):
         ('license = { css = "a", label = "b" }', f"fields.license {NO_WAY}, and has 2."),
         ('license = { css = "a", xpath = "b" }', f"fields.license has both css and xpath: {ONE_FINDS}."),
         ("license = { label = 3 }", "fields.license.label is neither a text nor a list of texts."),
-        ('license = "a["', "fields.license.css is no CSS selector: Expected ident or '*', got <EOF at 2>."),
-        ('license = { xpath = "//[" }', "fields.license.xpath is no XPath: Invalid expression."),
-        ("license = { css = 'a', regex = '[' }", "fields.license.regex is no regular expression of RE2: missing ]: [."),
+        ('license = "a["', "fields.license.css is not a CSS selector: Expected ident or '*', got <EOF at 2>."),
+        ('license = { xpath = "//[" }', "fields.license.xpath is not an XPath: Invalid expression."),
+        (
+            "license = { css = 'a', regex = '[' }",
+            "fields.license.regex is not a regular expression of RE2: missing ]: [.",
+        ),
         ('license = { css = "a", many = 1 }', "fields.license.many is not true or false."),
         ('license = { css = "a", html = "x" }', "fields.license.html is not true or false."),
         ('license = { css = "a", split = 1 }', "fields.license.split is not a text."),
@@ -530,10 +533,10 @@ def test_the_commented_ways_of_the_example_are_ways():
         ('hosts = ["https://a.org"]', "hosts: 'https://a.org' is not the name of a host such as data.example.org."),
         ("paging = { wait = -1 }", "paging.wait is -1, and must be more than 0 and at most 600 seconds."),
         ("paging = { wait = inf }", "paging.wait is inf, and must be more than 0 and at most 600 seconds."),
-        ('paging = { path = "mailto:{page}" }', "paging.path is 'mailto:{page}', which is no address."),
-        ('paging = { sitemap = "http://[bad" }', "paging.sitemap is 'http://[bad', which is no address."),
+        ('paging = { path = "mailto:{page}" }', "paging.path is 'mailto:{page}', which is not an address."),
+        ('paging = { sitemap = "http://[bad" }', "paging.sitemap is 'http://[bad', which is not an address."),
         ('rdf = { label = "RDF" }', 'rdf is found by css or xpath, rdf = "a.rdf": it is a link.'),
-        ('rdf = { xpath = "//a[matches(.)]" }', "rdf.xpath is no XPath 1.0: there is no function matches()."),
+        ('rdf = { xpath = "//a[matches(.)]" }', "rdf.xpath is not XPath 1.0: there is no function matches()."),
         ('fields.title = "h1\\u0000"', "fields.title.css has a character that can't be seen: 'h1\\x00'."),
     ],
 )  # fmt: skip
@@ -548,8 +551,8 @@ def test_mistakes_that_only_a_crawl_would_show(lines, told):
 BOMB = """
 import sys
 from crawlers.exceptions import AnswerError
-from crawlers.mapping.html.page import Page
-from crawlers.rules import xpath
+from crawlers.kinds.html.mapping.page import Page
+from crawlers.kinds.html.rules import xpath
 xpath.XPATH_SECONDS = 0.5
 page = Page("<p><a href=x>x</a></p>" * 20_000, "https://example.org/")
 bomb = "//*[count(//*[count(//*) > 1]) > 1]"

@@ -17,9 +17,9 @@ from scrapy import Request, Spider
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.test import get_crawler
 
-from crawlers.index import scope
 from crawlers.safety.resolver import PublicOnlyResolver, is_public, spelled
 from crawlers.safety.tokens import ApiToken
+from crawlers.store.index import scope
 from tests.conftest import ROOT, Crawl, json_lines, options, scrapy
 from tests.site import Answer, Site, listing, redirect, result
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from crawlers.harvest.choice import due, named
-from crawlers.harvest.claim import begun, see
-from crawlers.sources import Source
-from crawlers.sources.schedule import parse
+from crawlers.operate.harvest.claim import read, see
+from crawlers.operate.harvest.selection import due, named
+from crawlers.operate.sources import Source
+from crawlers.operate.sources.schedule import parse
 
 NAMES = [f"source-{number}" for number in range(1000)]
 
@@ -99,9 +99,9 @@ def test_a_window_passes_midnight():
         ("*/0 3 * * *", "its minute can't be read"),
         ("² 3 * * *", "its minute can't be read"),
         (f"{'1,' * 500}1 3 * * *", "neither daily"),
-        ("0 0 31 2 *", "never comes"),
-        ("0 0 30 2 *", "never comes"),
-        ("0 0 31 4,6,9,11 *", "never comes"),
+        ("0 0 31 2 *", "never occurs"),
+        ("0 0 30 2 *", "never occurs"),
+        ("0 0 31 4,6,9,11 *", "never occurs"),
         ("daily 3", "daily takes no day"),
         ("daily sun 01:00-05:00", "daily takes no day"),
         ("weekly sunday", "weekly takes one of sun, mon"),
@@ -140,14 +140,14 @@ def test_a_new_source_waits_for_its_window(tmp_path):
 
     def due_at(now):
         (choice,) = due({"hdx": source}, tmp_path / "output", tmp_path / "jobs", now)
-        return choice.taken, choice.is_waiting, choice.time
+        return choice.is_taken, choice.is_waiting, choice.time
 
     assert due_at(noon) == (False, True, window)
     assert due_at(window + timedelta(hours=2)) == (False, True, window + timedelta(days=1)), "nobody saw it before"
     see(tmp_path / "jobs", "hdx")
-    seen = begun(tmp_path / "jobs", "hdx").seen
+    seen = read(tmp_path / "jobs", "hdx").seen
     see(tmp_path / "jobs", "hdx")
-    assert begun(tmp_path / "jobs", "hdx").seen == seen
+    assert read(tmp_path / "jobs", "hdx").seen == seen
     assert due_at(seen)[0] is False
     assert due_at(seen + timedelta(days=1, minutes=1))[0] is True
     assert [choice.reason for choice in named({"hdx": source}, ["hdx"])] == ["named"]

@@ -15,10 +15,10 @@ from urllib.request import ProxyHandler, Request, build_opener
 import pytest
 
 from crawlers.exceptions import HarvestError
-from crawlers.harvest import scrapyd
-from crawlers.harvest.job import Job
-from crawlers.harvest.scrapyd import Nodes
-from tests.conftest import FAST, ROOT, Crawl, options, scrapy
+from crawlers.operate.harvest import scrapyd
+from crawlers.operate.harvest.job import Job
+from crawlers.operate.harvest.scrapyd import Nodes
+from tests.conftest import FAST, ROOT, Crawl, options, scrapy, spider_names
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import FAMILIES
 from tests.portal.portal import Portal
@@ -102,7 +102,7 @@ def test_the_version_is_the_settings(checkout, tmp_path):
 
 
 def test_the_spiders(node):
-    assert node.ask("listspiders.json", project="crawlers")["spiders"] == ["ckan", "dcat", "hdx", "html"]
+    assert node.ask("listspiders.json", project="crawlers")["spiders"] == spider_names()
 
 
 # One job
@@ -253,13 +253,13 @@ def run(nodes: Nodes, what: Any) -> Any:
 
 
 def where_at(said: str) -> str:
-    return said.partition(" at ")[2].partition(",")[0]
+    return said.partition(" at ")[2].partition(" ")[0]
 
 
 def test_the_log_of_a_job_is_where_it_is_said_to_be(node):
     with Catalogue(1) as one:
         said = run(on(node), lambda nodes: nodes.crawl(job("logged", one.address, node.home)))
-    address = said.partition(", which logged to ")[2].removesuffix(",")
+    address = said.partition(" (log ")[2].removesuffix(")")
     request = Request(address, headers={"Authorization": scrapyd._basic(LOGIN)})
     with build_opener(ProxyHandler({})).open(request, timeout=60) as log:
         assert b"Spider opened" in log.read()
@@ -269,7 +269,7 @@ def test_why_a_job_did_not_start(node):
     with Catalogue(1) as one:
         refused = job("refused", one.address, node.home, SHRINK_LIMIT="7")
         said = run(on(node), lambda nodes: nodes.crawl(refused))
-    assert said.endswith(" and said last: SHRINK_LIMIT='7' is not a part of a catalogue, from 0 to 1.")
+    assert said.endswith(", last message: SHRINK_LIMIT='7' is not a part of a catalogue, from 0 to 1.)")
 
 
 def test_jobs_are_spread_over_the_nodes(node, other):
@@ -323,7 +323,7 @@ def test_a_node_that_is_down(node, caplog):
         jobs = [job(name, one.address, node.home) for name in ("left", "right")]
         said, _ = run(on(down, node), lambda nodes: asyncio.gather(*map(nodes.crawl, jobs)))
     assert where_at(said) == node.url
-    told = f"Scrapyd at {down} can't be reached: connection refused. It is left out."
+    told = f"Scrapyd at {down} is unreachable: connection refused. The node is skipped."
     assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == [told]
     assert LOGIN.partition(":")[2] not in caplog.text
 
@@ -338,11 +338,11 @@ def refusal(nodes: Nodes, what: Any = None) -> str:
 
 def test_what_can_be_wrong(node):
     down = f"http://127.0.0.1:{free_port()}"
-    assert refusal(on(down)) == f"Scrapyd at {down} can't be reached: connection refused."
-    no_login = f"Scrapyd at {node.url} refuses the login: the environment variable that SCRAPYD_LOGIN_ENV names "
+    assert refusal(on(down)) == f"Scrapyd at {down} is unreachable: connection refused."
+    no_login = f"Scrapyd at {node.url} refuses the login: check user:password in the environment variable "
     assert refusal(on(node, login=None)).startswith(no_login)
     assert refusal(on(node, login="tester:wrong")).startswith(no_login)
-    missing = f"No Scrapyd node takes x. Scrapyd at {node.url} says: "
+    missing = f"No Scrapyd node accepted x. Scrapyd at {node.url} answered: "
     assert refusal(on(node)) == missing + "spider 'nosuch' not found. Deploy it there: scrapyd-deploy"
     no_project = "project 'else' not found. Deploy it there: scrapyd-deploy"
     assert refusal(on(node, project="else")) == missing + no_project
@@ -353,9 +353,9 @@ def test_what_can_be_wrong(node):
     ("urls", "login", "told"),
     [
         ([], None, "No Scrapyd node is named"),
-        (["node1:6800"], None, "'node1:6800' is not where a Scrapyd is"),
-        (["http://node1:port"], None, "is not where a Scrapyd is"),
-        (["http://me:hidden@node1:6800"], None, "no user and password in it"),
+        (["node1:6800"], None, "'node1:6800' is not a Scrapyd address"),
+        (["http://node1:port"], None, "is not a Scrapyd address"),
+        (["http://me:hidden@node1:6800"], None, "must not contain user and password"),
         (["http://node1:6800"], "hidden", "is not user:password"),
     ],
 )
@@ -404,16 +404,16 @@ def cut() -> Answer:
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        (Answer(b"<html>Welcome</html>"), "answers with an HTML page that is not Scrapyd's (HTTP 200)"),
-        (Answer(b"[1]", 404), "answers with something that is not Scrapyd's (HTTP 404)"),
-        (Answer(b"[" * 200_000), "answers with something that is not Scrapyd's"),
+        (Answer(b"<html>Welcome</html>"), "answered with an HTML page that is not Scrapyd's (HTTP 200)"),
+        (Answer(b"[1]", 404), "answered with something that is not Scrapyd's (HTTP 404)"),
+        (Answer(b"[" * 200_000), "answered with something that is not Scrapyd's"),
         (
             Answer(b"", 302, {"Location": "http://example.org/"}),
-            "not Scrapyd's (HTTP 302): is that its address?",
+            "not Scrapyd's (HTTP 302): check the address.",
         ),
-        (Answer(iter([b" " * (1 << 20)] * 20)), "answers with more than 16 MiB"),
-        (Answer(b'{"status": "error", "message": "Tr\\n a\\u001b[31mb."}'), "says: a[31mb."),
-        (Answer(b'{"status": "error"}'), "says: nothing."),
+        (Answer(iter([b" " * (1 << 20)] * 20)), "sent more than 16 MiB"),
+        (Answer(b'{"status": "error", "message": "Tr\\n a\\u001b[31mb."}'), "answered: a[31mb."),
+        (Answer(b'{"status": "error"}'), "answered: nothing."),
     ],
 )
 def test_what_is_no_scrapyd(answer, told):
@@ -448,7 +448,7 @@ def test_a_node_that_does_not_take_the_job():
 def test_a_node_of_which_nothing_is_known():
     with FakeNode(schedule=cut(), status=cut()) as fake, FakeNode(daemonstatus={"running": 1}) as spare:
         told = refusal(on(fake, spare), lambda nodes: nodes.crawl(job("x", "http://x", Path("/"))))
-        assert "so no other node is given it" in told
+        assert "so no other node gets the job" in told
         assert "schedule.json" not in spare.names()
 
 
@@ -464,7 +464,7 @@ def test_a_node_that_was_started_anew():
     states = [{"currstate": "running"}, {"currstate": None}]
     with FakeNode(status=states) as fake:
         said = run(on(fake), lambda nodes: nodes.crawl(job("x", "http://x", Path("/"))))
-    assert said.endswith(f"at {fake.url}, which no longer knows of it,")
+    assert said.endswith(f"at {fake.url} (not known there any more)")
 
 
 def test_a_node_that_goes_away(monkeypatch):

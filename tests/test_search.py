@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crawlers.index import catch_up
-from crawlers.index.reader import connect
-from crawlers.index.schema import MARK
-from crawlers.index.search import _LOOKS, RANKED, match, search
-from crawlers.index.views import VIEWS
+from crawlers.store.index import catch_up
+from crawlers.store.index.reader import connect
+from crawlers.store.index.schema import MARK
+from crawlers.store.index.search import _LOOKS, RANKED, match, search
+from crawlers.store.index.views import VIEWS
 from tests.conftest import scrapy
 from tests.indexed import indexed
 from tests.test_export import put_ckan, record
@@ -222,7 +222,7 @@ def test_a_damaged_index_is_a_sentence(holdings: Path) -> None:
         db.execute("UPDATE search_data SET block = x'ffffffffffffffffffff' WHERE id > 10")
     code, told, error = scrapy_search(holdings, "flo*")
     assert (code, told) == (1, "")
-    assert error.endswith(": `scrapy reindex` makes it anew.\n")
+    assert error.endswith(": rebuild it with `scrapy reindex`.\n")
 
 
 def test_where_nothing_was_crawled(tmp_path: Path) -> None:
@@ -328,12 +328,12 @@ def test_the_newest_are_the_same_however_they_are_found(
     path, asked = indexed(tmp_path, datasets=3_000), []
     with closing(sqlite3.connect(path)) as db, db:
         db.execute("UPDATE datasets SET data_modified = NULL, modified = NULL, issued = NULL WHERE source = 'source-0'")
-    monkeypatch.setattr("crawlers.index.search.RANKED", 100)
+    monkeypatch.setattr("crawlers.store.index.search.RANKED", 100)
     with closing(connect(tmp_path)) as db:
         db.set_trace_callback(asked.append)
         pages = [search(db, text, source=source, offset=offset).rows for offset in (0, 20, 500)]
         db.set_trace_callback(None)
-        monkeypatch.setattr("crawlers.index.search._LOOKS", -1)
+        monkeypatch.setattr("crawlers.store.index.search._LOOKS", -1)
         assert [search(db, text, source=source, offset=offset).rows for offset in (0, 20, 500)] == pages
     assert len(pages[0]) == 20
     looks = Counter("rowid = " in one for one in asked)[True]

@@ -18,18 +18,16 @@ from pathlib import Path
 import pytest
 
 from crawlers.exceptions import SourcesError
-from crawlers.harvest.choice import _due, due
-from crawlers.harvest.claim import Begun, Claim
-from crawlers.moment import now
-from crawlers.runs import Run
-from crawlers.sources import Source, edit, load
-from crawlers.sources.coverage import coverage, lines
-from crawlers.sources.file import read
-from crawlers.sources.kept import _fill, kept
-from crawlers.sources.known import project
-from crawlers.sources.overview import Standing
-from crawlers.sources.schedule import parse
-from crawlers.sources.trial import command
+from crawlers.operate.harvest.claim import Claim, ClaimRecord
+from crawlers.operate.harvest.selection import _due, due
+from crawlers.operate.sources import Source, edit, load
+from crawlers.operate.sources.dry_run import command, coverage, lines
+from crawlers.operate.sources.file import read
+from crawlers.operate.sources.project_context import project
+from crawlers.operate.sources.schedule import parse
+from crawlers.operate.sources.source import Listed
+from crawlers.store.runs import Run
+from crawlers.values.moment import now
 from tests.conftest import FAST, ROOT, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import PLAIN
@@ -88,20 +86,20 @@ def test_what_is_a_file(written, text):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('contact = "x"', "'contact' is no table: each source is one, as in [contact]"),
-        ("[a]", 'spider is missing, spider = "ckan". There are: ckan, dcat, hdx, html'),
+        ('contact = "x"', "'contact' is not a table: each source is one, as in [contact]"),
+        ("[a]", 'spider is missing, spider = "ckan". There are: alberta, '),
         ('[a]\nspider = "hxd"', "there is no spider 'hxd'. Did you mean hdx?"),
         ("[a]\nspider = 7", "[a]: spider is not a text"),
         ('[a]\nspider = "hdx"\nshedule = "daily"', "[a]: shedule is unknown. Did you mean schedule?"),
         ('[a]\nspider = "hdx"\nschedule = "dayly"', "[a]: schedule: 'dayly' is neither daily"),
-        ('[a]\nspider = "hdx"\nschedule = "0 0 31 2 *"', "never comes"),
+        ('[a]\nspider = "hdx"\nschedule = "0 0 31 2 *"', "never occurs"),
         ('[a]\nspider = "hdx"\nenabled = "yes"', "[a]: enabled is not true or false"),
         ('[a]\nspider = "hdx"\ncontact = "a\\nb"', "[a]: contact is no single line"),
         ('[a]\nspider = "hdx"\narguments = "x"', "[a]: arguments is not a table"),
         ('[a]\nspider = "hdx"\narguments = { levle = "both" }', "no argument 'levle'. Did you mean level?"),
         ('[a]\nspider = "hdx"\narguments = { level = "all" }', "level='all' is not one of snapshot"),
         ('[a]\nspider = "hdx"\narguments = { level = ["both"] }', "[a.arguments]: level is not a text, a number"),
-        ('[a]\nspider = "hdx"\narguments = { q = "a\\nb" }', "[a.arguments]: q is no single line"),
+        ('[a]\nspider = "hdx"\narguments = { q = "a\\nb" }', "[a.arguments]: q is not a single line"),
         ('[a]\nspider = "hdx"\narguments = { source = "b" }', "source is the table's name, a: leave it out"),
         ('[a]\nspider = "ckan"', '[a.arguments]: portal is missing, portal = "https://demo.ckan.org"'),
         ('[a]\nspider = "dcat"', "[a.arguments]: url is missing"),
@@ -123,34 +121,40 @@ def test_what_is_a_file(written, text):
                 ("CONTACT = ['a']", "CONTACT takes a single value"),
                 ("ROBOTS_EXEMPT = ['/api/[a-z]{1,3}$']", "ROBOTS_EXEMPT takes a list of texts without commas"),
                 ("API_TOKEN_ENV = 'eyJ0eXAi.hush'", "API_TOKEN_ENV takes an environment variable's name"),
-                ("TWISTED_REACTOR = 'x'", "TWISTED_REACTOR is for all sources alike"),
-                ("EXTENSIONS = '{}'", "EXTENSIONS is for all sources alike"),
-                ("LOG_FORMATTER = 'x'", "LOG_FORMATTER is for all sources alike"),
-                ("ASYNCIO_EVENT_LOOP = 'os.system'", "ASYNCIO_EVENT_LOOP is for all sources alike"),
-                ("RETRY_EXCEPTIONS = ['os.system']", "RETRY_EXCEPTIONS is for all sources alike"),
-                ("BROWSER_EXECUTABLE = '/bin/sh'", "BROWSER_EXECUTABLE is for all sources alike"),
-                ("HTTPCACHE_DBM_MODULE = 'antigravity'", "HTTPCACHE_DBM_MODULE is for all sources alike"),
+                ("TWISTED_REACTOR = 'x'", "TWISTED_REACTOR applies to all sources"),
+                ("EXTENSIONS = '{}'", "EXTENSIONS applies to all sources"),
+                ("LOG_FORMATTER = 'x'", "LOG_FORMATTER applies to all sources"),
+                ("ASYNCIO_EVENT_LOOP = 'os.system'", "ASYNCIO_EVENT_LOOP applies to all sources"),
+                ("RETRY_EXCEPTIONS = ['os.system']", "RETRY_EXCEPTIONS applies to all sources"),
+                ("BROWSER_EXECUTABLE = '/bin/sh'", "BROWSER_EXECUTABLE applies to all sources"),
+                ("HTTPCACHE_DBM_MODULE = 'antigravity'", "HTTPCACHE_DBM_MODULE applies to all sources"),
                 ("REQUESTS_PER_SECOND = -1", "REQUESTS_PER_SECOND takes 0 or more"),
                 ("SPOOL_MAXSIZE = -5", "SPOOL_MAXSIZE takes 0 or more"),
                 ("CONCURRENT_REQUESTS = 0", "CONCURRENT_REQUESTS takes more than 0"),
-                ("FEEDS = '{}'", "FEEDS is for all sources alike"),
-                ("FEED_URI = 'x.jsonl'", "FEED_URI is for all sources alike"),
+                ("FEEDS = '{}'", "FEEDS applies to all sources"),
+                ("FEED_URI = 'x.jsonl'", "FEED_URI applies to all sources"),
                 ("API_TOKEN = 'hush'", "API_TOKEN is a secret, which would be"),
             )
         ),
         *(
-            (f'[a]\nspider = "hdx"\nsettings = {{ {name} = "x" }}', f"{name} is for all sources alike")
+            (f'[a]\nspider = "hdx"\nsettings = {{ {name} = "x" }}', f"{name} applies to all sources")
             for name in ("OUTPUT_DIR", "JOBDIR", "LOG_FILE", "SOURCES_FILE", "JOBS_DIR", "LOGS_DIR")
         ),
         ('["../a"]\nspider = "hdx"', "[../a]: the name is not a folder name"),
         ('["index.sqlite"]\nspider = "hdx"', "the name is not a folder name"),
         ('[data.gov]\nspider = "hdx"', '[data.gov]: a name with a dot stands in quotes: ["data.gov"]'),
-        ('[[a]]\nspider = "hdx"', "'a' is no table"),
+        ('[[a]]\nspider = "hdx"', "'a' is not a table"),
         ('[a]\nspider = "hdx"\narguments = { api_key = "k" }', "[a.arguments]: api_key is a secret"),
         ('[a]\nspider = "hdx"\nsettings = { FTP_PASSWORD = "k" }', "[a.settings]: FTP_PASSWORD is a secret"),
-        ('[a]\nspider = "ckan"\narguments = { portal = "https://u:hush@x.org" }', "has a password or key in it"),
+        (
+            '[a]\nspider = "ckan"\narguments = { portal = "https://u:hush@x.org" }',
+            "with a password or key in it",
+        ),
         *(
-            (f'[a]\nspider = "dcat"\narguments = {{ url = "https://x.org/{query}" }}', "has a password or key in it")
+            (
+                f'[a]\nspider = "dcat"\narguments = {{ url = "https://x.org/{query}" }}',
+                "with a password or key in it",
+            )
             for query in ("?apikey=hush", "?a=b&sig=hush", "c.ttl?key=AIzaSyhushhushhush", "?pwd=hush")
         ),
         (f"[a]\n{CKAN}[b]\n{CKAN}", "[b] harvests what [a] does"),
@@ -158,8 +162,8 @@ def test_what_is_a_file(written, text):
         ('[a]\nspider = "hdx"\n[b]\nspider = "hdx"', "[b] harvests what [a] does"),
         ('[a]\nspider = "hdx"\n[b]\nspider = "ckan"\narguments.portal = "https://data.humdata.org/"', "what [a] does"),
         ('[a]\nspider = "html"\narguments.rules = "a.toml"\n[b]\nspider = "html"\narguments.rules = "./a.toml"', "[a]"),
-        ("[a", "is no TOML"),
-        ('[a]\nspider = "hdx"\n[a]\nspider = "hdx"', "is no TOML"),
+        ("[a", "is not TOML"),
+        ('[a]\nspider = "hdx"\n[a]\nspider = "hdx"', "is not TOML"),
         (f"a = {'[' * 5000}", "nested too deeply"),
     ],
 )
@@ -201,7 +205,7 @@ def test_every_table_that_is_wrong_is_named_and_the_others_are_read(written):
 
 
 def test_what_can_not_be_read(tmp_path, written):
-    with pytest.raises(SourcesError, match=r"There is no .*nowhere.toml: `scrapy sources add NAME URL` begins it"):
+    with pytest.raises(SourcesError, match=r"There is no .*nowhere.toml: `scrapy sources add NAME URL` creates it"):
         load(tmp_path / "nowhere.toml")
     with pytest.raises(SourcesError, match=r"can't be read"):
         load(tmp_path)
@@ -340,22 +344,22 @@ def test_no_change_is_lost_where_many_change_at_once(tmp_path):
 
 def test_a_file_stays_only_when_what_follows_goes_well(tmp_path):
     path = tmp_path / "catalogues" / "x.toml"
-    with pytest.raises(KeyboardInterrupt), kept(path, "a"):
+    with pytest.raises(KeyboardInterrupt), edit.new_file(path, "a"):
         raise KeyboardInterrupt
     assert not path.exists()
-    with kept(path, "b"):
+    with edit.new_file(path, "b"):
         pass
-    with pytest.raises(SourcesError, match="is there already"), kept(path, "c"):
+    with pytest.raises(SourcesError, match="exists: name"), edit.new_file(path, "c"):
         pass
     assert path.read_text() == "b"
-    with pytest.raises(UnicodeEncodeError), kept(path.with_name("y.toml"), "\ud800"):
+    with pytest.raises(UnicodeEncodeError), edit.new_file(path.with_name("y.toml"), "\ud800"):
         pass
     assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_full_disk_leaves_no_file():
     with pytest.raises(SourcesError, match="can't be written: No space left"):
-        _fill(Path("/dev/full").open("w"), "a")  # noqa: SIM115
+        edit._fill(Path("/dev/full").open("w"), "a")  # noqa: SIM115
 
 
 # How they stand
@@ -368,8 +372,8 @@ def test_when_the_next_run_is_due():
     def next_of(state, started, **change):
         last = Run(source="a", run="r", state=state, started=started) if state else None
         fields = {"name": "a", "spider": "hdx", "schedule": source.schedule, **change}
-        found = _due(Source(**fields), last, Begun(None, None, held=False), at)
-        return Standing(found.source, None, last, found.time, found.taken).row()[6]
+        found = _due(Source(**fields), last, ClaimRecord(None, None, is_held=False), at)
+        return Listed(found.source, None, last, found.time, found.is_taken).row()[6]
 
     assert next_of(None, None) == "2026-11-21 04:00", "it names its hour"
     assert next_of(None, None, schedule=parse("daily", "a")) == "now"
@@ -390,7 +394,7 @@ def test_what_a_harvest_has_claimed_is_pending(tmp_path, enabled):
     (held,) = due({"a": source}, tmp_path / "output", tmp_path, datetime.now(UTC))
     claim.release()
     (free,) = due({"a": source}, tmp_path / "output", tmp_path, datetime.now(UTC))
-    assert (held.last.state, held.taken, free.last, free.taken) == ("pending", False, None, enabled)
+    assert (held.last.state, held.is_taken, free.last, free.is_taken) == ("pending", False, None, enabled)
 
 
 def test_fields_of_records():
@@ -460,7 +464,7 @@ def test_a_name_or_an_address_that_is_there_already(sources, written):
     with Portal(3) as portal:
         path = written(f'[a]\nspider = "ckan"\narguments.portal = "{portal.url}"\n')
         before = path.read_text()
-        assert "has [a] already" in sources("add", "a", portal.url, code=1).stderr
+        assert "already has [a]" in sources("add", "a", portal.url, code=1).stderr
         assert portal.requests() == 0
         assert "[b] harvests what [a] does" in sources("add", "b", f"{portal.url}/dataset/x", code=1).stderr
         assert path.read_text() == before
@@ -474,7 +478,7 @@ def test_a_name_or_an_address_that_is_there_already(sources, written):
         (("x", "http://127.0.0.1:9/", "--schedule", "dayly"), "schedule: 'dayly' is neither"),
         (("x", "http://127.0.0.1:9/", "-a", "token=hush"), "token is a secret, which would be in this file"),
         (("x", "http://127.0.0.1:9/", "-s", "API_TOKEN=hush"), "API_TOKEN is a secret, which would be in this file"),
-        (("x", "dcat", "http://127.0.0.1:9/?sig=hush"), "has a password or key in it"),
+        (("x", "dcat", "http://127.0.0.1:9/?sig=hush"), "with a password or key in it"),
         (("x", "ckan", "http://127.0.0.1:9/", "-a", "levle=both"), "Did you mean level?"),
         (("x", "http://127.0.0.1:9/", "-s", "REQUEST_PER_SECOND=1"), "Did you mean REQUESTS_PER_SECOND?"),
         (("x", "http://127.0.0.1:9/", "--force"), "--force needs the spider"),
@@ -519,7 +523,7 @@ def test_what_can_not_be_added_leaves_no_rules(sources, written, tmp_path):
         path.unlink()
         (tmp_path / "output" / "b").mkdir(parents=True)
         out = sources("add", "b", catalogue.address, "--rules", rules).stdout
-    assert f"{tmp_path / 'output' / 'b'} is there already" in out
+    assert f"{tmp_path / 'output' / 'b'} exists, and its files stay" in out
     assert rules.exists()
 
 
@@ -530,7 +534,7 @@ def test_switched_and_removed(sources, written, tmp_path):
     assert [one.name for one in load(path).values() if not one.enabled] == ["a", "c.d"]
     sources("enable", "a")
     ran = sources("remove", "b", "e")
-    assert f"What was harvested stays in {tmp_path / 'output' / 'b'}" in ran.stdout
+    assert f"Its documents stay in {tmp_path / 'output' / 'b'}" in ran.stdout
     assert (tmp_path / "output" / "b").is_dir()
     assert list(load(path)) == ["a", "c.d"]
     before = path.read_text()
@@ -555,7 +559,7 @@ def test_a_table_that_is_wrong_can_be_removed(sources, written):
 @pytest.mark.parametrize("text", ["x = 1\n", "[[x]]\nspider = 'hdx'\n"])
 def test_what_is_no_table_is_not_switched(sources, written, text):
     path = written(text)
-    assert sources("disable", "x", code=1).stderr == "x is no table: edit the file.\n"
+    assert sources("disable", "x", code=1).stderr == "x is not a table: edit the file.\n"
     assert path.read_text() == text
 
 
@@ -571,7 +575,7 @@ def test_a_file_without_sources(sources, written):
     path = written("# none yet\n")
     assert sources().stdout == f"{path} has no source yet: scrapy sources add NAME URL adds one.\n"
     written('[a]\nspider = "hdx"\nenabled = false\n')
-    assert sources("validate").stdout == f"{path} has no enabled source: there is nothing to try.\n"
+    assert sources("validate").stdout == f"{path} has no enabled source: there is nothing to validate.\n"
 
 
 # The dry run
@@ -584,7 +588,7 @@ def test_validated_without_a_trace(sources, written, tmp_path):
         ran = sources("validate", "a", "-s", f"FEEDS={feeds}")
         assert portal.requests("download_metadata") == 0
     lines = ran.stdout.splitlines()
-    assert lines[0] == "a: partial, 20 of 60 datasets looked at"
+    assert lines[0] == "a: partial, 20 of 60 datasets crawled"
     assert next(line.split()[1:4] for line in lines if line.startswith("  title")) == ["20", "of", "20"]
     assert any(line.startswith("  in none: ") for line in lines)
     assert {path.name for path in tmp_path.iterdir()} == {"sources.toml"}
@@ -620,11 +624,11 @@ def test_what_is_not_right_is_told_with_its_meaning(sources, written):
             f'[c]\nspider = "ckan"\narguments.portal = "https://nothing.invalid"\nenabled = false\n'
         )
         out = sources("validate", code=3).stdout
-    assert "a: incomplete, 5 of 6 datasets looked at" in out
+    assert "a: incomplete, 5 of 6 datasets crawled" in out
     assert (
         "! duplicate_id (1): A record has the id of another dataset of the catalogue, so it is not kept. First:" in out
     )
-    assert "b: blocked, 0 datasets looked at" in out
+    assert "b: blocked, 0 datasets crawled" in out
     assert "\nc: " not in out
 
 
@@ -637,7 +641,7 @@ def test_what_does_not_start_is_a_mistake_and_the_others_go_on(sources, written)
         ran = sources("validate", code=1)
     assert "[a]: the dry run did not start: The rules nowhere.toml can't be read" in ran.stderr
     assert "[b]: spider: there is no spider 'hxd'" in ran.stderr
-    assert "c: complete, 3 of 3 datasets looked at" in ran.stdout
+    assert "c: complete, 3 of 3 datasets crawled" in ran.stdout
 
 
 def test_notifications_that_no_harvest_starts_with_are_no_dry_run(sources, written):
@@ -650,7 +654,7 @@ def test_notifications_that_no_harvest_starts_with_are_no_dry_run(sources, writt
         )
         ran = sources("validate", code=1)
         assert portal.requests() == 0
-    assert "[a]: the dry run did not start: NOTIFY_VERDICTS: 'compleet' is no verdict." in ran.stderr
+    assert "[a]: the dry run did not start: NOTIFY_VERDICTS: 'compleet' is not a verdict." in ran.stderr
     assert "[b]: the dry run did not start: PROMETHEUS_FILE=/nowhere/at/all.prom can't be written" in ran.stderr
     assert "[c]: the dry run did not start: NOTIFY_MAIL_TO needs NOTIFY_MAIL_FROM" in ran.stderr
 

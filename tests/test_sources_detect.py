@@ -11,12 +11,11 @@ import pytest
 from scrapy.http import HtmlResponse, TextResponse
 
 from crawlers.exceptions import AnswerError
-from crawlers.sources import load
-from crawlers.sources.choice import arguments, spider
-from crawlers.sources.detect import HEAD, MOST, Detection
-from crawlers.sources.known import project
-from crawlers.sources.learned import learned
-from crawlers.sources.unclear import RefusalError
+from crawlers.operate.sources import load
+from crawlers.operate.sources.detect import HEAD, MOST, Detection, RefusalError
+from crawlers.operate.sources.learn_rules import learned
+from crawlers.operate.sources.project_context import project
+from crawlers.operate.sources.spider_choice import arguments, spider
 from tests.conftest import FAST, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import BROWSER, PLAIN
@@ -92,7 +91,7 @@ SEARCH = "/api/3/action/package_search?rows=0"
 def test_ckan_by_any_of_its_addresses(url, root):
     found, asked = detected(url, {f"{root}{SEARCH}": ckan()})
     assert [(one.kind, one.address) for one in found] == [("ckan", root)]
-    assert "7 datasets" in found[0].says
+    assert "7 datasets" in found[0].reason
     assert len(asked) <= 4
 
 
@@ -155,7 +154,7 @@ def test_a_page_that_leads_to_several_files_says_so():
     links = "".join(f'<link rel="alternate" type="text/turtle" href="/{name}.ttl">' for name in "ab")
     detection = Detection(PORTAL)
     drained(detection.run(), html(head=links))
-    assert any("leads to 2 files" in says for _, says in detection.said)
+    assert any("links to 2 files" in says for _, says in detection.notes)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +239,7 @@ def test_a_mistyped_address_leads_to_what_the_host_has():
 def test_html_with_structured_data_and_without(page, says):
     [found], _ = detected(PORTAL, {PORTAL: html(page)})
     assert found.kind == "html"
-    assert found.says.endswith(says)
+    assert found.reason.endswith(says)
 
 
 def test_few_requests_whatever_comes():
@@ -257,13 +256,13 @@ def test_few_requests_whatever_comes():
 def test_a_data_json_of_which_only_the_head_came():
     body = b'{"conformsTo": "x", "dataset": [' + b'{"identifier": "a", "title": "A"},' * 50
     found, _ = detected(f"{PORTAL}/data.json", {f"{PORTAL}/data.json": TextResponse(f"{PORTAL}/data.json", body=body)})
-    assert found[0].says == "it is a data.json"
+    assert found[0].reason == "it is a data.json"
 
 
 def test_an_address_that_leads_to_another_host_is_told():
     detection = Detection("https://short.example/x")
     drained(detection.run(), html(url=f"{PORTAL}/datasets"))
-    assert any(f"add {PORTAL}/datasets" in says for _, says in detection.said)
+    assert any(f"add {PORTAL}/datasets" in says for _, says in detection.notes)
 
 
 def test_what_was_named_is_kept_when_it_redirects():
@@ -405,7 +404,7 @@ def test_html_whose_rules_are_learned(add, tmp_path):
         assert len(catalogue.asked) <= MOST + 5  # robots.txt, and four to learn from
     assert (source.spider, source.enabled) == ("html", True)
     assert source.arguments == {"rules": str(tmp_path / "rules.toml")}
-    assert "has what was learned: 10 links" in ran.stdout
+    assert "has the learned rules: 10 links" in ran.stdout
     assert "next = true" in (tmp_path / "rules.toml").read_text()
 
 
@@ -473,8 +472,8 @@ def test_a_spider_that_does_not_fit(add):
 @pytest.mark.parametrize(
     ("address", "says"),
     [
-        ("http://127.0.0.1:9/", "can't be had"),
-        ("http://nothing.invalid/", "can't be had"),
+        ("http://127.0.0.1:9/", "is not available"),
+        ("http://nothing.invalid/", "is not available"),
         ("ftp://example.org/", "is not an http(s) address"),
         ("http://[::1/", "is not an http(s) address"),
         ("data.example.org", "is not an http(s) address"),

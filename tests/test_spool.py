@@ -50,7 +50,7 @@ from pathlib import Path
 from scrapy import Request, Spider
 from scrapy import signals
 from scrapy.exceptions import StopDownload
-from crawlers import failures
+from crawlers.politeness import failures
 from crawlers.spool import SpooledResponse
 
 def memory():
@@ -100,7 +100,7 @@ class Probe(Spider):
         }
 
     def failed(self, failure):
-        error = failures.of(failure)
+        error = failures.from_failure(failure)
         response = getattr(failure.value, "response", None)
         yield {
             "failed": type(failure.value).__name__,
@@ -478,7 +478,7 @@ def test_a_body_that_drips_ends(probe):
 PROJECT = """
 import os
 from scrapy import Request
-from crawlers.catalogue import CatalogueSpider
+from crawlers.listing.spider import CatalogueSpider
 
 class Project(CatalogueSpider):
     name = "project"

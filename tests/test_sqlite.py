@@ -16,7 +16,7 @@ OPEN = """
 import sys, time
 from pathlib import Path
 from crawlers.httpcache.storage import _connected
-from crawlers.index import Index
+from crawlers.store.index import Index
 
 output, start = Path(sys.argv[2]), float(sys.argv[3])
 for number in range(int(sys.argv[4])):

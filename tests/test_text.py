@@ -10,12 +10,12 @@ from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse
 
 from crawlers import arguments
-from crawlers.catalogue import CatalogueSpider
-from crawlers.ckan import api
-from crawlers.dcat.answer import read
 from crawlers.exceptions import AnswerError, ArgumentError, RulesError
-from crawlers.html.answer import page_of
-from crawlers.rules import loads
+from crawlers.kinds.ckan import api
+from crawlers.kinds.dcat.answer import read
+from crawlers.kinds.html.answer import page_of
+from crawlers.kinds.html.rules import loads
+from crawlers.listing.spider import CatalogueSpider
 from crawlers.safety import text
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site, listing
@@ -166,7 +166,7 @@ DATA_JSON = (
 def catalogue(body: bytes, header: str, encoding: str | None = None) -> tuple[str | None, list[str]]:
     request = Request("https://example.org/catalog", meta={"encoding": encoding} if encoding else {})
     response = Response(request.url, headers={"Content-Type": header}, body=body, request=request)
-    found = read(response, name="example", language=None, most_json=10_000_000)
+    found = read(response, name="example", language=None, max_json=10_000_000)
     assert found is not None
     for _ in found.load():
         pass

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from crawlers.commands import reindex
-from crawlers.index import catch_up
+from crawlers.operate.commands import reindex
+from crawlers.store.index import catch_up
 from tests.conftest import ROOT
 from tests.test_commands import on_terminal
 from tests.test_export import put_ckan, record
@@ -78,7 +78,7 @@ def test_a_reindex_that_is_broken_off(tmp_path: Path, monkeypatch: pytest.Monkey
     command.settings = Settings({"OUTPUT_DIR": str(tmp_path)})
     command.run([], Namespace())
     assert command.exitcode == 130
-    assert capsys.readouterr().err == "index.sqlite is not whole: run scrapy reindex again.\n"
+    assert capsys.readouterr().err == "index.sqlite is incomplete: run scrapy reindex again.\n"
 
 
 ODD = "flood\x9b2J\u202e\x1b[2J\r\nforged"

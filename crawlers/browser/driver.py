@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.http import Headers, Response
 from scrapy_playwright.handler import ScrapyPlaywrightDownloadHandler
 
+from crawlers.browser.traffic import is_main
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -26,9 +28,9 @@ _FLAGS = (
     *("--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--js-flags=--max-old-space-size=1024"),
 )
 _PAGES = 1000  # the semaphore of scrapy-playwright counts a page that crashes twice; `Browser` has its own
-_NOT_THE_BROWSERS = {
+_NOT_FOR_BROWSER = {
     *("accept-encoding", "connection", "content-length", "cookie", "host", "proxy-authorization", "proxy-connection"),
-    *("if-none-match", "if-modified-since"),  # they speak of the page as it was sent, not as it is shown
+    *("if-none-match", "if-modified-since"),  # they describe the page as it was sent, not as it is shown
 }
 _INIT = """
 window.open = (url, name) => {
@@ -42,15 +44,15 @@ for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection', 'WebTranspor
 
 
 class Driver(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has no types
-    """Opens pages; what is done with one is given as ``opened``, in the request's meta.
+    """Opens pages; the function that loads one is the request's meta ``opened``.
 
     Besides what scrapy-playwright documents, this calls its ``_launch`` and ``_maybe_launch_browser``, because it
-    starts after the engine has, and overrides ``_download_request_with_page``, which would load and read a page
-    without a limit, and close it.
+    starts after the engine, and overrides ``_download_request_with_page``, which would load and read a page without a
+    limit, and close it.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # each failure is told once, by its request
+        logging.getLogger("scrapy-playwright").setLevel(logging.ERROR)  # each failure is reported once, by its request
         super().__init__(crawler)
         self.config.max_pages_per_context = _PAGES
         self.config.target_closed_max_retries = 0  # BackoffRetry's business
@@ -65,11 +67,11 @@ class Driver(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has n
         await self._maybe_launch_browser()
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         return hasattr(self, "browser")
 
     async def open(self, request: Request, opened: Callable[[Page], Awaitable[None]]) -> None:
-        """Makes a page for a request, and gives it to ``opened``, which loads it."""
+        """Create a page for a request, and pass it to ``opened``, which loads it."""
         meta = {
             "playwright": True,
             "playwright_include_page": True,  # it is closed here, and not logged with a traceback
@@ -89,24 +91,24 @@ class Driver(ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]  # it has n
 
 
 def headers(*, playwright_request: BrowserRequest, scrapy_request_data: dict[str, Any], **_: Any) -> dict[str, str]:
-    """Scrapy's headers go with the page itself, and nothing of them but the user agent with what it loads."""
+    """Return the headers of a request: Scrapy's for the page itself, only the user agent for what the page loads."""
     own: dict[str, str] = playwright_request.headers
-    asked: Headers = scrapy_request_data["headers"]
-    given = {str(name).lower(): str(value) for name, value in asked.to_unicode_dict().items()}
-    if not _is_the_page(playwright_request, scrapy_request_data["url"]):
+    given_headers: Headers = scrapy_request_data["headers"]
+    given = {str(name).lower(): str(value) for name, value in given_headers.to_unicode_dict().items()}
+    if not _is_page(playwright_request, scrapy_request_data["url"]):
         given = {name: value for name, value in given.items() if name == "user-agent"}
-    return own | {name: value for name, value in given.items() if name not in _NOT_THE_BROWSERS}
+    return own | {name: value for name, value in given.items() if name not in _NOT_FOR_BROWSER}
 
 
-def _is_the_page(asked: BrowserRequest, url: str) -> bool:
-    same = asked.url.partition("#")[0].rstrip("/") == url.partition("#")[0].rstrip("/")
-    return same and asked.is_navigation_request() and asked.frame.parent_frame is None
+def _is_page(request: BrowserRequest, url: str) -> bool:
+    is_same = request.url.partition("#")[0].rstrip("/") == url.partition("#")[0].rstrip("/")
+    return is_same and is_main(request)
 
 
 async def prepare(context: BrowserContext) -> None:
-    """What holds for every page of the context: no sockets, and nothing for windows that pages open.
+    """Set what holds for every page of the context: no sockets, and nothing for windows that pages open.
 
-    A page's own routes go before the context's.
+    A page's own routes override the context's.
     """
     await context.route("**", lambda route: route.abort())
     await context.add_init_script(_INIT)
@@ -114,7 +116,7 @@ async def prepare(context: BrowserContext) -> None:
 
 
 def options(executable: str, pins: str, *, sandbox: bool) -> dict[str, Any]:
-    """How Chromium is started; of the environment it gets what it needs, and no tokens."""
+    """Return how Chromium is started; of the environment it gets what it needs, and no tokens."""
     return {
         "executable_path": executable,
         "args": [*_FLAGS, f"--host-resolver-rules={pins}"],

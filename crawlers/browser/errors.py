@@ -1,4 +1,4 @@
-"""What goes wrong in a browser, as the exceptions that Scrapy's retries and `crawlers.failures` know."""
+"""Failures of a browser, as the exceptions that Scrapy's retries and `crawlers.politeness.failures` know."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _KNOWN: tuple[tuple[str, type[Exception]], ...] = (
 """https://source.chromium.org/chromium/chromium/src/+/main:net/base/net_error_list.h"""
 
 
-_OWN = (
+_NOT_NETWORK = (
     *("ERR_ABORTED", "ERR_BLOCKED_BY", "ERR_NAME_NOT_RESOLVED", "ERR_FILE_NOT_FOUND", "ERR_INVALID_URL"),
     *("ERR_UNKNOWN_URL_SCHEME", "ERR_DISALLOWED_URL_SCHEME", "ERR_UNSAFE_PORT", "ERR_TOO_MANY_REDIRECTS"),
 )
-"""What the guard, or the page itself, is the cause of: only names that are pinned are resolved."""
+"""Failures that the guard or the page itself causes: only names that are pinned are resolved."""
 
 
 class BrowserError(CrawlersError):
-    """There is no browser, or no Playwright to drive it; raised by `enable`, before any request."""
+    """No browser is installed, or no Playwright to drive it; raised by `enable`, before any request."""
 
 
 class ForeignHostError(AnswerError, IgnoreRequest):
@@ -42,27 +42,27 @@ class ForeignHostError(AnswerError, IgnoreRequest):
         super().__init__("offsite", f"the page leads to {url}, which is on no host of this catalogue")
 
 
-def is_the_networks(failure: str) -> bool:
-    """Whether something failed that the guard and the page had no part in, so that it may come the next time.
+def is_network_failure(failure: str) -> bool:
+    """Return whether the network failed, not the guard or the page, so that a retry may succeed.
 
-    >>> is_the_networks("net::ERR_CONNECTION_RESET"), is_the_networks("net::ERR_BLOCKED_BY_CLIENT")
+    >>> is_network_failure("net::ERR_CONNECTION_RESET"), is_network_failure("net::ERR_BLOCKED_BY_CLIENT")
     (True, False)
     """
-    return failure.startswith("net::") and not failure.removeprefix("net::").startswith(_OWN)
+    return failure.startswith("net::") and not failure.removeprefix("net::").startswith(_NOT_NETWORK)
 
 
-def of(message: str) -> Exception:
-    r"""What Playwright says of a failed load.
+def from_message(message: str) -> Exception:
+    r"""Return the exception for what Playwright reports of a failed load.
 
-    >>> of("Page.goto: net::ERR_CONNECTION_REFUSED at http://x/\nCall log: ...")
+    >>> from_message("Page.goto: net::ERR_CONNECTION_REFUSED at http://x/\nCall log: ...")
     DownloadConnectionRefusedError('net::ERR_CONNECTION_REFUSED at http://x/')
-    >>> of("Page.content: Target crashed")
+    >>> from_message("Page.content: Target crashed")
     DownloadFailedError('Target crashed')
     """
     first = message.strip().partition("\n")[0].removeprefix("Error: ")
     head, _, rest = first.partition(": ")
     sentence = rest if "." in head and " " not in head else first
-    for code, known in _KNOWN:
+    for code, exception in _KNOWN:
         if f"net::{code}" in sentence:
-            return known(sentence)
+            return exception(sentence)
     return DownloadFailedError(sentence)

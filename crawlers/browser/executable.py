@@ -1,4 +1,4 @@
-"""The browser that is there: Chromium of the user's choice, Playwright's own, or the system's."""
+"""The browser's executable: the Chromium that the user names, Playwright's own, or the system's."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _FILES = (
 )
 
 
-def driver() -> None:
+def check_driver() -> None:
     """
     Raises:
-        BrowserError: scrapy-playwright can't be imported.
+        BrowserError: scrapy-playwright is not installed.
     """
     if find_spec("scrapy_playwright") is None or find_spec("playwright") is None:
         raise BrowserError(
@@ -40,7 +40,7 @@ def driver() -> None:
 def executable(settings: BaseSettings) -> str:
     """
     Raises:
-        BrowserError: BROWSER_EXECUTABLE can't be run, or there is no Chromium on this machine.
+        BrowserError: BROWSER_EXECUTABLE cannot be run, or there is no Chromium on this machine.
     """
     chosen = settings.get("BROWSER_EXECUTABLE")
     if chosen:
@@ -58,26 +58,26 @@ def executable(settings: BaseSettings) -> str:
 
 
 def _playwrights() -> Iterator[str]:
-    """Playwright says where its browsers are only once it runs."""
+    """Yield the installed Chromiums of Playwright, which names them itself only once it runs."""
     revision = _revision()
     folder = os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / _FOLDERS.get(
         sys.platform, ".cache/ms-playwright"
     )
     for pattern in _FILES if revision else ():
-        yield from (str(path) for path in sorted(Path(folder).glob(pattern.format(revision))) if _runs(path))
+        yield from (str(path) for path in sorted(Path(folder).glob(pattern.format(revision))) if _is_executable(path))
 
 
-def _runs(path: Path) -> bool:
+def _is_executable(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
 def _revision() -> str | None:
-    """The revision that the installed Playwright drives: others may not understand it."""
+    """Return the revision that the installed Playwright drives: others may not understand it."""
     spec = find_spec("playwright")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         try:
             known = json.loads(Path(folder, "driver/package/browsers.json").read_bytes())["browsers"]
         except (OSError, ValueError, KeyError):
             continue
-        return next((str(one["revision"]) for one in known if one["name"] == "chromium"), None)
+        return next((str(browser["revision"]) for browser in known if browser["name"] == "chromium"), None)
     return None

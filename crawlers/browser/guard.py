@@ -1,7 +1,7 @@
 """Where the browser may go: to the spider's hosts, at the addresses that the project's rules allow.
 
-Names are resolved once, by the project's resolver, and pinned: the browser resolves none itself, so that no page, no
-redirect and no second answer of a DNS server leads anywhere else.
+Names are resolved once, by the project's resolver, and pinned: the browser resolves none itself, so that no page,
+redirect or second answer of a DNS server leads anywhere else.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 KINDS = ("document", "stylesheet", "script", "xhr", "fetch", "preflight")
-"""What is loaded, by Playwright's names; stylesheets, because a button may be there and not be shown."""
+"""What is loaded, by Playwright's names; stylesheets, because they hide buttons."""
 
 _PORTS = {"http": 80, "https": 443}
 _NAME = re.compile(r"[a-z0-9_.-]{1,253}\Z")
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[a-z0-9_.-]{1,253}\Z")
 class Guard:
     """
     Args:
-        addresses: of each host that may be asked; ``None`` where the name can't be resolved.
+        addresses: of each host that may be requested; ``None`` if the name cannot be resolved.
         named: the hosts that may be private.
     """
 
@@ -42,9 +42,9 @@ class Guard:
     def check(self, url: str) -> None:
         """
         Raises:
-            ForeignHostError: it is no web address, or on no host of the spider's.
-            ForbiddenAddressError: its host is at an address that is not public, and is no host that the user named.
-            CannotResolveHostError: the name can't be resolved.
+            ForeignHostError: it is no web address, or its host is not one of the spider's.
+            ForbiddenAddressError: its host has an address that is not public, and the user did not name the host.
+            CannotResolveHostError: the name cannot be resolved.
         """
         host, port = place(url)
         literal = spelled(host)
@@ -59,7 +59,7 @@ class Guard:
             raise ForbiddenAddressError(host, port, address)
 
     def allows(self, url: str, kind: str) -> bool:
-        """Whether a page may ask for it; what never leaves the browser is always allowed."""
+        """Return whether a page may request it; what never leaves the browser is always allowed."""
         if url.startswith(("data:", "blob:", "about:blank", "about:srcdoc")):
             return True
         try:
@@ -72,7 +72,7 @@ class Guard:
         return is_public(address) or is_named(self.named, host, port)
 
     def pins(self) -> str:
-        """The value of Chromium's ``--host-resolver-rules``.
+        """Return the value of Chromium's ``--host-resolver-rules``.
 
         >>> Guard({"a.example": "8.8.8.8", "intranet": "10.0.0.7", "b.example": None}, {("intranet", 8080)}).pins()
         'MAP a.example 8.8.8.8, MAP intranet:8080 10.0.0.7, MAP * ~NOTFOUND'
@@ -92,7 +92,7 @@ class Guard:
 
 
 def place(url: str) -> tuple[str, int]:
-    """Host and port; no port when it is no address of the web.
+    """Return host and port; port 0 if the scheme is not http or https.
 
     >>> place("https://Example.org/x"), place("ftp://example.org"), place("http://[")
     (('example.org', 443), ('example.org', 0), ('', 0))
@@ -107,7 +107,7 @@ def place(url: str) -> tuple[str, int]:
 
 
 def hosts(names: Iterable[str]) -> list[str]:
-    """The hosts among ``allowed_domains``, as they stand in addresses, each once.
+    """Return the hosts among ``allowed_domains`` as addresses write them, each once.
 
     >>> hosts(["Daten.Example", "münchen.example", "10.0.0.7:8080", "a b", "::1", "example"])
     ['daten.example', 'xn--mnchen-3ya.example', '10.0.0.7', '::1', 'example']
@@ -127,17 +127,17 @@ def _host(name: str) -> str | None:
 
 
 async def resolved(names: Iterable[str], *, port: int = 0) -> Guard:
-    """The guard for these hosts, their names resolved as Scrapy's are."""
+    """Return the guard for these hosts, their names resolved as Scrapy's are."""
     from twisted.internet import reactor  # noqa: PLC0415 -- importing it installs it
 
     resolver: Any = reactor.nameResolver
-    unchecked = getattr(resolver, "names", resolver)  # PublicOnlyResolver's own; what it would refuse is told here
+    unchecked = getattr(resolver, "names", resolver)  # PublicOnlyResolver's own; what it would refuse is reported here
     found = {host: spelled(host) or await _Addresses(unchecked, host, port).first for host in hosts(names)}
     return Guard(found, getattr(resolver, "named", set()))
 
 
 class _Addresses:
-    """Takes the first public address of a name, or else the first."""
+    """Receives the addresses of a name; keeps the first public one, or else the first."""
 
     def __init__(self, resolver: Any, host: str, port: int) -> None:
         self.found: list[str] = []

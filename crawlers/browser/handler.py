@@ -19,12 +19,12 @@ _browsers: WeakKeyDictionary[Crawler, Browser] = WeakKeyDictionary()
 
 
 def enable(crawler: Crawler) -> None:
-    """Lets a spider ask for pages as a browser shows them; called from its ``from_crawler``.
+    """Let a spider request pages as a browser shows them; called from its ``from_crawler``.
 
     Raises:
         BrowserError: Playwright is not installed, or no browser is.
     """
-    executable.driver()
+    executable.check_driver()
     executable.executable(crawler.settings)
     handlers: dict[str, Any] = dict(crawler.settings["DOWNLOAD_HANDLERS"] or {})
     handlers |= dict.fromkeys(("http", "https"), BrowserHandler)
@@ -32,12 +32,12 @@ def enable(crawler: Crawler) -> None:
 
 
 class BrowserHandler(SpoolingHandler):
-    """`SpoolingHandler`, but for requests with ``browser`` in their meta, which a browser answers.
+    """Answers requests with ``browser`` in their meta with a browser's pages; the others as `SpoolingHandler` does.
 
-    ``request.meta["browser"]`` says how the page is turned and how often (`crawlers.browser.turning.Turning`). The
-    answer is an `HtmlResponse` of the page as it stands then, with ``Page-Turns``, the turns that were made, and, when
-    those are fewer than asked for, ``Page-End``: gone, disabled, unchanged or false. A redirect of the page is answered
-    as one, for Scrapy to follow; what is no HTML is downloaded as if no browser had been asked for.
+    ``request.meta["browser"]`` states how the page is turned and how often (`crawlers.browser.page_actions.Turning`).
+    The answer is an `HtmlResponse` of the page after that, with ``Page-Turns``, the turns that were made, and, if those
+    are fewer than requested, ``Page-End``: gone, disabled, unchanged or false. A redirect of the page is answered as
+    one, for Scrapy to follow; what is no HTML is downloaded as if no browser had been requested.
 
     Settings: BROWSER_EXECUTABLE, the Chromium to use; BROWSER_SANDBOX, off where the machine can't have one.
     """
@@ -52,7 +52,7 @@ class BrowserHandler(SpoolingHandler):
         return response
 
     def _browser(self) -> Browser:
-        """One for both schemes."""
+        """Return the crawl's browser, for both schemes."""
         if self._crawler not in _browsers:
             from crawlers.browser.browser import Browser  # noqa: PLC0415 -- it imports Playwright
 

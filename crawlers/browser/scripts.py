@@ -1,4 +1,4 @@
-"""What is asked of a page, in JavaScript: it runs among the page's own, so that no answer of it is trusted."""
+"""The JavaScript that examines a page: it runs among the page's own, so that its answers are not trusted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATE = """
   return [links, count, text, whole.length];
 }
 """
-"""The links and the text, as numbers: two pages with the same ones are taken for the same."""
+"""The links and the text, as numbers: two pages with the same numbers are taken for the same."""
 
 HTML = """
 most => {
@@ -26,7 +26,7 @@ most => {
   return typeof html === 'string' && html.length <= most ? html : null;
 }
 """
-"""The page as it stands, or ``null`` when it is larger than that."""
+"""The page's current HTML, or ``null`` if it is larger than ``most``."""
 
 FIND = """
 want => {
@@ -130,7 +130,7 @@ want => {
   return chosen(after);
 }
 """
-"""The element to click, or why there is none: gone, disabled. Asked with ``what``: button, number, dots or current."""
+"""The element to click, or why there is none: gone, disabled. ``what`` is button, number, dots or current."""
 
 SCROLL = """
 back => {
@@ -142,4 +142,4 @@ back => {
       element.scrollTop = element.scrollHeight - (back ? 2 * element.clientHeight + 100 : 0);
 }
 """
-"""To the bottom of all that scrolls, or so far above it that the bottom is out of sight."""
+"""Scroll everything to the bottom, or so far above it that the bottom is out of sight."""

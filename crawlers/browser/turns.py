@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.async_api import ElementHandle
 
     from crawlers.browser.page import LivePage, State
-    from crawlers.browser.turning import Turning
+    from crawlers.browser.page_actions import Turning
 
 End = Literal["gone", "disabled", "unchanged", "false"]
 
@@ -29,10 +29,10 @@ _BLOCKS = 50  # of numbered buttons, on the way to one
 
 
 async def turn(live: LivePage, turning: Turning) -> End | None:
-    """Turns the page once; why there is no further page, if so.
+    """Turn the page once; return why there is no further page, if so.
 
     Raises:
-        AnswerError: the XPath or the script can't be run in a browser, or the script fails.
+        AnswerError: the XPath or the script cannot be run in a browser, or the script fails.
     """
     if turning.kind == "button":
         return await _button(live, turning, _want(turning, "button"))
@@ -80,9 +80,9 @@ async def _found(live: LivePage, want: dict[str, Any]) -> ElementHandle | Any:
 
 
 async def _click(button: ElementHandle) -> bool:
-    """As a person would; where that is not possible, because something is in front of it, as a script would.
+    """Click as a person would, or as a script where something covers the button; return whether the button was there.
 
-    Once in any case: a second click would leave out a page. Not at all when the page has put another in its place.
+    Click only once: a second click would leave out a page.
     """
     try:
         await button.click(timeout=_CLICK * 1000, trial=True)
@@ -100,8 +100,8 @@ async def _numbered(live: LivePage, turning: Turning) -> End | None:
     number = turning.first + (live.turns + 1) * turning.step
     for block in range(_BLOCKS):
         end = await _button(live, turning, _want(turning, "number", number), looks=3)
-        if end == "unchanged" and block and not live.refused and not live.pending:
-            return None  # it is what the dots have shown
+        if end == "unchanged" and block and not live.gate.refused and not live.traffic.pending:
+            return None  # the dots have shown it
         if end != "gone":
             return end
         end = await _button(live, turning, _want(turning, "dots", number), looks=1)
@@ -116,7 +116,7 @@ async def _scroll(live: LivePage, turning: Turning) -> End | None:
     before = await live.state()
     looks = max(2, min(4, int(turning.wait)))
     for look in range(looks):
-        await live.page.bring_to_front()  # which a page that was opened meanwhile may be
+        await live.page.bring_to_front()  # a page that was opened meanwhile may be in front
         if look == looks - 1:
             await _squeeze(live)
         await live.page.evaluate(scripts.SCROLL, arg=False)
@@ -128,7 +128,7 @@ async def _scroll(live: LivePage, turning: Turning) -> End | None:
 
 
 async def _squeeze(live: LivePage) -> None:
-    """Makes the window low for a moment: where all of the page is in sight, nothing else comes into it."""
+    """Make the window low for a moment: if all of the page is in sight, nothing else can come into sight."""
     size = live.page.viewport_size
     if size:
         await live.page.set_viewport_size({"width": size["width"], "height": _LOW})
@@ -146,21 +146,21 @@ async def _script(live: LivePage, turning: Turning) -> End | None:
         if _navigates(error):
             answer = None
         elif "SyntaxError" in error.message:
-            raise AnswerError("paging", f"paging.script is no JavaScript: {_first(error)}") from error
+            raise AnswerError("paging", f"paging.script is not JavaScript: {_first(error)}") from error
         else:
             await _failed(live, error, before)
             return None
     except TimeoutError:
-        answer = None  # whether it did anything, the page tells
+        answer = None  # the page shows whether it did anything
     if answer is False:
         return "false"
     return None if await live.settled(turning.wait, before) else "unchanged"
 
 
 async def _failed(live: LivePage, error: Error, before: State | None) -> None:
-    """A script fails of itself, or of what it was not given, which may come a moment after its error."""
+    """Raise the script's error, unless it failed because of a missing answer, which may come a moment later."""
     await live.settled(_AFTER, before)
-    if not live.lacking:
+    if not live.traffic.lacking:
         raise AnswerError("paging", f"paging.script failed: {_first(error)}") from error
 
 

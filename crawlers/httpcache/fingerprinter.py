@@ -1,4 +1,4 @@
-"""What makes two requests the same one: Scrapy's method, address and body, the form asked for, the browser's turns."""
+"""When two requests are the same: method, address, body, accepted formats and languages, and browser actions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _TURNS = ("kind", "text", "texts", "xpath", "script", "first", "step", "times")
 class AcceptFingerprinter:
     """Scrapy's fingerprint, which differs where Accept or Accept-Language differ from DEFAULT_REQUEST_HEADERS.
 
-    Scrapy adds its defaults after a request is scheduled: a header that is the default counts as none, so that a
-    request has one fingerprint all its life, and the one it always had when it asks for nothing special. What a browser
-    shows after some turns (``browser`` in a request's meta) is another thing than what it shows after others; how long
-    it may take makes no difference. A form that is sent again for each page tells them apart by ``page``.
+    Scrapy adds its defaults after a request is scheduled. A header with the default value is therefore ignored: the
+    fingerprint never changes, and without special headers it is Scrapy's own. Requests with different browser actions
+    (``browser`` in a request's meta) have different fingerprints; their time limits do not count. Where the same form
+    is sent for each page, ``page`` in the meta distinguishes the requests.
     """
 
     def __init__(self, settings: BaseSettings) -> None:
@@ -42,13 +42,13 @@ class AcceptFingerprinter:
         turns, page = request.meta.get("browser"), request.meta.get("page")
         if turns is None and page is None:
             return plain
-        told = _said(turns or {}) + (b"" if page is None else b" page %d" % page)
-        return hashlib.sha1(plain + told).digest()  # noqa: S324  # as Scrapy's
+        suffix = _described(turns or {}) + (b"" if page is None else b" page %d" % page)
+        return hashlib.sha1(plain + suffix).digest()  # noqa: S324  # as Scrapy's
 
 
-def _said(turns: dict[str, Any]) -> bytes:
+def _described(turns: dict[str, Any]) -> bytes:
     """
-    >>> _said({"kind": "scroll", "wait": 3.0, "times": 2})
+    >>> _described({"kind": "scroll", "wait": 3.0, "times": 2})
     b'{"kind": "scroll", "times": 2}'
     """
     given = {name: turns[name] for name in _TURNS if turns.get(name) is not None}

@@ -24,7 +24,7 @@ class Policy(RFC2616Policy):
     #. An old copy never stands in for an answer that failed: the request is retried, and reported.
     #. Without a lifetime from the server, the copy is asked about each time (``If-None-Match``): no guesses from
        Last-Modified.
-    #. HTTPCACHE_ALWAYS_STORE: what the server says nothing about is used until HTTPCACHE_EXPIRATION_SECS.
+    #. HTTPCACHE_ALWAYS_STORE: an answer without caching headers is used until HTTPCACHE_EXPIRATION_SECS.
     """
 
     def should_cache_response(self, response: Response, request: Request) -> bool:
@@ -39,8 +39,8 @@ class Policy(RFC2616Policy):
     def is_cached_response_fresh(self, cachedresponse: Response, request: Request) -> bool:
         if super().is_cached_response_fresh(cachedresponse, request):
             return True
-        asked_anew = b"no-cache" in self._parse_cachecontrol(request)
-        return self.always_store and not asked_anew and self._says_nothing(cachedresponse)
+        is_reload = b"no-cache" in self._parse_cachecontrol(request)
+        return self.always_store and not is_reload and self._says_nothing(cachedresponse)
 
     def is_cached_response_valid(self, cachedresponse: Response, response: Response, request: Request) -> bool:  # noqa: ARG002
         return response.status == 304
@@ -58,7 +58,7 @@ class Policy(RFC2616Policy):
 
 
 def is_whole(response: Response) -> bool:
-    """Whether all of it came: JSON and XML show it by their last character, whatever the length that was announced."""
+    """Return whether the answer is complete: the last character of JSON and XML shows it, not their length."""
     if _UNCERTAIN.intersection(response.flags):
         return False
     kind = (response.headers.get("Content-Type") or b"").split(b";")[0].lower()

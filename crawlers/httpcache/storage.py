@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.utils.project import data_path
 from scrapy.utils.response import response_from_dict
 
-from crawlers import damaged_database
-from crawlers.damaged_database import Identity, identity, is_damaged
+from crawlers.safety import damaged_database
+from crawlers.safety.damaged_database import Identity, identity, is_damaged
 
 if TYPE_CHECKING:
     from scrapy import Request, Spider
@@ -37,7 +37,7 @@ _FASTEST = 1  # JSON shrinks tenfold at any level
 
 
 class SqliteStorage:
-    """Answers by their request's fingerprint, for as many crawls at once as like.
+    """Stores responses by the fingerprint of their request, for any number of crawls in parallel.
 
     A damaged file is set aside and another is begun. One that can't be used costs one line in the log, and the crawl
     goes on without a cache.
@@ -60,7 +60,7 @@ class SqliteStorage:
             self.db.close()
 
     def retrieve_response(self, spider: Spider, request: Request) -> Response | None:  # noqa: ARG002
-        """A row that can't be read raises, which Scrapy takes for a miss and counts (httpcache/retrieve_error)."""
+        """Raise for an unreadable row, which Scrapy takes for a miss and counts (httpcache/retrieve_error)."""
         if self.db is None:
             return None
         rows = self._execute(
@@ -148,7 +148,7 @@ def _response(about: str, body: bytes) -> Response:
 
 
 def _selected(request: Request, response: Response) -> str:
-    """A hash of the headers by which the answer was selected: those that Vary names, and the credentials.
+    """A hash of the headers that selected the answer: those that Vary names, and the credentials.
 
     Bodies are stored decoded, so that Accept-Encoding selects nothing.
     """

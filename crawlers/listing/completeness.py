@@ -1,11 +1,19 @@
-"""Whether a listing was whole: the one rule by which any crawl may be called complete."""
+"""Whether a listing was whole: the only rule that calls a crawl complete."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 from crawlers.exceptions import AnswerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scrapy import Request
+
+    from crawlers.listing.state import RunState
 
 Evidence = Literal["total", "file", "pager", "short_page", "rules"]
 """What shows that a listing was whole; stands in the run report."""
@@ -18,7 +26,7 @@ class Ending:
     Args:
         listed: how many distinct ids the listing gave.
         subject: what the sentences of an error line call the listing.
-        total: how many datasets the catalogue says it has; ``None`` if it says nothing.
+        total: how many datasets the catalogue says it has; ``None`` if it gives no total.
         is_one_file: the catalogue is one file or one answer, read to its end without error, that names no further page.
         has_pager_ended: the last page has no way on although an earlier page had one.
         is_last_page_short: the last page of an API was empty, or shorter than asked for.
@@ -74,3 +82,50 @@ def _signs(ending: Ending) -> tuple[tuple[Evidence, bool], ...]:
         ("pager", ending.has_pager_ended),
         ("short_page", ending.is_last_page_short),
     )
+
+
+class Completeness:
+    """The lists of a crawl: which have begun, which have ended, and what shows that each was whole.
+
+    Args:
+        state: where that is remembered.
+        report: called with the stage, the error and the request when nothing shows that a list was whole.
+    """
+
+    def __init__(self, state: RunState, report: Callable[[Literal["list"], AnswerError, Request | None], Any]) -> None:
+        self.state = state
+        self.report = report
+
+    @cached_property
+    def open_lists(self) -> set[str]:
+        """The lists that have begun and not ended."""
+        return {name for name, phase in self.state.lists.items() if phase != "ended"}
+
+    def begin(self, name: str) -> None:
+        """Note that a list is requested, unless it was requested before the crawl was resumed."""
+        if self.state.lists.get(name, "begun") == "begun":
+            self.open_lists.add(name)
+            self.state.note("lists", name, "begun")
+
+    def end(self, name: str) -> None:
+        """Note that nothing more of a list will come, for whatever reason."""
+        self.open_lists.discard(name)
+        self.state.note("lists", name, "ended")
+
+    def conclude(self, name: str, ending: Ending, request: Request | None = None) -> bool:
+        """Judge a list that has ended; return whether something shows that it was whole.
+
+        Without evidence an error is reported, and the run is incomplete.
+
+        Args:
+            name: the list's, as in `begin`.
+            request: the request whose answer ended it.
+        """
+        self.end(name)
+        try:
+            word = evidence(ending)
+        except AnswerError as error:
+            self.report("list", error, request)
+            return False
+        self.state.note("evidence", name, word)
+        return True

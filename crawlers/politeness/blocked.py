@@ -1,4 +1,4 @@
-"""Recognises a firewall's or a robot check's answer, whatever its HTTP status says, and leaves alone who gives them."""
+"""Recognise the answers of firewalls and bot checks, whatever their HTTP status; stop asking hosts that give them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _APART = ("export",)  # routes that may be blocked while the rest of the host is
 
 
 class HostBlocked(NotAsked):
-    """A host, or a route of it, gave nothing but refusals, and is left alone for the rest of the run."""
+    """A host, or a route of it, refused every request, so the run sends it no more."""
 
     kind: ClassVar[str] = "blocked"
 
@@ -39,7 +39,7 @@ class Blocked:
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self.pace = Pace.of(crawler)
+        self.pace = Pace.installed(crawler)
         self.after = crawler.settings.getint("BLOCKED_AFTER", BLOCKED_AFTER)
         self.longest = crawler.settings.getfloat("RETRY_AFTER_MAX", RETRY_AFTER_MAX)
         self.refusals: Counter[tuple[str, str]] = Counter()
@@ -77,7 +77,7 @@ class Blocked:
         self.blocked[key, route] = reason
         self.crawler.stats.inc_value("politeness/blocked_routes" if route else "politeness/blocked_hosts")
         what = f"{key}, route {route}," if route else key
-        logger.warning("%s is left alone from now on: %s, %d times in a row", what, reason, self.after)
+        logger.warning("%s gets no more requests in this run: %s, %d times in a row", what, reason, self.after)
         self.pace.dismiss(key, self.refusal)
 
     def refusal(self, request: Request) -> HostBlocked | None:
@@ -87,7 +87,7 @@ class Blocked:
 
 
 def challenge(response: Response) -> str | None:
-    """Why the answer is a robot check and no answer; ``None`` when it is not one.
+    """Return why the answer is a bot check instead of content; ``None`` if it is not one.
 
     AWS WAF challenges with 202 or 405 and ``x-amzn-waf-action``, Cloudflare with ``cf-mitigated``; others give a page.
     """

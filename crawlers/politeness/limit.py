@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from math import inf
 
-_GOOD = 20  # answers in a row that are no refusals, until the host is asked a little faster
+_GOOD = 20  # accepted requests in a row before the rate rises a little
 _STEPS = 20  # so often the rate rises until it is what it was when the host refused, and half of that was taken away
 _SLOWEST = 1 / 60  # requests a second
 _UNKNOWN = 2.0  # requests a second, of a host that has answered once
@@ -32,7 +32,7 @@ class Limit:
         return 1 / self.rate
 
     def accept(self, now: float) -> bool:
-        """Take note of an answer that is no refusal, and return whether the rate has risen.
+        """Record an accepted request, and return whether the rate has risen.
 
         Args:
             now: on a clock that never goes back, in seconds.
@@ -50,14 +50,14 @@ class Limit:
 
         Args:
             sent: when the request was made.
-            delay: seconds between two requests at the moment; 0 where there is no limit.
+            delay: current seconds between two requests; 0 means no limit.
         """
         self._answers.append(now)
         if sent < self._lowered:
             return False
         rate = 1 / delay if delay > 0 else self._observed()
         self.rate = max(rate / 2, _SLOWEST)
-        if self._has_risen:  # or each refusal of one outage would halve the steps too, by which the rate rises after it
+        if self._has_risen:  # else every refusal of one outage would also halve the steps of the recovery
             self._step = rate / _STEPS
         self._good, self._lowered, self._has_risen = 0, now, False
         return True

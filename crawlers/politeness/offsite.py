@@ -23,7 +23,7 @@ class LeadsAway(NotAsked):
 class Offsite(OffsiteMiddleware):
     """Scrapy's, but exact and audible: no subdomains, and what is refused reaches the request's errback.
 
-    Scrapy's own drops a request as it is scheduled, and nobody hears of it. The hosts are the spider's
+    Scrapy's own drops such a request without a report. The hosts are the spider's
     ``allowed_domains``; a spider without any may go anywhere.
     """
 

@@ -1,4 +1,4 @@
-"""The one owner of the downloader's slots: how fast each host is asked, when it is left alone, and who waits for it."""
+"""The only owner of the downloader's slots: the request rate of each host, its pauses, and its waiting requests."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scrapy.utils.asyncio import call_later, create_looping_call
 
 from crawlers.exceptions import CrawlersError
 from crawlers.politeness.limit import Limit
+from crawlers.scrapy_internals import is_closing, process_queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,27 +34,74 @@ class Stopping(IgnoreRequest):
 
 
 @dataclass(slots=True)
-class Hold:
-    """A host is left alone.
+class Pause:
+    """A pause of a host.
 
     Args:
-        seconds: for how long, as was asked for.
-        until: when that ends, on the monotonic clock.
+        seconds: how long it lasts, as the host or the back-off demands.
+        until: when it ends, on the monotonic clock.
     """
 
     seconds: float
     until: float
 
 
-class Pace(AutoThrottle):
-    """Scrapy's AutoThrottle, with a floor for each host that it never undercuts, and hosts that are left alone.
+class Pauses:
+    """The hosts that get no requests for a while."""
 
-    Settings: AutoThrottle's own. Where AUTOTHROTTLE_ENABLED is off, floors and holds still are kept.
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.by_key: dict[str, Pause] = {}
+        self.clock = monotonic
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.by_key
+
+    def start(self, key: str, seconds: float, reason: str) -> None:
+        """Send nothing to the host for a number of seconds.
+
+        Answers that arrive during a pause belong to earlier requests: they only count if they demand a longer pause.
+        """
+        slot, known = self.crawler.engine.downloader.slots.get(key), self.by_key.get(key)
+        if slot is None or seconds <= 0 or (known and seconds <= known.seconds):
+            return
+        until = self.clock() + seconds
+        self._count(until - known.until if known else seconds, is_new=known is None)
+        logger.info("%s is paused for %.1f s: %s", key, seconds, reason)
+        self.by_key[key] = Pause(seconds, until)
+        self._publish(key, f"waits {seconds:.0f} s for {key}: {reason}")
+        slot.close()  # cancels the wait between two requests, or the shorter pause
+        slot.latercall = call_later(seconds, self._end, key, slot)
+        slot.lastseen = until  # an idle slot would be forgotten, and the pause with it
+
+    def _count(self, seconds: float, *, is_new: bool) -> None:
+        stats = self.crawler.stats
+        stats.inc_value("politeness/holds", 1 if is_new else 0)
+        stats.set_value("politeness/held_seconds", round(stats.get_value("politeness/held_seconds", 0) + seconds, 3))
+
+    def _publish(self, key: str, reason: str | None) -> None:
+        """Store the reasons of the pauses in the stats, for the heartbeat and the dashboard."""
+        waits = self.crawler.stats.get_value("politeness/waits", {})
+        others = {name: known for name, known in waits.items() if name != key}
+        self.crawler.stats.set_value("politeness/waits", others | ({key: reason} if reason else {}))
+
+    def _end(self, key: str, slot: Slot) -> None:
+        del self.by_key[key]
+        self._publish(key, None)
+        slot.latercall = None
+        slot.lastseen = self.clock() - slot.delay
+        process_queue(self.crawler, slot)
+
+
+class Pace(AutoThrottle):
+    """Scrapy's AutoThrottle, with a minimum delay for each host that it never undercuts, and with pauses.
+
+    Settings: AutoThrottle's own. Without AUTOTHROTTLE_ENABLED, minimum delays and pauses still hold.
     """
 
     def __init__(self, crawler: Crawler) -> None:
         self.crawler = crawler
-        self.holds: dict[str, Hold] = {}
+        self.pauses = Pauses(crawler)
         self.floors: dict[str, float] = {}
         self.limits: dict[str, Limit] = {}
         self.clock = monotonic
@@ -64,8 +112,9 @@ class Pace(AutoThrottle):
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
     @classmethod
-    def of(cls, crawler: Crawler) -> Self:
-        """
+    def installed(cls, crawler: Crawler) -> Self:
+        """Return the extension of a crawl.
+
         Raises:
             CrawlersError: it is not among the crawler's extensions.
         """
@@ -75,13 +124,13 @@ class Pace(AutoThrottle):
         return pace
 
     def key(self, request: Request) -> str:
-        """The name of the slot that the request waits in: its host."""
+        """Return the name of the slot that the request waits in: its host."""
         return self.crawler.engine.downloader.get_slot_key(request)
 
-    # How fast
+    # Request rate
 
     def floor(self, key: str) -> float:
-        """Return the fewest seconds between two requests to a host: as is set, as it asks for, as it has taught."""
+        """Return the minimum delay between two requests to a host: as set, demanded, or learned from refusals."""
         learned = self.limits[key].delay if key in self.limits else 0.0
         return max(self._set(key), learned)
 
@@ -92,12 +141,12 @@ class Pace(AutoThrottle):
         return self.floors[key]
 
     def raise_floor(self, key: str, seconds: float) -> None:
-        """Ask a host less often, for the rest of the run."""
+        """Raise the minimum delay of a host for the rest of the run."""
         self.floors[key] = max(self._set(key), seconds)
         self._keep(key)
 
     def _keep(self, key: str) -> None:
-        """Kept where Scrapy looks when it makes a slot anew: it forgets one that was idle for a minute."""
+        """Store the delay where Scrapy looks when it rebuilds a slot: it forgets a slot that was idle for a minute."""
         downloader, floor = self.crawler.engine.downloader, self.floor(key)
         known, slot = downloader.per_slot_settings.get(key, {}), downloader.slots.get(key)
         downloader.per_slot_settings[key] = {**known, "delay": floor, "jitter": 0.0}
@@ -106,10 +155,10 @@ class Pace(AutoThrottle):
             slot.delay = max(slot.delay, floor) if self.throttles else floor
 
     def answered(self, request: Request, *, refusal: str = "") -> None:
-        """Learn from an answer how fast its host may be asked; never faster than is set.
+        """Learn from an answer how fast its host may be asked, never faster than the settings allow.
 
         Args:
-            refusal: why it says that this was too fast; empty when it does not.
+            refusal: why the host refused the request as too fast; empty if it did not.
         """
         key, now = self.key(request), self.clock()
         limit = self.limits.setdefault(key, Limit())
@@ -130,50 +179,10 @@ class Pace(AutoThrottle):
         if key and slot:
             slot.delay = max(slot.delay, self.floor(key))
 
-    # Leaving a host alone
-
-    def held(self, key: str) -> bool:
-        return key in self.holds
-
-    def hold(self, key: str, seconds: float, reason: str) -> None:
-        """Sends nothing to the host for so long.
-
-        Answers that come meanwhile were asked for before, so they change nothing, unless they ask for a longer wait.
-        """
-        slot, known = self.crawler.engine.downloader.slots.get(key), self.holds.get(key)
-        if slot is None or seconds <= 0 or (known and seconds <= known.seconds):
-            return
-        until = self.clock() + seconds
-        self._count(until - known.until if known else seconds, again=bool(known))
-        logger.info("%s is left alone for %.1f s: %s", key, seconds, reason)
-        self.holds[key] = Hold(seconds, until)
-        self._say(key, f"waits {seconds:.0f} s for {key}: {reason}")
-        slot.close()  # the wait between two requests, or the shorter hold
-        slot.latercall = call_later(seconds, self._release, key, slot)
-        slot.lastseen = until  # or it is forgotten as idle, and the hold with it
-
-    def _count(self, seconds: float, *, again: bool) -> None:
-        stats = self.crawler.stats
-        stats.inc_value("politeness/holds", 0 if again else 1)
-        stats.set_value("politeness/held_seconds", round(stats.get_value("politeness/held_seconds", 0) + seconds, 3))
-
-    def _say(self, key: str, why: str | None) -> None:
-        """Why hosts are left alone, for those who look at the crawl from outside."""
-        waits = self.crawler.stats.get_value("politeness/waits", {})
-        others = {name: said for name, said in waits.items() if name != key}
-        self.crawler.stats.set_value("politeness/waits", others | ({key: why} if why else {}))
-
-    def _release(self, key: str, slot: Slot) -> None:
-        del self.holds[key]
-        self._say(key, None)
-        slot.latercall = None
-        slot.lastseen = self.clock() - slot.delay
-        self.crawler.engine.downloader._process_queue(slot)  # noqa: SLF001
-
-    # Who waits
+    # Waiting requests
 
     def dismiss(self, key: str, refusal: Callable[[Request], Exception | None]) -> None:
-        """Ends the wait of each request to a host for which there is a refusal, without asking."""
+        """Fail the waiting requests to a host for which there is a refusal, without sending them."""
         slot = self.crawler.engine.downloader.slots.get(key)
         waiting = list(slot.queue) if slot else []
         for request, answer in waiting:
@@ -191,9 +200,8 @@ class Pace(AutoThrottle):
             self.looks.stop()
 
     def _look(self) -> None:
-        """A crawl that is being stopped waits for no host: what was not sent yet goes back to the scheduler."""
-        engine = self.crawler.engine
-        if engine._slot is None or engine._slot.closing is None:  # noqa: SLF001
+        """Hand all waiting requests back to the scheduler when the crawl is being stopped."""
+        if not is_closing(self.crawler):
             return
-        for key in list(engine.downloader.slots):
+        for key in list(self.crawler.engine.downloader.slots):
             self.dismiss(key, lambda _: Stopping("the crawl is being stopped"))

@@ -23,7 +23,7 @@ RETRY_AFTER_MAX = 3600.0
 
 
 class WaitTooLong(NotAsked):
-    """A host wants to be left alone for longer than RETRY_AFTER_MAX."""
+    """A host demands a pause longer than RETRY_AFTER_MAX."""
 
     kind: ClassVar[str] = "blocked"
 
@@ -34,7 +34,7 @@ class WaitTooLong(NotAsked):
 
 
 class BackoffRetry(RetryMiddleware):
-    """Scrapy's RetryMiddleware; before a retry, the whole host is left alone.
+    """Scrapy's RetryMiddleware; before a retry, the whole host is paused.
 
     For as long as ``Retry-After`` says, else for RETRY_BACKOFF seconds (0 = not at all), doubled while nothing but
     failures come, less up to a half by chance, at most RETRY_BACKOFF_MAX. Where ``Retry-After`` is longer than
@@ -51,7 +51,7 @@ class BackoffRetry(RetryMiddleware):
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         middleware = super().from_crawler(crawler)
-        middleware.pace = Pace.of(crawler)
+        middleware.pace = Pace.installed(crawler)
         middleware.base = crawler.settings.getfloat("RETRY_BACKOFF", 1.0)
         middleware.cap = crawler.settings.getfloat("RETRY_BACKOFF_MAX", 60.0)
         middleware.longest = crawler.settings.getfloat("RETRY_AFTER_MAX", RETRY_AFTER_MAX)
@@ -71,7 +71,7 @@ class BackoffRetry(RetryMiddleware):
         if seconds > self.longest:
             raise WaitTooLong(response, seconds)
         if seconds:
-            self.pace.hold(key, seconds, f"HTTP {response.status}, Retry-After")
+            self.pace.pauses.start(key, seconds, f"HTTP {response.status}, Retry-After")
         outcome = super().process_response(request, response)
         if isinstance(outcome, Request):
             self._back_off(key, request, f"HTTP {response.status}")
@@ -87,20 +87,20 @@ class BackoffRetry(RetryMiddleware):
 
     def _back_off(self, key: str, request: Request, reason: str) -> None:
         """A burst of failures counts once; one address that fails among others that don't slows them for a moment."""
-        if self.pace.held(key):
+        if key in self.pace.pauses:
             return
         before = self.failures.get(key, 0)
         self.failures[key] = before + 1
-        self.pace.hold(key, self.pause(min(before, request.meta.get("retry_times", 0))), f"{reason}, back-off")
+        self.pace.pauses.start(key, self.pause(min(before, request.meta.get("retry_times", 0))), f"{reason}, back-off")
 
     def pause(self, attempt: int) -> float:
-        """Seconds before the attempt after `attempt` retries: base * 2^n, capped, and at least half of it."""
+        """Return the seconds to wait after `attempt` retries: base * 2^n, capped, and at least half of it."""
         full = min(self.cap, self.base * 2.0 ** min(attempt, 32))
         return full * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 def retry_after(response: Response) -> float:
-    """How many seconds ``Retry-After`` asks for; 0.0 when it says nothing, or nothing that makes sense."""
+    """Return the seconds that ``Retry-After`` demands; 0.0 if it is missing or invalid."""
     text = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
     if text.isdecimal():
         return float(text)

@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ROBOTS_EXEMPT = [r"/api/([123]/)?action/\w+$"]
 CRAWL_DELAY_MAX = 1.0
 MOST_READ = 512 * 1024  # bytes; RFC 9309 wants at least 500 KiB
-_AGAIN = 300.0  # seconds until a robots.txt that could not be had is asked for again
+_RETRY = 300.0  # seconds until a robots.txt that was not available is requested again
 
 
 class RobotsRefused(NotAsked):
@@ -46,7 +45,7 @@ class Rules:
 
     Args:
         parser: ``None`` when all is allowed.
-        failure: why it could not be had.
+        failure: why it was not available.
         until: when it is asked for again.
     """
 
@@ -82,9 +81,9 @@ class Robots(RobotsTxtMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         settings = crawler.settings
-        self.pace = Pace.of(crawler)
+        self.pace = Pace.installed(crawler)
         self.rules: dict[str, asyncio.Task[Rules]] = {}
-        self.exempt_paths = [re.compile(one) for one in settings.getlist("ROBOTS_EXEMPT", ROBOTS_EXEMPT)]
+        self.exempt_paths = [re.compile(one) for one in settings.getlist("ROBOTS_EXEMPT")]
         self.exempt_hosts = set(settings.getlist("ROBOTS_EXEMPT_HOSTS"))
         unlimited = settings.getfloat("REQUESTS_PER_SECOND", 1.0) <= 0
         self.longest = 0.0 if unlimited else settings.getfloat("CRAWL_DELAY_MAX", CRAWL_DELAY_MAX)
@@ -118,7 +117,7 @@ class Robots(RobotsTxtMiddleware):
     # The file
 
     async def of_host(self, request: Request) -> Rules:
-        """One download for all who wait for it."""
+        """Download the file once for all requests that wait for it."""
         host = urlparse_cached(request).netloc
         known = self.rules.get(host)
         if known is None or (known.done() and (known.exception() or known.result().until < monotonic())):
@@ -143,10 +142,10 @@ class Robots(RobotsTxtMiddleware):
                 return Rules()
             return self._unreachable(parts.netloc, str(error))
         except IgnoreRequest as error:
-            if "max redirections" in str(error):  # as good as none
+            if "max redirections" in str(error):  # treated as absent
                 return Rules()
             return self._unreachable(parts.netloc, str(error))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the file could not be had
+        except Exception as error:  # noqa: BLE001 - the file was not available for any reason
             return self._unreachable(parts.netloc, str(error) or type(error).__name__)
         return await self._read(response, request)
 
@@ -165,7 +164,7 @@ class Robots(RobotsTxtMiddleware):
         return Rules(parser)
 
     def _unreachable(self, host: str, failure: str) -> Rules:
-        rules = Rules(failure=failure, until=monotonic() + _AGAIN)
+        rules = Rules(failure=failure, until=monotonic() + _RETRY)
         logger.warning("%s", rules.refusal(host, "", ""))
         return rules
 

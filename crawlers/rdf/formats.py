@@ -1,21 +1,27 @@
-"""Which serialisation an answer is in: by its Content-Type, else its suffix, else its first bytes."""
+"""Detects the serialisation of an answer: by its Content-Type, else its suffix, else its first bytes."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import pyoxigraph
 
 Family = Literal["xml", "json", "text", "html"]
+_HEAD = 64 * 1024  # bytes of an answer that show its serialisation
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """
+    """A serialisation of RDF.
+
     Args:
+        name: what people call it.
+        media_types: its Content-Types.
+        suffixes: of file names, with the dot.
         family: what its first bytes look like.
+        parser: pyoxigraph's name for it.
     """
 
     name: str
@@ -36,15 +42,15 @@ TRIG = Format("TriG", ("application/trig",), (".trig",), "text", pyoxigraph.RdfF
 JSON_LD = Format("JSON-LD", ("application/ld+json",), (".jsonld", ".json"), "json", pyoxigraph.RdfFormat.JSON_LD)
 JSON_LD_UP_TO_AN_ERROR = Format("JSON-LD", (), (), "json", pyoxigraph.RdfFormat.STREAMING_JSON_LD)
 FORMATS = (TURTLE, RDF_XML, JSON_LD, N_TRIPLES, N_QUADS, TRIG, N3)
-"""The most readily parsed first: the order in which one is chosen where a page offers several."""
+"""The order in which a format is chosen where a page offers several: the most readily parsed first."""
 
 ACCEPT = (
     "text/turtle, application/rdf+xml;q=0.9, application/ld+json;q=0.8, application/n-triples;q=0.7, "
     "application/trig;q=0.6, text/n3;q=0.5, application/json;q=0.4, */*;q=0.1"
 )
 
-_BY_TYPE = {media_type: one for one in FORMATS for media_type in one.media_types}
-_BY_SUFFIX = {suffix: one for one in FORMATS for suffix in one.suffixes}
+_BY_TYPE = {media_type: format_ for format_ in FORMATS for media_type in format_.media_types}
+_BY_SUFFIX = {suffix: format_ for format_ in FORMATS for suffix in format_.suffixes}
 
 _SKIPPED = re.compile(r"(?:\s+|<\?.*?\?>|<!--.*?-->|#[^\n]*\n)+", re.DOTALL)
 _DOCTYPE = re.compile(r"<!doctype\s+([\w:.-]+)", re.IGNORECASE)
@@ -60,7 +66,8 @@ _HTML = {"html", "head", "body", "title", "meta", "script", "div", "p", "h1", "t
 
 
 def by_media_type(text: str) -> Format | None:
-    """
+    """Return the format that a Content-Type names.
+
     >>> by_media_type("Text/Turtle; charset=utf-8").name, by_media_type("text/html")
     ('Turtle', None)
     """
@@ -68,7 +75,8 @@ def by_media_type(text: str) -> Format | None:
 
 
 def by_suffix(url: str) -> Format | None:
-    """
+    """Return the format that the suffix of an address names.
+
     >>> by_suffix("https://example.org/catalog.rdf?page=2").name, by_suffix("https://example.org/catalog")
     ('RDF/XML', None)
     """
@@ -77,7 +85,7 @@ def by_suffix(url: str) -> Format | None:
 
 
 def family(head: bytes) -> Family | None:
-    """What the first bytes look like; ``None`` when they look like nothing known.
+    """Return what the first bytes look like; ``None`` if that is nothing known.
 
     >>> family(b"<!DOCTYPE html><html>"), family(b"<http://a.org/1> a <http://a.org/2> ."), family(b'{"@id": "x"}')
     ('html', 'text', 'json')
@@ -98,7 +106,7 @@ def family(head: bytes) -> Family | None:
 
 
 def beginning(head: bytes) -> str:
-    """The first bytes as text, without a byte order mark, comments and the XML declaration."""
+    """Return the first bytes as text, without a byte order mark, comments and the XML declaration."""
     wide = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     text = head.decode("utf-16" if wide else "utf-8-sig", "replace")
     skipped = _SKIPPED.match(text)
@@ -106,7 +114,7 @@ def beginning(head: bytes) -> str:
 
 
 def detect(content_type: str, url: str, head: bytes) -> Format | Literal["html"] | None:
-    """The serialisation; a Content-Type or suffix that the first bytes give the lie counts for nothing.
+    """Return the serialisation; a Content-Type or suffix that the first bytes contradict is ignored.
 
     >>> detect("text/html", "https://example.org/c", b"@prefix dcat: <http://www.w3.org/ns/dcat#> .").name
     'Turtle'
@@ -124,6 +132,12 @@ def detect(content_type: str, url: str, head: bytes) -> Format | Literal["html"]
     if looks == "json":
         return JSON_LD
     return _of_text(beginning(head)) if looks == "text" else None
+
+
+def of_answer(response: Any) -> Format | Literal["html"] | None:
+    """Return the serialisation of a Scrapy response, like `detect`."""
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    return detect(content_type, response.url, response.body[:_HEAD])
 
 
 def _of_text(begin: str) -> Format:

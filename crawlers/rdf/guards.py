@@ -1,4 +1,4 @@
-"""What a parser reads through: bytes that would crash it, or keep it busy for days, never reach it."""
+"""Files that a parser reads through: bytes that would crash it or keep it busy for days never reach it."""
 
 from __future__ import annotations
 
@@ -16,28 +16,29 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 20
 GRACE = 30.0  # seconds of processor time
 SLOWEST = 200_000  # bytes a second; a catalogue is read at a hundred times that
-MOST_TERMS = 1000  # triple terms, which may stand in one another; RDF 1.2's, which no catalogue has
-DEEPEST = 1000  # elements in elements, which cost their depth squared
-MOST_ATTRIBUTES = 1000  # of an element
+MAX_TERMS = 1000  # triple terms, which may contain each other; of RDF 1.2, and no catalogue has them
+MAX_DEPTH = 1000  # elements in elements, which cost their depth squared
+MAX_ATTRIBUTES = 1000  # of an element
 
-_LONGEST_TAG = 64
+_MAX_TAG = 64
 _UNDERSCORED = re.compile(rb"""@(?<=["']@)[a-zA-Z]{1,8}(?:_[a-zA-Z0-9]{1,8}){1,5}""")
 _TRIPLE_TERM = re.compile(
     rb"""<<\((?:\s|\#[^\n]*+)*+(?:[<_\["'(]|[^\s()<>"']*:)"""
 )  # with a subject, which `cout <<(a)` lacks
 _STEP = 1 << 14
 _EMPTY = re.compile(rb"""<[^<>"']*+(?:"[^"<]*+"[^<>"']*+|'[^'<]*+'[^<>"']*+)*+>(?<=/>)""")
-_CROWDED = re.compile(rb"""<(?:[^<>"']*+(?:"[^"<]*+"|'[^'<]*+')){%d}""" % MOST_ATTRIBUTES)
+_CROWDED = re.compile(rb"""<(?:[^<>"']*+(?:"[^"<]*+"|'[^'<]*+')){%d}""" % MAX_ATTRIBUTES)
 
 
 class Guard(io.RawIOBase):
-    """A file, a block at a time; stops a parser that has become slow, as some do with depth.
+    """Gives a file to a parser a block at a time, and stops a parser that has become slow, as some do with depth.
 
     Args:
-        clock: seconds of processor time.
+        file: the file.
+        clock: returns seconds of processor time.
 
     Raises:
-        AnswerError: ``invalid_rdf``, while it is read.
+        AnswerError: ``invalid_rdf``, while the file is read.
     """
 
     def __init__(self, file: BinaryIO, clock: Callable[[], float] = time.thread_time) -> None:
@@ -61,7 +62,7 @@ class Guard(io.RawIOBase):
     def _more(self) -> bool:
         if self.clock() - self.begun > GRACE + self.given / SLOWEST:
             raise AnswerError(
-                "invalid_rdf", "it takes so long to read that it is not read on: it may be nested too deep"
+                "invalid_rdf", "reading takes too long, so the rest is not read: it may be nested too deep"
             )
         block = self.file.read(_BLOCK)
         self.given += len(block)
@@ -70,27 +71,27 @@ class Guard(io.RawIOBase):
 
     @abstractmethod
     def checked(self, block: bytes) -> bytes:
-        """What of the text so far may be read; ``block`` is empty at the end."""
+        """Return what of the text so far may be read; ``block`` is empty at the end."""
 
 
 class TextGuard(Guard):
-    """For Turtle and its kin; mends language tags with an underscore (``"x"@en_GB``), which none of them takes."""
+    """For Turtle and similar formats; repairs language tags with an underscore (``"x"@en_GB``), which they refuse."""
 
     terms = 0
 
     def checked(self, block: bytes) -> bytes:
         text = _UNDERSCORED.sub(lambda tag: tag[0].replace(b"_", b"-"), self.rest + block)
-        end = max(0, len(text) - _LONGEST_TAG) if block else len(text)
-        text, self.rest = text[:end], text[end:]  # what may be the head of a tag waits
-        if b"<<(" in text:  # where they end can't be told from a comment that looks so: they are counted only
+        end = max(0, len(text) - _MAX_TAG) if block else len(text)
+        text, self.rest = text[:end], text[end:]  # the end may be the beginning of a tag
+        if b"<<(" in text:  # where they end is ambiguous (comments look alike), so they are only counted
             self.terms += len(_TRIPLE_TERM.findall(text))
-            if self.terms > MOST_TERMS:
-                raise AnswerError("invalid_rdf", f"there are more than {MOST_TERMS} triple terms: it is not read on")
+            if self.terms > MAX_TERMS:
+                raise AnswerError("invalid_rdf", f"there are more than {MAX_TERMS} triple terms: the rest is not read")
         return text
 
 
 class XMLGuard(Guard):
-    """For RDF/XML, behind the DTD gate; an element's attributes and its depth cost their number squared."""
+    """For RDF/XML without a DTD; an element's attributes and its depth cost their number squared."""
 
     depth = 0
 
@@ -98,7 +99,7 @@ class XMLGuard(Guard):
         text = self.rest + block
         if _CROWDED.search(text):
             raise AnswerError(
-                "invalid_rdf", f"an element has more than {MOST_ATTRIBUTES} attributes: it is not read on"
+                "invalid_rdf", f"an element has more than {MAX_ATTRIBUTES} attributes: the rest is not read"
             )
         begun = text.rfind(b"<")
         self._check_depth(text[:begun] if begun >= 0 else b"")
@@ -106,12 +107,14 @@ class XMLGuard(Guard):
         return block
 
     def _check_depth(self, text: bytes) -> None:
-        """In steps, between which so many levels can't be added; a raw ``<`` in a value counts as one, as it should."""
+        """Count levels, in steps too short to exceed the limit by much; a raw ``<`` in a value counts as one."""
         at = 0
         while at < len(text):
             end = text.find(b"<", at + _STEP)
             part = text[at : end if end >= 0 else len(text)]
             self.depth += part.count(b"<") - 2 * part.count(b"</") - len(_EMPTY.findall(part))
-            if self.depth > DEEPEST:
-                raise AnswerError("invalid_rdf", f"elements are nested more than {DEEPEST} deep: it is not read on")
+            if self.depth > MAX_DEPTH:
+                raise AnswerError(
+                    "invalid_rdf", f"elements are nested more than {MAX_DEPTH} deep: the rest is not read"
+                )
             at += len(part)

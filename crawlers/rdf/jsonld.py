@@ -1,8 +1,8 @@
-"""JSON-LD that needs nothing but itself: the contexts that catalogues name are bundled, and no other is fetched.
+"""Makes JSON-LD independent of the network: the contexts that catalogues name are bundled, and no other is fetched.
 
-pyoxigraph never fetches either, but it stops at a document that names a context. So the names are replaced by what
-they stand for, in the text of the document: all the rest stays as it is, its errors and what comes before them too.
-The bundled contexts are this project's own: they say what the vocabularies say, as far as catalogues use them.
+pyoxigraph never fetches a context either, but it refuses a document that names one. So each name is replaced by its
+context in the text of the document; everything else stays as it is, even its errors and what comes before them.
+The bundled contexts are this project's own: they agree with the vocabularies, as far as catalogues use them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import orjson
 from crawlers.exceptions import AnswerError
 from crawlers.safety.text import is_utf8
 
-_DEEPEST = 64  # each level costs pyoxigraph time, and at some thousand its stack overflows
+_MAX_DEPTH = 64  # each level costs pyoxigraph time, and at some thousand its stack overflows
 _STEP = 32
-_FREE = 200_000  # values
-SHORTEST = 20  # bytes of each value more: pyoxigraph takes up to 600 of memory for one
-SHORTEST_PLAIN = 8  # where nothing is expanded: Python takes some 80
-_MOST = 64 << 20  # that contexts may add to a document which repeats them
-_LENGTHS = (1 << 12, 1 << 18)  # that a list of contexts may have, the usual one first
+_FREE = 200_000  # values that any document may have
+SHORTEST = 20  # bytes of each further value: pyoxigraph takes up to 600 bytes of memory for one
+SHORTEST_PLAIN = 8  # the same for JSON that is no JSON-LD: Python takes some 80
+_MAX_ADDED = 64 << 20  # bytes that contexts may add to a document which repeats them
+_LENGTHS = (1 << 12, 1 << 18)  # bytes of a list of contexts: usual, and at most
 
 _SEMIC = r"(?:semiceu\.github\.io|(?:raw\.githubusercontent|github)\.com/semiceu)/dcat-ap/"
 _BUNDLED = {  # by addresses without their scheme
@@ -40,7 +40,7 @@ _BUNDLED = {  # by addresses without their scheme
     r"(?:www\.)?w3\.org/ns/hydra/(?:context|core)(?:\.jsonld)?": ("hydra",),
     r"(?:www\.)?hydra-cg\.com/(?:\S+/)?(?:context|core)\.jsonld": ("hydra",),
 }
-_LONGEST_URL = 1000
+_MAX_URL = 1000
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 
 _CONTEXT = re.compile(rb'"@context"\s*:\s*(?:("(?:[^"\\]|\\.)*+")|(?=\[))')
@@ -56,16 +56,17 @@ _ESCAPE = re.compile(
 
 
 def local(body: bytes, flaws: list[str] | None = None) -> bytes:
-    """A JSON-LD document with the contexts in it that it names; the very same bytes when it names none.
+    """Return a JSON-LD document with the contexts that it names; the same bytes if it names none.
 
-    What no parser reads is repaired: UTF-16, bytes that are no UTF-8, half characters, and NaN, which becomes null.
+    What no parser reads is repaired: UTF-16, invalid UTF-8, lone surrogates, and NaN, which becomes null.
 
     Args:
-        flaws: takes a sentence if there are half characters.
+        body: the document.
+        flaws: gets a sentence if there are lone surrogates.
 
     Raises:
-        AnswerError: ``remote_context`` when a context is not bundled, ``not_json`` for what begins like no JSON,
-            ``invalid_rdf`` when it is nested too deep, ``too_large`` when it has too many values for its size.
+        AnswerError: ``remote_context`` if a context is not bundled, ``not_json`` if it does not begin like JSON,
+            ``invalid_rdf`` if it is nested too deep, ``too_large`` if it has too many values for its size.
 
     >>> local(b'{"@id": "a:b"}')
     b'{"@id": "a:b"}'
@@ -105,7 +106,7 @@ def _check_start(body: bytes) -> None:
 
 
 def _outline(body: bytes) -> bytes:
-    """The brackets, the commas, and the first letters of NaN and Infinity outside strings; by steps that are quick."""
+    """Return the brackets, the commas, and the first letters of NaN and Infinity outside strings, in fast steps."""
     kept = body.translate(None, _NOT_ESCAPED)
     if b"\\" in kept:
         kept = kept.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -113,30 +114,31 @@ def _outline(body: bytes) -> bytes:
 
 
 def check_values(body: bytes, shortest: int) -> None:
-    """Refuse JSON of values that take next to no bytes, and a great deal of memory once they are read.
+    """Refuse JSON whose values take few bytes in the file and much memory once they are read.
 
     Args:
-        shortest: the bytes that a value has on an average, at least.
+        body: the document.
+        shortest: the bytes that a value must have on average.
 
     Raises:
         AnswerError: ``too_large``.
     """
     outline = _outline(body)
     values = outline.count(b",") + outline.count(b"[") + outline.count(b"{")
-    most = _FREE + len(body) // shortest
-    if values > most:
-        message = f"the JSON has {values} values in {len(body)} bytes, more than {most}: it is not read"
+    limit = _FREE + len(body) // shortest
+    if values > limit:
+        message = f"the JSON has {values} values in {len(body)} bytes, more than {limit}: it is not read"
         raise AnswerError("too_large", message)
 
 
 def _check_depth(outline: bytes) -> None:
-    """The level is looked at after every so many brackets: in between, no more than so many can be added."""
+    """Check the depth after every 32 brackets, between which no more than 32 levels can be added."""
     level = 0
     for at in range(0, len(outline), _STEP):
-        some = outline[at : at + _STEP]
-        level += some.count(b"{") + some.count(b"[") - some.count(b"}") - some.count(b"]")
-        if level > _DEEPEST:
-            raise AnswerError("invalid_rdf", f"the JSON-LD is nested more than {_DEEPEST} levels deep")
+        step = outline[at : at + _STEP]
+        level += step.count(b"{") + step.count(b"[") - step.count(b"}") - step.count(b"]")
+        if level > _MAX_DEPTH:
+            raise AnswerError("invalid_rdf", f"the JSON-LD is nested more than {_MAX_DEPTH} levels deep")
 
 
 def _with_contexts(body: bytes) -> bytes:
@@ -152,14 +154,14 @@ def _with_contexts(body: bytes) -> bytes:
             terms, at = _list(body, named.end())
         parts.append(terms)
         added += len(terms)
-        if added > _MOST:
-            raise AnswerError("remote_context", f"the catalogue's JSON-LD contexts make over {_MOST >> 20} MiB")
+        if added > _MAX_ADDED:
+            raise AnswerError("remote_context", f"the catalogue's JSON-LD contexts make over {_MAX_ADDED >> 20} MiB")
     local = b"".join((*parts, body[at:])) if parts else body
     return body if local == body else local
 
 
 def _list(body: bytes, at: int) -> tuple[bytes, int]:
-    """A list of contexts with the named ones replaced, and where it ends in the document."""
+    """Return a list of contexts with the named ones replaced, and where it ends in the document."""
     for length in _LENGTHS:
         text = body[at : at + length].decode("utf-8", "replace")
         try:
@@ -170,14 +172,14 @@ def _list(body: bytes, at: int) -> tuple[bytes, int]:
     else:
         raise AnswerError("invalid_rdf", "a list of JSON-LD contexts is broken or too long")
     end = at + len(text[:end].encode())
-    if not any(isinstance(one, str) for one in contexts) and b'"@context"' not in body[at:end]:
+    if not any(isinstance(entry, str) for entry in contexts) and b'"@context"' not in body[at:end]:
         return body[at:end], end
-    written = (_bundled(one) if isinstance(one, str) else _written(one) for one in contexts)
+    written = (_bundled(entry) if isinstance(entry, str) else _written(entry) for entry in contexts)
     return b"[" + b",".join(written) + b"]", end
 
 
 def _written(context: Any) -> bytes:
-    """An inline context, in which scoped ones may name others again."""
+    """Return an inline context, whose scoped contexts may name others."""
     text = json.dumps(context, ensure_ascii=False).encode("utf-8", "replace")
     return _with_contexts(text) if b'"@context"' in text else text
 
@@ -189,10 +191,10 @@ def _text(string: bytes) -> str:
         return string.decode("utf-8", "replace")
 
 
-@lru_cache(maxsize=16)  # a listing may name one with each record
+@lru_cache(maxsize=16)  # a listing may name a context in each record
 def _bundled(url: str) -> bytes:
     scheme = _SCHEME.match(url)
-    address = url[scheme.end() : _LONGEST_URL].partition("#")[0].rstrip("/") if scheme else ""
+    address = url[scheme.end() : _MAX_URL].partition("#")[0].rstrip("/") if scheme else ""
     for pattern, names in _BUNDLED.items():
         if re.fullmatch(pattern, address, re.IGNORECASE):
             return orjson.dumps(context(*names))
@@ -207,7 +209,7 @@ def _refusal(url: str) -> AnswerError:
 
 
 def context(*names: str) -> dict[str, Any]:
-    """The terms of bundled contexts; later ones prevail.
+    """Return the terms of bundled contexts; later ones override earlier ones.
 
     >>> context("hydra")["next"]
     {'@id': 'hydra:next', '@type': '@id'}

@@ -1,4 +1,4 @@
-"""A graph of any size: what is said of each subject, in memory while it is small and in a temporary file beyond."""
+"""A graph of any size, in memory while it is small, and in a temporary file when it is large."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ if TYPE_CHECKING:
 
     from crawlers.rdf.terms import Graph, Node, Triple
 
-MOST_HELD = 600_000  # triples in memory, some 200 MB; a long text counts as several
+MAX_HELD = 600_000  # triples in memory, some 200 MB; a long text counts as several
 _LONG = 256  # characters
 _SCHEMA = """
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
 PRAGMA cache_size = -65536;
-CREATE TABLE nodes (subject TEXT NOT NULL, said BLOB NOT NULL);
+CREATE TABLE nodes (subject TEXT NOT NULL, node BLOB NOT NULL);
 """
 _FEW = 200
-_MOST_KEPT = 4_000_000  # bytes of nodes that many datasets share: publishers, licences, themes
-_OVERHEAD = 200  # bytes, of a node of which nothing is said
+_MAX_KEPT = 4_000_000  # bytes of nodes that many datasets share: publishers, licences, themes
+_OVERHEAD = 200  # bytes of an empty node
 _NOTHING: Node = {}
-_MASK = (1 << 24) - 1  # of hashes: 16 MiB tell a million subjects from most others
+_MASK = (1 << 24) - 1  # of hashes: 16 MiB separate a million subjects from most others
 
 
 @contextmanager
 def full_disk() -> Iterator[None]:
-    """
+    """Report a full disk as such.
+
     Raises:
-        OSError: instead of SQLite's own error, when its temporary file can't grow.
+        OSError: in place of SQLite's error, when its temporary file can't grow.
     """
     try:
         yield
@@ -44,7 +45,7 @@ def full_disk() -> Iterator[None]:
 
 
 class Nodes:
-    """Filled by `add`, then read by `node`: in that order."""
+    """The nodes of a graph: filled by `add` and `filled`, then read by `node`, in that order."""
 
     def __init__(self) -> None:
         self.held: Graph = {}
@@ -54,8 +55,11 @@ class Nodes:
         self.kept: Graph = {}
         self.size = 0
 
-    def add(self, triples: Iterable[Triple], telling: Container[str]) -> Iterator[Triple]:
-        """Takes the triples in, and hands on those of the telling predicates.
+    def add(self, triples: Iterable[Triple], noted: Container[str]) -> Iterator[Triple]:
+        """Take the triples, and yield those whose predicate is one of a few.
+
+        Args:
+            noted: those predicates.
 
         Raises:
             OSError: the disk is full.
@@ -75,10 +79,10 @@ class Nodes:
             elif value not in values:
                 values.append(value)
             weight += 1 + len(value if type(value) is str else value[0]) // _LONG
-            if weight >= MOST_HELD:
+            if weight >= MAX_HELD:
                 self._spill()
                 held, weight = self.held, 0
-            if predicate in telling:
+            if predicate in noted:
                 yield triple
 
     def _spill(self) -> None:
@@ -96,7 +100,7 @@ class Nodes:
         self.held = {}
 
     def filled(self) -> None:
-        """Nothing more is to come."""
+        """Prepare for reading when all triples have been added."""
         for subject in () if self.db else self.crowded:
             self.held[subject] = _each_once(self.held[subject])
         if self.db is not None:
@@ -105,7 +109,7 @@ class Nodes:
                 self.db.execute("CREATE INDEX subjects ON nodes (subject)")
 
     def node(self, subject: str) -> Node:
-        """What is said of the subject; nothing when the graph does not describe it."""
+        """Return a subject's values by predicate; an empty dict if the graph does not describe it."""
         if self.db is None:
             return self.held.get(subject, _NOTHING)
         if not self.hashes[hash(subject) & _MASK]:  # most IRIs are pages and files: not worth a query
@@ -114,12 +118,12 @@ class Nodes:
         return self._stored(self.db, subject) if found is None else found
 
     def _stored(self, db: sqlite3.Connection, subject: str) -> Node:
-        rows = db.execute("SELECT said FROM nodes WHERE subject = ? ORDER BY rowid", (subject,)).fetchall()
-        parts = [marshal.loads(said) for (said,) in rows]  # noqa: S302  # our own file, which nobody else can open
+        rows = db.execute("SELECT node FROM nodes WHERE subject = ? ORDER BY rowid", (subject,)).fetchall()
+        parts = [marshal.loads(part) for (part,) in rows]  # noqa: S302  # our own file, which nobody else can open
         node: Node = {}
         for part in parts:
             for predicate, values in part.items():
-                terms = [one if type(one) is str else Literal(*one) for one in values]
+                terms = [value if type(value) is str else Literal(*value) for value in values]
                 if predicate in node:
                     node[predicate] += terms
                 else:
@@ -127,26 +131,28 @@ class Nodes:
         if len(parts) > 1 or subject in self.crowded:
             node = _each_once(node)
         if not subject.startswith("_:"):
-            self._keep(subject, node, sum(len(said) for (said,) in rows))
+            self._keep(subject, node, sum(len(part) for (part,) in rows))
         return node
 
     def _keep(self, subject: str, node: Node, size: int) -> None:
         self.size += size + _OVERHEAD
-        if self.size > _MOST_KEPT:
+        if self.size > _MAX_KEPT:
             self.kept, self.size = {}, 0
         self.kept[subject] = node
 
     def close(self) -> None:
+        """Delete the temporary file."""
         if self.db is not None:
             self.db.close()
 
 
 def _each_once(node: Node) -> Node:
-    """A stream may repeat triples; those far apart are found when all are there."""
+    """Remove duplicate values: a stream may repeat triples far apart."""
     return {predicate: list(dict.fromkeys(values)) for predicate, values in node.items()}
 
 
 def _plain(node: Node) -> dict[str, list[str | tuple[str | None, ...]]]:
     return {
-        predicate: [one if type(one) is str else tuple(one) for one in values] for predicate, values in node.items()
+        predicate: [value if type(value) is str else tuple(value) for value in values]
+        for predicate, values in node.items()
     }

@@ -1,4 +1,4 @@
-"""Triples out of bytes of any serialisation, one after another, with whatever is wrong with them."""
+"""Reads triples from bytes of any serialisation as a stream, and reports what can't be read."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyoxigraph
 
+from crawlers.rdf.graphs import XSD_STRING
 from crawlers.rdf.guards import Guard, TextGuard, XMLGuard
-from crawlers.rdf.terms import XSD_STRING, Literal
+from crawlers.rdf.terms import Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from crawlers.rdf.formats import Format
     from crawlers.rdf.terms import Triple
 
-MOST_FAULTS = 100
+MAX_FAULTS = 100
 """Errors after which the rest of a file is not read."""
 
 _GUARDS = {"text": TextGuard, "xml": XMLGuard}
@@ -28,8 +29,9 @@ class Fault:
 
     Args:
         message: one sentence.
-        subjects: what was described there, the nearest first: the last subject before the error, the last one that has
-            an IRI, and the first behind it. The parser does not say whose statement is lost; it is often one of these.
+        subjects: the subjects described there, the nearest first: the last one before the error, the last one that has
+            an IRI, and the first one behind it. The parser does not report whose statement is lost; it is often one of
+            these.
     """
 
     message: str
@@ -39,7 +41,7 @@ class Fault:
 class Reader:
     """Reads one file.
 
-    A syntax error ends the statement it stands in, and no more, where the serialisation can go on behind it.
+    A syntax error costs the statement that has it; reading continues behind it if the serialisation allows that.
 
     Args:
         base: the address that relative IRIs are resolved against.
@@ -47,6 +49,7 @@ class Reader:
     Attributes:
         faults: the errors met so far.
         reached: the last subject that was read, and the last one that has an IRI.
+        ended: whether the file was read to its end, or given up.
     """
 
     def __init__(self, file: BinaryIO, format_: Format, base: str) -> None:
@@ -60,14 +63,14 @@ class Reader:
 
     @property
     def size(self) -> int:
-        """How many bytes were read so far."""
+        """The number of bytes that were read so far."""
         return self.stream.given if isinstance(self.stream, Guard) else self.stream.tell()
 
     def __iter__(self) -> Iterator[Triple]:
-        """Graph names are left out: what a catalogue says counts in whichever graph it says it.
+        """Yield the triples; names of graphs are dropped, because a statement counts in whichever graph it is.
 
         Raises:
-            AnswerError: the file is not read on.
+            AnswerError: a guard refuses the rest of the file.
         """
         yield from self._up_to_an_error()
         while not self.ended:
@@ -82,8 +85,8 @@ class Reader:
             yield from self._triples()
         except SyntaxError as error:
             self._add(str(error)[:500])
-            if len(self.faults) >= MOST_FAULTS:
-                self._stop(f"after {MOST_FAULTS} errors the rest is not read")
+            if len(self.faults) >= MAX_FAULTS:
+                self._stop(f"after {MAX_FAULTS} errors the rest is not read")
         except MemoryError as error:  # a text of over 16 MiB, not the machine's memory
             self._stop(f"a statement is too long, and what follows is not read: {error}")
         else:

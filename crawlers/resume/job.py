@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 _SCHEMA = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
@@ -42,7 +42,15 @@ CREATE TABLE IF NOT EXISTS listed (dataset_id TEXT, list TEXT, by TEXT, PRIMARY 
 CREATE TABLE IF NOT EXISTS failures (key TEXT PRIMARY KEY, kind TEXT NOT NULL) WITHOUT ROWID;
 """
 _JOBS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-_STATS = ("catalogue/", "politeness/", "downloader/request_count", "downloader/response_bytes", "retry/count")
+_STATS = (
+    "catalogue/planned",
+    "catalogue/ended",
+    "catalogue/failed",
+    "politeness/",
+    "downloader/request_count",
+    "downloader/response_bytes",
+    "retry/count",
+)
 _COMMIT_SECONDS = 0.1
 _COMMIT_CHANGES = 2000
 _LONGEST = 20_000  # changes of a callback that does not pause: a transaction takes its size in the WAL, for good
@@ -52,14 +60,14 @@ _ROWS = ("requests", "records", "listed", "failures")
 class Job:
     """The ledger, held open while a spider crawls. Without JOBDIR it is a temporary file, gone when the crawl ends.
 
-    All changes go through one transaction after another, in order: after a kill the ledger is as it was at some moment,
-    never more than a moment ago, and what it does not know of is done again.
+    All changes go through one transaction after another, in order: after a kill the ledger is in a recent
+    consistent state, and work that it does not contain is repeated.
 
     Attributes:
         state: facts about the run, JSON values by name; stored with every commit. A finished job's ``verdict`` and
-            ``report`` are told to whoever starts it again.
-        resumed: whether the job had been begun before.
-        broken: whether something could not be written: no request is done from then on, all will be asked for again.
+            ``report`` are shown when it is started again.
+        resumed: whether the job was started before.
+        broken: whether something could not be written: from then on no request counts as done, so all are repeated.
     """
 
     def __init__(self, folder: Path | None, identity: dict[str, Any]) -> None:
@@ -88,8 +96,8 @@ class Job:
         self.stats: StatsCollector | None = None
 
     @classmethod
-    def of(cls, crawler: Crawler) -> Self:
-        """The crawler's job, opened when it is first asked for.
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the crawler's job, and open it at the first call.
 
         Raises:
             JobError: JOBDIR belongs to another spider, other arguments or another version, or is damaged.
@@ -114,7 +122,7 @@ class Job:
         self.finished = reason == "finished"
 
     def engine_stopped(self) -> None:
-        """The last of all: what others learn when the spider closes is in the ledger then."""
+        """Close the ledger after all others have stored what they learn when the spider closes."""
         try:
             if self.finished and not self.broken:
                 self.set_fact("finished", "1")
@@ -145,7 +153,7 @@ class Job:
         self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def execute(self, statement: str, parameters: Iterable[Any] = ()) -> sqlite3.Cursor:
-        """A change that is stored with the next commit, soon.
+        """Make a change that is stored with the next commit, soon.
 
         Raises:
             OSError: the disk is full.
@@ -159,7 +167,7 @@ class Job:
             return self.db.execute(statement, tuple(parameters))
 
     def commit_soon(self) -> None:
-        """Commits when there is something to lose: so many changes, or so much time, since the last."""
+        """Commit if enough changes or enough time have passed since the last commit."""
         if self.changes and (self.changes >= _COMMIT_CHANGES or time.monotonic() - self.committed >= _COMMIT_SECONDS):
             self.commit()
 
@@ -189,7 +197,7 @@ class Job:
         known, wanted = self._object("identity"), {"format": FORMAT} | identity
         if not self.resumed:
             self.set_fact("identity", json.dumps(wanted))
-        elif known != wanted:
+        elif known != wanted and not (self.fact("finished") and known == wanted | {"format": known.get("format")}):
             raise JobError(_difference(self.path, known, wanted))
         elif self.fact("finished"):
             raise _finished(self.path, self._object("state"))

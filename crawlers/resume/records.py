@@ -1,4 +1,4 @@
-"""What was planned, and what became of it: nothing that a portal said it has may be silently missing."""
+"""The documents that a run expects, and how each ended: nothing that the portal listed may be silently missing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Reference = tuple[str, str, str | None]
 """Kind, dataset id, resource id."""
 
-_BATCH = 1000  # rows that are read at a time: while a statement is read, the WAL grows with all that is written
+_BATCH = 1000  # rows per query: while a statement is being read, the WAL grows with every write
 _PLAN = "INSERT OR IGNORE INTO records (kind, dataset_id, resource_id, planned_by) VALUES (?, ?, ?, ?)"
 _END = """
 INSERT INTO records VALUES (?, ?, ?, '', ?, ?)
@@ -27,20 +27,21 @@ WHERE (kind, dataset_id, resource_id) > (?, ?, ?) AND outcome IS NULL ORDER BY k
 
 
 class Records:
-    """The documents of a run, in the job's ledger: planned, then ended.
+    """The documents of a run, in the job's ledger: expected, then settled.
 
-    Planning and ending are idempotent: a request that is asked for again after a kill plans and ends the same again.
+    Both are idempotent: a request that is repeated after a kill expects and settles the same documents as before.
     """
 
     def __init__(self, crawler: Crawler) -> None:
-        self.job = Job.of(crawler)
+        self.job = Job.from_crawler(crawler)
         self.stats = crawler.stats
+        self.failures = Failures(self.job)
 
-    def plan(self, reference: Reference, by: str) -> bool:
-        """Whether it is the first plan for this document, or that of the same request again.
+    def expect(self, reference: Reference, by: str) -> bool:
+        """Expect a document; return whether no other request has listed it before.
 
         Args:
-            by: what identifies the request that lists it.
+            by: identifies the request that lists it.
         """
         key = _key(reference)
         if self.job.execute(_PLAN, (*key, by)).rowcount:
@@ -49,62 +50,58 @@ class Records:
         query = "SELECT planned_by FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ?"
         return bool(self.job.db.execute(query, key).fetchone()[0] == by)
 
-    def notice(self, dataset_id: str, name: str, by: str) -> bool:
-        """Takes note that a list has a dataset; whether it had not before, in the answer to another request."""
+    @property
+    def expected(self) -> int:
+        """The number of documents expected so far, of all kinds."""
+        return int(self.stats.get_value("catalogue/planned", 0))
+
+    def see(self, dataset_id: str, name: str, by: str) -> bool:
+        """Record that a list contains a dataset; return whether no other request has listed it before."""
         if self.job.execute("INSERT OR IGNORE INTO listed VALUES (?, ?, ?)", (dataset_id, name, by)).rowcount:
             return True
         query = "SELECT by FROM listed WHERE dataset_id = ? AND list = ?"
         return bool(self.job.db.execute(query, (dataset_id, name)).fetchone()[0] == by)
 
     def count(self, name: str) -> int:
-        """Return how many datasets a list has."""
+        """Return the number of datasets in a list."""
         return int(self.job.db.execute("SELECT count(*) FROM listed WHERE list = ?", (name,)).fetchone()[0])
 
-    def behind(self, dataset_id: str, name: str, most: int) -> list[str]:
-        """Return the next ids of a list, in their order: so many at most, all of them greater than the one given."""
+    def behind(self, dataset_id: str, name: str, count: int) -> list[str]:
+        """Return at most `count` ids of a list in their order, all greater than the id given."""
         query = "SELECT dataset_id FROM listed WHERE list = ? AND dataset_id > ? ORDER BY dataset_id LIMIT ?"
-        return [row[0] for row in self.job.db.execute(query, (name, dataset_id, most))]
+        return [row[0] for row in self.job.db.execute(query, (name, dataset_id, count))]
 
-    def listed(self, name: str) -> Iterator[str]:
-        """What a list has, by id."""
-        query = "SELECT dataset_id FROM listed WHERE dataset_id > ? AND list = ? ORDER BY dataset_id LIMIT ?"
-        return self._ids(query, name)
+    def listed(self, name: str, without: str = "") -> Iterator[str]:
+        """Yield the ids of a list in their order.
 
-    def only_in(self, name: str, other: str) -> Iterator[str]:
-        """The datasets that one list has and another has not, by id."""
-        query = """
-            SELECT dataset_id FROM listed AS one WHERE dataset_id > ? AND list = ? AND NOT EXISTS
-            (SELECT 1 FROM listed WHERE dataset_id = one.dataset_id AND list = ?) ORDER BY dataset_id LIMIT ?
+        Args:
+            without: another list, whose datasets are left out.
         """
-        return self._ids(query, name, other)
-
-    def _ids(self, query: str, *names: str) -> Iterator[str]:
+        query = """
+            SELECT dataset_id FROM listed AS mine WHERE dataset_id > ? AND list = ? AND NOT EXISTS
+            (SELECT 1 FROM listed WHERE dataset_id = mine.dataset_id AND list = ?) ORDER BY dataset_id LIMIT ?
+        """
         last: str | None = ""
         while last is not None:
-            rows = self.job.db.execute(query, (last, *names, _BATCH)).fetchall()
+            rows = self.job.db.execute(query, (last, name, without, _BATCH)).fetchall()
             yield from (row[0] for row in rows)
             last = rows[-1][0] if rows else None
 
     def pending(self, name: str, other: str, by: str) -> Iterator[str]:
-        """What one list has and another has not, or has from one request only, which comes first.
+        """Yield what is in one list and not in another, after what only the request `by` put into the other.
 
         Args:
-            by: that request. It is handled once more after a kill, and must choose the same again.
+            by: the request. It is handled again after a kill, and must choose the same datasets.
         """
         query = """
-            SELECT one.dataset_id FROM listed AS one
-            LEFT JOIN listed AS other ON other.dataset_id = one.dataset_id AND other.list = ?
-            WHERE one.list = ? AND (other.by IS NULL OR other.by = ?) ORDER BY other.by IS NULL
+            SELECT mine.dataset_id FROM listed AS mine
+            LEFT JOIN listed AS other ON other.dataset_id = mine.dataset_id AND other.list = ?
+            WHERE mine.list = ? AND (other.by IS NULL OR other.by = ?) ORDER BY other.by IS NULL
         """
         return (row[0] for row in self.job.db.execute(query, (other, name, by)))
 
-    def has(self, name: str, dataset_id: str) -> bool:
-        """Return whether a list has a dataset."""
-        query = "SELECT 1 FROM listed WHERE dataset_id = ? AND list = ?"
-        return self.job.db.execute(query, (dataset_id, name)).fetchone() is not None
-
     def is_listed(self, dataset_id: str, *names: str) -> bool:
-        """Return whether one of the lists has a dataset."""
+        """Return whether one of the lists contains a dataset."""
         query = "SELECT list FROM listed WHERE dataset_id = ?"
         return any(row[0] in names for row in self.job.db.execute(query, (dataset_id,)))
 
@@ -112,30 +109,37 @@ class Records:
         query = "SELECT 1 FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ?"
         return self.job.db.execute(query, (kind, dataset_id, resource_id or "")).fetchone() is not None
 
-    def end(self, reference: Reference, outcome: str, *, fallback: bool = False) -> None:
+    def settle(self, reference: Reference, outcome: str, *, fallback: bool = False) -> None:
         self.job.execute(_END, (*_key(reference), outcome, fallback))
         self.stats.inc_value("catalogue/ended")
 
     def counts(self) -> dict[str, int]:
-        """How many documents ended how, and how many ``fallback`` ones are among them."""
+        """Return the number of documents by outcome, and of ``fallback`` ones among them."""
         found = dict(self.job.db.execute("SELECT outcome, count(*) FROM records WHERE outcome IS NOT NULL GROUP BY 1"))
         fallback = self.job.db.execute("SELECT count(*) FROM records WHERE fallback").fetchone()[0]
         return {**found, "fallback": fallback}
 
     def unaccounted(self) -> Iterator[Reference]:
-        """What was planned and never ended."""
+        """Yield what was expected and never settled."""
         last: tuple[str, str, str] | None = ("", "", "")
         while last is not None:
             rows = self.job.db.execute(_UNACCOUNTED, (*last, _BATCH)).fetchall()
             yield from ((kind, dataset_id, resource_id or None) for kind, dataset_id, resource_id in rows)
             last = rows[-1] if rows else None
 
-    def first_failure(self, key: str, kind: str) -> bool:
-        """Whether this failure was not known yet."""
+
+class Failures:
+    """The failures of a run, in the job's ledger: each is counted once, also after a kill."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+
+    def add(self, key: str, kind: str) -> bool:
+        """Record a failure; return whether it is new."""
         return self.job.execute("INSERT OR IGNORE INTO failures VALUES (?, ?)", (key, kind)).rowcount == 1
 
-    def failures(self) -> dict[str, int]:
-        """How many failures there are of each kind."""
+    def counts(self) -> dict[str, int]:
+        """Return the number of failures of each kind."""
         return dict(self.job.db.execute("SELECT kind, count(*) FROM failures GROUP BY kind ORDER BY kind"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import Request
@@ -13,6 +14,7 @@ from scrapy.utils.request import request_from_dict
 
 from crawlers import signals
 from crawlers.resume.job import Job
+from crawlers.scrapy_internals import requests_in_progress
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -35,8 +37,8 @@ class LedgerScheduler(BaseScheduler):
     """Scrapy's scheduler for crawls that survive a kill.
 
     A request is leased when the engine takes it, and done when the engine has let go of it: its callback has run, and
-    the requests it made are queued here, the items it gave have been through the pipelines. What was leased by a run
-    that died is asked for again. Requests are JSON, never pickles: what JSON can't hold is refused in a JOBDIR.
+    the requests it made are queued here, the items it gave have been through the pipelines. Requests leased by a run
+    that crashed are made again. Requests are JSON, never pickles: what JSON can't express is refused in a JOBDIR.
     """
 
     def __init__(self, crawler: Crawler, job: Job) -> None:
@@ -49,7 +51,7 @@ class LedgerScheduler(BaseScheduler):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
-        return cls(crawler, Job.of(crawler))
+        return cls(crawler, Job.from_crawler(crawler))
 
     def open(self, spider: Spider) -> None:
         self.spider = spider
@@ -122,7 +124,7 @@ class LedgerScheduler(BaseScheduler):
         """The engine says what it still works on; there is no signal for the end of a request."""
         if self.job.broken:
             return
-        working = self.crawler.engine._slot.inprogress  # type: ignore[union-attr]  # noqa: SLF001
+        working = requests_in_progress(self.crawler)
         for request in [request for request in self.leased if request not in working]:
             self.job.execute(_DONE, (self.leased.pop(request),))
 
@@ -143,10 +145,11 @@ class LedgerScheduler(BaseScheduler):
 
 
 def stored_request(request: Request, spider: Spider) -> str:
-    """The request as JSON.
+    """Return the request as JSON.
 
     Raises:
-        ValueError: its callback is no method of the spider, or JSON would change what it carries (a tuple, bytes).
+        ValueError: its callback is not a method of the spider or of an object that the spider has, or JSON would change
+            what it carries (a tuple, bytes).
         TypeError: it carries what JSON can't hold.
     """
     fields: dict[str, Any] = {name: getattr(request, name) for name in request.attributes}
@@ -163,10 +166,21 @@ def stored_request(request: Request, spider: Spider) -> str:
 
 
 def _name(method: Any, spider: Spider) -> str | None:
-    """Scrapy's own look-up of a method's name reads every attribute of the spider, for every request."""
-    name = getattr(method, "__name__", None)
-    if method is not None and getattr(spider, name or "", None) != method:
-        raise ValueError(f"{method!r} is no method of {spider!r}")
+    """Return the path of a method from the spider: ``parse``, or ``exports.parse`` for that of an object it has.
+
+    Scrapy's own look-up of a method's name reads every attribute of the spider, for every request.
+    """
+    if method is None:
+        return None
+    name, owner = getattr(method, "__name__", ""), getattr(method, "__self__", spider)
+    if owner is not spider:
+        name = next((f"{own}.{name}" for own, value in vars(spider).items() if value is owner), "")
+    try:
+        found = attrgetter(name)(spider)
+    except AttributeError:
+        found = None
+    if found != method:
+        raise ValueError(f"{method!r} is not a method of {spider!r}, or of an object that it has")
     return name
 
 
@@ -179,7 +193,9 @@ def restored_request(text: str, spider: Spider) -> Request:
     fields["body"] = fields["body"].encode("latin-1")
     headers = fields["headers"].items()
     fields["headers"] = {name.encode("latin-1"): [one.encode("latin-1") for one in values] for name, values in headers}
-    return request_from_dict(fields, spider=spider)
+    for name in ("callback", "errback"):
+        fields[name] = fields[name] and attrgetter(fields[name])(spider)
+    return request_from_dict(fields)
 
 
 def _address(text: str) -> str | None:

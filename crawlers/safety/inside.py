@@ -1,7 +1,7 @@
 """Files below a folder that others may write into: no path and no link leads out of it.
 
 The folder itself may be a link, for the user names it. Below it, every part of a path is opened by itself, from the
-descriptor of the one before (openat), and links are refused: whoever replaces a part meanwhile gains nothing.
+descriptor of the one before (openat), and links are refused: replacing a part at the same time achieves nothing.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ def opened(folder: Path, file: str) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def read(folder: Path, file: str, most: int = LARGEST) -> bytes:
+def read(folder: Path, file: str, largest: int = LARGEST) -> bytes:
     """Return the bytes of a file below a folder.
 
     Args:
-        most: bytes that it may have.
+        largest: bytes that it may have.
 
     Raises:
         OSError: as `opened`; or it is larger.
     """
     with opened(folder, file) as content:
-        body = content.read(most + 1)
-    if len(body) > most:
-        raise OSError(errno.EFBIG, f"it is larger than {most} bytes", file)
+        body = content.read(largest + 1)
+    if len(body) > largest:
+        raise OSError(errno.EFBIG, f"it is larger than {largest} bytes", file)
     return body
 
 
@@ -112,7 +112,7 @@ def remove(folder: Path, file: str) -> None:
     """Remove a file below a folder, or the link that is there in its place.
 
     Raises:
-        OSError: it can't be removed, or leads out of the folder. What is not there is no error.
+        OSError: it can't be removed, or leads out of the folder. A missing file is not an error.
     """
     try:
         with _place(folder, file) as (name, where):

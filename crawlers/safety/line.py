@@ -6,7 +6,7 @@ from crawlers.safety.redact import redact
 
 
 def one_line(text: object, longest: int = 300) -> str:
-    r"""A text that forges nothing: no control characters, no line breaks, nothing that turns its direction.
+    r"""Return a text that can forge nothing: no control characters, no line breaks, nothing that turns its direction.
 
     >>> one_line("Côte d'Ivoire\r\nBcc: all@example.org\u202e \x1b[31m")
     "Côte d'Ivoire Bcc: all@example.org [31m"
@@ -17,7 +17,7 @@ def one_line(text: object, longest: int = 300) -> str:
 
 
 def safe_line(text: object, longest: int = 300) -> str:
-    r"""The same without credentials, for what may be in a log.
+    r"""Return such a text without credentials, for logs.
 
     >>> safe_line("GET https://example.org/?token=ab\x07cd")
     'GET https://example.org/?token=***'

@@ -20,7 +20,7 @@ _FOLDERS = {"dataset": "datasets"}
 
 
 def safe(identifier: str) -> str:
-    """An id as it may stand in a file name: itself when harmless, else a stable hash of it.
+    """Return an id as a part of a file name: unchanged if harmless, else a stable hash.
 
     A double underscore separates the parts of a name, a leading dot hides it, and the hash's prefix is its own: ids
     that would be mistaken for these are hashed too.

@@ -17,17 +17,17 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def hide(secret: str) -> None:
-    """Let nothing that is written, logged or sent say this secret from now on, whoever repeats it.
+    """Remove this secret from all that is written, logged or sent from now on.
 
     Args:
-        secret: of eight characters at least; a shorter one is left alone.
+        secret: of eight characters at least; a shorter one is ignored.
     """
     if len(secret) >= _SHORTEST:
         _OWN.update((secret, quote(secret, safe=""), json.dumps(secret)[1:-1]))
 
 
 def hidden(body: bytes) -> bytes:
-    """Return bytes without the secrets that `hide` was told of."""
+    """Return bytes without the secrets given to `hide`."""
     for secret in _OWN:
         body = body.replace(secret.encode(), b"***")
     return body

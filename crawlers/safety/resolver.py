@@ -64,7 +64,7 @@ def is_public(address: str) -> bool:
 
 
 def spelled(host: str) -> str | None:
-    """The address that a host is when it is no name, in whatever spelling.
+    """Return the IP address that a host is, in any spelling; ``None`` if it is a name.
 
     >>> [spelled(host) for host in ("2130706433", "0x7f.1", "::1", "example.org")]
     ['127.0.0.1', '127.0.0.1', '::1', None]
@@ -94,7 +94,7 @@ class PublicOnlyResolver(CachingThreadedResolver):
     Twisted's client takes no reason for that: `PublicOnly` finds it in ``refused``.
 
     Attributes:
-        named: the portals, which may be private as long as they have not been public: whoever has a public name may
+        named: the portals, which may be private as long as they have not been public: the owner of a public name may
             give it a private address later. Filled by `PublicOnly`; one set for all the crawls of a process.
         allowed: the hosts that may be private whenever they like.
     """
@@ -204,7 +204,7 @@ class PublicOnly:
             raise self._refusal(host, port, self.resolver.refused[host]) from exception
 
     def _refusal(self, host: str, port: int, address: str) -> ForbiddenAddressError:
-        """Logged here: Scrapy says nothing of an IgnoreRequest that no errback takes."""
+        """Log the refusal: Scrapy does not log an IgnoreRequest without an errback."""
         error = ForbiddenAddressError(host, port, address)
         logger.warning("%s", error)
         return error

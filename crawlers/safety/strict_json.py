@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def loads(body: bytes | str) -> Any:
-    """Return the value of a JSON text; NaN and infinities, which are no JSON, become ``None``.
+    """Return the value of a JSON text; NaN and infinities, which are not JSON, become ``None``.
 
     An integer with more digits than Python converts (`sys.get_int_max_str_digits`) stays the text that it is.
 
     Raises:
-        ValueError: it is no JSON, or nested too deep to be read.
+        ValueError: it is not JSON, or nested too deep to be read.
     """
     try:
         return _loads(body, int)
@@ -58,7 +58,7 @@ def dumps(document: Any) -> bytes:
 
 
 def line(entry: dict[str, Any]) -> bytes:
-    """One line of a JSON Lines file: UTF-8, and a newline at the end only."""
+    """Return one line of a JSON Lines file: UTF-8, and a newline at the end only."""
     try:
         return hidden(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
     except orjson.JSONEncodeError:

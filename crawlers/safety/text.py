@@ -1,7 +1,7 @@
 """Bytes as the text that their publisher wrote, whatever the labels on them say.
 
 Text that is UTF-8 nearly all through is UTF-8: text of another encoding is that only by chance. Labels come next, the
-first that fits, then detection. What fits nothing is read as well as it can be, and a flaw says so.
+first that fits, then detection. A text that fits no encoding is decoded with replacements, and reported as a flaw.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _damaged(body: bytes, name: str) -> Text:
 
 
 def _detected(body: bytes) -> Text | None:
-    """Return the text as its bytes suggest; where those are few, or of a Latin alphabet, it is told as a guess."""
+    """Return the text as its bytes suggest; where those are few, or of a Latin alphabet, it is reported as a guess."""
     sample = b" ".join(_FOREIGN.findall(body[: 16 * _SAMPLE]))[:_SAMPLE]
     best = from_bytes(sample[: sample.rfind(b" ") if len(sample) == _SAMPLE else None]).best()
     read = _strictly(body, codec(best.encoding) if best else None)

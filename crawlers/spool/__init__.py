@@ -1,7 +1,7 @@
 """A download handler that keeps large answers in temporary files, never in memory; for any Scrapy project.
 
 Settings: ``DOWNLOAD_HANDLERS = {"http": "crawlers.spool.SpoolingHandler", "https": "crawlers.spool.SpoolingHandler"}``.
-A request asks for it: ``Request(url, meta={"spool": True})``; all others are Scrapy's business, as ever.
+A request opts in with ``Request(url, meta={"spool": True})``; Scrapy handles all others as usual.
 """
 
 from crawlers.spool.errors import NotUnpacked, TooLarge

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from scrapy.core.downloader.handlers.http11 import _ResponseReader, _ResultT, _ScrapyAgent
 from scrapy.exceptions import StopDownload
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from crawlers.exceptions import AnswerError
+from crawlers.scrapy_internals import ResponseReader, Result, ScrapyAgent, abort, finished, set_buffer, transport
 from crawlers.spool.body import Body, Limits
 from crawlers.spool.encoding import undone
 from crawlers.spool.errors import TooLarge
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _STRIDE = 4 * 1024 * 1024  # for each, DOWNLOAD_TIMEOUT: what is too large for memory may take more than a minute
 
 
-class SpoolingAgent(_ScrapyAgent):
+class SpoolingAgent(ScrapyAgent):
     """Connections, proxies, TLS and signals are Scrapy's; the body of an answer that succeeds is spooled.
 
     Args:
@@ -43,13 +43,13 @@ class SpoolingAgent(_ScrapyAgent):
         self._limits = limits
         self._unpack = unpack
 
-    def _cb_bodyready(self, txresponse: TxResponse, request: Request) -> _ResultT | Deferred[_ResultT]:
+    def _cb_bodyready(self, txresponse: TxResponse, request: Request) -> Result | Deferred[Result]:
         if not 200 <= txresponse.code < 300:
             return super()._cb_bodyready(txresponse, request)
         try:
             self.body = self._begun(txresponse)
         except AnswerError:
-            _abort(txresponse._transport)  # noqa: SLF001
+            abort(transport(txresponse))
             raise
         self._maxsize = self._warnsize = 0
         seconds = request.meta.get("download_timeout") or self._connectTimeout
@@ -67,13 +67,13 @@ class SpoolingAgent(_ScrapyAgent):
     def _spool(txresponse: TxResponse, body: Body, renew: Callable[[], None]) -> None:
         deliver = txresponse.deliverBody
 
-        def spool(reader: _ResponseReader) -> None:
-            reader._finished.addErrback(body.drop)  # noqa: SLF001
+        def spool(reader: ResponseReader) -> None:
+            finished(reader).addErrback(body.drop)
             deliver(SpoolingReader(reader, body, renew))  # type: ignore[no-untyped-call]
 
         txresponse.deliverBody = spool  # type: ignore[method-assign]
 
-    def _cb_bodydone(self, result: _ResultT, url: str) -> Response:
+    def _cb_bodydone(self, result: Result, url: str) -> Response:
         body = self.body
         if body is None or not body.received:
             return super()._cb_bodydone(result, url)
@@ -95,10 +95,10 @@ class SpoolingReader(Protocol):
         renew: called whenever much has come.
     """
 
-    def __init__(self, reader: _ResponseReader, body: Body, renew: Callable[[], None]) -> None:
+    def __init__(self, reader: ResponseReader, body: Body, renew: Callable[[], None]) -> None:
         self.reader, self.body, self.renew = reader, body, renew
         self.renewed = 0
-        reader._bodybuf = body  # type: ignore[assignment]  # noqa: SLF001
+        set_buffer(reader, body)
 
     def connectionMade(self) -> None:  # noqa: N802
         self.reader.makeConnection(self.transport)  # type: ignore[no-untyped-call]
@@ -107,9 +107,9 @@ class SpoolingReader(Protocol):
         try:
             self.reader.dataReceived(data)
         except AnswerError as error:
-            self.reader._finished.errback(Failure(error))  # type: ignore[no-untyped-call]  # noqa: SLF001
-            _abort(self.transport)
-        if self.body.received - self.renewed >= _STRIDE and not self.reader._finished.called:  # noqa: SLF001
+            finished(self.reader).errback(Failure(error))  # type: ignore[no-untyped-call]
+            abort(self.transport)
+        if self.body.received - self.renewed >= _STRIDE and not finished(self.reader).called:
             self.renewed = self.body.received
             self.renew()
 
@@ -118,7 +118,7 @@ class SpoolingReader(Protocol):
 
 
 def _say_unpacked(txresponse: TxResponse, staying: list[bytes], size: int) -> None:
-    """Makes the headers agree with the body."""
+    """Make the headers agree with the body."""
     txresponse.headers.removeHeader(b"Content-Encoding")
     if staying:
         txresponse.headers.setRawHeaders(b"Content-Encoding", staying)
@@ -127,11 +127,5 @@ def _say_unpacked(txresponse: TxResponse, staying: list[bytes], size: int) -> No
 
 def _spooled(response: Response, body: Body) -> Response:
     if body.file:
-        return SpooledResponse.of(response, body.file, body.received)
+        return SpooledResponse.from_response(response, body.file, body.received)
     return body.drop(response)  # Twisted leaves the agent in a circle, which lives until garbage is collected
-
-
-def _abort(transport: Any) -> None:
-    """A connection that has given all it had is no longer there."""
-    if transport._producer is not None:  # noqa: SLF001
-        transport._producer.abortConnection()  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""A body while it comes: in memory as long as it is small, in a temporary file from then on."""
+"""A body while it is received: in memory as long as it is small, then in a temporary file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Limits:
     """
     Args:
         above: the bytes that are kept in memory; a body with more goes into a file.
-        most: the bytes that may come, and the bytes that they may unpack to; 0 = as many as like.
+        most: the bytes that may come, and the bytes that they may unpack to; 0 = no limit.
         folder: where the file takes space.
     """
 
@@ -76,11 +76,11 @@ class Body:
             self.file.write(part)
 
     def getvalue(self) -> bytes:
-        """All of it, or nothing when it is in a file."""
+        """Return the whole body, or nothing if it is in a file."""
         return self._memory.getvalue()
 
     def drop(self, why: T) -> T:
-        """Gives back what it took, at once; an errback."""
+        """Release memory and disk at once; an errback."""
         self._memory = BytesIO()
         if self.file:
             self.file.close()

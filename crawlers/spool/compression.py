@@ -18,12 +18,12 @@ class BoundedCompression(HttpCompressionMiddleware):
         return unpacked(body, undoing, max_size), staying
 
 
-def unpacked(body: bytes, encodings: list[bytes], most: int) -> bytes:
+def unpacked(body: bytes, encodings: list[bytes], largest: int) -> bytes:
     """Undo several encodings.
 
     Args:
         encodings: the last one first.
-        most: bytes that the body may unpack to; 0 = as many as there are.
+        largest: maximum bytes of the unpacked body; 0 = no limit.
 
     Raises:
         AnswerError: there are more (too_large), or the encodings can't be undone (truncated).
@@ -31,7 +31,9 @@ def unpacked(body: bytes, encodings: list[bytes], most: int) -> bytes:
     encoding, found = Encoding(encodings), bytearray()
     for part in encoding.decode(body):
         found += part
-        if most and len(found) > most:
-            raise AnswerError("too_large", f"the answer is larger than DOWNLOAD_MAXSIZE ({most} bytes) when unpacked")
+        if largest and len(found) > largest:
+            raise AnswerError(
+                "too_large", f"the answer is larger than DOWNLOAD_MAXSIZE ({largest} bytes) when unpacked"
+            )
     encoding.end()
     return bytes(found)

@@ -1,4 +1,4 @@
-"""Undoes content encodings while the bytes come: each step is given little, and gives little at a time."""
+"""Undoes content encodings while the bytes are received, a little at a time."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ _DECODERS: dict[bytes, Callable[[], Decoder]] = {
 
 
 def undone(values: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
-    """What can be undone of ``Content-Encoding``, the last one first, and what stays.
+    """Return what can be undone of ``Content-Encoding``, the last one first, and what stays.
 
     >>> undone([b"x-secret, gzip", b"BR"])
     ([b'br', b'gzip'], [b'x-secret'])
@@ -174,7 +174,7 @@ class Encoding:
     """Undoes the encodings of one body, in that order.
 
     Raises:
-        NotUnpacked: the bytes are not what they are said to be; here, by `decode` and by `end`.
+        NotUnpacked: the bytes are not in the stated encoding; here, by `decode` and by `end`.
     """
 
     def __init__(self, names: Sequence[bytes]) -> None:

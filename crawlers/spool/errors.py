@@ -10,15 +10,17 @@ from crawlers.exceptions import AnswerError
 class TooLarge(AnswerError, DownloadCancelledError):  # noqa: N818
     """The answer has more bytes than SPOOL_MAXSIZE, sent or unpacked; raised by the download handler, not retried."""
 
-    def __init__(self, most: int, how: str = "") -> None:
-        super().__init__("too_large", f"the answer is larger than SPOOL_MAXSIZE ({most} bytes){how}")
+    def __init__(self, largest: int, how: str = "") -> None:
+        super().__init__("too_large", f"the answer is larger than SPOOL_MAXSIZE ({largest} bytes){how}")
 
 
 class HeadersTooLarge(AnswerError, DownloadCancelledError):  # noqa: N818
     """The answer's headers are too large; raised by the download handler, not retried."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__("too_large", f"the answer's headers are larger than {most} bytes, or one of them has no end")
+    def __init__(self, largest: int) -> None:
+        super().__init__(
+            "too_large", f"the answer's headers are larger than {largest} bytes, or one of them has no end"
+        )
 
 
 class NotUnpacked(AnswerError, ResponseDataLossError):  # noqa: N818

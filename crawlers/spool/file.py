@@ -1,4 +1,4 @@
-"""A temporary file without a name: it is gone with the last object that can read it, and with the process."""
+"""A temporary file without a name: it is deleted with the last object that can read it, or with the process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BUFFER = 128 * 1024
 
 
 class SpooledFile:
-    """Written once, then read by as many readers as like, each from its own place.
+    """Written once, then read by any number of readers, each from its own place.
 
     Args:
         folder: where it takes space; by default where Python puts temporary files (TMPDIR).
@@ -53,12 +53,12 @@ class SpooledFile:
             return self._file.readinto(buffer) or 0
 
     def open(self) -> BinaryIO:
-        """A reader of its own, at the beginning."""
+        """Return a new reader, at the beginning."""
         return io.BufferedReader(_Reader(self), _BUFFER)
 
 
 class _Reader(io.RawIOBase):
-    """Keeps the file for as long as somebody reads."""
+    """Keeps the file while it is read."""
 
     def __init__(self, file: SpooledFile) -> None:
         super().__init__()

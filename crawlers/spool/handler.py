@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
-from scrapy.utils._download_handlers import wrap_twisted_exceptions
 from scrapy.utils.defer import maybe_deferred_to_future
 
+from crawlers.scrapy_internals import set_protocol, wrap_twisted_exceptions
 from crawlers.spool.agent import SpoolingAgent
 from crawlers.spool.body import Limits
 from crawlers.spool.certificates import ExplainedTrust, explained
@@ -33,7 +33,7 @@ class SpoolingHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._pool._factory = BoundedFactory  # noqa: SLF001
+        set_protocol(self._pool, BoundedFactory)
         settings = crawler.settings
         self._above = min(settings.getint("SPOOL_ABOVE", SPOOL_ABOVE), self._default_maxsize or SPOOL_MAXSIZE)
         self._most = settings.getint("SPOOL_MAXSIZE", SPOOL_MAXSIZE)
@@ -69,7 +69,7 @@ class SpoolingHandler(HTTP11DownloadHandler):
         )
 
     def _came(self, agent: SpoolingAgent, request: Request, response: Response) -> None:
-        """Counts the bytes that were sent, of which DownloaderStats sees the body; keeps caches from an empty one."""
+        """Count the received bytes, since DownloaderStats only sees the body; keep caches from storing an empty one."""
         if agent.body and self._counts:
             self._crawler.stats.inc_value("downloader/response_bytes", agent.body.received - len(response.body))
         if isinstance(response, SpooledResponse):

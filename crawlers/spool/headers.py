@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scrapy.core.downloader.handlers.http11 import _LenientHTTP11ClientFactory, _LenientHTTP11ClientProtocol
 from twisted.python.failure import Failure
-from twisted.web._newclient import BODY, DONE
 
+from crawlers.scrapy_internals import BODY, DONE, LenientFactory, LenientProtocol
 from crawlers.spool.errors import HeadersTooLarge
 
 if TYPE_CHECKING:
@@ -19,14 +18,14 @@ MOST_HEADERS = 256 * 1024
 """Bytes of the status lines and headers of an answer, those of 1xx answers before it too; curl stops at 300 KB."""
 
 
-class BoundedFactory(_LenientHTTP11ClientFactory):
+class BoundedFactory(LenientFactory):
     """What Scrapy's connection pool takes for its ``_factory``."""
 
     def buildProtocol(self, addr: IAddress | None) -> BoundedProtocol:  # noqa: ARG002, N802
         return BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
 
 
-class BoundedProtocol(_LenientHTTP11ClientProtocol):
+class BoundedProtocol(LenientProtocol):
     """Gives up an answer whose headers are larger than MOST_HEADERS, or have a line that Twisted takes for endless."""
 
     def request(self, request: Any) -> Deferred[IResponse]:

@@ -18,11 +18,11 @@ _HEAD = 64 * 1024
 class SpooledResponse(Response):
     """An answer too large for memory: read it with `open`, unpacked, as often as you like; its ``body`` is empty.
 
-    Copies share the file. It is gone with the last response and reader of it, or with the process.
+    Copies share the file. It is removed with the last response and reader of it, or with the process.
 
     Args:
-        file: what came, without content encodings.
-        received: how many bytes came, with them.
+        file: the body, without content encodings.
+        received: the bytes received, with content encodings.
     """
 
     attributes: tuple[str, ...] = (*Response.attributes, "file", "received")
@@ -33,18 +33,18 @@ class SpooledResponse(Response):
         self.received = received
 
     @classmethod
-    def of(cls, response: Response, file: SpooledFile, received: int) -> Self:
-        """The same answer, with its body in the file."""
+    def from_response(cls, response: Response, file: SpooledFile, received: int) -> Self:
+        """Return the same answer, with its body in the file."""
         known = {name: getattr(response, name) for name in Response.attributes}
         return cls(**known | {"body": b"", "file": file, "received": received})
 
     def open(self) -> BinaryIO:
-        """The body from its beginning; every reader is for itself."""
+        """Return a new reader of the body, at the beginning."""
         return self.file.open()
 
     @property
     def size(self) -> int:
-        """How many bytes `open` gives."""
+        """The bytes that `open` returns."""
         return self.file.size
 
     @property
@@ -54,7 +54,7 @@ class SpooledResponse(Response):
             return reader.read(_HEAD)
 
     def replace(self, *arguments: Any, cls: type[Response] | None = None, **keywords: Any) -> Response:  # type: ignore[override]
-        """A copy with other attributes, and the same file: of whatever class is asked for, no other can have it.
+        """Return a copy with other attributes and the same file, always of this class: no other can have the file.
 
         With a ``body``, it is an ordinary response.
         """
@@ -67,7 +67,7 @@ class SpooledResponse(Response):
         return super().replace(*arguments, cls=cls, **keywords)
 
     def to_dict(self) -> dict[str, Any]:
-        """Whatever stores responses would store an empty body.
+        """Refuse to be stored: the stored body would be empty.
 
         Raises:
             NotSupported: always.

@@ -7,12 +7,12 @@ from typing import Any
 
 import lxml.html
 
-from crawlers.learn import Sample, learn
-from crawlers.learn.texts import normal
-from crawlers.learn.toml import toml
-from crawlers.mapping.html.document import document
-from crawlers.mapping.html.page import Page, text
-from crawlers.rules import loads
+from crawlers.kinds.html.mapping.document import document
+from crawlers.kinds.html.mapping.page import Page, text
+from crawlers.kinds.html.rules import loads
+from crawlers.operate.learn import Sample, learn
+from crawlers.operate.learn.texts import normal
+from crawlers.operate.learn.toml import toml
 from tests.layouts.parts import Layout
 from tests.layouts.records import UNSEEN, record
 

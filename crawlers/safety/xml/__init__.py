@@ -25,10 +25,10 @@ __all__ = ["plain"]
 def plain(
     file: BinaryIO, charset: str | None = None, flaws: list[str] | None = None, encoding: str | None = None
 ) -> BinaryIO:
-    r"""The same document from its root element on: UTF-8, without DTD, comments, CDATA sections and entities.
+    r"""Return the same document from its root element on: UTF-8, without DTD, comments, CDATA sections and entities.
 
     A file that is so already is returned itself, at its root element. Else it is read while the result is: leave it
-    open and alone until then. What does not fit is repaired where that is safe: bytes that are no characters, ``&``
+    open and alone until then. What does not fit is repaired where that is safe: invalid bytes, ``&``
     that begins no entity, HTML's entities.
 
     Args:

@@ -39,7 +39,7 @@ class Entities:
             self._expand(name, ())
 
     def text(self, name: str) -> str | None:
-        """What an entity stands for: its declaration, else HTML's meaning; ``None`` when it is unknown.
+        """Return what an entity stands for: its declaration, else HTML's meaning; ``None`` when it is unknown.
 
         >>> Entities().text("eacute"), Entities().text("LT"), Entities().text("nobody")
         ('é', '&lt;', None)

@@ -1,0 +1,216 @@
+"""The run report: the verdict of a crawl and its counts, written to runs/<run>.json when the crawl ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sqlite3
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import signals as scrapy_signals
+from scrapy.exceptions import NotConfigured
+from scrapy.extensions.feedexport import FeedExporter
+
+from crawlers import signals
+from crawlers.exceptions import JobError
+from crawlers.extensions.error_log import ErrorLog, now
+from crawlers.extensions.run_report import run_report, summary
+from crawlers.listing.state import RunState
+from crawlers.resume import Job
+from crawlers.safety import inside, strict_json
+from crawlers.store.folder import JSONLines, folder, lock
+from crawlers.store.index import Index
+from crawlers.store.runs.run import RUN
+from crawlers.store.runs.verdict import EXIT_CODES, Verdict, verdict
+from crawlers.values import moment
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
+
+COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback")
+
+
+class Report:
+    """Locks the source's folder while it is crawled, judges the run, and writes its report.
+
+    Attributes:
+        run: this run's name, its start in UTC.
+        started: when it started.
+        error_log: the run's failures.
+        verdict: known once the crawl has ended.
+        outcome: the report, as far as it is known.
+        unwritten: why there is no report file; empty once there is one.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.job = Job.from_crawler(crawler)
+        self.state = RunState.from_crawler(crawler)
+        self.folder = folder(crawler)
+        self.lock = lock(self.folder)
+        self.run, self.started = _begin(self.job, self.folder)
+        self.error_log = ErrorLog(crawler, self.folder, self.run)
+        self.verdict: Verdict | None = None
+        self.outcome: dict[str, Any] = {}
+        self.unwritten = "was not written"
+        self.feeds_closed = asyncio.Event()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Begin the run's report.
+
+        Raises:
+            NotConfigured: the spider crawls no catalogue, as in ``scrapy shell`` and ``scrapy fetch``.
+        """
+        if not hasattr(crawler.spider, "source"):
+            raise NotConfigured("the spider crawls no catalogue")
+        report = cls(crawler)
+        crawler.signals.connect(report.spider_closed, signal=scrapy_signals.spider_closed)
+        crawler.signals.connect(report.feeds_closed.set, signal=scrapy_signals.feed_exporter_closed)
+        return report
+
+    @property
+    def path(self) -> Path:
+        """The report's file."""
+        return self.folder / "runs" / f"{self.run}.json"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of ``scrapy crawl``."""
+        code = EXIT_CODES[self.verdict or "interrupted"]
+        return max(code, EXIT_CODES["failed"]) if self.unwritten else code
+
+    @property
+    def summary(self) -> str:
+        """The last lines on the terminal."""
+        return summary(self.outcome, self.folder, self.unwritten)
+
+    async def spider_closed(self, reason: str) -> None:
+        """Finish once all feeds are stored: one that failed is part of the verdict."""
+        if self.crawler.get_extension(FeedExporter):
+            await self.feeds_closed.wait()
+        self.finish(reason)
+
+    def finish(self, reason: str) -> None:
+        """Judge the run and write its report; also called when a second signal stops the crawl at once."""
+        try:
+            self._judge(reason)
+        except (OSError, sqlite3.Error) as error:
+            logger.error("The documents can't be counted, because the ledger is damaged: %s", error)  # noqa: TRY400
+            self._fail(f"{reason}, and the ledger can't be read: {error}")
+        self.job.state |= {"verdict": self.verdict, "report": str(self.path)}
+        try:
+            self._write()
+        finally:
+            self.job.finished = self.job.finished and not self.unwritten  # else the next start writes the report
+            self._leave()
+
+    def so_far(self) -> dict[str, Any]:
+        """Return the report as it would be now, except for its end."""
+        self._describe("running")
+        return self.outcome
+
+    def _judge(self, reason: str) -> None:
+        datasets = None
+        if reason == "finished":
+            self.error_log.reconcile()
+            datasets = _count_datasets(self.crawler)
+        blocked_hosts = self.crawler.stats.get_value("politeness/blocked_hosts")
+        self.verdict = verdict(
+            reason,
+            expected=self.state.expected,
+            listed=self.state.listed,
+            limited=self.state.is_limited,
+            errors=self.error_log.failures(),
+            blocked=self.job.state.get("blocked", False) or bool(blocked_hosts),
+        )
+        self._describe(reason, datasets)
+
+    def _describe(self, reason: str, datasets: int | None = None) -> None:
+        errors, found = self.error_log.failures(), self.error_log.records.counts()
+        counts = {name: found.get(name, 0) for name in COUNTS} | {"failed": sum(errors.values())}
+        self.outcome = run_report(self, reason, counts, errors, datasets)
+
+    def _fail(self, reason: str) -> None:
+        """Keep the counts of the last heartbeat."""
+        self.verdict = "failed"
+        known = self.outcome or run_report(self, "", dict.fromkeys((*COUNTS, "failed"), 0), {}, None)
+        self.outcome = known | {"finished": now(), "finish_reason": reason, "verdict": self.verdict}
+
+    def _write(self) -> None:
+        try:
+            inside.write(self.folder, f"runs/{self.run}.json", strict_json.dumps(self.outcome))
+        except (OSError, ValueError) as error:
+            self.unwritten = f"can't be written ({error})"
+            logger.error("The run report %s %s", self.path, self.unwritten)  # noqa: TRY400
+        else:
+            self.unwritten = ""
+
+    def _leave(self) -> None:
+        if self.crawler.settings["LOG_FILE"]:  # a terminal gets these lines anyway; Scrapyd's log would lack them
+            logger.info("%s", self.summary)
+        self.error_log.lines.close()
+        with suppress(OSError):
+            (self.folder / ".writing").unlink(missing_ok=True)
+        self.crawler.signals.send_catch_log(signals.run_ended, report=self.outcome, folder=self.folder)
+        _add_to_index(self)
+        os.close(self.lock)
+
+
+def _begin(job: Job, folder: Path) -> tuple[str, str]:
+    """Return the run's name and when it started; note in the ledger, before any request, where its lines begin.
+
+    Torn last lines of the manifest and of errors.jsonl are cut off, before the index reads them.
+
+    Raises:
+        JobError: the ledger is damaged; it names the report's file.
+    """
+    manifest = JSONLines(folder / "manifest.jsonl")
+    job.state.setdefault("last_change", (manifest.last() or {}).get("time"))
+    manifest.close()
+    started: str = job.state.setdefault("started", now())
+    run: str = job.state.setdefault("run", _name(folder, started))
+    JSONLines(folder / "errors.jsonl").close()
+    is_new = "errors_bytes" not in job.state
+    for name in ("errors", "manifest"):
+        size = (folder / f"{name}.jsonl").stat().st_size if is_new else 0
+        job.state.setdefault(f"{name}_bytes", size)
+    are_sizes = all(isinstance(job.state[name], int) for name in ("errors_bytes", "manifest_bytes"))
+    if not (isinstance(run, str) and RUN.fullmatch(run) and moment.moment(started) and are_sizes):
+        raise JobError(f"{job.path} is damaged (state): choose another JOBDIR")
+    return run, started
+
+
+def _name(folder: Path, started: str) -> str:
+    name = moment.name(moment.moment(started))
+    later = len(list((folder / "runs").glob(f"{name}*.json")))
+    return f"{name}-{later + 1}" if later else name
+
+
+def _count_datasets(crawler: Crawler) -> int | None:
+    """Return how many datasets are on disk, by the index.
+
+    The index is settled before the report is written: a finished run's datasets are always indexed.
+    """
+    index = crawler.get_extension(Index)
+    try:
+        return index.documents.count() if index and index.settle() else None
+    except (OSError, ValueError, sqlite3.Error) as error:
+        logger.warning("The datasets on disk can't be counted (%s)", error)
+        return None
+
+
+def _add_to_index(report: Report) -> None:
+    """Add the report to the index last: if that fails, nothing is lost."""
+    index = report.crawler.get_extension(Index)
+    try:
+        if index:
+            index.read_report(report.outcome)
+    except (OSError, ValueError, sqlite3.Error) as error:
+        logger.warning("%s is left out of index.sqlite (%s)", report.path, error)

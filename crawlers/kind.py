@@ -1,0 +1,290 @@
+"""What the project asks of a kind of catalogue: who crawls it, who recognises it, who reads its documents."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache, partial
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+
+from crawlers.exceptions import AnswerError
+
+if TYPE_CHECKING:
+    from scrapy.http import HtmlResponse, Response
+
+    from crawlers.items import Dataset, Document
+
+    Reader = Callable[[Document, str, str, str], Dataset]
+    Answer = Response | AnswerError
+
+logger = logging.getLogger(__name__)
+
+GROUP = "catalogue_crawlers.kinds"
+"""The entry point group in which other packages name their kinds."""
+UNREADABLE = (ValueError, AnswerError, SyntaxError)
+"""What `dataset` raises for a document that it can't read; the last is pyoxigraph's for invalid JSON-LD."""
+
+T = TypeVar("T")
+Asking = Generator[str, "Answer", T]
+"""A generator that yields one address at a time and is sent the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of catalogue. Code is named as ``module:object`` and imported when it is needed.
+
+    Args:
+        name: the kind's name, which its generic spider has too: ckan.
+        title: what people call one catalogue of the kind: CKAN portal.
+        spider: the class of its generic spider.
+        address: the spider argument that says where the catalogue is.
+        example: a value of that argument, for messages and docs.
+        takes_file: whether that argument names a rules file, which `scrapy sources add` learns from a page.
+        readers: the functions that read a document from disk, by the ``metadata_source`` of its manifest line. They
+            take the document, the source, the dataset's id and the ``metadata_url``, and return the item.
+        detector: the `Detector` that recognises catalogues of the kind.
+        robots_exempt: paths that may be requested whatever robots.txt says, as regular expressions.
+        template: the file for ``scrapy genspider``, in the package of the generic spider.
+    """
+
+    name: str
+    title: str
+    spider: str
+    address: str
+    example: str
+    takes_file: bool = False
+    readers: Mapping[str, str] = field(default_factory=dict)
+    detector: str | None = None
+    robots_exempt: tuple[str, ...] = ()
+    template: str | None = None
+
+
+# Detection
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A catalogue that was found.
+
+    Args:
+        kind: the name of its kind.
+        address: where it is: the portal's root, the file, the page.
+        reason: why it is taken for that, as a clause for messages.
+        page: the page at the address, if rules are to be learned from it.
+    """
+
+    kind: str
+    address: str
+    reason: str
+    page: HtmlResponse | None = None
+
+
+class Probe(Protocol):
+    """What a `Detector` may use while it looks for a catalogue (`crawlers.operate.sources.detect.Detection`)."""
+
+    url: str
+    """The address that the user typed."""
+    first: Answer
+    """The answer to it."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a stronger kind was found, or may be there: then request nothing, and take only what is certain."""
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Whether the host does not answer: then request nothing more."""
+
+    def is_inconclusive(self, address: str) -> bool:
+        """Return whether the answer leaves open what is there: the host is busy, or the API refuses."""
+
+    def ask(self, address: str) -> Asking[Answer]:
+        """Return the answer of an address; an `AnswerError` once enough requests were made."""
+
+    def look(self, address: str) -> Asking[Answer]:
+        """Return the answer of an address, like `ask`, and tell people what it is."""
+
+    def say(self, address: str, text: str) -> None:
+        """Tell people what an address gave."""
+
+
+class Detector:
+    """How `scrapy sources add` recognises a kind; a subclass overrides what differs.
+
+    Attributes:
+        kind: the kind's name.
+        is_fallback: whether the kind takes nearly any page, so that it is asked last.
+        requests: how many requests are kept for this kind when earlier kinds could use up all of them.
+    """
+
+    kind: ClassVar[str]
+    is_fallback: ClassVar[bool] = False
+    requests: ClassVar[int] = 0
+
+    def recognise(self, response: Response) -> str | None:  # noqa: ARG002 -- for subclasses
+        """Return what an answer is if it is this kind's, for messages: "DCAT in Turtle"."""
+        return None
+
+    def find(self, probe: Probe) -> Asking[list[Finding]]:
+        """Return the catalogues that are found from what the user typed: by default at that very address."""
+        yield from ()
+        reason = None if isinstance(probe.first, AnswerError) else self.recognise(probe.first)
+        if reason is None or (self.is_fallback and probe.is_settled):
+            return []
+        return [Finding(self.kind, probe.url, f"it is {reason}")]
+
+    def refusal(self, response: Response) -> str | None:  # noqa: ARG002 -- for subclasses
+        """Return why a catalogue may be there although this answer does not show it: "CKAN's API refuses"."""
+        return None
+
+    def narrowed(self, url: str) -> dict[str, str]:  # noqa: ARG002 -- for subclasses
+        """Return the spider arguments for the part of the catalogue that an address is about."""
+        return {}
+
+    def is_same(self, address: str, other: str) -> bool:
+        """Return whether two addresses are the same catalogue's."""
+        return address.rstrip("/") == other.rstrip("/")
+
+
+@cache
+def detector(name: str) -> Detector | None:
+    """Return the detector of a kind; ``None`` if the kind is unknown, has none, or it can't be imported."""
+    kind = registered().get(name)
+    if kind is None or kind.detector is None:
+        return None
+    where = f"Catalogues of kind {name} are not recognised"
+    found = loaded(kind.detector, where)
+    return _attempt(found, where) if found else None
+
+
+# The registry
+
+
+class NoReaderError(ValueError):
+    """Nothing here reads the documents of a ``metadata_source``: they are of another version, or of a missing kind."""
+
+
+@cache
+def registered() -> dict[str, Kind]:
+    """Return all kinds by name: the project's own, then those of other packages.
+
+    A broken kind of another package, or one whose name is taken, is left out with a warning.
+    """
+    found: dict[str, Kind] = {}
+    own = (import_module(name).KIND for name in import_module("crawlers.kinds").KINDS)
+    for kind in (*own, *_others()):
+        other = found.setdefault(kind.name, kind)
+        if other is not kind:
+            logger.warning(
+                "Two kinds of catalogue are named %r: that of %s is used, that of %s is not. Rename one of them.",
+                *(kind.name, other.spider.partition(":")[0], kind.spider.partition(":")[0]),
+            )
+    return found
+
+
+def _others() -> Iterator[Kind]:
+    """Yield the kinds of other packages."""
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        where = f"The kind of catalogue {entry.name!r} ({entry.value}) is left out"
+        kind = loaded(entry.value, where)
+        if isinstance(kind, Kind):
+            yield from [kind] if _has_valid_patterns(kind, where) else []
+        elif kind is not None:
+            logger.warning("%s: it is a %s, not a crawlers.kind.Kind.", where, type(kind).__name__)
+
+
+def _has_valid_patterns(kind: Kind, where: str) -> bool:
+    """Return whether the robots exemptions are regular expressions, none of them empty; warn if not."""
+    try:
+        is_valid = all(pattern and re.compile(pattern) for pattern in kind.robots_exempt)
+    except re.error:
+        is_valid = False
+    if not is_valid:
+        logger.warning("%s: robots_exempt has a text that is not a regular expression.", where)
+    return is_valid
+
+
+def enabled(patterns: list[str]) -> dict[str, Kind]:
+    """Return the kinds whose names match one of the patterns of KINDS_ENABLED.
+
+    >>> list(enabled(["c*"]))
+    ['ckan']
+    """
+    found = registered().items()
+    return {name: kind for name, kind in found if any(fnmatchcase(name, pattern) for pattern in patterns)}
+
+
+def load(path: str) -> Any:
+    """Return the object that ``module:object`` names."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+@cache
+def loaded(path: str, consequence: str) -> Any:
+    """Return the object that ``module:object`` names; warn and return ``None`` if that fails."""
+    return _attempt(partial(load, path), consequence)
+
+
+def _attempt(call: Callable[[], Any], consequence: str) -> Any:
+    """Return what a call to another package's code returns; warn and return ``None`` if it fails."""
+    try:
+        return call()
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- another package's code may raise anything
+        logger.warning("%s: %s: %s.", consequence, type(error).__name__, " ".join(str(error).split()).rstrip("."))
+        return None
+
+
+# Documents
+
+
+def dataset(
+    document: Any,
+    *,
+    source: str,
+    id: str,  # noqa: A002 -- an item's field
+    metadata_source: str | None,
+    metadata_url: str | None,
+    retrieved: str | None,
+) -> Dataset:
+    """Return the item that a document on disk was written from.
+
+    Args:
+        metadata_source: of its manifest line; names the reader.
+        metadata_url: where it came from.
+        retrieved: when the portal last had it.
+
+    Raises:
+        ValueError: it is not a JSON object, or not that dataset's.
+        NoReaderError: nothing here reads its ``metadata_source``.
+        AnswerError: it is not what its ``metadata_source`` gives.
+        SyntaxError: it is invalid JSON-LD.
+    """
+    if not isinstance(document, dict):
+        raise ValueError("it is no JSON object")  # noqa: TRY004
+    item = reader(metadata_source)(document, source, id, metadata_url or "")
+    item.id = id
+    for resource in item.resources:
+        resource.dataset_id = id
+    item.metadata_source, item.metadata_url, item.retrieved = metadata_source, metadata_url, retrieved
+    return item
+
+
+@cache
+def reader(metadata_source: str | None) -> Reader:
+    """Return the function that reads the documents of a ``metadata_source``.
+
+    Raises:
+        NoReaderError: there is none, or it can't be imported.
+    """
+    for kind in registered().values():
+        if metadata_source in kind.readers:
+            found = loaded(kind.readers[str(metadata_source)], f"Documents of {metadata_source} can't be read")
+            if found is not None:
+                return found  # type: ignore[no-any-return]
+    raise NoReaderError(f"nothing here reads what {metadata_source or None} gives")

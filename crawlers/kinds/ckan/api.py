@@ -1,0 +1,188 @@
+"""CKAN's action API: the variants that portals have of it, and what they answer."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from scrapy import Request
+from w3lib.encoding import http_content_type_encoding
+
+from crawlers.exceptions import AnswerError
+from crawlers.politeness.blocked import challenge
+from crawlers.safety import strict_json
+from crawlers.safety.text import decoded, is_utf8
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+    from crawlers.signals import Reason
+
+_LOCALE = re.compile(r"/[a-z]{2}([_-][A-Za-z]{2,4})?$")
+_LONGEST = 6000  # characters of a query: servers take request lines of 8 KB
+_ABSENT: dict[Any, Reason] = {"Not Found Error": "not found", "Authorization Error": "no longer public"}
+_STATES: dict[Any, Reason] = {"deleted": "deleted", "draft": "no longer public"}
+
+
+@dataclass(frozen=True, slots=True)
+class ApiVariant:
+    """A variant of the API: where it is, and how it takes parameters.
+
+    Args:
+        url: where the actions are: https://example.org/api/3/action.
+        post: whether parameters go in a JSON body; most portals take them in the address.
+    """
+
+    url: str
+    post: bool = False
+
+    def request(self, action: str, parameters: dict[str, Any], **keywords: Any) -> Request:
+        """Return the request for an action; a query too long for an address goes into a body, which CKAN accepts, too.
+
+        >>> ApiVariant("https://example.org/api/3/action").request("package_show", {"id": "a b"}).url
+        'https://example.org/api/3/action/package_show?id=a+b'
+        """
+        headers = {"Accept": "application/json"}
+        query = urlencode(parameters)
+        if not self.post and len(query) <= _LONGEST:
+            return Request(f"{self.url}/{action}?{query}", headers=headers, **keywords)
+        headers["Content-Type"] = "application/json"
+        body = json.dumps(parameters)
+        return Request(f"{self.url}/{action}", method="POST", headers=headers, body=body, **keywords)
+
+
+def variants(portal: str) -> list[ApiVariant]:
+    """Return every variant that is worth a try, the usual one first.
+
+    Old CKAN requires POST or /api/action, and a locale in the portal's address ("/de") may not reach the API.
+    """
+    roots = [portal, *([_LOCALE.sub("", portal)] if _LOCALE.search(portal) else [])]
+    urls = [root + path for root in roots for path in ("/api/3/action", "/api/action")]
+    return [ApiVariant(url, post) for url in urls for post in (False, True)]
+
+
+def document(response: Response) -> Any:
+    """Return the JSON of an answer.
+
+    Raises:
+        AnswerError: it is a robot check (blocked), or no JSON (not_json).
+    """
+    check = challenge(response)
+    if check:
+        raise AnswerError("blocked", check)
+    try:
+        return strict_json.loads(_readable(response))
+    except ValueError as error:
+        if response.body.lstrip()[:1] in (b"{", b"["):
+            message = f"the JSON of {len(response.body)} bytes breaks off or is broken: {error}"
+            raise AnswerError("truncated", message) from None
+        kind = (response.headers.get("Content-Type") or b"nothing").decode("latin-1").split(";")[0]
+        raise AnswerError("not_json", f"{len(response.body)} bytes of {kind} came instead of JSON") from None
+
+
+def _readable(response: Response) -> bytes | str:
+    """Return the JSON of an answer: UTF-8 (RFC 8259, 8.1), unless it is not and the header names what it is.
+
+    Raises:
+        ValueError: its encoding is unknown.
+    """
+    if is_utf8(io.BytesIO(response.body)):
+        return response.body
+    given = response.meta.get("encoding") if response.request else None
+    charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
+    found = decoded(response.body, charset, given=given, is_utf8=True)
+    if found.flaw:
+        raise ValueError(found.flaw)
+    return found.text
+
+
+def result(response: Response) -> dict[str, Any]:
+    """Return the ``result`` of an action's answer, an object.
+
+    Raises:
+        AnswerError: as `document`, or `success` is false whatever the HTTP status, or there is no result (refused).
+    """
+    answer = document(response)
+    if not isinstance(answer, dict):
+        raise AnswerError("refused", f"the portal answered {str(answer)[:200]!r}, not a result")
+    if answer.get("success") is not True:
+        raise AnswerError("refused", f"the portal answered success: false ({_message(answer.get('error'))})")
+    found = answer.get("result")
+    if not isinstance(found, dict):
+        raise AnswerError("refused", "the portal answered success, and no result")
+    return found
+
+
+def refusal(response: Response) -> str | None:
+    """Return what CKAN says in its own envelope when it refuses; ``None`` if CKAN does not refuse."""
+    answer = _envelope(response)
+    return _message(answer.get("error")) if answer.get("success") is False else None
+
+
+def absence(response: Response) -> Reason | None:
+    """Return why a dataset is gone, by package_show's answer; ``None`` if that does not say that it is gone.
+
+    CKAN answers 404 `Not Found Error` for what it does not know, 403 `Authorization Error` for a dataset that is
+    deleted or private, and the record with its ``state`` to a user who may see that. A proxy's page, an error
+    without a ``__type`` and the answer at another address mean nothing.
+    """
+    if challenge(response) or (response.request and "redirect_urls" in response.request.meta):
+        return None
+    answer = _envelope(response)
+    if answer.get("success") is True:
+        return _STATES.get(_word(answer.get("result"), "state"))
+    if answer.get("success") is not False or response.status >= 500:
+        return None
+    return _ABSENT.get(_word(answer.get("error"), "__type"))
+
+
+def given(response: Response) -> dict[str, Any]:
+    """Return the record that package_show gives of a dataset that is listed.
+
+    Raises:
+        AnswerError: as `result`; or the record is no longer public (refused).
+    """
+    reason = absence(response)
+    if reason:
+        raise AnswerError("refused", f"the portal lists the dataset, and says of it: {reason}")
+    return result(response)
+
+
+def date(response: Response) -> str | None:
+    """Return the portal's time, from the answer's ``Date`` header."""
+    header = response.headers.get("Date")
+    return header.decode("latin-1") if header else None
+
+
+def succeeds(response: Response) -> bool:
+    """Return whether CKAN did what was requested, whatever the result is."""
+    return _envelope(response).get("success") is True
+
+
+def denies(response: Response) -> bool:
+    """Return whether CKAN says that the user may not do this."""
+    return absence(response) == "no longer public"
+
+
+def _envelope(response: Response) -> dict[str, Any]:
+    """Return an action's answer as an object; empty if it is none."""
+    try:
+        answer = strict_json.loads(_readable(response))
+    except ValueError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _word(found: Any, name: str) -> str | None:
+    word = found.get(name) if isinstance(found, dict) else None
+    return word if isinstance(word, str) else None
+
+
+def _message(error: Any) -> str:
+    if not isinstance(error, dict):
+        return str(error)[:200]
+    return ": ".join(str(error[name])[:200] for name in ("__type", "message") if error.get(name)) or str(error)[:200]

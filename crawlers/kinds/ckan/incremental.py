@@ -1,0 +1,262 @@
+"""What has changed since the last complete crawl."""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.ckan import api
+from crawlers.kinds.ckan.cursor import Cursor, Page, identity, is_same_stamp, stamp
+from crawlers.kinds.ckan.exports import LEVELS
+from crawlers.kinds.ckan.questions import BATCH, ask_among, check_identity, show, take_record
+from crawlers.kinds.ckan.recovery import Refusal
+from crawlers.politeness import failures
+from crawlers.store.index import scope
+from crawlers.values.moment import moment, now, seconds, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.kinds.ckan.listing import Output
+    from crawlers.kinds.ckan.spider import CKANSpider
+
+LAST = "last"
+FULL_LISTING_DAYS = 7.0
+OVERLAP = timedelta(hours=1)  # a portal's search index lags behind its database
+
+
+def since(text: str) -> str:
+    """Return ``last``, or a date, or a time in UTC.
+
+    >>> since("2026-11-01")
+    '2026-11-01T00:00:00Z'
+    """
+    if text == LAST:
+        return text
+    if re.fullmatch(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z?)?", text):
+        try:
+            return f"{datetime.fromisoformat(text.removesuffix('Z')).isoformat(timespec='seconds')}Z"
+        except ValueError:
+            pass
+    raise ValueError("last, a date such as 2026-11-01, or a time in UTC such as 2026-11-01T06:00:00Z")
+
+
+class Incremental:
+    """Decides what ``-a since=`` lists, by what earlier crawls stored.
+
+    With ``-a since=last`` the portal lists ids and stamps, 1,000 per request. A dataset with another stamp than the
+    record on disk has changed, whatever any clock says; `Changes` requests it. A portal that does not list stamps is
+    asked for what it changed since a moment.
+    """
+
+    def __init__(self, spider: CKANSpider) -> None:
+        self.spider = spider
+
+    def beginning(self) -> Cursor:
+        """Return where the listing begins."""
+        rows, since = self.spider.listing.rows(), self.spider.args["since"]
+        if since != LAST:
+            return Cursor(rows=rows, since=since)
+        return Cursor(rows=self.spider.args["rows"], ids=True, stamps=True) if self.base() else Cursor(rows=rows)
+
+    def base(self) -> str:
+        """Return when the crawl began that this one builds on; empty if everything is to be listed.
+
+        It is fixed for a job, however often that is resumed.
+        """
+        state, spider = self.spider.run_state, self.spider
+        if state.since is None:
+            last = spider.opened_index().runs.last_complete(scope(spider.name, spider.given))
+            reason = self.why_everything(last)
+            known = "" if reason else str(last)
+            spider.logger.info(
+                "%s", f"{reason}: everything is listed" if reason else f"Only what changed since {known}"
+            )
+            state.since = known
+        return state.since
+
+    def why_everything(self, last: str | None) -> str | None:
+        """Return why the whole catalogue is listed; ``None`` if what changed is enough."""
+        if last is None:
+            return "There was no complete crawl of this before"
+        if self.spider.limits.is_set:
+            return "since=last does not go with max_datasets or max_resources"
+        days = self.spider.crawler.settings.getfloat("FULL_LISTING_DAYS", FULL_LISTING_DAYS)
+        full = self.spider.withdrawals.last_listing()
+        if days <= 0 or _is_recent(full, days):
+            return None
+        when = f"The last full listing was on {full[:10]}" if full else "There was no full listing before"
+        return f"{when}, and FULL_LISTING_DAYS asks for one every {days:g} days"
+
+    def instead(self, response: Response, here: Cursor, page: Page) -> Request | None:
+        """Note what a page of ids says has changed; return the request for another list if the page can't say it."""
+        if here.stamps and here.first and page.is_whole:
+            self.spider.completeness.end("stamps")
+            return self.list_everything(here.variant, "The portal gives whole records where ids are requested")
+        if here.stamps and here.first and not page.has_stamps:
+            return self.spider.listing.request(self.window(api.date(response), here))
+        if here.ids and self.spider.args["since"] == LAST:
+            self.note_changes(page, here, response.request)
+        return None
+
+    def list_everything(self, variant: int, reason: str) -> Request:
+        self.spider.logger.info("%s: everything is listed", reason)
+        self.spider.run_state.since = ""
+        return self.spider.listing.begin(Cursor(rows=self.spider.listing.rows(), variant=variant))
+
+    def note_changes(self, page: Page, here: Cursor, request: Request | None) -> None:
+        """Remember which of a page's datasets have changed, or lack their document or an export."""
+        lacking = self.spider.opened_index().without_exports(page.ids(), LEVELS[self.spider.level])
+        for record in page.records:
+            identifier = identity(record)
+            if not identifier or self.spider.records.is_planned("dataset", identifier):
+                continue
+            if identifier in lacking or self.has_changed(identifier, record, here):
+                self.spider.seen(identifier, list_name="changed", listed_by=request)
+
+    def has_changed(self, identifier: str, record: Any, here: Cursor) -> bool:
+        documents = self.spider.opened_index().documents
+        known = documents.get("dataset", identifier, None)
+        if known is None or known.status == "withdrawn":
+            return True
+        return here.stamps and not (
+            is_same_stamp(known.metadata_modified, stamp(record)) and documents.is_intact(known)
+        )
+
+    def otherwise(self, here: Cursor, refusal: Refusal) -> Cursor | None:
+        """Return where the list begins that stands in for a list of stamps that the portal refuses."""
+        if not (here.stamps and here.first and (refusal.spoken or refusal.error.kind == "refused")):
+            return None
+        self.spider.listing.first_refusal = None
+        return self.window(refusal.date, here)
+
+    def window(self, date: str | None, here: Cursor) -> Cursor:
+        """Return where the list of what changed since the last complete crawl begins.
+
+        Args:
+            date: the portal's time, from its answer's ``Date`` header: its stamps are by that clock.
+        """
+        known = (moment(self.base()), moment(self.spider.opened_index().documents.newest_stamp()))
+        begun = written(min(found for found in known if found) - OVERLAP - _distance(date))
+        message = "%s does not list stamps: requesting what changed since %s"
+        self.spider.logger.info(message, self.spider.portal, begun)
+        self.spider.completeness.end(here.name)
+        self.spider.completeness.begin("datasets")
+        return Cursor(rows=self.spider.listing.rows(), variant=here.variant, since=begun)
+
+
+class Changes:
+    """Requests the records of the datasets that `Incremental` noted as changed, 100 at a time."""
+
+    def __init__(self, spider: CKANSpider) -> None:
+        self.spider = spider
+
+    def begin(self, changed: int, after: Cursor) -> Iterator[Request]:
+        """Request the first of them.
+
+        Args:
+            changed: how many there are.
+            after: the cursor behind the list of ids.
+        """
+        listed = self.spider.records.count("datasets")
+        self.spider.run_state.expected = listed + changed
+        self.spider.completeness.begin("changed")
+        yield from self.ask("", listed, _size(after), after.variant)
+
+    def ask(self, last: str, listed: int, size: int, variant: int) -> Iterator[Request]:
+        """Request the next of them.
+
+        Args:
+            last: the id behind which they begin.
+            listed: how many have been listed before.
+            size: how many to request at once.
+        """
+        ids = self.spider.records.behind(last, "changed", size)
+        if not ids:
+            self.spider.completeness.end("changed")
+            return
+        keywords = {"ids": ids, "listed": listed + len(ids), "size": size, "variant": variant}
+        yield ask_among(self.spider, ids, variant, callback=self.parse, errback=self.failed, cb_kwargs=keywords)
+
+    def parse(self, response: Response, ids: list[str], listed: int, size: int, variant: int) -> Output:
+        try:
+            found = {identity(record): record for record in Page.read(response).records}
+        except AnswerError as error:
+            yield from self.ask_for_each(Refusal.from_answer(error, response), response.request, response.cb_kwargs)
+            return
+        yield from self.ask(ids[-1], listed, size, variant)
+        self.spider.run_state.count_listed(listed)
+        for position, identifier in enumerate(ids):
+            if identifier in found:
+                yield from take_record(self.spider, response, found[identifier], variant, position)
+            else:
+                yield show(self.spider, identifier, variant, self.parse_shown, self.shown_failed)
+
+    def failed(self, failure: Failure) -> Output:
+        request = failures.request(failure)
+        yield from self.ask_for_each(Refusal.from_failure(failure), request, request.cb_kwargs)
+
+    def ask_for_each(self, refusal: Refusal, request: Request | None, asked: dict[str, Any]) -> Output:
+        """Request each dataset of a batch that did not come; none if the portal blocks all.
+
+        Args:
+            asked: the keywords of the batch's request.
+        """
+        if refusal.error.kind == "blocked":
+            self.spider.completeness.end("changed")
+            self.spider.failed("list", refusal.error, request, http_status=refusal.status)
+            return
+        message = "%s: %s; requesting each of %d datasets"
+        self.spider.logger.info(message, self.spider.portal, refusal.error, len(asked["ids"]))
+        yield from self.ask(asked["ids"][-1], asked["listed"], asked["size"], asked["variant"])
+        self.spider.run_state.count_listed(asked["listed"])
+        for identifier in asked["ids"]:
+            yield show(self.spider, identifier, asked["variant"], self.parse_shown, self.shown_failed)
+
+    def parse_shown(self, response: Response, dataset_id: str, variant: int) -> Output:
+        try:
+            record = api.given(response)
+            check_identity(record, dataset_id)
+        except AnswerError as error:
+            self.not_shown(dataset_id, Refusal.from_answer(error, response), response.request)
+            return
+        yield from take_record(self.spider, response, record, variant, 0)
+
+    def shown_failed(self, failure: Failure) -> None:
+        request = failures.request(failure)
+        self.not_shown(request.cb_kwargs["dataset_id"], Refusal.from_failure(failure), request)
+
+    def not_shown(self, dataset_id: str, refusal: Refusal, request: Request | None) -> None:
+        subject = {"http_status": refusal.status, "dataset_id": dataset_id, "missing": "dataset"}
+        self.spider.failed("fetch", refusal.error, request, **subject)
+
+
+def is_cheaper_whole(changed: int, after: Cursor) -> bool:
+    """Return whether listing everything takes fewer requests than what changed, 100 at a time."""
+    return changed > _size(after) * math.ceil(after.listed / max(after.largest, 1))
+
+
+def _size(after: Cursor) -> int:
+    return min(BATCH, after.largest or BATCH)
+
+
+def _is_recent(begun: str | None, days: float) -> bool:
+    """Return whether a moment is at most `days` days ago; one in the future came from a wrong clock."""
+    age = seconds(begun, now())
+    return age is not None and 0 <= age <= days * 86_400
+
+
+def _distance(date: str | None) -> timedelta:
+    """Return how far the portal's clock is from ours; none if it does not tell its time."""
+    try:
+        return abs(datetime.now(UTC) - parsedate_to_datetime(date or ""))
+    except (ValueError, TypeError):
+        return timedelta(0)

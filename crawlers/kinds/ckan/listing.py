@@ -1,0 +1,177 @@
+"""Lists a CKAN portal's datasets, each once, without missing any."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from crawlers.exceptions import AnswerError
+from crawlers.items import Dataset, Export
+from crawlers.kinds.ckan.cursor import Cursor, Page, identity, resources
+from crawlers.kinds.ckan.recovery import Refusal, another
+from crawlers.listing import paging
+from crawlers.listing.completeness import Ending
+from crawlers.listing.paging import Entry, PagedListing
+from crawlers.politeness import failures
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.kinds.ckan.spider import CKANSpider
+
+    Found = Dataset | Export | Request
+    Output = Iterator[Found | AsyncIterator[Found]]
+
+
+class CKANListing(PagedListing[Cursor]):
+    """The pages of package_search, with what helps when a portal refuses, miscounts or repeats them."""
+
+    cursor = Cursor
+    subject = "the portal"
+    spider: CKANSpider
+
+    def __init__(self, spider: CKANSpider) -> None:
+        super().__init__(spider)
+        self.first_refusal: Refusal | None = None
+
+    def rows(self, listed: int = 0) -> int:
+        """Return how many datasets to request when `listed` are listed: no more than the user wants."""
+        return self.spider.limits.rows(self.spider.args["rows"], listed)
+
+    def request(self, cursor: Cursor, *, is_retry: bool = False) -> Request:
+        """Return the request for a page.
+
+        Args:
+            is_retry: whether it stands for a request that failed after all its retries: fewer are spent on it.
+        """
+        request = self.spider.variants[cursor.variant].request(
+            "package_search",
+            cursor.parameters(self.spider.query),
+            callback=self.spider.parse_page,
+            errback=self.page_failed,
+            cb_kwargs={"cursor": cursor.plain()},
+            meta={"max_retry_times": 1} if is_retry else {},
+        )
+        if cursor.since or cursor.ids or cursor.counting:  # what is new can't come from a cache
+            request.headers["Cache-Control"] = "no-cache"
+        return request
+
+    def read(self, response: Response, here: Cursor) -> paging.Page[Cursor]:
+        page = Page.read(response)
+        if _is_redirected(response) and not _is_answer_to(response, self.request(here)):
+            raise AnswerError("refused", f"the portal redirected to another question, {response.url[:300]}")
+        entries = [Entry(identity(record), record, resources(record)) for record in page.records]
+        return paging.Page(entries, page.total(here), answer=page)
+
+    def items(self, response: Response, entry: Entry, allowed: int, here: Cursor, position: int) -> Output:
+        return self.spider.parse_record(response, entry.record, allowed, here.variant, position)
+
+    def parse_page(self, response: Response, cursor: dict[str, Any]) -> Output:
+        here = Cursor(**cursor)
+        try:
+            found = self.read(response, here)
+        except AnswerError as error:
+            yield from self.not_listed(response.request, here, Refusal.from_answer(error, response))
+            return
+        page: Page = found.answer
+        if here.counting:
+            yield from self.counted(response, here, page)
+        elif here.skipping:
+            yield from self.skip(response, here, page)
+        elif here.is_by_id and not page.follows(here.last):
+            self.spider.logger.info("%s does not page by id: continuing by offset", self.spider.portal)
+            yield self.request(here.by_offset())
+        elif other := self.spider.incremental.instead(response, here, page):
+            yield other
+        else:
+            yield from self.list_page(response, here, found)
+
+    def after(self, here: Cursor, page: paging.Page[Cursor], taken: list[tuple[Entry, int]]) -> Cursor:
+        return here.after(page.answer, listed=len(taken), resources=sum(allowed for _, allowed in taken))
+
+    def following(self, here: Cursor, after: Cursor, page: paging.Page[Cursor]) -> Cursor | None:
+        if page.answer.is_last(here) or after.loops:
+            return None
+        rows = self.rows(0 if here.ids else after.listed)
+        return replace(after, rows=min(rows, here.rows * 10))
+
+    def end(self, request: Request | None, after: Cursor, page: Any = None) -> Output:  # noqa: ARG002
+        """Request the count again if fewer were listed than were promised, or none at all; else judge the list."""
+        nothing = after.promised == 0 and not self.spider.query.filtered and not after.since
+        if (after.short() or nothing) and not after.second and not after.loops:
+            yield self.request(replace(after, counting=True, skipping=None))
+        else:
+            yield from self.judge(request, after)
+
+    def counted(self, response: Response, here: Cursor, page: Page) -> Output:
+        count = page.count if page.count is not None else here.promised or 0  # no answer changes no promise
+        if count > here.listed and here.start is None:
+            message = "%s has %d datasets and listed %d: listing again, by offset"
+            self.spider.logger.info(message, self.spider.portal, count, here.listed)
+            yield self.request(here.restarted(count))
+        else:
+            yield from self.judge(response.request, replace(here, expected=count))
+
+    def judge(self, request: Request | None, after: Cursor) -> Output:
+        """Decide whether the list was whole; yield what follows, or report why it was not."""
+        expected, message = after.expected, ""
+        if after.loops:
+            message = f"the portal gives the same pages again after {after.listed} of {expected} datasets"
+        elif expected is not None and after.listed >= expected and after.shifted:
+            message = "the catalogue changed while it was paged by offset: some may be missing"
+        if not after.ids:
+            self.spider.run_state.expected = expected
+        if message:
+            self.spider.completeness.end(after.name)
+            self.spider.failed("list", AnswerError("paging", message), request)
+            return
+        ending = Ending(subject=self.subject, listed=after.listed, total=expected, is_last_page_short=True)
+        if self.spider.completeness.conclude(after.name, ending, request):
+            if not after.ids and expected is None:
+                self.spider.run_state.expected = after.listed
+            yield self.spider.list_complete(after)
+
+    def skip(self, response: Response, here: Cursor, page: Page) -> Output:
+        """Report the record that the portal can't give, and continue behind it."""
+        ids = page.ids()
+        if not ids:
+            yield from self.end(response.request, here)
+            return
+        after = here.behind(ids[0])
+        self.spider.seen(ids[0], list_name=here.name, listed_by=response.request)
+        if not here.ids:
+            self.spider.run_state.count_listed(after.listed)
+        error = AnswerError("refused", f"the portal can't give this dataset's record: {here.skipping}")
+        self.spider.failed("list", error, response.request, dataset_id=ids[0], missing="dataset")
+        yield self.request(replace(after, rows=min(self.rows(after.listed), 10)), is_retry=True)
+
+    def page_failed(self, failure: Failure) -> Output:
+        request = failures.request(failure)
+        yield from self.not_listed(request, Cursor(**request.cb_kwargs["cursor"]), Refusal.from_failure(failure))
+
+    def not_listed(self, request: Request | None, here: Cursor, refusal: Refusal) -> Output:
+        """Try what may still help; else end the list and report the first variant's refusal."""
+        if here.first and self.first_refusal is None:
+            self.first_refusal = refusal
+        there = another(here, refusal, len(self.spider.variants)) or self.spider.incremental.otherwise(here, refusal)
+        if there:
+            self.spider.logger.info("%s: %s; listing it another way", self.spider.portal, refusal.error)
+            yield self.request(there, is_retry=there.rows < here.rows or bool(there.skipping))
+            return
+        blocked = refusal.error.kind == "blocked"
+        cause = self.first_refusal if here.first and self.first_refusal and not blocked else refusal
+        yield from self.refused(request, here, cause.error, cause.status)
+
+
+def _is_redirected(response: Response) -> bool:
+    return response.request is not None and "redirect_urls" in response.request.meta
+
+
+def _is_answer_to(response: Response, asked: Request) -> bool:
+    """Return whether a redirect kept the question: neither lost its query, nor turned a POST into a GET."""
+    method = response.request.method if response.request else None
+    return (parse_qs(urlsplit(response.url).query), method) == (parse_qs(urlsplit(asked.url).query), asked.method)

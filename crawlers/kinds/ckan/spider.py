@@ -1,0 +1,181 @@
+"""The spider of every CKAN portal."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from crawlers import arguments
+from crawlers.arguments import Argument
+from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.kinds.ckan import api, exports, mapping
+from crawlers.kinds.ckan.access import Access
+from crawlers.kinds.ckan.cursor import Cursor, identity
+from crawlers.kinds.ckan.exports import Exports
+from crawlers.kinds.ckan.incremental import Changes, Incremental, is_cheaper_whole, since
+from crawlers.kinds.ckan.listing import CKANListing
+from crawlers.kinds.ckan.query import Query
+from crawlers.kinds.ckan.withdrawals import Gone
+from crawlers.listing.spider import CatalogueSpider
+from crawlers.safety.tokens import token
+from crawlers.store.index.complete_runs import FILTERS
+from crawlers.values.moment import now
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+
+    from crawlers.kinds.ckan.listing import Found, Output
+
+
+class CKANSpider(CatalogueSpider):
+    """A CKAN portal, all of it or what a query finds.
+
+    #. Inherit from this class in a module of its own in ``spiders/``, and say in the docstring who runs the portal.
+    #. Set ``name`` and ``portal``; that is all most portals need.
+    #. Set ``export`` and ``level`` if the portal has an export that says more than its API.
+
+    Attributes:
+        portal: the portal's root, https://example.org or https://example.org/data; ``-a portal=`` overrides it.
+        export: what ``level`` requests: CKAN's ``package_show`` (``resource_show`` for resources), or HDX's
+            ``download_metadata``, which falls back to those.
+        level: the default of ``-a level=``.
+        has_token: whether requests to the portal carry an API token.
+        query: the user's filters.
+        variants: the variants of the API; the cursor has the index of the one that works.
+        listing: the pages of the listing.
+        incremental: what ``since=`` lists.
+        changes: the records that have changed.
+        gone: the questions about what is no longer listed.
+        access: the question whether the token is accepted.
+        exports: the documents besides the listing.
+    """
+
+    kind = "ckan"
+    address = "portal"
+    arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
+        "portal": Argument(help="The portal's address.", parse=arguments.portal),
+        "q": Argument(help="Only what this search finds: cod-ab-global, title:flood.", parse=arguments.text),
+        "fq": Argument(help="A Solr filter: has_geodata:true -archived:true.", parse=arguments.text),
+        "organization": Argument(help="Only this organisation's, by its name in addresses.", parse=arguments.text),
+        "group": Argument(help="Only this group's, by its name in addresses; a country at HDX.", parse=arguments.text),
+        "tag": Argument(help="Only datasets with this tag.", parse=arguments.text),
+        "rows": Argument(
+            help="Datasets per listing request; a portal may return fewer.", parse=arguments.positive, default="1000"
+        ),
+        "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
+        "level": Argument(
+            help="Besides the listing: nothing (snapshot), an export per dataset, per resource, or both.",
+            parse=arguments.choice(*exports.LEVELS),
+        ),
+    }
+
+    portal: str | None = None
+    export = "package_show"
+    level: str = "snapshot"
+
+    def __init__(self, **given: str) -> None:
+        super().__init__(**given)
+        self.portal = self.args["portal"] or self.root()
+        self.level = self.args["level"] or self.level
+        self.has_token = False
+        self.query = Query(**{name: self.args[name] for name in FILTERS})
+        self.variants = api.variants(self.portal)
+        self.listing = CKANListing(self)
+        self.incremental, self.changes = Incremental(self), Changes(self)
+        self.gone, self.access, self.exports = Gone(self), Access(self), Exports(self)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
+        spider = super().from_crawler(crawler, **given)
+        spider.has_token = bool(token(crawler.settings))
+        spider.query = replace(spider.query, private=spider.has_token)
+        return spider
+
+    @classmethod
+    def root(cls) -> str:
+        """Return the portal that the class declares."""
+        if cls.portal is None:
+            raise ArgumentError(f"spider {cls.name} needs to know the portal: -a portal=https://demo.ckan.org")
+        try:
+            return arguments.portal(cls.portal)
+        except ValueError as error:
+            raise ArgumentError(f"spider {cls.name}: its portal, {cls.portal!r}, is not {error}.") from None
+
+    async def start(self) -> AsyncIterator[Request]:
+        yield self.listing.begin(self.incremental.beginning())
+
+    async def parse_page(self, response: Response, cursor: dict[str, Any]) -> AsyncIterator[Found]:
+        """Yield what a page leads to; what takes long is an iterator that lets other work go on meanwhile."""
+        for found in self.listing.parse_page(response, cursor):
+            if isinstance(found, AsyncIterator):
+                async for later in found:
+                    yield later
+            else:
+                yield found
+
+    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
+        """Yield a record's item, and the requests for its exports.
+
+        Args:
+            allowed: how many of its resources the user's limit leaves.
+            variant: the index in `variants` of the one that the portal answers to.
+            position: its place among those taken from its page.
+        """
+        if identity(record) is None:
+            about = _about(record)
+            name = str(about["dataset_name"])[:100]
+            message = f"record {position + 1} of the page, {name!r}, has no id: it is not kept"
+            self.failed("list", AnswerError("missing_id", message), response.request, **about)
+            return
+        dataset = mapping.dataset(record, source=self.source, portal=str(self.portal))
+        dataset.metadata_source = "package_show" if "/package_show" in response.url else "package_search"
+        dataset.metadata_url = response.url
+        dataset.retrieved = now()
+        wanted = list(exports.wanted(dataset, self.level, dataset.resources[:allowed]))
+        for export in wanted:
+            self.expect(export.kind, export.dataset_id, export.resource_id, listed_by=response.request)
+        yield dataset
+        for export in wanted:
+            yield self.exports.request(export, variant)
+
+    async def list_complete(self, after: Cursor) -> AsyncIterator[Found]:
+        """Yield what there is to do when a list was whole: list the ids, ask about the token, then `follow`."""
+        if after.since and self.sees_everything:
+            yield self.listing.begin(Cursor(rows=self.args["rows"], variant=after.variant, ids=True))
+            return
+        if not after.ids and not after.since and not self.limits.is_set:
+            self.run_state.is_whole_listing = True
+        if question := self.access.question(after):
+            yield question
+            return
+        async for found in self.follow(after):
+            yield found
+
+    async def follow(self, after: Cursor) -> AsyncIterator[Found]:
+        """Yield the requests for what has changed, and about what is gone."""
+        changed = self.records.count("changed") if after.ids else 0
+        if after.stamps and is_cheaper_whole(changed, after):
+            reason = f"{changed} of {after.listed} datasets have changed"
+            yield self.incremental.list_everything(after.variant, reason)
+            return
+        if changed or after.stamps:
+            for request in self.changes.begin(changed, after):
+                yield request
+        if self.sees_everything:
+            async for found in self.gone.find(after):
+                yield found
+
+    @property
+    def sees_everything(self) -> bool:
+        """Whether neither a filter nor a limit leaves datasets out."""
+        return not self.query.filtered and not self.limits.is_set
+
+
+def _about(record: Any) -> dict[str, str | None]:
+    """Return what an error line can say of a record that has no identity."""
+    found = record if isinstance(record, dict) else {}
+    texts = {name: found.get(name) for name in ("name", "title")}
+    return {f"dataset_{name}": value if isinstance(value, str) else None for name, value in texts.items()}

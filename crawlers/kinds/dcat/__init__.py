@@ -1,0 +1,14 @@
+"""Catalogues that publish DCAT, as RDF of any serialisation or as data.json."""
+
+from crawlers.kind import Kind
+
+KIND = Kind(
+    name="dcat",
+    title="DCAT catalogue",
+    spider="crawlers.kinds.dcat.generic:DCAT",
+    address="url",
+    example="https://example.org/catalog.ttl",
+    readers={"rdf": "crawlers.kinds.dcat.reader:rdf", "data_json": "crawlers.kinds.dcat.reader:pod"},
+    detector="crawlers.kinds.dcat.detection:DCATDetector",
+    template="spider.tmpl",
+)

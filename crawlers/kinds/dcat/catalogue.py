@@ -1,0 +1,215 @@
+"""The graph of one answer: which of its nodes are datasets, which it only names, and which are further catalogues."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from crawlers.kinds.dcat.description import OTHER_DATASETS, Descriptions
+from crawlers.kinds.dcat.paging import PREDICATES, Paging
+from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, HYDRA, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE
+from crawlers.rdf.nodes import Nodes, full_disk
+from crawlers.rdf.terms import is_blank
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from crawlers.rdf.terms import Graph, Node, Term, Triple
+
+TYPED, LISTED, MENTIONED, CATALOGUE, RECORD = 1, 2, 4, 8, 16
+"""The roles of a node, as bits."""
+
+_NO_DATASETS = {DCAT + name for name in ("Catalog", "CatalogRecord", "DataService", "Distribution")}
+_ROLE_OF_VALUE = dict.fromkeys((DCAT + "dataset", DCAT + "seriesMember"), LISTED)
+_ROLE_OF_VALUE |= dict.fromkeys(OTHER_DATASETS, MENTIONED)
+_ROLE_OF_TYPE = {
+    DCAT + "Dataset": TYPED,
+    DCAT + "DatasetSeries": TYPED,
+    DCAT + "Catalog": CATALOGUE,
+    DCAT + "CatalogRecord": RECORD,
+}
+_NOTED = {TYPE, *_ROLE_OF_VALUE, *PREDICATES, DCAT + "catalog"}
+_CONTENTS = {DCAT + name for name in ("dataset", "catalog", "record")}
+_TITLES = {DCT + "title", DC + "title", RDFS + "label", SKOS + "prefLabel", SCHEMA + "name", SCHEMA_HTTPS + "name"}
+_THIN = {TYPE, DCT + "identifier", DC + "identifier"}
+"""What a graph says of a dataset that it only mentions; and perhaps its title."""
+
+_SCHEMA = """
+PRAGMA journal_mode = OFF;
+CREATE TABLE roles (id INTEGER PRIMARY KEY, subject TEXT UNIQUE, roles INTEGER);
+CREATE TABLE ids (id TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE undescribed (id INTEGER PRIMARY KEY, subject TEXT UNIQUE);
+"""
+_NOTE = "INSERT INTO roles (subject, roles) VALUES (?, ?) ON CONFLICT DO UPDATE SET roles = roles | excluded.roles"
+_BATCH = 10_000
+
+
+class Roles:
+    """The roles of a graph's nodes, in the order in which they are first named; on disk when there are many.
+
+    Raises:
+        OSError: from any method that writes; the disk is full.
+    """
+
+    def __init__(self) -> None:
+        self.new: dict[str, int] = {}
+        self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, once it is large
+        self.db.executescript(_SCHEMA)
+
+    def add(self, subject: str, role: int) -> None:
+        """Add a role to those that a node has."""
+        self.new[subject] = self.new.get(subject, 0) | role
+        if len(self.new) >= _BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was added, before it is read."""
+        with full_disk():
+            self.db.execute("BEGIN")
+            self.db.executemany(_NOTE, self.new.items())
+            self.db.execute("COMMIT")
+        self.new = {}
+
+    def having(self, roles: int) -> Iterator[tuple[str, int]]:
+        """Yield the nodes that have one of the roles, and all roles of each."""
+        return self.db.execute("SELECT subject, roles FROM roles WHERE roles & ? ORDER BY id", (roles,))
+
+    def has(self, subject: str, roles: int) -> bool:
+        """Return whether a node has one of the roles."""
+        row = self.db.execute("SELECT roles FROM roles WHERE subject = ?", (subject,)).fetchone()
+        return bool(row and row[0] & roles)
+
+    def add_undescribed(self, subject: str) -> None:
+        """Remember a dataset that is listed and not described."""
+        with full_disk():
+            self.db.execute("INSERT OR IGNORE INTO undescribed (subject) VALUES (?)", (subject,))
+
+    def undescribed(self) -> Iterator[str]:
+        """Yield the datasets that are listed and not described."""
+        return (subject for (subject,) in self.db.execute("SELECT subject FROM undescribed ORDER BY id"))
+
+    def add_id(self, identifier: str) -> bool:
+        """Remember a dataset's id; return whether it is new."""
+        with full_disk():
+            return self.db.execute("INSERT OR IGNORE INTO ids VALUES (?)", (identifier,)).rowcount == 1
+
+
+class Catalogue:
+    """Reads a graph with `read`, and then answers questions about it.
+
+    Attributes:
+        paging: what the graph says about further pages.
+        parts: the catalogues that are listed as datasets.
+        is_catalogue: whether there is a dcat:Catalog.
+        has_list: whether the graph says which nodes are its datasets.
+        latest: the dataset whose ``rdf:type`` was read last.
+    """
+
+    def __init__(self) -> None:
+        self.nodes = Nodes()
+        self.roles = Roles()
+        self.descriptions = Descriptions(self.nodes, lambda subject: self.roles.has(subject, LISTED))
+        self.paging = Paging()
+        self.parts: list[str] = []
+        self.is_catalogue = False
+        self.has_list = False
+        self.latest = ""
+
+    def read(self, triples: Iterable[Triple]) -> Iterator[None]:
+        """Read the triples; pause now and then, so that the caller can do something else meanwhile."""
+        for subject, predicate, value in self.nodes.add(triples, _NOTED):
+            if predicate == TYPE:
+                self._add_type(subject, value)
+            elif predicate in _ROLE_OF_VALUE:
+                if type(value) is str:
+                    self.roles.add(value, _ROLE_OF_VALUE[predicate])
+                self.has_list |= predicate == DCAT + "dataset"
+            elif predicate == DCAT + "catalog":
+                self.roles.add(subject, CATALOGUE)
+            else:
+                self.paging.add((subject, predicate, value))
+            yield
+        self.nodes.filled()
+        self.roles.flush()
+        self.is_catalogue |= self.has_list
+
+    def _add_type(self, subject: str, value: object) -> None:
+        role = _ROLE_OF_TYPE.get(str(value))
+        if role is not None:
+            self.roles.add(subject, role)
+        if role == TYPED:
+            self.latest = subject
+        self.is_catalogue |= role == CATALOGUE
+        self.paging.is_paged_collection |= value == HYDRA + "PagedCollection"
+
+    def datasets(self) -> Iterator[str]:
+        """Yield the nodes that are datasets, each once, in the order in which they are first named.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        for subject, roles in self.roles.having(TYPED | LISTED):
+            node = self.nodes.node(subject)
+            if self._is_dataset(node, roles):
+                yield subject
+            elif roles & LISTED and DCAT + "Catalog" in node.get(TYPE, ()):
+                self.parts.append(subject)
+            elif roles & LISTED and _is_empty(node):
+                self.roles.add_undescribed(subject)
+
+    def undescribed(self) -> Iterator[str]:
+        """Yield what is listed as a dataset and not described; complete after the last of `datasets`."""
+        yield from self.roles.undescribed()
+        for role, predicate in ((CATALOGUE, DCAT + "record"), (RECORD, FOAF + "primaryTopic")):
+            for subject, _ in self.roles.having(role):
+                yield from filter(self._is_only_named, self.nodes.node(subject).get(predicate, ()))
+
+    def catalogues(self) -> Iterator[str]:
+        """Yield the catalogues that are parts of this one and whose contents are not here; after all `datasets`."""
+        yield from (part for part in self.parts if _CONTENTS.isdisjoint(self.nodes.node(part)))
+        for subject, _ in self.roles.having(CATALOGUE):
+            node = self.nodes.node(subject)
+            parts = (*node.get(DCAT + "catalog", ()), *filter(self._may_be_catalogue, node.get(DCT + "hasPart", ())))
+            for part in dict.fromkeys(parts):
+                if isinstance(part, str) and not is_blank(part) and _CONTENTS.isdisjoint(self.nodes.node(part)):
+                    yield part
+
+    def is_described(self, subject: str) -> bool:
+        """Return whether the graph says anything about a node besides its type."""
+        return not _is_empty(self.nodes.node(subject))
+
+    def description(self, subject: str) -> tuple[Graph, bool]:
+        """Return the dataset's node and what belongs to it, and whether that is everything."""
+        return self.descriptions.description(subject)
+
+    def _is_only_named(self, term: Term) -> bool:
+        return isinstance(term, str) and not is_blank(term) and not self.is_described(term)
+
+    def _may_be_catalogue(self, term: Term) -> bool:
+        """Return whether a part of a catalogue is a catalogue, or something that is not described here."""
+        if not isinstance(term, str):
+            return False
+        types = self.nodes.node(term).get(TYPE, ())
+        return DCAT + "Catalog" in types or not (types or self.roles.has(term, TYPED | LISTED))
+
+    def _is_dataset(self, node: Node, roles: int) -> bool:
+        if _is_empty(node):
+            return False
+        if not roles & TYPED:
+            return _NO_DATASETS.isdisjoint(node.get(TYPE, ()))
+        if DCAT + "dataset" in node and DCAT + "Catalog" in node[TYPE]:
+            return False
+        return bool(roles & LISTED) or not (roles & MENTIONED and self._is_stub(node))
+
+    def _is_stub(self, node: Node) -> bool:
+        """Return whether a dataset is only mentioned; a title counts as more where no list says what is a dataset."""
+        return node.keys() <= (_THIN | _TITLES if self.has_list else _THIN)
+
+    def close(self) -> None:
+        """Release the temporary files."""
+        self.nodes.close()
+        self.roles.db.close()
+
+
+def _is_empty(node: Node) -> bool:
+    return all(predicate == TYPE for predicate in node)

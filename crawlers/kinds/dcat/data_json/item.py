@@ -1,0 +1,123 @@
+"""One record of a data.json as an item."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from crawlers import values
+from crawlers.items import Agent, Dataset
+from crawlers.kinds.dcat.data_json.catalogue import identity
+from crawlers.kinds.dcat.data_json.coverage import spatial, temporal
+from crawlers.kinds.dcat.data_json.distribution import resources
+from crawlers.kinds.dcat.mapping.rights import unanimous
+from crawlers.kinds.dcat.mapping.themes import named_themes
+from crawlers.values.frequencies import frequency
+from crawlers.values.languages import languages
+from crawlers.values.licenses import agreed
+from crawlers.values.licenses import license as license_of
+from crawlers.values.linked import ADDRESS, AgentNames, LinkedRecord, iri
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlers.items import License, Resource
+
+_AGENTS = AgentNames(
+    names=("name", "fn", "prefLabel", "label", "title", "organization-name"),
+    parts=("given-name", "family-name"),
+    emails=("hasEmail", "email", "mbox"),
+    pages=("hasURL", "homepage", "url"),
+    iris=(),
+    above="subOrganizationOf",
+)
+_ROLES = ("creator", "contributor", "rightsHolder")
+_BETWEEN_KEYWORDS = re.compile("[,;]")
+
+
+def dataset(record: dict[str, Any], *, source: str, id: str) -> Dataset:  # noqa: A002
+    """Return the item of one record, of any version of the schema.
+
+    ``record`` is an object that `records` gives, and is kept as ``document``, with the members that a series embeds.
+    What cannot be read is in ``flaws``.
+    """
+    fields = LinkedRecord(record)
+    item = Dataset(source=source, id=id, flaws=fields.flaws, document=record)
+    item.title = fields.text("title", "titleMap")
+    if not item.title:
+        fields.flaw("the dataset has no title")
+    _describe(item, fields)
+    _classify(item, fields)
+    item.temporal, item.spatial = temporal(fields), spatial(fields)
+    item.resources = resources(fields, id)
+    item.access_rights = fields.words("accessLevel", "accessRights") or _agreed_access(fields)
+    item.rights = fields.words("rights", "accessLevelComment")
+    item.license = fields.license() or inherited(item.rights, item.resources)
+    return item
+
+
+def _describe(item: Dataset, fields: LinkedRecord) -> None:
+    item.identifier = identity(fields.data) or item.id
+    item.uri = fields.iri() or values.url(item.identifier)
+    item.description = fields.markdown("description", "descriptionMap")
+    item.landing_page = fields.link("landingPage")
+    item.issued, item.modified = fields.moment("issued", "created"), fields.moment("modified")
+    item.version = fields.text("version")
+    item.publisher = next(fields.agents("publisher", "publisher", _AGENTS, _named), None)
+    item.contacts = _contacts(fields)
+    item.provenance = fields.words("provenance")
+
+
+def _classify(item: Dataset, fields: LinkedRecord) -> None:
+    item.keywords = values.keywords(fields.texts("keyword", "keywordMap"), _BETWEEN_KEYWORDS)
+    item.themes = named_themes(text for name in ("theme", "category", "subject") for text in fields.texts(name))
+    item.languages = languages(fields.texts("language"))
+    item.frequency = _frequency(fields)
+    item.conforms_to = fields.references("conformsTo")
+
+
+def _frequency(fields: LinkedRecord) -> str | None:
+    """Return the frequency; data that is updated all the time has an interval for its date: ``"modified": "R/P1D"``."""
+    found = fields.read(frequency, "accrualPeriodicity")
+    address = iri(fields.value("accrualPeriodicity"))
+    return found or (frequency(address) if address else None) or fields.read(frequency, "modified")
+
+
+def _agreed_access(fields: LinkedRecord) -> str | None:
+    """Return what all distributions state alike."""
+    return unanimous(each.words("accessRights") for each in fields.nodes("distribution"))
+
+
+def inherited(rights: str | None, resources: list[Resource]) -> License | None:
+    """Return the licence of a dataset without one: one that its rights point to, else its distributions' only one."""
+    linked = (license_of(None, address) for address in ADDRESS.findall(rights or ""))
+    return next((each for each in linked if each and each.id), None) or agreed(each.license for each in resources)
+
+
+def _contacts(fields: LinkedRecord) -> list[Agent]:
+    """Return the contact point, then the others who had a part in the dataset, by role."""
+    found = list(fields.agents("contactPoint", "contact", _AGENTS, _named))
+    email = fields.email("mbox")
+    if email and not any(agent.email for agent in found):  # POD 1.0 has the contact's address beside its name
+        found = found or [Agent(role="contact")]
+        found[0].email = email
+    for role in _ROLES:
+        found += fields.agents(role, role, _AGENTS, _named)
+    return found + list(_attributed(fields))
+
+
+def _attributed(fields: LinkedRecord) -> Iterator[Agent]:
+    yield from fields.agents("wasAttributedTo", "contributor", _AGENTS, _named)
+    for attribution in fields.nodes("qualifiedAttribution"):
+        role = re.split(r"[/#:]", attribution.text("hadRole") or "contributor")[-1]
+        yield from attribution.agents("agent", role, _AGENTS, _named)
+
+
+def _named(text: str) -> dict[str, Any]:
+    """
+    >>> _named("Water Office"), _named("https://example.org/office"), _named("mailto:a@example.org")
+    ({'name': 'Water Office'}, {'@id': 'https://example.org/office'}, {'hasEmail': 'mailto:a@example.org'})
+    """
+    if values.email(text) and not values.url(text):
+        return {"hasEmail": text}
+    return {"@id": text} if iri(text) else {"name": text}

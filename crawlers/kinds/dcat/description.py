@@ -1,0 +1,105 @@
+"""The description of one dataset: its node, and the nodes of the graph that belong to it."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from crawlers.rdf.namespaces import DCAT, DCT, FOAF, PROV, SKOS, TYPE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from crawlers.rdf.nodes import Nodes
+    from crawlers.rdf.terms import Graph, Node
+
+OTHER_DATASETS = {
+    *(DCAT + name for name in ("servesDataset", "inSeries", "first", "last", "prev", "next", "hasVersion")),
+    *(DCT + name for name in ("hasPart", "isPartOf", "relation", "source", "references", "isReferencedBy")),
+    *(DCT + name for name in ("hasVersion", "isVersionOf", "replaces", "isReplacedBy", "requires", "isRequiredBy")),
+    FOAF + "primaryTopic",
+    PROV + "wasDerivedFrom",
+}
+"""Predicates whose values are often other datasets."""
+_BEYOND = (OTHER_DATASETS - {DCT + "hasPart"}) | {  # thesauri never end; what a dataset is part of is not part of it
+    SKOS + name for name in ("broader", "narrower", "related", "hasTopConcept", "topConceptOf", "member", "memberList")
+}
+_SEPARATE = {DCAT + name for name in ("Dataset", "DatasetSeries", "Catalog", "CatalogRecord")}
+MAX_NODES = 50_000
+"""Nodes of one description; the largest dataset met has 8,327 resources."""
+MAX_TEXT = 16 << 20
+"""Characters of the nodes of one description, besides the dataset's own."""
+SHARED_TEXT, SHARED_FACTOR = 64 << 20, 20
+"""Characters of all descriptions of a file: these, and 20 times its bytes. Nodes that datasets share are repeated."""
+_LITTLE_TEXT = 64 << 10  # characters of each description beyond that
+_MAX_DISTANCE = 4  # named nodes from the dataset: distribution, service, agent, its organisation
+_MAX_NEIGHBOURS = 100  # named ones of a named node; one that has more is a hub, which describes no dataset
+
+
+class Descriptions:
+    """Collects the descriptions of a graph's datasets, within bounds.
+
+    Args:
+        nodes: the graph.
+        is_listed: whether a node without a type is listed as a dataset.
+
+    Attributes:
+        budget: the characters that all descriptions together may still have; beyond it, long nodes are only named.
+    """
+
+    def __init__(self, nodes: Nodes, is_listed: Callable[[str], bool]) -> None:
+        self.nodes = nodes
+        self.is_listed = is_listed
+        self.budget = SHARED_TEXT
+
+    def description(self, subject: str) -> tuple[Graph, bool]:
+        """Return the dataset's node and what belongs to it, and whether that is everything.
+
+        `MAX_NODES` are taken at most. A node whose text is longer than what is left is only named.
+        """
+        found: Graph = {}
+        room, is_everything = (MAX_TEXT if self.budget > 0 else _LITTLE_TEXT), True
+        waiting = deque([(subject, 0)])
+        while waiting:
+            current, distance = waiting.popleft()
+            if current in found:
+                continue
+            node = self.nodes.node(current)
+            if not node or (found and self._is_separate(current, node)):
+                continue
+            if len(found) >= MAX_NODES:
+                return found, False
+            length = _length(node)
+            if found and length > room:
+                is_everything = False
+                continue
+            room -= length if found else 0
+            self.budget -= length
+            found[current] = node
+            waiting.extend(_neighbours(node, distance))
+        return found, is_everything
+
+    def _is_separate(self, subject: str, node: Node) -> bool:
+        """Return whether a node is a dataset or a catalogue of its own."""
+        types = node.get(TYPE)
+        return not _SEPARATE.isdisjoint(types) if types else self.is_listed(subject)
+
+
+def _neighbours(node: Node, distance: int) -> Iterator[tuple[str, int]]:
+    named: list[str] = []
+    for predicate, values in node.items():
+        if predicate == TYPE or predicate in _BEYOND:
+            continue
+        for value in values:
+            if type(value) is str:
+                if value.startswith("_:"):
+                    yield value, distance
+                else:
+                    named.append(value)
+    if distance < _MAX_DISTANCE and (not distance or len(named) <= _MAX_NEIGHBOURS):
+        yield from ((value, distance + 1) for value in named)
+
+
+def _length(node: Node) -> int:
+    """Return how many characters the values of a node have."""
+    return sum(len(value if type(value) is str else value[0]) for values in node.values() for value in values)

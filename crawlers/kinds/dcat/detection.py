@@ -1,0 +1,101 @@
+"""Recognises DCAT in any serialisation of RDF, and data.json."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin
+
+from scrapy.http import HtmlResponse
+from w3lib.url import safe_url_string
+
+from crawlers import arguments
+from crawlers.exceptions import AnswerError
+from crawlers.kind import Detector, Finding
+from crawlers.kinds.dcat import data_json
+from crawlers.kinds.dcat.answer import alternate
+from crawlers.rdf import formats
+from crawlers.safety import strict_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import Response
+
+    from crawlers.kind import Answer, Asking, Probe
+
+_CATALOGUES = ("/catalog.ttl", "/data.json", "/catalog.rdf", "/catalog.xml", "/catalog.jsonld")
+_DATASETS = re.compile(rb"http://www\.w3\.org/ns/dcat#|\bdcat:(Dataset|Catalog|dataset)\b")
+
+
+class DCATDetector(Detector):
+    """Takes what was typed, what its page links to, or the first of the usual files."""
+
+    kind = "dcat"
+
+    def recognise(self, response: Response) -> str | None:
+        """
+        >>> from scrapy.http import TextResponse
+        >>> body = b"@prefix dcat: <http://www.w3.org/ns/dcat#> ."
+        >>> DCATDetector().recognise(TextResponse("https://example.org/c", body=body))
+        'DCAT in Turtle'
+        """
+        format_ = formats.of_answer(response)
+        if format_ is None or format_ == "html":
+            return None
+        if format_.family != "json":
+            return f"DCAT in {format_.name}" if _DATASETS.search(response.body) else None
+        if _is_data_json(response.body):
+            return "a data.json"
+        return "DCAT in JSON-LD" if b'"@' in response.body and _DATASETS.search(response.body) else None
+
+    def find(self, probe: Probe) -> Asking[list[Finding]]:
+        reason = self._reason(probe.first)
+        if reason:
+            return [Finding(self.kind, probe.url, f"it is {reason}")]  # a redirect may be signed, and temporary
+        if probe.is_settled:
+            return []
+        linked = _linked(probe)
+        for address in dict.fromkeys([*linked, *_places(getattr(probe.first, "url", probe.url))]):
+            if probe.is_unreachable:
+                break
+            reason = self._reason((yield from probe.look(address)))
+            if reason:
+                how = "the page links to" if address in linked else "there is"
+                return [Finding(self.kind, address, f"{how} {reason}")]
+        return []
+
+    def _reason(self, answer: Answer) -> str | None:
+        return None if isinstance(answer, AnswerError) else self.recognise(answer)
+
+
+def _linked(probe: Probe) -> list[str]:
+    """Return the address of the catalogue that the page links to, if it does."""
+    first = probe.first
+    if isinstance(first, AnswerError) or formats.of_answer(first) != "html":
+        return []
+    try:
+        address = alternate(HtmlResponse(first.url, headers=first.headers, body=first.body))
+    except AnswerError as error:
+        probe.say(first.url, str(error))
+        return []
+    return [safe_url_string(address)] if address else []
+
+
+def _places(url: str) -> Iterator[str]:
+    """Yield where a catalogue's file usually is: below the path, then at the host.
+
+    >>> list(_places("https://example.org/a/"))[:3]
+    ['https://example.org/a/catalog.ttl', 'https://example.org/catalog.ttl', 'https://example.org/a/data.json']
+    """
+    for name in _CATALOGUES:
+        yield from (urljoin(url, arguments.folder(url) + name), urljoin(url, name))
+
+
+def _is_data_json(body: bytes) -> bool:
+    """Return whether it is a data.json, or the beginning of one."""
+    try:
+        content = strict_json.loads(body)
+    except (ValueError, RecursionError):
+        content = data_json.up_to_an_error(body.decode("utf-8", "replace"))
+    return data_json.recognised(content)

@@ -1,0 +1,106 @@
+"""One dataset's description in RDF as an item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlers import values
+from crawlers.exceptions import AnswerError
+from crawlers.items import Dataset
+from crawlers.kinds.dcat.mapping.agents import agents
+from crawlers.kinds.dcat.mapping.dates import issued, modified
+from crawlers.kinds.dcat.mapping.description import Description
+from crawlers.kinds.dcat.mapping.distributions import distributions, resources
+from crawlers.kinds.dcat.mapping.identities import chosen_identity, identifiers
+from crawlers.kinds.dcat.mapping.licenses import license as license_of
+from crawlers.kinds.dcat.mapping.rights import access_rights, conforms_to, rights, statement, unanimous
+from crawlers.kinds.dcat.mapping.spatial import spatial
+from crawlers.kinds.dcat.mapping.temporal import temporal
+from crawlers.kinds.dcat.mapping.themes import languages, themes
+from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCT, FOAF, OWL, RDFS, SCHEMA, SCHEMA_HTTPS
+from crawlers.rdf.terms import Literal, is_blank
+from crawlers.values.frequencies import frequency
+from crawlers.values.licenses import agreed
+
+if TYPE_CHECKING:
+    from crawlers.rdf.terms import Graph
+
+_PAV = "http://purl.org/pav/"
+_TITLE = (DCT + "title", DC + "title", SCHEMA + "name", SCHEMA_HTTPS + "name", RDFS + "label")
+_DESCRIPTION = (
+    *(DCT + "description", DCT + "abstract", DC + "description"),
+    *(SCHEMA + "description", SCHEMA_HTTPS + "description"),
+)
+_LANDING_PAGE = (DCAT + "landingPage", FOAF + "homepage", SCHEMA + "url", SCHEMA_HTTPS + "url")
+_VERSION = (
+    *(DCAT + "version", OWL + "versionInfo", ADMS + "version"),
+    *(_PAV + "version", SCHEMA + "version", SCHEMA_HTTPS + "version"),
+)
+_KEYWORDS = (DCAT + "keyword", DC + "subject", SCHEMA + "keywords", SCHEMA_HTTPS + "keywords")
+_PROVENANCE = DCT + "provenance"
+_FREQUENCY = (DCT + "accrualPeriodicity", DC + "accrualPeriodicity")
+
+
+def dataset(description: Graph, subject: str, *, source: str, language: str | None = None) -> Dataset:
+    """Return the item of one dataset, without documents.
+
+    ``description`` has the statements about ``subject`` and the nodes that belong to it; nothing else is looked at and
+    nothing is fetched. The same triples give the same item in whatever order. ``language`` is the tag of the texts to
+    prefer. What cannot be read is in ``flaws``.
+
+    Raises:
+        AnswerError: the dataset has no `identity`.
+    """
+    names = identifiers(description, subject)
+    id_ = chosen_identity(names, subject)
+    if id_ is None:
+        raise AnswerError("missing_id", "a dataset has neither an identifier nor an IRI")
+    node = Description(description, subject, language)
+    item = Dataset(source=source, id=id_, identifier=names[0] if names else None)
+    _describe(item, node)
+    _classify(item, node)
+    _attribute(item, node)
+    item.flaws = node.sentences()
+    return item
+
+
+def _describe(item: Dataset, node: Description) -> None:
+    item.uri = None if is_blank(node.term) else str(node.term)
+    item.title = node.text(*_TITLE)
+    if not item.title:
+        node.flaw("the dataset has no title")
+    item.description = node.markdown(*_DESCRIPTION)
+    item.landing_page = node.url(*_LANDING_PAGE)
+    item.issued, item.modified = issued(node), modified(node)
+    item.version = node.text(*_VERSION)
+
+
+def _classify(item: Dataset, node: Description) -> None:
+    item.keywords = _keywords(node)
+    item.themes = themes(node.nodes, node.fields, node.language)
+    item.languages = languages(node)
+    item.frequency = node.read(frequency, *_FREQUENCY)
+    item.temporal = temporal(node.nodes, node.fields)
+    item.spatial = spatial(node.nodes, node.fields)
+    item.conforms_to = conforms_to(node)
+
+
+def _attribute(item: Dataset, node: Description) -> None:
+    """Fill in who made the dataset and on what terms; what it does not say its distributions may."""
+    item.publisher, item.contacts = agents(node)
+    item.provenance = statement(node, _PROVENANCE)
+    nodes = distributions(node)
+    item.resources = resources(nodes, item.id)
+    item.rights = rights(node) or unanimous(map(rights, nodes))
+    item.access_rights = access_rights(node) or unanimous(map(access_rights, nodes))
+    item.license = license_of(node) or agreed(each.license for each in item.resources)
+
+
+def _keywords(node: Description) -> list[str]:
+    """Return keywords in all languages, sorted; one text that is a language's only one is a list with commas."""
+    by_language: dict[str | None, list[str]] = {}
+    for predicate in _KEYWORDS:
+        for term in node.fields.get(predicate, ()):
+            if isinstance(term, Literal):
+                by_language.setdefault(term.language, []).append(term.value)
+    return sorted({text for found in by_language.values() for text in values.keywords(found)})

@@ -1,0 +1,49 @@
+"""When something was issued or changed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from crawlers import values
+from crawlers.rdf.namespaces import DC, DCT, SCHEMA, SCHEMA_HTTPS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlers.kinds.dcat.mapping.description import Description
+
+_ISSUED = (
+    *(DCT + "issued", DCT + "created", DC + "issued"),
+    *(SCHEMA + "datePublished", SCHEMA_HTTPS + "datePublished", SCHEMA + "dateCreated", SCHEMA_HTTPS + "dateCreated"),
+)
+_MODIFIED = (DCT + "modified", DC + "modified", SCHEMA + "dateModified", SCHEMA_HTTPS + "dateModified")
+_TEMPLATE = re.compile(r"[{<$%]")
+_SHOWN = 60
+
+
+def issued(node: Description) -> str | None:
+    """Return the earliest of several dates; when it was created if nothing says when it was issued."""
+    return min(_dates(node, _ISSUED), default=None)
+
+
+def modified(node: Description) -> str | None:
+    """Return the latest of several dates."""
+    return max(_dates(node, _MODIFIED), default=None)
+
+
+def _dates(node: Description, predicates: tuple[str, ...]) -> list[str]:
+    for name in predicates:
+        if name in node.fields and (found := list(_readable(node, name))):
+            return found
+    return []
+
+
+def _readable(node: Description, predicate: str) -> Iterator[str]:
+    for text in node.spellings(node.fields[predicate]):
+        found = values.xsd_date(text)
+        if found and values.has_come(found):
+            yield found
+        elif (stripped := text.strip()) and not _TEMPLATE.search(stripped):
+            wrong = "is in the future" if found else "is no date"
+            node.flaw(f"{re.split('[/#]', predicate)[-1]} {stripped[:_SHOWN]!r} {wrong}")

@@ -1,0 +1,67 @@
+"""The licence of a dataset or of a file."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from crawlers import values
+from crawlers.items import License
+from crawlers.kinds.dcat.mapping.rights import RIGHTS
+from crawlers.rdf.namespaces import DCT, FOAF, OWL, RDFS, SCHEMA, SCHEMA_HTTPS
+from crawlers.rdf.terms import Literal, is_blank
+from crawlers.values.licenses import license as license_of
+from crawlers.values.licenses import stated
+
+if TYPE_CHECKING:
+    from crawlers.kinds.dcat.mapping.description import Description
+
+_CC = "http://creativecommons.org/ns#"
+_LICENSES = (DCT + "license", DCT + "#license", _CC + "license", SCHEMA + "license", SCHEMA_HTTPS + "license")
+"""The second is how CKAN's JSON-LD context for data.json spells it."""
+_TITLES = (RDFS + "label", DCT + "title", SCHEMA + "name", SCHEMA_HTTPS + "name")
+_TEXTS = (DCT + "description", RDFS + "comment")
+_ADDRESSES = (
+    *(FOAF + "page", SCHEMA + "url", SCHEMA_HTTPS + "url"),
+    *(OWL + "sameAs", RDFS + "seeAlso", DCT + "source", DCT + "identifier"),
+)
+_ADDRESS = re.compile(r"https?://[^\s<>\"'()\[\]]*[^\s<>\"'()\[\].,;:]")
+_LONGEST_TITLE = 300
+
+
+def license(node: Description) -> License | None:  # noqa: A001
+    """Return what dct:license gives; else a statement of rights, which counts if SPDX knows it as a licence."""
+    given = _best(node, *_LICENSES)
+    if given or not (found := _best(node, *RIGHTS)):
+        return given
+    return found if found.id else None
+
+
+def _best(node: Description, *predicates: str) -> License | None:
+    """Return one that SPDX knows, then one with an address, then the first in the alphabet."""
+    found = [each for term in node.terms(*predicates) if (each := _license(node.at(term)))]
+    return min(found, key=_order) if len(found) > 1 else found[0] if found else None
+
+
+def _order(license: License) -> tuple[bool, bool, str, str, str]:  # noqa: A002
+    names = (license.id or "", license.uri or "", license.title or "")
+    return (not license.id, not license.uri, *names)
+
+
+def _license(node: Description) -> License | None:
+    term = node.term
+    if isinstance(term, Literal):
+        text = values.text(term.value) or ""
+        found = _ADDRESS.search(text)
+        return stated(text, found[0] if found else None, _LONGEST_TITLE)
+    if is_blank(term):
+        return _described(node, node.url(*_ADDRESSES))
+    return _described(node, term) or License(uri=term)
+
+
+def _described(node: Description, address: str | None) -> License | None:
+    title, text = node.text(*_TITLES), node.text(*_TEXTS)
+    found = license_of(None, address, title) or (text and license_of(None, None, text))
+    if found:
+        found.title, found.text = title, text
+    return found or None

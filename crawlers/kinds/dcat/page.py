@@ -1,0 +1,244 @@
+"""What an answer holds: the records of a page of RDF or of a data.json, and where it leads."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from crawlers.items import Dataset
+from crawlers.kinds.dcat import data_json, mapping
+from crawlers.kinds.dcat.catalogue import Catalogue
+from crawlers.kinds.dcat.description import MAX_NODES, SHARED_FACTOR
+from crawlers.kinds.dcat.mapping.losses import has_lost, is_cut
+from crawlers.kinds.dcat.paging import Paging
+from crawlers.rdf.document import document, graph_of
+from crawlers.rdf.reader import Fault, Reader
+from crawlers.rdf.terms import is_blank
+from crawlers.safety import strict_json
+
+if TYPE_CHECKING:
+    from crawlers.rdf.formats import Format
+    from crawlers.rdf.terms import Graph
+
+_TOO_LONG = "its description is too long: nodes with long texts are named, and what they say is left out"
+_TOO_MANY = f"its description has more than {MAX_NODES} nodes: the rest is left out"
+_TORN = "a part of the file next to its description can't be read: it may be incomplete"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One dataset of a page.
+
+    Args:
+        key: tells the record from every other one: its IRI, or else its id and a hash of its content.
+        id: the dataset's id; ``None`` if it has none.
+        what: what messages call it; the same whenever the page is read.
+        item: makes the item.
+    """
+
+    key: str
+    id: str | None
+    what: str
+    item: Callable[[], Dataset]
+
+
+class Page(ABC):
+    """The content of one answer.
+
+    Attributes:
+        source: the item's ``metadata_source``.
+        faults: the places that can't be read.
+        repairs: what had to be repaired before the page could be read, as sentences.
+        paging: what the page says about further pages.
+        nameless: how many records without an id were met so far.
+    """
+
+    source: str
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+        self.repairs: list[str] = []
+        self.paging = Paging()
+        self.nameless = 0
+
+    def load(self) -> Iterator[None]:
+        """Read the page; pause now and then, so that the caller can do something else meanwhile."""
+        yield from ()
+
+    @abstractmethod
+    def records(self) -> Iterator[Record]:
+        """Yield the page's records."""
+
+    @abstractmethod
+    def is_first(self, identifier: str) -> bool:
+        """Return whether no record of this page had that id before."""
+
+    def owner(self, fault: Fault) -> str | None:  # noqa: ARG002
+        """Return the id of the dataset that a fault may belong to; known after the last of `records`."""
+        return None
+
+    def has_lost(self, document: Any, before: Any) -> bool:  # noqa: ARG002
+        """Return whether a document lacks statements that an older document of the same dataset has."""
+        return False
+
+    def catalogues(self) -> Iterator[str]:
+        """Yield the catalogues that are parts of this one and whose contents are not here; after all records."""
+        yield from ()
+
+    def undescribed(self) -> Iterator[str]:
+        """Yield the datasets that the page names and does not describe; after all records."""
+        yield from ()
+
+    def is_described(self, name: str) -> bool:  # noqa: ARG002
+        """Return whether the page says anything about what has that name."""
+        return True
+
+    def is_catalogue(self) -> bool:
+        """Return whether the page is a catalogue, even an empty one."""
+        return True
+
+    def close(self) -> None:  # noqa: B027  # most hold nothing
+        """Release temporary files."""
+
+
+class DataJSONPage(Page):
+    """A data.json, of Project Open Data or DCAT-US.
+
+    Args:
+        content: the JSON value.
+        faults: what is wrong with the file, as sentences.
+        name: the source's.
+    """
+
+    source = "data_json"
+
+    def __init__(self, content: Any, faults: list[str], *, name: str) -> None:
+        super().__init__()
+        self.faults = [Fault(message) for message in faults]
+        self.content, self.name = content, name
+        self.ids: set[str] = set()
+
+    def records(self) -> Iterator[Record]:
+        return map(self._record, data_json.records(self.content))
+
+    def _record(self, entry: data_json.Entry) -> Record:
+        if not isinstance(entry.value, dict):
+            return Record("", None, f"{entry.place}, which is not an object,", lambda: self._item({}, ""))
+        identifier, title = data_json.identity(entry.value), entry.value.get("title")
+        what = f"{entry.place}, {title[:100]!r}," if isinstance(title, str) else entry.place
+        key = _key(identifier, entry.value) if identifier else ""
+        return Record(key, identifier, what, lambda: self._item(entry.value, identifier or ""))
+
+    def _item(self, record: dict[str, Any], identifier: str) -> Dataset:
+        return data_json.dataset(record, source=self.name, id=identifier)
+
+    def catalogues(self) -> Iterator[str]:
+        return data_json.linked_catalogues(self.content)
+
+    def is_first(self, identifier: str) -> bool:
+        is_new = identifier not in self.ids
+        self.ids.add(identifier)
+        return is_new
+
+
+class RDFPage(Page):
+    """A page of RDF.
+
+    Args:
+        file: the text, in UTF-8 where the format is text.
+        base: the page's address, against which relative IRIs are resolved.
+        name: the source's.
+        language: the language of titles and descriptions, where there are several.
+
+    Attributes:
+        owners: the datasets that faults may belong to: by the fault's number, how near it is, and the dataset's id.
+    """
+
+    source = "rdf"
+
+    def __init__(self, file: BinaryIO, format_: Format, base: str, *, name: str, language: str | None) -> None:
+        super().__init__()
+        self.reader = Reader(file, format_, base)
+        self.faults = self.reader.faults
+        self.catalogue = Catalogue()
+        self.paging = self.catalogue.paging
+        self.name, self.language = name, language
+        self.owners: dict[int, tuple[int, str]] = {}
+
+    def load(self) -> Iterator[None]:
+        known, latest = 0, ""
+        for _ in self.catalogue.read(self.reader):
+            for fault in self.faults[known:]:
+                fault.subjects.append(latest)
+            known, latest = len(self.faults), self.catalogue.latest
+            yield
+        for fault in self.faults[known:]:
+            fault.subjects.append(latest)
+        self.catalogue.descriptions.budget += SHARED_FACTOR * self.reader.size
+
+    def records(self) -> Iterator[Record]:
+        return (self._record(number, subject) for number, subject in enumerate(self.catalogue.datasets(), 1))
+
+    def _record(self, number: int, subject: str) -> Record:
+        description, is_everything = self.catalogue.description(subject)
+        identifier = mapping.identity(description, subject)
+        is_torn = bool(self.faults) and self._is_torn(description, identifier)
+
+        def item() -> Dataset:
+            dataset = mapping.dataset(description, subject, source=self.name, language=self.language)
+            dataset.document = document(description, subject)
+            if not is_everything:
+                dataset.flaws.append(_TOO_LONG if len(description) < MAX_NODES else _TOO_MANY)
+            if is_torn:
+                dataset.torn = True
+                dataset.flaws.append(_TORN)
+            return dataset
+
+        if not is_blank(subject):
+            return Record(subject, identifier, subject, item)
+        key = _key(identifier, document(description, subject)) if identifier else ""
+        return Record(key, identifier, f"dataset {number} of the page, which has no IRI,", item)
+
+    def _is_torn(self, description: Graph, identifier: str | None) -> bool:
+        """Return whether a fault may have taken something from a description; remember whose the fault is."""
+        is_torn = is_cut(description)
+        for number, fault in enumerate(self.faults):
+            near = next((at for at, subject in enumerate(fault.subjects) if subject in description), None)
+            if near is not None:
+                is_torn = True
+                if identifier:
+                    self.owners[number] = min(self.owners.get(number, (near, identifier)), (near, identifier))
+        return is_torn
+
+    def owner(self, fault: Fault) -> str | None:
+        owner = self.owners.get(self.faults.index(fault))
+        return owner[1] if owner else None
+
+    def has_lost(self, document: Any, before: Any) -> bool:
+        return has_lost(graph_of(document), graph_of(before))
+
+    def is_first(self, identifier: str) -> bool:
+        return self.catalogue.roles.add_id(identifier)
+
+    def catalogues(self) -> Iterator[str]:
+        return self.catalogue.catalogues()
+
+    def is_described(self, name: str) -> bool:
+        return self.catalogue.is_described(name)
+
+    def undescribed(self) -> Iterator[str]:
+        return self.catalogue.undescribed()
+
+    def is_catalogue(self) -> bool:
+        return self.catalogue.is_catalogue or bool(self.paging.statements)
+
+    def close(self) -> None:
+        self.catalogue.close()
+
+
+def _key(identifier: str, content: Any) -> str:
+    """Return what tells a record from another one with the same id."""
+    return f"{identifier} {hashlib.sha256(strict_json.dumps(content)).hexdigest()}"

@@ -1,0 +1,168 @@
+"""How a page leads to the next one: Hydra of both generations, TREE, ``Link: rel="next"``, and CKAN's ``?page=``."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from crawlers.exceptions import AnswerError
+from crawlers.rdf.namespaces import HYDRA, TREE
+from crawlers.rdf.terms import Literal
+from crawlers.values.addresses import absolute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from crawlers.rdf.terms import Triple
+
+_NEXT = (HYDRA + "next", HYDRA + "nextPage")
+_FIRST = (HYDRA + "first", HYDRA + "firstPage")
+_LAST = (HYDRA + "last", HYDRA + "lastPage")
+_TOTAL = HYDRA + "totalItems"
+_TREE = {TREE + "node", TREE + "view"}  # of TREE and LDES; their values are further pages
+PREDICATES = {*_NEXT, *_FIRST, *_LAST, _TOTAL, *_TREE, *(HYDRA + name for name in ("view", "previous", "previousPage"))}
+"""The predicates that say something about pages."""
+_MAX_STATEMENTS = 1000
+_MAX_NODES = 20_000
+_LINK = re.compile(r'<([^<>]*)>\s*((?:;\s*[\w*-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?\s*)*)')
+_REL = re.compile(r""";\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))""", re.IGNORECASE)
+
+
+class Paging:
+    """What a page says about further pages.
+
+    Attributes:
+        statements: Hydra's, at most a thousand.
+        nodes: the further pages of TREE, each once.
+        is_paged_collection: whether there is Hydra's old PagedCollection, which is ckanext-dcat's.
+    """
+
+    def __init__(self) -> None:
+        self.statements: list[Triple] = []
+        self.nodes: dict[str, None] = {}
+        self.is_paged_collection = False
+
+    def add(self, statement: Triple) -> None:
+        """Take a statement whose predicate is one of `PREDICATES`."""
+        if statement[1] in _TREE:
+            if len(self.nodes) < _MAX_NODES:
+                self.nodes[_text(statement[2])] = None
+        elif len(self.statements) < _MAX_STATEMENTS:
+            self.statements.append(statement)
+
+    def next(self, here: str) -> str | None:
+        """Return the next page by Hydra's ``next`` or ``nextPage``, IRI or literal, relative to the page's address.
+
+        If several views are described, the one that is this page counts.
+
+        Raises:
+            AnswerError: the address can't be requested, or there are several.
+        """
+        found = [(subject, _text(value)) for subject, predicate, value in self.statements if predicate in _NEXT]
+        own = {value for subject, value in found if value and _is_same(subject, here)}
+        addresses = sorted({_address(value, here) for value in own or {value for _, value in found if value}})
+        if len(addresses) > 1:
+            listed = ", ".join(addresses)[:500]
+            raise AnswerError("paging", f"the page names several next pages, and none of them is followed: {listed}")
+        return addresses[0] if addresses else None
+
+    def total(self) -> int | None:
+        """Return how many datasets there are on all pages: Hydra's ``totalItems`` of what has pages."""
+        paged = {subject for subject, predicate, _ in self.statements if predicate != _TOTAL}
+        found = (_text(value) for subject, name, value in self.statements if name == _TOTAL and subject in paged)
+        return max((int(text) for text in found if re.fullmatch("[0-9]{1,9}", text)), default=None)
+
+    def first(self, here: str) -> str | None:
+        """Return the first page's address if the page names no next page, and a first page that is not itself."""
+        if any(predicate in _NEXT for _, predicate, _ in self.statements):
+            return None
+        return next((address for address in self._named(_FIRST, here) if not _is_same(address, here)), None)
+
+    def last(self, here: str) -> str | None:
+        """Return the last page's address if that is neither the first page nor this one."""
+        others = (here, *self._named(_FIRST, here))
+        found = (address for address in self._named(_LAST, here) if not any(_is_same(address, one) for one in others))
+        return next(found, None)
+
+    def is_ckan(self, here: str) -> bool:
+        """Return whether ckanext-dcat made the page, which can return what was modified since a time."""
+        is_numbered = any("page" in dict(parse_qsl(urlsplit(one).query)) for one in self._named(_FIRST, here))
+        return self.is_paged_collection and is_numbered
+
+    def _named(self, predicates: Iterable[str], here: str) -> Iterator[str]:
+        found = (absolute(_text(value), here) for _, predicate, value in self.statements if predicate in predicates)
+        return (address for address in found if address)
+
+
+def linked(headers: Iterable[bytes], here: str) -> str | None:
+    """Return the next page by the header ``Link``.
+
+    Raises:
+        AnswerError: the address can't be requested.
+
+    >>> linked([b'<a?p=1>; rel="first prev", <a?p=3>; title="x"; rel=next'], "https://example.org/c/")
+    'https://example.org/c/a?p=3'
+    """
+    for header in headers:
+        for target, parameters in _LINK.findall(header.decode("latin-1")[:10_000]):
+            rel = _REL.search(parameters)
+            if rel and "next" in (rel[1] or rel[2]).lower().split():
+                return _address(target, here)
+    return None
+
+
+def counted(here: str) -> str | None:
+    """Return the address with the next page number, if the address has one.
+
+    >>> counted("https://example.org/catalog.ttl?q=a&page=9"), counted("https://example.org/catalog.ttl")
+    ('https://example.org/catalog.ttl?q=a&page=10', None)
+    """
+    parts = urlsplit(here)
+    query = parse_qsl(parts.query, keep_blank_values=True)
+    number = next((value for name, value in query if name == "page"), "")
+    if not re.fullmatch("[0-9]{1,9}", number):
+        return None
+    turned = [(name, str(int(number) + 1) if name == "page" else value) for name, value in query]
+    return urlunsplit(parts._replace(query=urlencode(turned)))
+
+
+def modified_since(url: str, moment: str) -> str:
+    """Return the address that gives what ckanext-dcat has modified since a moment.
+
+    >>> modified_since("https://example.org/catalog.ttl?q=a&page=1", "2026-11-20T10:00:00")
+    'https://example.org/catalog.ttl?q=a&modified_since=2026-11-20T10%3A00%3A00'
+    """
+    parts = urlsplit(url)
+    query = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name != "page"]
+    return urlunsplit(parts._replace(query=urlencode([*query, ("modified_since", moment)])))
+
+
+def an_hour_before(date: bytes | None) -> str:
+    """Return the moment an hour before an answer, by its ``Date``, in UTC and as CKAN reads it.
+
+    >>> an_hour_before(b"Sun, 22 Nov 2026 10:00:00 GMT")
+    '2026-11-22T09:00:00'
+    """
+    try:
+        moment = parsedate_to_datetime((date or b"").decode("latin-1")).astimezone(UTC)
+    except ValueError:
+        moment = datetime.now(UTC)
+    return (moment - timedelta(hours=1)).replace(microsecond=0, tzinfo=None).isoformat()
+
+
+def _text(value: str | Literal) -> str:
+    return (value.value if isinstance(value, Literal) else value).strip()
+
+
+def _is_same(address: str, here: str) -> bool:
+    return address.partition("#")[0] == here.partition("#")[0]
+
+
+def _address(target: str, here: str) -> str:
+    address = absolute(target, here)
+    if address is None:
+        raise AnswerError("paging", f"the page names {target[:200]!r} as the next page, which can't be requested")
+    return address

@@ -1,0 +1,110 @@
+"""The records of a page as items: each dataset once, and an error line for what can't be kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.dcat.walk_state import request_key
+from crawlers.listing.spider import remembering
+from crawlers.safety import inside, strict_json
+from crawlers.values.moment import now
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import Response
+
+    from crawlers.items import Dataset
+    from crawlers.kinds.dcat.page import Page, Record
+    from crawlers.kinds.dcat.spider import DCATSpider
+    from crawlers.kinds.dcat.walk_state import Place
+
+MAX_NAMELESS = 1000
+"""Records of a page without an id: no error line for each of millions."""
+
+
+class PageRecords:
+    """Makes items of the records of a page.
+
+    Args:
+        spider: whose ledger says which datasets are known.
+        page: the page.
+        response: the answer that has it.
+        after: the place behind it, which counts its records.
+    """
+
+    def __init__(self, spider: DCATSpider, page: Page, response: Response, after: Place) -> None:
+        self.spider = spider
+        self.page = page
+        self.response = response
+        self.after = after
+        self.by = request_key(response, after)
+
+    def items(self, record: Record) -> Iterator[Dataset]:
+        """Count a record, and yield its item unless the record is known."""
+        after, listing = self.after, self.after.listing
+        listing.is_empty = False
+        key = record.key or f"{self.response.url} {record.what}"
+        is_new_here = not listing.branch or self.spider.seen(key, list_name=listing.name, listed_by=self.by)
+        if not self.spider.seen(key, list_name="nodes", listed_by=self.by):
+            is_another_catalogues = is_new_here and bool(listing.branch)
+            listing.counted += is_another_catalogues
+            listing.has_repeats |= not is_another_catalogues
+            return
+        after.listed += 1
+        listing.counted += 1
+        listing.stale = 0
+        self.spider.run_state.count_listed(after.listed)
+        for item in self.spider.guarded(self._item(record), self.response, {"id": record.id}):
+            after.resources += len(item.resources)
+            yield item
+
+    def report_faults(self) -> None:
+        """Report what of the page could not be read."""
+        for fault in self.page.faults:
+            error = AnswerError("invalid_rdf", fault.message)
+            self.spider.failed("parse", error, self.response.request, dataset_id=self.page.owner(fault))
+
+    def _item(self, record: Record) -> Iterator[Dataset]:
+        """Yield the item, or report why the record is not kept.
+
+        Raises:
+            AnswerError: too many records of the page have no id; the rest of it is not read.
+        """
+        if record.id is None:
+            self.page.nameless += 1
+            if self.page.nameless > MAX_NAMELESS:
+                message = f"more than {MAX_NAMELESS} records have no identifier: the rest of the page is not read"
+                raise AnswerError("missing_id", message)
+            self._report("missing_id", f"{record.what} has no identifier, so it is not kept")
+            return
+        with remembering(self.spider):
+            is_first = self.page.is_first(record.id)
+        if not (is_first and self.spider.expect("dataset", record.id, listed_by=self.by)):
+            message = f"{record.what} has the identifier of another dataset, so it is not kept"
+            self._report("duplicate_id", message, record.id)
+            return
+        dataset = record.item()
+        if self.page.faults and not dataset.torn and self._has_lost(dataset):
+            dataset.torn = True
+            dataset.flaws.append("it lacks what the document on disk has, and a part of the file can't be read")
+        dataset.metadata_source = self.page.source
+        # Withdrawals look at the catalogue's own pages: another catalogue that those name may be gone itself
+        is_own_page = self.after.way == "page" and not self.after.listing.branch
+        dataset.metadata_url = self.response.url if is_own_page else str(self.spider.url)
+        dataset.retrieved = now()
+        yield dataset
+
+    def _report(self, kind: str, message: str, dataset_id: str | None = None) -> None:
+        self.spider.failed("list", AnswerError(kind, message), self.response.request, dataset_id=dataset_id)
+
+    def _has_lost(self, dataset: Dataset) -> bool:
+        """Return whether the document on disk has statements that the new one lacks."""
+        index = self.spider.opened_index()
+        known = index.documents.get("dataset", dataset.id, None)
+        try:
+            before = strict_json.loads(inside.read(index.folder, known.file)) if known else None
+        except (OSError, ValueError):  # it will be written again
+            return False
+        return bool(before) and self.page.has_lost(dataset.document, before)

@@ -1,0 +1,300 @@
+"""The links of a listing, and the canonical form of an address.
+
+An address that identifies a dataset must be the same on each run, or the dataset would be withdrawn and another one
+added: what differs from visit to visit is dropped, and so is what makes no difference.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_plus, urlsplit, urlunsplit
+
+import re2
+from w3lib.url import canonicalize_url
+
+from crawlers.kinds.html.mapping.field import read
+from crawlers.kinds.html.mapping.page import text
+from crawlers.kinds.html.mapping.search import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from crawlers.kinds.html.mapping.page import Page
+    from crawlers.kinds.html.rules import Rules
+    from crawlers.kinds.html.rules.rules import Rule
+
+_PORTS = {"http": 80, "https": 443}
+_SESSION = re.compile(
+    r"phpsessid|j?session_?id|aspsessionid\w*|asp\.net_sessionid|cfid|cftoken|zenid|osc?sid|utm_\w+"
+    r"|fbclid|gclid|dclid|msclkid|mc_[ce]id|_ga|_gl",
+    re.IGNORECASE,
+)
+_PERHAPS_SESSION = re.compile("sid|s|session", re.IGNORECASE)
+_TOKEN = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9,]{20,128}")
+_PATH_SESSION = re.compile(r";(?:jsessionid|phpsessid|sessionid)=[^/;]*", re.IGNORECASE)
+_COOKIELESS = re.compile(r"/(?:\([A-Z]\([A-Za-z0-9_-]{1,200}\)\)|\((?:[A-Z]\([A-Za-z0-9_-]{1,200}\)){1,5}\))(?=/)")
+_PERCENT = re.compile(r"%(?:([0-9A-Fa-f]{2}))?")
+_UNWRITABLE = re.compile(r"""[^A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+""")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+
+_GROUPED = r"[0-9]{1,3}(?:[.,'’\s\u066c][0-9]{2,3})*[.,'’\s\u066c][0-9]{3}(?![0-9])"
+_NUMBER = re.compile(rf"(?<![0-9])(?:{_GROUPED}|[0-9]{{1,12}}(?![0-9]))".replace("0-9", r"\d"))
+_RANGE = re.compile(r"\s*(?:[-–—~]|\w{1,5})\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """
+    Args:
+        url: canonical; it is the address that is requested.
+        id: the dataset's; its address if ``links.id`` is not given, or does not match.
+    """
+
+    url: str
+    id: str
+
+
+def dataset_links(page: Page, rules: Rules) -> list[Link]:
+    """Return the links to datasets, in the page's order, each address once.
+
+    Two addresses with the same id are both kept: one page cannot show whether they are one dataset.
+    """
+    return chosen(_addresses(page, rules.links.xpath), rules, charset(page))
+
+
+def chosen(addresses: Iterable[str], rules: Rules, encoding: str = "utf-8") -> list[Link]:
+    """Return the addresses, for example of a sitemap, that match ``links.pattern``."""
+    pattern = rules.links.pattern
+    urls = dict.fromkeys(canonical(address, rules.links.drop, encoding) for address in addresses)
+    return [Link(url, dataset_id(url, rules)) for url in urls if pattern is None or _re(pattern).search(url)]
+
+
+def follow_links(page: Page, rules: Rules) -> list[str]:
+    """Return the addresses of further listings, canonical, each once."""
+    if rules.links.follow is None:
+        return []
+    found = _addresses(page, rules.links.follow)
+    return list(dict.fromkeys(canonical(item, rules.links.drop, charset(page)) for item in found))
+
+
+def foreign(links: Iterable[Link], rules: Rules) -> tuple[list[Link], list[Link]]:
+    """Return the links to the hosts of the rules, and those that lead elsewhere."""
+    own: list[Link] = []
+    others: list[Link] = []
+    for link in links:
+        (own if rules.follows(link.url) else others).append(link)
+    return own, others
+
+
+def dataset_id(url: str, rules: Rules) -> str:
+    """Return what ``links.id`` finds in a canonical address: its first group, or all of the match.
+
+    Without a match the address itself is the id, its parameters in order: to Scrapy, too, addresses that differ only
+    in that are the same.
+    """
+    found = _re(rules.links.id).search(url) if rules.links.id else None
+    return str((found and (found[1] if found.re.groups else found[0])) or canonicalize_url(url))
+
+
+def has_no_id(url: str, rules: Rules) -> bool:
+    """Return whether ``links.id`` finds none in a canonical address."""
+    return bool(rules.links.id) and not _re(rules.links.id).search(url)
+
+
+# Addresses
+
+
+def canonical(url: str, drop: Iterable[str] = (), encoding: str = "utf-8") -> str:
+    """Return an absolute address in the project's one notation.
+
+    Scheme and host are lower case; default port, user, fragment, dot segments, session ids, the parameters of visits
+    and those of ``drop`` are removed. Percent-encoding is that of RFC 3986, 6.2.2, with no meaning changed; the
+    query keeps its order. ``sid``, ``s`` and ``session`` are session ids only where the value looks like one.
+
+    Args:
+        encoding: of the page; browsers use it for unescaped characters of a query.
+
+    >>> canonical("HTTP://Data.Example.org:80/a/../b%7ec;jsessionid=0A1?q=caf%c3%a9&PHPSESSID=x&utm_source=y&p=2#top")
+    'http://data.example.org/b~c?q=caf%C3%A9&p=2'
+    >>> canonical("https://example.org?Sid=17&view=a b&v=1", drop=("v",))
+    'https://example.org/?Sid=17&view=a%20b'
+    """
+    parts = urlsplit(url)
+    path = _COOKIELESS.sub("", _PATH_SESSION.sub("", parts.path.replace("\\", "/")))
+    query = "&".join(_kept(parts.query, frozenset(drop)))
+    return urlunsplit(
+        (
+            parts.scheme.lower(),
+            _host(parts.scheme.lower(), parts.hostname or "", parts.port),
+            _without_dots(_written(path, "utf-8")) or "/",
+            _written(query, encoding),
+            "",
+        )
+    )
+
+
+def _host(scheme: str, name: str, port: int | None) -> str:
+    name = f"[{name}]" if ":" in name else _ascii(name)
+    return name if port in (None, _PORTS.get(scheme)) else f"{name}:{port}"
+
+
+@lru_cache(maxsize=1024)
+def _ascii(name: str) -> str:
+    try:
+        return name if name.isascii() else name.encode("idna").decode()
+    except UnicodeError:
+        return name
+
+
+def _kept(query: str, drop: frozenset[str]) -> Iterator[str]:
+    for pair in query.split("&"):
+        name, _, value = pair.partition("=")
+        name = unquote_plus(name)
+        if pair and name not in drop and not _is_session(name, value):
+            yield pair
+
+
+def _is_session(name: str, value: str) -> bool:
+    return bool(_SESSION.fullmatch(name) or (_PERHAPS_SESSION.fullmatch(name) and _TOKEN.fullmatch(value)))
+
+
+def _written(part: str, encoding: str) -> str:
+    part = _PERCENT.sub(_percent, part) if "%" in part else part
+    return _UNWRITABLE.sub(lambda found: _encoded(found[0], encoding), part)
+
+
+def _percent(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return "%25"
+    letter = chr(int(found[1], 16))
+    return letter if letter in _UNRESERVED else found[0].upper()
+
+
+def _encoded(text: str, encoding: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in text.encode(encoding, "xmlcharrefreplace"))
+
+
+def _without_dots(path: str) -> str:
+    """RFC 3986, 5.2.4.
+
+    >>> _without_dots("/a/./b/../../c/."), _without_dots("/../a//b")
+    ('/c/', '/a//b')
+    """
+    if "/." not in path:
+        return path
+    kept: list[str] = []
+    segments = path.split("/")
+    for segment in segments:
+        if segment == ".." and len(kept) > 1:
+            kept.pop()
+        elif segment not in (".", ".."):
+            kept.append(segment)
+    return "/".join([*kept, ""] if segments[-1] in (".", "..") else kept)
+
+
+# Pages
+
+
+def charset(page: Page) -> str:
+    """Return the encoding that a page came in, else the one it declares; UTF-8 if that is unknown."""
+    if page.encoding:
+        return codec(page.encoding) or "utf-8"
+    declared = [*page.find("//meta/@charset"), *page.find("//meta[@http-equiv]/@content")]
+    for value in declared[:20]:
+        found = _CHARSET.search(value[:200] if "=" in value else f"charset={value[:100]}")
+        if found and (name := codec(found[1])):
+            return name
+    return "utf-8"
+
+
+@lru_cache(maxsize=64)
+def codec(name: str) -> str | None:
+    """Return the codec that browsers use for forms and addresses of a page in this encoding."""
+    known = name.lower()
+    if known in ("iso-8859-1", "latin1", "latin-1", "us-ascii", "ascii"):
+        return "cp1252"  # as browsers do
+    if known.startswith("utf"):
+        return "utf-8"
+    try:
+        return known if "é1".encode(known, "xmlcharrefreplace").endswith(b"1") else None
+    except (LookupError, UnicodeError):
+        return None
+
+
+def _addresses(page: Page, xpath: str | None) -> Iterator[str]:
+    for href in _hrefs(page, xpath):
+        address = page.absolute(href.replace("\\", "/"))
+        if address is not None:
+            yield address
+
+
+def _hrefs(page: Page, xpath: str | None) -> Iterator[str]:
+    """Yield the links that the XPath finds, texts that are addresses, and all links within other elements."""
+    for item in outermost(page.find(xpath or "//*[@href][self::a or self::area]")):
+        if isinstance(item, str):
+            yield item
+        elif item.get("href") is not None:
+            yield item.get("href")
+        else:
+            yield from (link.get("href") for link in item.iter("a", "area") if link.get("href") is not None)
+
+
+def outermost(found: Iterable[Any]) -> Iterator[Any]:
+    """Yield what an XPath found, without elements that are within another found element."""
+    found = [item for item in found if not isinstance(item, (float, bool))]
+    waiting = {item for item in found if not isinstance(item, str)}
+    for item in found:
+        if isinstance(item, str):
+            yield item
+        elif item in waiting:
+            yield item
+            waiting.difference_update(item.iter())
+
+
+# Totals
+
+
+def total(page: Page, rules: Rules) -> int | None:
+    """Return the total that the listing states; ``None`` if several numbers leave it open."""
+    rule = rules.links.total
+    return None if rule is None else next((item for item in map(number, _texts(page, rule)) if item is not None), None)
+
+
+def _texts(page: Page, rule: Rule) -> Iterator[str]:
+    if rule.by_label:
+        entry = read(page, rule, Search(page, (rule,)), page.language)
+        yield str(entry["value"]) if entry else ""
+        return
+    for found in page.find(rule.xpath) if rule.xpath else rule.constant:
+        value = found.get(rule.attr, "") if rule.attr and not isinstance(found, str) else text(found)
+        if rule.regex is None:
+            yield value
+        elif match := _re(rule.regex).search(value):
+            yield (match[1] if match.re.groups else match[0]) or ""
+
+
+def number(text: str) -> int | None:
+    """Return the number in a text: the only number, or the number beside a range.
+
+    >>> number("1.234 Datensätze"), number("12'345"), number("1 234"), number("١٬٢٣٤")
+    (1234, 12345, 1234, 1234)
+    >>> number("1-20 of 1,234"), number("97 results, 1 to 20"), number("97 in 2019"), number("none")
+    (1234, 97, None, None)
+    """
+    found = list(_NUMBER.finditer(text[:1000]))
+    values = [int("".join(letter for letter in item[0] if letter.isdigit())) for item in found]
+    if len(values) == 3:
+        for item, other in ((0, 1), (1, 2)):
+            between = text[found[item].end() : found[other].start()]
+            if values[item] <= values[other] and _RANGE.fullmatch(between):
+                return values[2 - 2 * item]
+    return values[0] if len(values) == 1 else None
+
+
+@cache
+def _re(pattern: str) -> Any:
+    return re2.compile(pattern)

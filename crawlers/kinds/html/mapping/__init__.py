@@ -1,0 +1,8 @@
+"""HTML pages -> documents -> items, by the rules of `crawlers.kinds.html.rules`."""
+
+from crawlers.kinds.html.mapping.document import document
+from crawlers.kinds.html.mapping.item import dataset, read
+from crawlers.kinds.html.mapping.page import Page
+from crawlers.kinds.html.mapping.required import missing
+
+__all__ = ["Page", "dataset", "document", "missing", "read"]

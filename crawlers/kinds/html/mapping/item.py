@@ -1,0 +1,110 @@
+"""The document of a page as an item."""
+
+from __future__ import annotations
+
+from dataclasses import fields as fields_of
+from typing import TYPE_CHECKING
+
+from crawlers import values
+from crawlers.items import Dataset
+from crawlers.kinds.dcat.mapping.themes import named_themes
+from crawlers.kinds.html.mapping.field_reader import Entries
+from crawlers.kinds.html.mapping.field_reader import license as license_of
+from crawlers.kinds.html.mapping.files import resources
+from crawlers.kinds.html.mapping.structured import structured
+from crawlers.values.frequencies import frequency
+from crawlers.values.languages import languages
+from crawlers.values.places import place
+
+if TYPE_CHECKING:
+    from crawlers.items import Document
+
+_PEOPLE = (("creator", None), ("maintainer", None), ("contact", "contact_email"))
+_NOT_FILLED = ("source", "id", "flaws", "document", "publisher", "contacts", "identifier", "stored")
+
+
+def dataset(document: Document, *, source: str, id: str) -> Dataset:  # noqa: A002
+    """Return the item: what structured data on the page gives, and what the rules found where that lacks it.
+
+    ``metadata_source`` names those that gave any: html, schema_org, rdf, schema_org+html, rdf+html. What can't be
+    read is in ``flaws``; the document has it as it stood on the page.
+    """
+    item, origin = structured(document, source=source, id=id)
+    fields = Entries(document.get("fields"), document.get("language"), item.flaws)
+    is_filled = _fill(item, _by_rules(document, fields, source, id))
+    url = document.get("url")
+    item.landing_page = item.landing_page or (values.url(url) if isinstance(url, str) else None)
+    item.identifier = item.identifier or id
+    if not item.title:
+        fields.flaw("the dataset has no title")
+    for sentence in given if isinstance(given := document.get("flaws"), list) else ():
+        fields.flaw(str(sentence))
+    item.metadata_source = "+".join(filter(None, (origin, "html" if is_filled or not origin else None)))
+    item.document = document
+    return item
+
+
+def _by_rules(document: Document, fields: Entries, source: str, id_: str) -> Dataset:
+    """Return what the rules alone give."""
+    item = Dataset(source=source, id=id_)
+    item.title, item.version = fields.text("title"), fields.text("version")
+    item.description, item.provenance = fields.markdown("description"), fields.markdown("provenance")
+    item.identifier = fields.text("identifier")
+    item.uri = values.url(item.identifier) if item.identifier else None
+    item.issued, item.modified = fields.moment("issued"), fields.moment("modified")
+    item.access_rights, item.rights = fields.text("access_rights"), fields.markdown("rights")
+    item.license = license_of(fields)
+    item.publisher = fields.agent("publisher", "publisher_email")
+    item.contacts = [agent for name, email in _PEOPLE if (agent := fields.agent(name, email))]
+    item.resources = resources(document, fields, id_)
+    _classify(item, fields)
+    return item
+
+
+def _classify(item: Dataset, fields: Entries) -> None:
+    item.keywords = values.keywords(fields.texts("keywords"))
+    item.themes = named_themes(fields.texts("themes"))
+    item.languages = languages(fields.texts("languages"))
+    item.frequency = fields.read(frequency, "frequency")
+    item.temporal = fields.period("temporal")
+    item.spatial = [found for text in fields.texts("spatial") if (found := place(text))]
+    item.conforms_to = fields.texts("conforms_to")
+
+
+def _fill(item: Dataset, found: Dataset) -> bool:
+    """Give the item what it lacks; return whether there was any of it."""
+    is_filled = False
+    for each in fields_of(Dataset):
+        given = getattr(found, each.name)
+        if each.name not in _NOT_FILLED and given and not getattr(item, each.name):
+            setattr(item, each.name, given)
+            is_filled = True
+    if found.identifier and item.identifier in (None, item.id):
+        is_filled = is_filled or found.identifier != item.identifier
+        item.identifier = found.identifier
+    return any((_fill_publisher(item, found), _fill_contacts(item, found), is_filled))
+
+
+def _fill_publisher(item: Dataset, found: Dataset) -> bool:
+    if not found.publisher:
+        return False
+    if not item.publisher:
+        item.publisher = found.publisher
+        return True
+    lacks_email = bool(found.publisher.email and not item.publisher.email)
+    if lacks_email:
+        item.publisher.email = found.publisher.email
+    return lacks_email
+
+
+def _fill_contacts(item: Dataset, found: Dataset) -> bool:
+    """Add the agents whose roles the item lacks."""
+    roles = {agent.role for agent in item.contacts}
+    new = [agent for agent in found.contacts if agent.role not in roles]
+    item.contacts += new
+    return bool(new)
+
+
+def read(document: Document, source: str, dataset_id: str, _: str) -> Dataset:
+    """Return the item of a document on disk: a page's fields and structured data."""
+    return dataset(document, source=source, id=dataset_id)

@@ -1,0 +1,395 @@
+"""The next page of a listing: by the link to it, by the link with its number, or by an address that is counted up."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote_plus, urljoin, urlsplit, urlunsplit
+
+from lxml import etree
+
+from crawlers.kinds.html import words
+from crawlers.kinds.html.links import canonical, outermost
+from crawlers.kinds.html.mapping.page import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from crawlers.kinds.html.mapping.page import Page
+    from crawlers.kinds.html.rules.rules import Paging
+
+_LOADED = (
+    *("hx-get", "data-hx-get", "ic-get-from", "up-href", "data-url", "data-href", "data-next", "data-next-url"),
+    *("data-page-url", "data-ajax-url", "data-remote-url", "data-load-url"),
+)
+"""The attributes that hold the address of a link that a script follows."""
+_LINKS = (
+    "descendant-or-self::*[(self::a or self::area or self::link) and @href"
+    f" or (self::a or self::button) and ({' or '.join(f'@{name}' for name in _LOADED)})]"
+)
+_OFF = re.compile(r"(?:^|[\s_-])(?:disabled|inactive|unavailable)(?:$|[\s_-])", re.IGNORECASE)
+PAGER = re.compile(r"pag(?:er|in|ing|e-?nav|es\b)|seiten|seitennav|nav-links", re.IGNORECASE)
+CALENDAR = re.compile(r"calendar|datepicker|carousel|slide|breadcrumb", re.IGNORECASE)
+_NEXT_CLASS = re.compile(
+    r"(?:^|[\s_-])(?:next|(?:chevron|angle|arrow|caret)-(?:circle-)?right)(?:$|[\s_-])", re.IGNORECASE
+)
+_NUMBER = re.compile(r"[\W_]{0,3}(\d{1,9})[\W_]{0,3}")
+_LABELLED = re.compile(r"([^\d]{1,40})(\d{1,9})[\W_]{0,3}")
+_DIGITS = re.compile(r"\d{1,18}")
+_DATED = re.compile(r"(?:19|20)\d\d(?:[-/.]?\d{1,2})?[-/.]?\Z")
+_PICTURES = etree.XPath(".//img/@alt | .//img/@title | .//*[local-name()='svg']/*[local-name()='title']/text()")
+_LONGEST = 200  # characters of a pager link's text
+_YEARS = range(1900, 2100)
+_PARENTS = 6
+_MOST = 100  # elements within a pager's link
+
+
+def next_link(page: Page, paging: Paging) -> str | None:
+    """Return the address of the page after this one.
+
+    It is found by the rules' selector, else by their text, else by ``rel=next``, else by the texts of the links: the
+    usual words, then signs such as ``›``, then ``»``, then a class named "next". Disabled links, and those to the page
+    itself, do not count. If the links lead to several addresses, the one in a pager counts, else the one with the
+    page's own path; if there are still several, none is followed: they do not belong to the listing.
+    """
+    if paging.xpath is not None:
+        return _selected(page, paging.xpath, paging.text)
+    usable = list(anchors(page, page.root))
+    links = [link for link in usable if link.element.tag != "link"]
+    if paging.text is not None:
+        return _best(links, paging.text)
+    related = [link for link in usable if "next" in (link.element.get("rel") or "").lower().split()]
+    return related[0].address if related else _by_text(page, links)
+
+
+def numbered_link(page: Page, paging: Paging, number: int) -> str | None:
+    """Return the address of the page with this number, seen from the page before it.
+
+    It is in the rules' pager if they name one. Else a pager is at least two links whose texts are numbers and whose
+    addresses differ evenly in only one number; or numbers in an element named as a pager, or beside others. If the
+    pager does not show the number, the ``...`` behind its highest number leads on, or its link to the next page.
+    """
+    found = [page.root] if paging.xpath is None else outermost(page.find(paging.xpath))
+    roots = [item for item in found if not isinstance(item, str)]
+    links = [link for root in roots for link in anchors(page, root) if link.element.tag != "link"]
+    numbered = [(item, link) for link in links if (item := number_of(link)) is not None]
+    if paging.xpath is None:
+        numbered = _by_shape(numbered) or [pair for pair in numbered if _is_among_numbers(pair[0], pair[1].element)]
+    for value, link in numbered:
+        if value == number:
+            return link.address
+    dots = _dots(links, numbered, number)
+    if dots is not None:
+        return dots
+    return next_link(page, paging) if paging.xpath is None else _by_text(page, links)
+
+
+def offered(page: Page) -> dict[int, str]:
+    """Return the pages that a pager of numbers leads to, and their addresses.
+
+    Its element must be named as a pager, or show the page's own number beside the links: other numbers may be facets.
+    """
+    links = [link for link in anchors(page, page.root) if link.element.tag != "link"]
+    numbered = [(item, link) for link in links if (item := number_of(link)) is not None]
+    shaped = _by_shape(numbered)
+    if not any(_is_among_numbers(value, link.element) for value, link in shaped):
+        shaped = [(value, link) for value, link in numbered if _is_among_numbers(value, link.element)]
+    if all(value in _YEARS for value, _ in shaped):
+        return {}  # an archive by years
+    return {value: link.address for value, link in shaped}
+
+
+def counted(start: str, paging: Paging, index: int) -> str:
+    """Return the address of the page ``index`` pages after the first, which is the start address itself.
+
+    >>> from crawlers.kinds.html.rules.rules import Paging
+    >>> counted("https://example.org/list?page=1&q=a%20b", Paging(kind="query", query="page"), 2)
+    'https://example.org/list?page=3&q=a%20b'
+    >>> counted("https://example.org/list", Paging(kind="path", address="/list/{page}/", first=0, step=20), 2)
+    'https://example.org/list/40/'
+    """
+    if index == 0:
+        return start
+    number = str(paging.first + index * paging.step)
+    if paging.address is not None:
+        return urljoin(start, paging.address.replace("{page}", number))
+    parts = urlsplit(start)
+    return urlunsplit(parts._replace(query=_with(parts.query, paging.query or "page", number), fragment=""))
+
+
+def _with(query: str, name: str, number: str) -> str:
+    """Return the query with a parameter set, in its place or at the end; the rest is unchanged."""
+    pairs = query.split("&") if query else []
+    mine = [at for at, pair in enumerate(pairs) if unquote_plus(pair.partition("=")[0]) == name]
+    pair = f"{quote(name, safe='[]()$:,!*;@/?~')}={number}"
+    if not mine:
+        return "&".join([*pairs, pair])
+    pairs[mine[0]] = f"{pairs[mine[0]].partition('=')[0]}={number}"
+    return "&".join(pair for at, pair in enumerate(pairs) if at not in mine[1:])
+
+
+# Links
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """
+    Args:
+        texts: its text, label and title, and the names of its images.
+    """
+
+    element: Any
+    address: str
+    texts: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return self.texts[0] if self.texts else ""
+
+
+def anchors(page: Page, root: Any) -> Iterable[Anchor]:
+    """Return the links within an element that lead to another page and are not switched off."""
+    return _all_anchors(page) if root is page.root else _anchors(page, root)
+
+
+@lru_cache(maxsize=2)
+def _all_anchors(page: Page) -> Sequence[Anchor]:
+    return tuple(_anchors(page, page.root))  # several kinds of pagers search them
+
+
+def _anchors(page: Page, root: Any) -> Iterator[Anchor]:
+    here = canonical(page.url)
+    for element in page.find(_LINKS, root):
+        href = _href(element)
+        if not href or is_off(element):
+            continue
+        address = page.absolute(href.replace("\\", "/"))
+        if address is not None and canonical(address) != here:
+            yield Anchor(element, address, texts(element))
+
+
+def _href(element: Any) -> str:
+    """Return a link's address; for a link within the page, the address that a script loads."""
+    href = (element.get("href") or "").strip()
+    if href and not href.startswith("#") and not href.lower().startswith("javascript:"):
+        return str(href)
+    return next((found for name in _LOADED if (found := (element.get(name) or "").strip())), "")
+
+
+def is_off(element: Any) -> bool:
+    """Return whether a link or button is disabled, by itself or by the list item around it."""
+    parent = element.getparent()
+    around = [element] if parent is None or parent.tag not in ("li", "span", "td") else [element, parent]
+    return any(
+        item.get("disabled") is not None
+        or (item.get("aria-disabled") or "").lower() == "true"
+        or "aspNetDisabled" in (item.get("class") or "")
+        or _OFF.search((item.get("class") or "")[:_LONGEST]) is not None
+        for item in around
+    )
+
+
+def texts(element: Any) -> tuple[str, ...]:
+    """Return the texts of a link or button, for readers of every kind."""
+    if next(islice(element.iter(), _MOST, None), None) is not None:
+        return ()
+    found = [text(element), element.get("value") if element.tag == "input" else ""]
+    found += [element.get(name) for name in ("aria-label", "title", "alt")]
+    found += _PICTURES(element)[:5] if len(element) else []
+    return tuple(
+        dict.fromkeys(" ".join(item.split()) for item in found if item and len(item) <= _LONGEST and item.strip())
+    )
+
+
+def _selected(page: Page, xpath: str, wanted: str | None) -> str | None:
+    """Return the link that a selector finds; within a pager, the "next" link, or else the only one that is left."""
+    for found in outermost(page.find(xpath)):
+        if isinstance(found, str):
+            address = page.absolute(found)
+            address = None if address is None or canonical(address) == canonical(page.url) else address
+        elif is_off(found):
+            continue
+        else:
+            address = _within(page, found, wanted)
+        if address is not None:
+            return address
+    return None
+
+
+def _within(page: Page, found: Any, wanted: str | None) -> str | None:
+    links = list(anchors(page, found)) or _around(page, found)
+    if wanted is not None:
+        return _best(links, wanted)
+    if len(links) == 1 and (links[0].element is found or found.tag in ("span", "i", "img")):
+        return links[0].address
+    left = [link for link in links if not leads_back(link) and number_of(link) is None]
+    return _by_text(page, links) or (left[0].address if len({link.address for link in left}) == 1 else None)
+
+
+def _around(page: Page, element: Any) -> list[Anchor]:
+    """Return the link around an image or a word."""
+    for _, parent in zip(range(3), element.iterancestors(), strict=False):
+        if parent.tag == "a":
+            return [link for link in anchors(page, parent) if link.element is parent]
+    return []
+
+
+def _best(links: Iterable[Anchor], wanted: str) -> str | None:
+    """Return the link whose text is most similar to the wanted text."""
+    scored = [(max((words.alike(shown, wanted) for shown in link.texts), default=0.0), link) for link in links]
+    score, link = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    return link.address if link and score >= words.ALIKE else None
+
+
+def _by_text(page: Page, links: Sequence[Anchor]) -> str | None:
+    """Return the link to the next page by the texts of the links."""
+    forward = [link for link in links if not leads_back(link)]
+    ranks: tuple[Callable[[Anchor], bool], ...] = (
+        lambda link: any(words.says_next(shown) for shown in link.texts),
+        lambda link: link.text in words.SINGLE,
+        lambda link: link.text in words.DOUBLE,
+        lambda link: not words.plain(link.text) and not any(map(str.isdigit, link.text)) and has_next_class(link),
+    )
+    for rank in ranks:
+        found = [link for link in forward if rank(link)]
+        if found:
+            return _agreed(page, found)
+    return None
+
+
+def _agreed(page: Page, links: Sequence[Anchor]) -> str | None:
+    """Return the address that all links share, or those in a pager, or those with the page's own path."""
+    path = urlsplit(page.url).path
+    in_pager = [link for link in links if is_in(link.element, PAGER)]
+    for some in (links, in_pager, [link for link in in_pager or links if urlsplit(link.address).path == path]):
+        if len({link.address for link in some}) == 1:
+            return some[0].address
+    return None
+
+
+def leads_back(link: Anchor) -> bool:
+    return any(words.says_back(shown) for shown in link.texts)
+
+
+def has_next_class(link: Anchor) -> bool:
+    parent = link.element.getparent()
+    near = [link.element, *link.element[:3], *([parent] if parent is not None and parent.tag == "li" else [])]
+    return any(_NEXT_CLASS.search((item.get("class") or "")[:_LONGEST]) for item in near if isinstance(item.tag, str))
+
+
+def is_in(element: Any, names: re.Pattern[str]) -> bool:
+    """Return whether the class or id of an element or of one just above it matches."""
+    for _, upward in zip(range(_PARENTS), _upwards(element), strict=False):
+        called = " ".join(upward.get(name) or "" for name in ("class", "id", "role", "aria-label"))
+        if names.search(called[:_LONGEST]):
+            return True
+    return False
+
+
+def _upwards(element: Any) -> Iterator[Any]:
+    yield element
+    yield from element.iterancestors()
+
+
+# Numbers
+
+
+def number_of(link: Anchor) -> int | None:
+    return next((item for item in map(page_number, link.texts) if item is not None), None)
+
+
+def page_number(text: str) -> int | None:
+    """Return the number that a pager's link stands for.
+
+    >>> page_number(" 3 "), page_number("[12]"), page_number("Seite 4"), page_number("Top 10"), page_number("2,5")
+    (3, 12, 4, None, None)
+    """
+    if found := _NUMBER.fullmatch(text):
+        return int(found[1])
+    labelled = _LABELLED.fullmatch(text)
+    return int(labelled[2]) if labelled and words.is_beside(labelled[1]) else None
+
+
+def _by_shape(numbered: Sequence[tuple[int, Anchor]]) -> list[tuple[int, Anchor]]:
+    """Return the links of the most likely pager: in an element named as one, then with the most links."""
+    shapes: defaultdict[tuple[str, int, str], list[tuple[int, int, Anchor]]] = defaultdict(list)
+    for value, link in numbered:
+        if not is_in(link.element, CALENDAR):
+            for shape, digits in _shapes(link.address):
+                shapes[shape].append((value, digits, link))
+    pagers = [(is_in(group[0][2].element, PAGER), group) for group in shapes.values() if _is_even(group)]
+    best = max(pagers, key=lambda pager: (pager[0], len({value for value, _, _ in pager[1]})), default=(False, []))
+    return [(value, link) for value, _, link in best[1]]
+
+
+def _is_among_numbers(value: int, element: Any) -> bool:
+    """Return whether an element is in a pager, or beside the page's own number, which is not a link."""
+    if is_in(element, PAGER):
+        return True
+    element = cell_of(element)
+    return any(page_number(item) in (value - 1, value + 1) for item in _beside(element))
+
+
+def _beside(element: Any) -> Iterator[str]:
+    """Yield the short texts right before and behind an element, without those of links."""
+    before, behind, parent = element.getprevious(), element.getnext(), element.getparent()
+    first = "" if before is not None or parent is None else parent.text
+    yield from (
+        item for item in (first, element.tail, None if before is None else before.tail) if item and len(item) <= 20
+    )
+    for item in (before, behind):
+        if (
+            item is not None
+            and isinstance(item.tag, str)
+            and len(item) <= 1
+            and not item.xpath("descendant-or-self::a[@href]")
+        ):
+            yield "".join(islice(item.itertext(), 4))[:20]
+
+
+def cell_of(element: Any) -> Any:
+    """Return the outermost element that has nothing but this one in it: a list's item, a table's cell."""
+    for _ in range(4):
+        parent = element.getparent()
+        if parent is None or parent.getparent() is None or not _is_alone(element, parent):
+            break
+        element = parent
+    return element
+
+
+def _is_alone(element: Any, parent: Any) -> bool:
+    has_siblings = element.getprevious() is not None or element.getnext() is not None
+    return not has_siblings and not (parent.text or "").strip() and not (element.tail or "").strip()
+
+
+def _shapes(address: str) -> Iterator[tuple[tuple[str, int, str], int]]:
+    """Yield the address without each of its last numbers, except days of dates."""
+    runs = list(_DIGITS.finditer(address[-_LONGEST:]))[-8:]
+    before, address = address[:-_LONGEST], address[-_LONGEST:]
+    for at, run in enumerate(runs):
+        if not _DATED.search(address[: run.start()]):
+            yield (before + address[: run.start()], at - len(runs), address[run.end() :]), int(run[0])
+
+
+def _is_even(group: Sequence[tuple[int, int, Any]]) -> bool:
+    """Return whether the numbers in the addresses grow evenly with those in the texts, as pages and offsets do."""
+    known = sorted({(value, digits) for value, digits, _ in group})
+    (value, digits), (other, others) = known[0], known[-1]
+    if other == value:
+        return False
+    step, rest = divmod(others - digits, other - value)
+    return step > 0 and rest == 0 and all(two == digits + (item - value) * step for item, two in known)
+
+
+def _dots(links: Sequence[Anchor], numbered: Sequence[tuple[int, Anchor]], number: int) -> str | None:
+    """Return the ``...`` behind the highest number, if that is lower than the wanted one."""
+    highest, last = max(numbered, key=lambda pair: pair[0], default=(number, None))
+    if last is None or highest >= number:
+        return None
+    at = next(at for at, link in enumerate(links) if link.element is last.element)
+    behind = [link for link in links[at + 1 : at + 3] if any(shown in words.ELLIPSIS for shown in link.texts)]
+    return behind[0].address if behind else None

@@ -1,0 +1,375 @@
+"""ASP.NET pagers without a browser: the form that a page number's script would post.
+
+``__doPostBack(target, argument)`` posts the page's form with both in hidden fields; the form's other fields carry the
+server's state (``__VIEWSTATE``, ``__EVENTVALIDATION`` ...). What a browser sends is defined by HTML, 4.10.21.4,
+"constructing the entry list". The form is read here and not by form2request, which needs lxml's own form elements,
+sends disabled fields and ``type=button``, and knows no encoding but UTF-8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from crawlers.kinds.html import words
+from crawlers.kinds.html.links import charset, codec, outermost
+from crawlers.kinds.html.paging import cell_of, is_off, page_number, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from crawlers.kinds.html.mapping.page import Page
+    from crawlers.kinds.html.rules.rules import Paging
+
+_CALL = re.compile(r"(?:__doPostBack|WebForm_PostBackOptions)\s*\(")
+_VALUE = re.compile(r"""\s*(?:"((?:[^"\\]|\\.){0,2000})"|'((?:[^'\\]|\\.){0,2000})'|\w{1,20})\s*[,)]""")
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))")
+_PAGE = re.compile(r"Page\$(\d{1,9}|Next|Prev|First|Last)")
+_NO_PAGER = re.compile(r"(?:Select|Edit|Delete|Update|Cancel|New|Insert|Sort)\$")
+_LONGEST = 8192  # characters of a script in an attribute
+_MOST = 2000  # parts of a row of a pager
+_CONTROLS = (
+    "descendant-or-self::*[contains(@href, '__doPostBack') or contains(@onclick, '__doPostBack')"
+    " or contains(@href, 'WebForm_PostBackOptions') or contains(@onclick, 'WebForm_PostBackOptions')"
+    " or self::input[@type='submit' or @type='image' or @type='SUBMIT'] or self::button[not(@type) or @type='submit']]"
+)
+_FIELDS = ("input", "select", "textarea")
+_NEVER_SENT = frozenset(("submit", "image", "button", "reset"))
+_UNSAFE = re.compile(rb"[^A-Za-z0-9*._-]")
+_WRITTEN = {byte: b"+" if byte == 0x20 else b"%%%02X" % byte for byte in range(256)}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A request that a form makes.
+
+    Args:
+        body: application/x-www-form-urlencoded, for a POST; empty for a form that asks by GET: all is in ``url`` then.
+    """
+
+    url: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Control:
+    """What a click on an element posts.
+
+    Args:
+        target: the control's name at the server; "" for a button, which posts its own name.
+        action: where to, if not to the form's own address.
+    """
+
+    element: Any
+    texts: tuple[str, ...]
+    target: str = ""
+    argument: str = ""
+    action: str = ""
+
+    @property
+    def number(self) -> int | None:
+        return next((item for item in map(page_number, self.texts) if item is not None), None)
+
+    @property
+    def page(self) -> str:
+        """The page that a GridView's argument names: a number, or Next, Prev, First, Last; "" for none."""
+        found = _PAGE.fullmatch(self.argument)
+        return found[1] if found else ""
+
+
+def postback(page: Page, paging: Paging, number: int, encoding: str | None = None) -> Form | None:
+    """Return the form that loads the page with this number from the page before it; ``None`` if there is none.
+
+    The pager's control is the one with the number, else the one whose argument is ``Page$number``, else the one with
+    "next", else the ``...`` behind a lower number and before no other. ``paging.text`` and ``paging.xpath`` name the
+    control or pager that counts.
+
+    Args:
+        encoding: that the page came in; what it declares itself when it is ``None``.
+    """
+    control = _chosen(page, paging, number)
+    if control is None:
+        return None
+    form = _form_of(page, control)
+    return None if form is None else _filled(page, form, control, encoding or charset(page))
+
+
+def chosen_option(page: Page, select: Any, value: str, encoding: str | None = None) -> Form | None:
+    """Return what a ``<select>`` asks for when this option is chosen in it; ``None`` when it is in no form.
+
+    Args:
+        value: the option's.
+        encoding: that the page came in; what it declares itself when it is ``None``.
+    """
+    script = (select.get("onchange") or "")[:_LONGEST].replace("\\'", "'")
+    found = _CALL.search(script)
+    target, argument, *_ = [*(_values(script, found.end()) if found else []), "", ""]
+    control = _Control(select, (), target, argument)
+    is_alone = not target and select.get("form") is None and next(select.iterancestors("form"), None) is None
+    form = None if is_alone else _form_of(page, control)
+    return None if form is None else _filled(page, form, control, encoding or charset(page), value)
+
+
+# The control
+
+
+def _chosen(page: Page, paging: Paging, number: int) -> _Control | None:
+    found = [page.root] if paging.xpath is None else page.find(paging.xpath)
+    roots = [item for item in found if not isinstance(item, str)]
+    controls = [control for root in outermost(roots) for control in _controls(page, root)]
+    if paging.text is not None and paging.text not in words.ELLIPSIS:
+        return _best(controls, paging.text)
+    if paging.xpath is not None and len(controls) == 1 and controls[0].element in roots and _is_nameless(controls[0]):
+        return controls[0]
+    rows = _rows(controls)
+    return (
+        _numbered(rows, number)
+        or next((control for control in controls if control.page in ("Next", str(number))), None)
+        or _next(controls)
+        or _dots(rows, number)
+    )
+
+
+def _controls(page: Page, root: Any) -> Iterator[_Control]:
+    for element in page.find(_CONTROLS, root):
+        if is_off(element):
+            continue
+        control = _scripted(element)
+        if control is None and element.tag in ("input", "button") and element.get("name"):
+            control = _Control(element, texts(element))
+        if control is not None and not _NO_PAGER.match(control.argument):
+            yield control
+
+
+def _scripted(element: Any) -> _Control | None:
+    """Return the control that an element's script posts the form for."""
+    for script in (unquote((element.get("href") or "")[:_LONGEST]), (element.get("onclick") or "")[:_LONGEST]):
+        found = _CALL.search(script)
+        if found:
+            target, argument, _, _, action, *_ = [*_values(script, found.end()), *[""] * 5]
+            return _Control(element, texts(element), target, argument, action) if target else None
+    return None
+
+
+def _values(script: str, at: int) -> list[str]:
+    r"""Return the first seven arguments of a call; ``""`` for those that are not texts.
+
+    >>> _values(r"'a$b', 'Page$\u0032', true, '')", 0)
+    ['a$b', 'Page$2', '', '']
+    """
+    values: list[str] = []
+    while len(values) < 7 and (found := _VALUE.match(script, at)):
+        values.append(_ESCAPE.sub(_unescaped, found[1] or found[2] or ""))
+        at = found.end()
+    return values
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    return chr(int(code, 16)) if code else found[3]
+
+
+def _is_nameless(control: _Control) -> bool:
+    """Return whether a control's text shows nothing about where it leads, so that the rules' selector decides."""
+    return control.number is None and not _is_dots(control) and not any(map(words.says_back, control.texts))
+
+
+def _best(controls: Iterable[_Control], wanted: str) -> _Control | None:
+    scored = [
+        (max((words.alike(text, wanted) for text in control.texts), default=0.0), control) for control in controls
+    ]
+    score, control = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    return control if score >= words.ALIKE else None
+
+
+# The pager: a row of controls and bare numbers
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """
+    Args:
+        parts: the numbers and controls of a row in their order; a bare number is the page's own.
+    """
+
+    parts: Sequence[int | _Control]
+
+    @property
+    def numbers(self) -> list[tuple[int, int]]:
+        """Where in the row there are numbers, and which."""
+        both = [(at, part if isinstance(part, int) else part.number) for at, part in enumerate(self.parts)]
+        return [(at, number) for at, number in both if number is not None]
+
+    @property
+    def score(self) -> int:
+        """How much it is like a pager: consecutive numbers, and arguments that name pages."""
+        numbers = [number for _, number in self.numbers]
+        follow = sum(1 for item, other in pairwise(numbers) if other == item + 1)
+        return follow + sum(1 for part in self.parts if isinstance(part, _Control) and part.page)
+
+
+def _rows(controls: Sequence[_Control]) -> list[_Row]:
+    """Return the row that is most like a pager, or the rows above and below the list."""
+    places: defaultdict[Any, dict[Any, _Control]] = defaultdict(dict)
+    for control in controls:
+        if control.number is not None or _is_dots(control):
+            cell = cell_of(control.element)
+            places[cell.getparent()][cell] = control
+    rows = [_Row(list(_parts(place, cells))) for place, cells in places.items() if place is not None]
+    best = max((row.score for row in rows), default=0)
+    return [row for row in rows if row.score == best and len(row.parts) > 1]
+
+
+def _parts(place: Any, cells: dict[Any, _Control]) -> Iterator[int | _Control]:
+    yield from _bare(place.text)
+    for child in islice(place, _MOST):
+        if child in cells:
+            yield cells[child]
+        elif isinstance(child.tag, str) and len(child) <= 1:
+            yield from _bare("".join(islice(child.itertext(), 4)))
+        yield from _bare(child.tail)
+
+
+def _bare(text: str | None) -> Iterator[int]:
+    number = page_number(text) if text and len(text) <= 20 and text.strip() else None
+    if number is not None:
+        yield number
+
+
+def _numbered(rows: Iterable[_Row], number: int) -> _Control | None:
+    found = (part for row in rows for part in row.parts if isinstance(part, _Control) and part.number == number)
+    return next(found, None)
+
+
+def _next(controls: Sequence[_Control]) -> _Control | None:
+    """Return the control with "next" as a word or sign; more than two such belong to the list, not to a pager."""
+    forward = [control for control in controls if not any(map(words.says_back, control.texts))]
+    for found in (
+        [item for item in forward if any(map(words.says_next, item.texts))],
+        [item for item in forward if words.SINGLE.intersection(item.texts)],
+        [item for item in forward if words.DOUBLE.intersection(item.texts)],
+    ):
+        if found:
+            return found[0] if len(found) <= 2 else None
+    return None
+
+
+def _is_dots(control: _Control) -> bool:
+    return any(text in words.ELLIPSIS for text in control.texts)
+
+
+def _dots(rows: Iterable[_Row], number: int) -> _Control | None:
+    """Return the ``...`` behind a lower number that has no further number behind it: the one before leads back."""
+    for row in rows:
+        numbers = row.numbers
+        if numbers and max(value for _, value in numbers) < number:
+            behind = [part for part in row.parts[numbers[-1][0] + 1 :] if isinstance(part, _Control) and _is_dots(part)]
+            if behind:
+                return behind[0]
+    return None
+
+
+# The form
+
+
+def _form_of(page: Page, control: _Control) -> Any | None:
+    """Return the form that the control is in or belongs to, or the one with the server's state."""
+    name = control.element.get("form")
+    if name is not None:
+        return next((element for element in page.find("//form") if element.get("id") == name), None)
+    around = next(control.element.iterancestors("form"), None)
+    if around is not None:
+        return around
+    forms = [*page.find("//input[@name='__VIEWSTATE']/ancestor::form[1]"), *page.find("//form")]
+    return forms[0] if forms else None
+
+
+def _filled(page: Page, form: Any, control: _Control, encoding: str, chosen: str | None = None) -> Form | None:
+    entries = list(_entries(page, form, control))
+    if chosen is not None:
+        entries = _set(entries, control.element.get("name") or "", chosen)
+    if control.target:
+        entries = _set(_set(entries, "__EVENTTARGET", control.target), "__EVENTARGUMENT", control.argument)
+    action = (control.action or control.element.get("formaction") or form.get("action") or "").strip()
+    url = page.absolute(action) if action else page.url
+    if url is None:
+        return None
+    body = _encoded(entries, _accepted(form) or encoding)
+    method = (control.element.get("formmethod") or form.get("method") or "get").strip().lower()
+    return Form(url, body) if method == "post" else Form(f"{url.partition('?')[0]}?{body.decode()}", b"")
+
+
+def _accepted(form: Any) -> str | None:
+    return next((name for part in (form.get("accept-charset") or "")[:200].split() if (name := codec(part))), None)
+
+
+def _set(entries: list[tuple[str, str]], name: str, value: str) -> list[tuple[str, str]]:
+    if all(own != name for own, _ in entries):
+        return [*entries, (name, value)]
+    return [(own, value if own == name else given) for own, given in entries]
+
+
+def _entries(page: Page, form: Any, control: _Control) -> Iterator[tuple[str, str]]:
+    """Yield names and values in the form's order, including those of the clicked button."""
+    disabled = {
+        element for fieldset in outermost(page.find("//fieldset[@disabled]")) for element in fieldset.iter(*_FIELDS)
+    }
+    for element in _elements(page, form):
+        if element is control.element and not control.target:
+            yield from _button(element)
+        elif element.get("name") and element.get("disabled") is None and element not in disabled:
+            yield from ((element.get("name"), value) for value in _sent(element))
+
+
+def _elements(page: Page, form: Any) -> Iterator[Any]:
+    """Yield the form's own fields, wherever they stand."""
+    name = form.get("id")
+    yield from (element for element in form.iter(*_FIELDS, "button") if element.get("form") in (None, name))
+    if name is not None:
+        outside = set(page.find("//*[@form]")).difference(form.iter())
+        yield from (
+            element for element in page.find("//*[@form]") if element in outside and element.get("form") == name
+        )
+
+
+def _button(element: Any) -> list[tuple[str, str]]:
+    name = element.get("name")
+    if (element.get("type") or "").lower() == "image":
+        return [(f"{name}.x", "0"), (f"{name}.y", "0")]
+    return [(name, element.get("value") or "")]
+
+
+def _sent(element: Any) -> list[str]:
+    if element.tag == "select":
+        return _options(element)
+    if element.tag not in _FIELDS:
+        return []
+    if element.tag == "textarea":
+        return ["".join(element.itertext()).removeprefix("\n")]
+    kind = (element.get("type") or "text").strip().lower()
+    if kind in _NEVER_SENT:
+        return []
+    if kind in ("checkbox", "radio"):
+        return [element.get("value", "on")] if element.get("checked") is not None else []
+    return ["" if kind == "file" else element.get("value") or ""]
+
+
+def _options(select: Any) -> list[str]:
+    options = [element for element in select.iter("option") if element.get("disabled") is None]
+    chosen = [option for option in options if option.get("selected") is not None]
+    if select.get("multiple") is None:
+        chosen = chosen[-1:] or (options[:1] if select.get("size") in (None, "", "0", "1") else [])
+    return [item.get("value", " ".join("".join(item.itertext()).split())) for item in chosen]
+
+
+def _encoded(entries: Iterable[tuple[str, str]], encoding: str) -> bytes:
+    return b"&".join(_quoted(name, encoding) + b"=" + _quoted(value, encoding) for name, value in entries)
+
+
+def _quoted(text: str, encoding: str) -> bytes:
+    lines = re.sub(r"\r\n?|\n", "\r\n", text)
+    return _UNSAFE.sub(lambda found: _WRITTEN[found[0][0]], lines.encode(encoding, "xmlcharrefreplace"))

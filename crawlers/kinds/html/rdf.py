@@ -1,0 +1,150 @@
+"""The RDF that a dataset's page links to."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.dcat.answer import read
+from crawlers.politeness import failures
+from crawlers.rdf import formats
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.items import Dataset
+    from crawlers.kinds.html.mapping import Page
+    from crawlers.kinds.html.rules import Rules
+    from crawlers.kinds.html.spider import HTMLSpider
+    from crawlers.signals import Stage
+
+_STEPS = 500  # statements between two turns of the event loop
+_MOST = 10_000  # datasets of one file that are searched for the page's own
+
+
+def link(page: Page, rules: Rules) -> str | None:
+    """Return the address of the page's RDF: the rule's, else that of ``<link rel="alternate">``."""
+    if rules.rdf and rules.rdf.xpath:
+        found = (_address(page, link, rules.rdf.attr or "href") for link in page.find(rules.rdf.xpath))
+        return next((address for address in found if address), None)
+    return next(filter(rules.follows, _alternates(page)), None) if rules.structured else None
+
+
+def _address(page: Page, found: Any, attribute: str) -> str | None:
+    return page.absolute(found if isinstance(found, str) else found.get(attribute) or "")
+
+
+def _alternates(page: Page) -> list[str]:
+    offered: dict[Any, str] = {}
+    for element in page.find("//link[@href and @type and contains(concat(' ', @rel, ' '), ' alternate ')]"):
+        format_ = formats.by_media_type(element.get("type"))
+        address = page.absolute(element.get("href"))
+        if format_ is not None and address:
+            offered.setdefault(format_, address)
+    return [offered[format_] for format_ in formats.FORMATS if format_ in offered]
+
+
+class LinkedRDF:
+    """Requests the RDF that a dataset's page links to, and adds its description to the page's document."""
+
+    def __init__(self, spider: HTMLSpider) -> None:
+        self.spider = spider
+
+    def request(self, link: str, about: dict[str, Any]) -> Request:
+        """
+        Args:
+            about: the arguments of `DatasetPages.items`.
+        """
+        return Request(
+            link,
+            headers={"Accept": formats.ACCEPT},
+            callback=self.parse_rdf,
+            errback=self.rdf_failed,
+            cb_kwargs=about,
+            meta={"spool": True},
+            priority=1,
+        )
+
+    async def parse_rdf(self, response: Response, **about: Any) -> AsyncIterator[Dataset]:
+        try:
+            found = await self._description(response, about["found"])
+        except AnswerError as error:
+            for item in self._without_rdf("parse", error, response.request, None, about):
+                yield item
+            return
+        if found:
+            about["found"]["rdf"] = found
+        items = self.spider.pages.items(response.request, **about)
+        for item in self.spider.guarded(items, response, {"id": about["dataset_id"]}):
+            yield item
+
+    async def _description(self, response: Response, found: dict[str, Any]) -> dict[str, Any] | None:
+        most_json = self.spider.crawler.settings.getint("JSON_MAXSIZE")
+        of_many = bool(self.spider.site.rdf)
+        return await description(response, found, source=self.spider.source, most_json=most_json, of_many=of_many)
+
+    def rdf_failed(self, failure: Failure) -> Iterator[Dataset]:
+        request, status = failures.request(failure), failures.status(failure)
+        yield from self._without_rdf("fetch", failures.from_failure(failure), request, status, request.cb_kwargs)
+
+    def _without_rdf(
+        self, stage: Stage, error: AnswerError, request: Request | None, status: int | None, about: dict[str, Any]
+    ) -> Iterator[Dataset]:
+        """Keep the document on disk as it is; if there is none, yield the item of what the page itself says."""
+        known = self.spider.opened_index().documents.get("dataset", about["dataset_id"], None)
+        is_kept = known is not None and known.status != "withdrawn"
+        subject = {"dataset_id": about["dataset_id"], "missing": "dataset" if is_kept else None}
+        self.spider.failed(stage, error, request, http_status=status, **subject)
+        if not is_kept:
+            yield from self.spider.pages.items(request, **about)
+
+
+async def description(
+    response: Response, found: dict[str, Any], *, source: str, most_json: int, of_many: bool
+) -> dict[str, Any] | None:
+    """Return the document of the dataset that a page describes; ``None`` when the RDF describes others.
+
+    Args:
+        found: what the page itself says.
+        of_many: whether the file may describe several datasets; if not, such a file is the whole catalogue's.
+
+    Raises:
+        AnswerError: it is not RDF, or cannot be read to its end.
+    """
+    file = read(response, name=source, language=None, max_json=most_json)
+    if file is None or file.source != "rdf":
+        raise AnswerError("not_rdf", "the link to the dataset's RDF leads to something else")
+    with closing(file):
+        for step, _ in enumerate(file.load()):
+            if step % _STEPS == 0:
+                await asyncio.sleep(0)  # a large file takes seconds, and other answers wait
+        if file.faults:
+            raise AnswerError("invalid_rdf", file.faults[0].message)
+        if not of_many and len(list(islice(file.records(), 2))) > 1:
+            return None
+        items = (record.item() for record in islice(file.records(), _MOST))
+        own = next((item for item in items if _is_of(item, found, response.url)), None)
+    return own.document if own else None
+
+
+def _is_of(item: Dataset, found: dict[str, Any], link: str) -> bool:
+    """Return whether an item is the page's dataset: by its address, by its file's, or by its title."""
+    page = found["url"]
+    titles = [found["fields"].get("title", {}).get("value"), (found.get("schema_org") or {}).get("name")]
+    return (
+        page in (item.uri, item.landing_page, item.identifier)
+        or link.startswith(page.partition("?")[0].removesuffix(".html"))
+        or _plain(item.title) in map(_plain, filter(None, titles))
+    )
+
+
+def _plain(text: Any) -> str:
+    return " ".join(str(text or "").casefold().split())

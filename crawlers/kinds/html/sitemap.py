@@ -1,0 +1,217 @@
+"""Sitemaps (https://www.sitemaps.org/protocol.html): XML or a text with an address in each line, gzipped or not."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from xml.parsers import expat
+
+from crawlers.exceptions import AnswerError
+from crawlers.safety.xml import plain
+from crawlers.values import date
+from crawlers.values.addresses import absolute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SITEMAP_MAXSIZE = 50 << 20
+"""The protocol's limit, unpacked."""
+
+_GZIP = b"\x1f\x8b"
+_CHUNK = 1 << 16
+_DEEPEST = 64
+_LONGEST = 8192  # characters of an address; the protocol has 2,048
+_SOME = 5
+_KNOWN = {"urlset": "url", "sitemapindex": "sitemap"}
+
+
+@dataclass(slots=True)
+class Sitemap:
+    """
+    Args:
+        pages: address and time of change of each page, in the file's order, each once.
+        sitemaps: the addresses of further sitemaps.
+        flaws: a sentence for each part that could not be read.
+    """
+
+    pages: list[tuple[str, str | None]] = field(default_factory=list)
+    sitemaps: list[str] = field(default_factory=list)
+    flaws: list[str] = field(default_factory=list)
+
+
+def read(body: bytes, url: str) -> Sitemap:
+    """Return all of a sitemap, as `parts` does."""
+    pages: dict[str, str | None] = {}
+    sitemaps: dict[str, None] = {}
+    found = Sitemap()
+    for part in parts(body, url):
+        for address, day in part.pages:
+            pages.setdefault(address, day)
+        sitemaps.update(dict.fromkeys(part.sitemaps))
+        found.flaws += part.flaws
+    found.pages, found.sitemaps = list(pages.items()), list(sitemaps)
+    return found
+
+
+def parts(body: bytes, url: str) -> Iterator[Sitemap]:
+    """Yield a sitemap piece by piece, some hundred addresses at a time.
+
+    A later piece may repeat addresses of an earlier one.
+
+    Args:
+        url: the sitemap's own address; relative ones are against it.
+
+    Raises:
+        AnswerError: ``not_sitemap``, ``too_large`` unpacked, or ``unsafe_xml``.
+    """
+    found = Sitemap()
+    data = _unpacked(body, found.flaws) if body.startswith(_GZIP) else body
+    if len(data) > SITEMAP_MAXSIZE:
+        raise AnswerError("too_large", f"the sitemap is larger than {SITEMAP_MAXSIZE >> 20} MiB")
+    if _is_markup(data):
+        yield from _Reader(found, url).read(data)
+    else:
+        _lines(data, url, found)
+        yield found
+
+
+def _unpacked(body: bytes, flaws: list[str]) -> bytes:
+    """Return all members of a gzip file, up to one byte more than the limit."""
+    parts: list[bytes] = []
+    room = SITEMAP_MAXSIZE + 1
+    while body.startswith(_GZIP) and room > 0:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            parts.append(member.decompress(body, room))
+        except zlib.error as error:
+            flaws.append(f"the gzip file is damaged ({error})")
+            break
+        room -= len(parts[-1])
+        if not member.eof and room > 0:
+            flaws.append("the gzip file breaks off")
+        body = member.unused_data
+    return b"".join(parts)
+
+
+def _is_markup(data: bytes) -> bool:
+    start = data[:1024].replace(b"\x00", b"").lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n").lower()
+    if start.startswith((b"<html", b"<!doctype html")) or b"<html" in start:
+        raise AnswerError("not_sitemap", "an HTML page came instead of a sitemap")
+    return start.startswith(b"<")
+
+
+def _lines(data: bytes, url: str, found: Sitemap) -> None:
+    """Read a text sitemap: absolute addresses in UTF-8, each on a line of its own."""
+    lines = [line for line in map(str.strip, data.decode("utf-8-sig", "replace").split("\n")) if line]
+    given = [line for line in lines if line[:8].lower().startswith(("http://", "https://"))]
+    if lines and not given:
+        raise AnswerError("not_sitemap", "the answer is not a sitemap, neither XML nor a list of addresses")
+    if len(given) < len(lines):
+        found.flaws.append(f"{len(lines) - len(given)} lines of the sitemap are not addresses")
+    addresses = [_address(line, url, found) for line in given]
+    found.pages = [(address, None) for address in dict.fromkeys(addresses) if address]
+
+
+def _address(text: str, url: str, found: Sitemap, before: int = 0) -> str | None:
+    """Return an absolute address; record what is none as a flaw, up to a few.
+
+    Args:
+        before: how many flaws earlier pieces had.
+    """
+    address = absolute(text, url) if text.strip() and len(text) <= _LONGEST else None
+    if address is None and before + len(found.flaws) < _SOME:
+        found.flaws.append(f"{text.strip()[:100]!r} is not the address of a page")
+    return address
+
+
+class _Reader:
+    """Expat on a sitemap: ``urlset/url/loc`` and ``sitemapindex/sitemap/loc``, whatever the prefixes."""
+
+    def __init__(self, found: Sitemap, url: str) -> None:
+        self.found = found
+        self.flaws = len(found.flaws)
+        self.is_empty = True
+        self.url = url
+        self.path: list[str] = []
+        self.text: list[str] = []
+        self.length = 0
+        self.loc = self.lastmod = ""
+        self.parser = expat.ParserCreate("utf-8")
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._data
+
+    def read(self, data: bytes) -> Iterator[Sitemap]:
+        """
+        Raises:
+            AnswerError: ``not_sitemap`` or ``unsafe_xml``.
+        """
+        flaws: list[str] = []
+        try:
+            for chunk in _chunks(data, flaws):
+                self.parser.Parse(chunk)
+                yield self._taken()
+            self.parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            if self.is_empty and not self.path:
+                raise AnswerError("not_sitemap", f"the answer is not a sitemap: not XML ({error})") from None
+            flaws.append(f"the sitemap can't be read to its end ({error})")
+        self.found.flaws += flaws
+        yield self._taken()
+
+    def _taken(self) -> Sitemap:
+        """Return what has come since the last piece, each once."""
+        found = self.found
+        self.found = Sitemap()
+        self.flaws += len(found.flaws)
+        self.is_empty = self.is_empty and not (found.pages or found.sitemaps)
+        first: dict[str, str | None] = {}
+        for address, day in found.pages:
+            first.setdefault(address, day)
+        return Sitemap(list(first.items()), list(dict.fromkeys(found.sitemaps)), found.flaws)
+
+    def _start(self, name: str, _: dict[str, str]) -> None:
+        name = name.rpartition(":")[2]
+        if not self.path and name not in _KNOWN:
+            raise AnswerError("not_sitemap", f"the XML is not a sitemap: its root is <{name[:40]}>")
+        self.path.append(name)
+        if len(self.path) > _DEEPEST:
+            raise AnswerError("not_sitemap", f"the XML is nested deeper than {_DEEPEST} elements, as no sitemap is")
+        if len(self.path) == 2:
+            self.loc = self.lastmod = ""
+        self.text.clear()
+        self.length = 0
+
+    def _data(self, text: str) -> None:
+        if len(self.path) == 3 and self.length <= _LONGEST:
+            self.text.append(text)
+            self.length += len(text)
+
+    def _end(self, _: str) -> None:
+        if len(self.path) == 3 and self.path[1] == _KNOWN[self.path[0]]:
+            self._value("".join(self.text).strip())
+        elif len(self.path) == 2 and self.path[1] == _KNOWN[self.path[0]]:
+            self._entry()
+        self.path.pop()
+
+    def _value(self, text: str) -> None:
+        if self.path[2] == "loc":
+            self.loc = self.loc or text
+        elif self.path[2] == "lastmod":
+            self.lastmod = text
+
+    def _entry(self) -> None:
+        address = _address(self.loc, self.url, self.found, self.flaws)
+        if address and self.path[0] == "urlset":
+            self.found.pages.append((address, date(self.lastmod)))
+        elif address:
+            self.found.sitemaps.append(address)
+
+
+def _chunks(data: bytes, flaws: list[str]) -> Iterator[bytes]:
+    file = plain(io.BytesIO(data), None, flaws)
+    while chunk := file.read(_CHUNK):
+        yield chunk

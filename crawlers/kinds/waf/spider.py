@@ -1,0 +1,172 @@
+"""Crawls a web-accessible folder: its listings from the start address downwards, and every record they name."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from scrapy import Request, signals
+from scrapy.http import HtmlResponse
+
+from crawlers import arguments
+from crawlers.arguments import Argument
+from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.kinds.waf.folder import entries, is_listing
+from crawlers.kinds.waf.records import datasets
+from crawlers.listing.completeness import Ending
+from crawlers.listing.spider import CatalogueSpider
+from crawlers.politeness import failures
+from crawlers.rdf import formats
+from crawlers.values.moment import now
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.items import Dataset
+
+_DEPTH = 10
+_FOLDERS = 10_000
+
+
+class WAFSpider(CatalogueSpider):
+    """A web-accessible folder; the listing is whole when each folder was read, and each record that they name.
+
+    Attributes:
+        url: the folder; ``-a url=`` overrides it.
+    """
+
+    kind = "waf"
+    address = "url"
+    arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
+        "url": Argument(help="The folder's address.", parse=arguments.url),
+    }
+    url: str | None = None
+
+    def __init__(self, **given: str) -> None:
+        super().__init__(**given)
+        self.url = self.args["url"] or self.url
+        if self.url is None:
+            raise ArgumentError(f"spider {self.name} needs to know the folder: -a url=https://example.org/metadata/")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
+        spider = super().from_crawler(crawler, **given)
+        crawler.signals.connect(spider.conclude, signals.spider_idle)
+        return spider
+
+    @property
+    def portal(self) -> str | None:
+        """The address that the user named: the host that may be private."""
+        return self.url
+
+    async def start(self) -> AsyncIterator[Request]:
+        self.completeness.begin("folders")
+        yield self.folder_request(str(self.url), None, 0)
+
+    def folder_request(self, address: str, root: str | None, depth: int) -> Request:
+        return Request(address, self.parse_folder, errback=self.folder_failed, cb_kwargs={"root": root, "depth": depth})
+
+    def parse_folder(self, response: Response, root: str | None, depth: int) -> Iterator[Request]:
+        if "cached" in response.flags:
+            self.run_state.has_stale_answer = True
+        root = root or response.url.rpartition("/")[0] + "/"  # the first answer's: it may be a redirect's
+        page = html_page(response)
+        found = [*entries(page, root)] if page else []
+        if not (found or (page and is_listing(page.body))):
+            error = AnswerError("unproven", "the page is not a directory listing, and names no record")
+            self.unread(error, response.request)
+        for address, is_folder in found:
+            if not self.seen(address, list_name="addresses", listed_by=response.request):
+                continue
+            if not is_folder and not self.is_enough():
+                self.seen(address, list_name="records", listed_by=response.request)
+                yield Request(address, self.parse_record, meta={"spool": True})
+            elif is_folder and not self.is_too_deep(address, depth + 1, response.request):
+                yield self.folder_request(address, root, depth + 1)
+
+    def is_enough(self) -> bool:
+        """Return whether the user wants no more records than were requested; note that this leaves some out."""
+        if not self.limits.is_set:
+            return False
+        counts = {"datasets": self.records.count("records"), "resources": self.records.count("resources")}
+        is_enough = self.limits.is_reached(**counts)
+        self.run_state.is_limited = self.run_state.is_limited or is_enough
+        return is_enough
+
+    def is_too_deep(self, address: str, depth: int, request: Request | None) -> bool:
+        """Return whether a folder is not read, because it may be a link to its own parent; report it then."""
+        self.seen(address, list_name="folders", listed_by=request)
+        if depth <= _DEPTH and self.records.count("folders") <= _FOLDERS:
+            return False
+        message = f"{address} is not read: it is more than {_DEPTH} folders deep, or there are more than {_FOLDERS}"
+        self.unread(AnswerError("trap", message), request)
+        return True
+
+    def folder_failed(self, failure: Failure) -> None:
+        self.unread(failures.from_failure(failure), failures.request(failure), failures.status(failure))
+
+    def unread(self, error: AnswerError, request: Request | None, status: int | None = None) -> None:
+        """Report a folder that was not read: what it holds is unknown."""
+        self.seen(request.url if request else "", list_name="unread", listed_by=None)
+        self.failed("list", error, request, http_status=status)
+
+    def parse_record(self, response: Response) -> Iterator[Dataset]:
+        if "cached" in response.flags:
+            self.run_state.has_stale_answer = True
+        max_size = self.crawler.settings.getint("JSON_MAXSIZE")
+        try:
+            for dataset in datasets(response, source=self.source, most_json=max_size):
+                yield from self.keep(dataset, response)
+        except AnswerError as error:
+            self.failed("parse", error, response.request)
+
+    def keep(self, dataset: Dataset, response: Response) -> Iterator[Dataset]:
+        """Yield a dataset, unless the user wants no more, or another file has it, too, or another one of that id.
+
+        The dataset that reaches the user's limit is kept with all its resources. Another one of that id is reported.
+        """
+        digest = hashlib.sha256(repr(dataset.document).encode()).hexdigest()
+        if self.has_enough_resources(dataset):
+            self.run_state.is_limited = True
+        elif not self.seen(dataset.id, list_name="contents", listed_by=digest):
+            message = "another file has a different record with the same identifier, so this one is not kept"
+            self.failed("list", AnswerError("duplicate_id", message), response.request, dataset_id=dataset.id)
+        elif self.expect("dataset", dataset.id, listed_by=response.request):
+            self.run_state.count_listed(self.records.expected)
+            for number in range(len(dataset.resources) if self.limits.resources else 0):
+                self.seen(f"{number} {dataset.id}", list_name="resources", listed_by=None)
+            dataset.metadata_url, dataset.retrieved = response.url, now()
+            yield dataset
+
+    def has_enough_resources(self, dataset: Dataset) -> bool:
+        """Return whether the datasets before this one have as many resources as the user wants."""
+        if not self.limits.resources or self.records.is_planned("dataset", dataset.id):  # it is, after a kill
+            return False
+        return self.limits.resources_left(datasets=0, resources=self.records.count("resources")) <= 0
+
+    def conclude(self, **_: Any) -> None:
+        """Judge the listing when no request is left, and mark what two whole listings in a row lack."""
+        if "folders" not in self.completeness.open_lists:
+            return
+        state = self.run_state
+        if state.is_limited or self.records.count("unread"):
+            self.completeness.end("folders")
+        elif self.completeness.conclude("folders", Ending(listed=state.listed, is_one_file=True)):
+            state.expected = state.listed
+            if not (state.has_stale_answer or self.records.failures.counts()):
+                known = (held.dataset_id for held in self.opened_index().documents.held())
+                is_listed = partial(self.records.is_planned, "dataset")
+                self.withdrawals.mark_missed_twice(known, is_listed, str(self.url))
+
+
+def html_page(response: Response) -> HtmlResponse | None:
+    """Return the answer as an HTML page, whatever its header says; ``None`` if it is not HTML."""
+    if isinstance(response, HtmlResponse):
+        return response
+    is_html = formats.of_answer(response) == "html" and is_listing(response.body)
+    return HtmlResponse(response.url, headers=response.headers, body=response.body) if is_html else None

@@ -1,0 +1,213 @@
+"""What every spider of this project shares: declared arguments, a source's name, and failures that are reported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from urllib.parse import urlsplit
+from weakref import WeakKeyDictionary
+
+import scrapy
+from scrapy.exceptions import CloseSpider
+
+from crawlers import arguments, signals
+from crawlers.arguments import Argument
+from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.listing.completeness import Completeness
+from crawlers.listing.limits import Limits
+from crawlers.listing.state import RunState
+from crawlers.listing.withdrawals import Withdrawals
+from crawlers.politeness import failures
+from crawlers.resume import Records
+from crawlers.store.index import Index
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+
+T = TypeVar("T")
+
+
+def source_name(text: str) -> str:
+    """Return a text that is the name of a folder in OUTPUT_DIR.
+
+    Raises:
+        ValueError: it can't be one.
+    """
+    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", text) or text.startswith("index.sqlite"):
+        raise ValueError("a folder name of letters, digits, dots, dashes and underscores, at most 100")
+    return text
+
+
+def host_name(url: str) -> str:
+    """Return an address's host as the name of a folder.
+
+    >>> host_name("https://Data.example.org:8000/c"), host_name("http://[::1]/"), host_name("http://../c.ttl")
+    ('data.example.org', '_1', 'host')
+    """
+    name = re.sub(r"[^a-z0-9._-]+", "_", urlsplit(url).hostname or "").lstrip(".") or "host"
+    return f"_{name}" if name.startswith("index.sqlite") else name[:100]
+
+
+class CatalogueSpider(scrapy.Spider):
+    """The base of the protocol spiders (`CKANSpider` ...); a catalogue inherits from one of those.
+
+    #. A protocol declares its ``arguments`` on top of these.
+    #. It sends its requests with an errback, and calls `failed` for whatever is missing because of a failure.
+    #. It notes what it knows of the listing in `run_state`, and which lists begin and end in `completeness`.
+    #. It calls `expect` for each document it will write: whatever is expected and never settled is reported as missing.
+
+    Attributes:
+        kind: the name of its `crawlers.kind.Kind`.
+        address: the attribute, and argument, that locates the catalogue.
+        arguments: the ``-a`` arguments of this spider, by name.
+        given: those the user gave, as text; without Scrapyd's own, which start with ``_``.
+        args: the value of every declared argument.
+        source: the name of the source's folder.
+    """
+
+    kind: ClassVar[str] = ""
+    address: ClassVar[str] = "portal"
+    arguments: ClassVar[dict[str, Argument]] = {
+        "source": Argument(
+            help="The name of the folder in OUTPUT_DIR; by default the spider's name, or the portal's host.",
+            parse=source_name,
+        ),
+        "encoding": Argument(
+            help="The encoding of the catalogue's texts, where it says another: windows-1251.", parse=arguments.encoding
+        ),
+        "max_datasets": Argument(help="Stop after this many datasets.", parse=arguments.positive),
+        "max_resources": Argument(help="Stop after this many resources.", parse=arguments.positive),
+    }
+
+    def __init__(self, **given: str) -> None:
+        super().__init__()
+        self.args: dict[str, Any] = arguments.parse(self.name, self.arguments, given)
+        self.given = {name: value for name, value in given.items() if not name.startswith("_")}
+        self.limits = Limits(self.args["max_datasets"], self.args["max_resources"])
+        self._names = _RequestNames()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
+        limit = str(crawler.settings.get("SHRINK_LIMIT", 0))
+        if not re.fullmatch(r"0?\.[0-9]+|[01](\.0*)?", limit):
+            raise ArgumentError(f"SHRINK_LIMIT={limit!r} is not a part of a catalogue, from 0 to 1.")
+        return super().from_crawler(crawler, **given)
+
+    @cached_property
+    def source(self) -> str:
+        """The spider's name if its class declares the catalogue, else the host's."""
+        where = getattr(self, self.address, None)
+        own = self.name if where is None or getattr(type(self), self.address) else host_name(where)
+        return str(self.args["source"] or own)
+
+    @property
+    def encoding(self) -> str | None:
+        """The encoding of the catalogue's texts, as the user declares it."""
+        return self.args["encoding"]  # type: ignore[no-any-return]
+
+    @cached_property
+    def records(self) -> Records:
+        return Records(self.crawler)
+
+    @cached_property
+    def run_state(self) -> RunState:
+        return RunState.from_crawler(self.crawler)
+
+    @cached_property
+    def completeness(self) -> Completeness:
+        return Completeness(self.run_state, self.failed)
+
+    @cached_property
+    def withdrawals(self) -> Withdrawals:
+        return Withdrawals(self)
+
+    def failed(self, stage: signals.Stage, error: AnswerError, request: Request | None = None, **subject: Any) -> None:
+        """Report that something is missing; it becomes one line of errors.jsonl.
+
+        Args:
+            subject: fields of `crawlers.signals.Failed`: http_status, dataset_id, dataset_name, dataset_title ....
+        """
+        failed = signals.Failed(
+            stage=stage,
+            kind=error.kind,
+            error=str(error),
+            url=request.url if request else None,
+            attempts=request.meta.get("retry_times", 0) + 1 if request else None,
+            **subject,
+        )
+        self.crawler.signals.send_catch_log(signals.record_failed, failed=failed)
+
+    def guarded(self, output: Iterator[T], response: Response, record: Any) -> Iterator[T]:
+        """Yield the output of one record; if it breaks this project's own code, only that record is lost."""
+        try:
+            yield from output
+        except (CloseSpider, AnswerError):
+            raise
+        except Exception as error:
+            self.logger.exception("A record of %s could not be handled", response.url)
+            fields = {"dataset_id": "id", "dataset_title": "title"}
+            found = {field: record.get(name) for field, name in fields.items()} if isinstance(record, dict) else {}
+            bug = AnswerError("bug", f"the record could not be handled: {type(error).__name__}: {error}")
+            subject = {field: value for field, value in found.items() if isinstance(value, str)}
+            self.failed("parse", bug, response.request, **subject)
+
+    def request_failed(self, failure: Failure) -> None:
+        """Report a request that failed; this is the errback of every request without its own."""
+        request = failures.request(failure)
+        self.failed("fetch", failures.from_failure(failure), request, http_status=failures.status(failure))
+
+    def opened_index(self) -> Index:
+        index = self.crawler.get_extension(Index)
+        assert index is not None  # noqa: S101  # settings.py has it
+        return index
+
+    def expect(
+        self, kind: str, dataset_id: str, resource_id: str | None = None, *, listed_by: Request | str | None
+    ) -> bool:
+        """Note that a document will be written, found unchanged, or reported as failed; return whether it is new.
+
+        Args:
+            listed_by: the request whose answer lists it, or what identifies that. The same request may list it again.
+        """
+        with remembering(self):
+            return self.records.expect((kind, dataset_id, resource_id), self._names.get(listed_by, self.crawler))
+
+    def seen(self, dataset_id: str, *, list_name: str, listed_by: Request | str | None) -> bool:
+        """Note that a list has a dataset; return whether no other request's answer listed it before."""
+        with remembering(self):
+            return self.records.see(dataset_id, list_name, self._names.get(listed_by, self.crawler))
+
+
+class _RequestNames:
+    """What identifies each request in the ledger: its fingerprint, computed once for all that its answer lists."""
+
+    def __init__(self) -> None:
+        self.names: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
+
+    def get(self, request: Request | str | None, crawler: Crawler) -> str:
+        if request is None or isinstance(request, str):
+            return request or ""
+        if request not in self.names:
+            self.names[request] = crawler.request_fingerprinter.fingerprint(request).hex()
+        return self.names[request]
+
+
+@contextmanager
+def remembering(spider: CatalogueSpider) -> Iterator[None]:
+    """Stop the crawl if the ledger can't be written.
+
+    Raises:
+        CloseSpider: the disk is full.
+    """
+    try:
+        yield
+    except OSError as error:
+        spider.failed("write", AnswerError("disk", str(error.strerror)))
+        raise CloseSpider("disk") from None

@@ -1,0 +1,117 @@
+"""What a crawl must remember about its listing so that it can be resumed: one typed object in the job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakKeyDictionary
+
+from crawlers.exceptions import JobError
+from crawlers.resume import Job
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+    from scrapy.statscollectors import StatsCollector
+
+    from crawlers.listing.completeness import Evidence
+
+_STATES: WeakKeyDictionary[Crawler, RunState] = WeakKeyDictionary()
+_STATS = {
+    "is_limited": "limited",
+    "is_whole_listing": "whole_listing",
+    "has_stale_answer": "provisional",
+    "is_cut_short": "cut_short",
+    "access": "token",
+}
+"""Fields whose public number has another name; it stands in docs/reading-a-crawl.md."""
+
+
+def stat(name: str) -> str:
+    """Return the name of the number that a field of the state is published as."""
+    return f"catalogue/{_STATS.get(name, name)}"
+
+
+class _Published:
+    """Keeps the stats collector out of the fields that are stored."""
+
+    __slots__ = ("stats",)
+
+    stats: StatsCollector | None
+
+
+@dataclass(eq=False)
+class RunState(_Published):
+    """The state of a listing: its fields are stored with every commit of the job and published as ``catalogue/`` stats.
+
+    Args:
+        expected: how many datasets the portal says it has, as far as is known now.
+        listed: how many datasets have been listed, failed ones included.
+        is_limited: whether a limit of the user's leaves datasets or resources out.
+        is_whole_listing: whether everything the portal has was listed, whatever is wrong with single records.
+        has_stale_answer: whether an answer came from a cache, or stands in for one that is to be requested again; the
+            next ``since=last`` then begins where this one did.
+        lists: ``begun`` or ``ended`` for each list.
+        evidence: what shows that a list was whole, for each that was.
+        validators: the headers for a later run's conditional request.
+        since: the moment after which only changes are requested; empty if everything is listed, ``None`` if undecided.
+        access: what a portal says of the API token: accepted, refused or unknown; ``None`` if it was not asked.
+        resources: how many resources the datasets' pages have.
+        is_cut_short: whether a list was not read to its end, so that what it lacks may still be there.
+        single_pages: how many datasets each list of one page has, which is judged at the end.
+        page_size: the largest number of datasets on a page that led to another page.
+    """
+
+    expected: int | None = None
+    listed: int = 0
+    is_limited: bool = False
+    is_whole_listing: bool = False
+    has_stale_answer: bool = False
+    lists: dict[str, str] = field(default_factory=dict)
+    evidence: dict[str, Evidence] = field(default_factory=dict)
+    validators: dict[str, str] = field(default_factory=dict)
+    since: str | None = None
+    access: str | None = None
+    resources: int = 0
+    is_cut_short: bool = False
+    single_pages: dict[str, int] = field(default_factory=dict)
+    page_size: int = 0
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Return the crawler's state, restored from its job when it is first requested.
+
+        Raises:
+            JobError: the job is damaged, or can't be used for the reasons that `Job.from_crawler` names.
+        """
+        if crawler not in _STATES:
+            job = Job.from_crawler(crawler)
+            try:
+                state = cls(**job.state.get("listing", {}))
+            except TypeError:
+                raise JobError(f"{job.path} is damaged (state): choose another JOBDIR") from None
+            job.state["listing"] = vars(state)
+            state.stats = crawler.stats
+            for known in fields(cls):
+                if value := getattr(state, known.name):
+                    setattr(state, known.name, value)  # publishes it
+            _STATES[crawler] = state
+        return _STATES[crawler]  # type: ignore[return-value]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name != "stats" and (stats := getattr(self, "stats", None)):
+            stats.set_value(stat(name), value)
+
+    def count_listed(self, count: int) -> None:
+        """Note how many datasets have been listed so far; a page that is handled again after a kill counts once."""
+        self.listed = max(self.listed, count)
+
+    def note(self, table: str, name: str, value: Any) -> None:
+        """Set an entry of a table in place: copies of a table of thousands take quadratic time.
+
+        Args:
+            table: the field: lists, evidence or single_pages.
+        """
+        entries = getattr(self, table)
+        entries[name] = value
+        setattr(self, table, entries)

@@ -1,0 +1,137 @@
+"""Withdrawals: datasets on disk that a whole listing lacks, and the guards before one is marked as withdrawn."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from crawlers import signals
+from crawlers.exceptions import AnswerError
+from crawlers.store.index import listing, scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from scrapy import Request
+
+    from crawlers.listing.spider import CatalogueSpider
+
+_PART = 500
+"""Datasets that are looked up before other work goes on."""
+_LIST = "gone"
+
+
+class Withdrawals:
+    """Compares a whole listing with the datasets on disk, and marks those that are gone.
+
+    #. `compare` notes in the ledger what the listing lacks, a part at a time, whatever the catalogue's size.
+    #. `is_believed` is the shrink guard: if too much is gone at once, nothing is withdrawn.
+    #. A portal that can be asked for one dataset confirms each: `mark` what it says is gone, report the others with
+       `not_confirmed`. Any other portal must lack a dataset in two whole listings in a row: `mark_missed_twice`.
+
+    Attributes:
+        known: how many datasets were compared.
+        gone: how many of them the listing lacks.
+        control: one that the listing has, for a control question; empty if it has none of them.
+    """
+
+    def __init__(self, spider: CatalogueSpider) -> None:
+        self.spider = spider
+        self.known = self.gone = 0
+        self.control = ""
+
+    def compare(self, known: Iterable[str], is_listed: Callable[[str], bool]) -> Iterator[None]:
+        """Note what the listing lacks; yield after each part, so that the caller may let other work go on.
+
+        Args:
+            known: the ids of the source's datasets on disk.
+        """
+        self.known, self.gone, self.control = 0, 0, ""
+        ids = iter(known)
+        while part := list(islice(ids, _PART)):
+            missing = [dataset_id for dataset_id in part if not is_listed(dataset_id)]
+            for dataset_id in missing:
+                self.spider.seen(dataset_id, list_name=_LIST, listed_by=None)
+            self.known, self.gone = self.known + len(part), self.gone + len(missing)
+            self.control = self.control or next((found for found in part if found not in missing), "")
+            yield
+
+    def find(self, known: Iterable[str], is_listed: Callable[[str], bool]) -> bool:
+        """Compare all at once; return whether the result is believed."""
+        for _ in self.compare(known, is_listed):
+            pass
+        return self.is_believed()
+
+    def is_believed(self) -> bool:
+        """Return whether no more is gone than ``SHRINK_LIMIT`` allows; report it if more is."""
+        limit = self.spider.crawler.settings.getfloat("SHRINK_LIMIT")
+        if self.gone <= limit * self.known:
+            return True
+        self.spider.failed("list", _shrunk(self.gone, self.known, limit))
+        return False
+
+    def ids(self) -> Iterator[str]:
+        """Yield what the listing lacks, by id."""
+        return self.spider.records.listed(_LIST)
+
+    def behind(self, dataset_id: str, count: int) -> list[str]:
+        """Return the next ids of what the listing lacks.
+
+        Args:
+            dataset_id: the id behind which they begin.
+            count: how many at most.
+        """
+        return self.spider.records.behind(dataset_id, _LIST, count)
+
+    def mark(self, dataset_id: str, url: str, reason: signals.Reason = "not found") -> None:
+        """Mark a dataset as withdrawn.
+
+        Args:
+            url: where it was requested.
+            reason: what the portal says became of it.
+        """
+        send = self.spider.crawler.signals.send_catch_log
+        send(signals.dataset_withdrawn, dataset_id=dataset_id, url=url, reason=reason)
+
+    def mark_if_missed_before(self, dataset_id: str, url: str) -> bool:
+        """Mark a dataset as withdrawn if the whole listing before this one lacked it, too; return whether it did."""
+        known, last = self.spider.opened_index().documents.get("dataset", dataset_id, None), self.last_listing()
+        if not (known and last) or (known.status != "withdrawn" and known.seen >= last):
+            return False
+        self.mark(dataset_id, url)
+        return True
+
+    def mark_missed_twice(self, known: Iterable[str], is_listed: Callable[[str], bool], url: str) -> None:
+        """Mark what this whole listing lacks and the one before it lacked; the rest is left to the next one."""
+        if not self.find(known, is_listed):
+            return
+        self.spider.run_state.is_whole_listing = True
+        later = sum(not self.mark_if_missed_before(dataset_id, url) for dataset_id in self.ids())
+        if later:
+            message = "%d datasets are gone; if the next whole listing lacks them too, they are withdrawn"
+            self.spider.logger.info(message, later)
+
+    def last_listing(self) -> str | None:
+        """Return when the last complete crawl began that listed everything."""
+        return self.spider.opened_index().runs.last_complete(listing(scope(self.spider.name, self.spider.given)))
+
+    def not_confirmed(
+        self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None, *, by: str
+    ) -> None:
+        """Report a dataset that is no longer listed and may still be there.
+
+        Args:
+            by: who does not confirm that it is gone: the portal, its page.
+        """
+        message = f"the dataset is no longer listed, and {by} does not say that it is gone: {error}"
+        found = AnswerError(error.kind, message)
+        self.spider.failed("fetch", found, request, http_status=status, dataset_id=dataset_id)
+
+
+def _shrunk(gone: int, known: int, limit: float) -> AnswerError:
+    share = gone / known
+    message = (
+        f"{gone} of {known} datasets are no longer listed ({share:.1%}), more than SHRINK_LIMIT allows ({limit:.1%}): "
+        f"nothing is withdrawn. If they are gone indeed: -s SHRINK_LIMIT={share + 0.001:.3f}"
+    )
+    return AnswerError("shrink", message)

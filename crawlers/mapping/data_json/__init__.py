@@ -1,8 +1,0 @@
-"""data.json, of Project Open Data 1.0 and 1.1 (DCAT-US 1.1) and of DCAT-US 3.0: plain JSON, no context needed."""
-
-from crawlers.mapping.data_json.broken import up_to_an_error
-from crawlers.mapping.data_json.catalogue import Entry, linked_catalogues, recognised, records
-from crawlers.mapping.data_json.identifiers import identity
-from crawlers.mapping.data_json.item import dataset
-
-__all__ = ["Entry", "dataset", "identity", "linked_catalogues", "recognised", "records", "up_to_an_error"]

@@ -1,0 +1,155 @@
+"""``scrapy crawl``: Scrapy's own, with the verdict as its exit code and in its last lines."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scrapy.commands import crawl
+from scrapy.exceptions import UsageError
+from scrapy.settings import SETTINGS_PRIORITIES
+
+from crawlers.exceptions import CrawlersError, JobFinished, hint
+from crawlers.extensions.report import Report
+from crawlers.operate.console import ignoring_output_errors, open_streams
+from crawlers.operate.setting_types import lacks
+from crawlers.operate.strict_command import StrictCommand, given, misspelt, unknown
+from crawlers.store.runs.verdict import EXIT_CODES
+
+if TYPE_CHECKING:
+    import argparse
+    import asyncio
+    from collections.abc import Mapping
+
+    from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+logger = logging.getLogger(__name__)
+
+NOT_STARTED = 1
+GARBAGE = (100_000, 50, 100)  # default (700, 10, 10): a page of records is many objects, and none is garbage yet
+_LONGEST = 100  # characters of an invalid value
+_COLOURS = {"complete": 32, "partial": 32, "incomplete": 33, "interrupted": 33, "blocked": 31, "failed": 31}
+
+
+class Command(StrictCommand, crawl.Command):
+    """Exit code: 0 complete or partial, 1 could not start, 3 incomplete, 4 blocked or failed, 130 interrupted."""
+
+    takes_known_settings_only = False  # it checks them itself, later, and exits with 1
+
+    def long_desc(self) -> str:
+        return (
+            "Run a spider: the metadata of its catalogue goes to OUTPUT_DIR. `scrapy catalogues` lists the spiders "
+            "and their arguments. Exit code: 0 complete or partial (stopped by a limit of yours), 1 could not start, "
+            "3 incomplete, 4 blocked or failed, 130 interrupted."
+        )
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        open_streams()  # before the log is configured, which writes to them
+        defaults = dict(self.settings)  # type: ignore[arg-type]
+        super().process_options(args, opts)
+        self.unknown = unknown(given(opts), defaults)
+        self.mistake = misspelt(self.unknown, defaults) or _mistake(self.settings, defaults)  # type: ignore[arg-type]
+        if self.mistake:
+            self.settings.set("LOG_LEVEL", "ERROR", "cmdline")  # type: ignore[union-attr]  # it may be the mistake
+        if "_job" in opts.spargs:  # Scrapyd's, whose working directory is arbitrary
+            _below_home(self.settings)  # type: ignore[arg-type]
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        if len(args) != 1:
+            raise UsageError("name one spider; `scrapy catalogues` lists them", print_help=False)
+        self.exitcode = NOT_STARTED
+        spiders = self.crawler_process.spider_loader.list()  # type: ignore[union-attr]
+        if args[0] not in spiders:
+            _print(_unknown(args[0], spiders))
+            return
+        if self.mistake:
+            _report(self.mistake, logged=self._is_logged)
+            return
+        for name in self.unknown:
+            logger.warning("-s %s is not a setting of Scrapy or of this project: nothing here reads it", name)
+        gc.freeze()  # imported modules are never garbage
+        gc.set_threshold(*GARBAGE)
+        if "_job" in opts.spargs:
+            _warn_of_home(self.settings)  # type: ignore[arg-type]
+        crawler = self._create_crawler(args[0])
+        crawl: Any = self.crawler_process.crawl(crawler, **opts.spargs)  # type: ignore[union-attr]
+        self.crawler_process.start()  # type: ignore[union-attr]
+        if _started(crawl, logged=self._is_logged):
+            self.exitcode = _end(crawler)
+        elif isinstance(error := crawl.exception(), JobFinished):
+            self.exitcode = EXIT_CODES.get(error.verdict, 0)  # type: ignore[call-overload]
+
+    @property
+    def _is_logged(self) -> bool:
+        return bool(self.settings["LOG_FILE"])  # type: ignore[index]
+
+
+def _mistake(settings: BaseSettings, defaults: Mapping[str, Any]) -> str | None:
+    """Return a message for the first setting whose value does not have its default's type or range."""
+    for name, default in defaults.items():
+        wanted = lacks(name, default, settings[name])
+        if wanted:
+            return f"{name}={str(settings[name])[:_LONGEST]!r} is not {wanted}: see docs/settings.md."
+    return None
+
+
+def _below_home(settings: BaseSettings) -> None:
+    """Make the paths in a job's settings relative to CRAWLERS_HOME, as those in this project's settings are."""
+    home = os.environ.get("CRAWLERS_HOME", "")
+    for name in ("OUTPUT_DIR", "JOBDIR"):
+        if settings.getpriority(name) == SETTINGS_PRIORITIES["cmdline"] and settings[name]:
+            settings.set(name, str(Path(home, settings[name])), "cmdline")
+
+
+def _warn_of_home(settings: BaseSettings) -> None:
+    if not Path(settings["OUTPUT_DIR"]).is_absolute():
+        where = Path(settings["OUTPUT_DIR"]).absolute()
+        logger.warning("The output is in %s, by Scrapyd's working directory: set CRAWLERS_HOME for Scrapyd", where)
+
+
+def _started(crawl: asyncio.Task[None], *, logged: bool) -> bool:
+    """Return whether the crawl started; print a user's mistake as a sentence, and a bug with its traceback."""
+    error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
+    if isinstance(error, CrawlersError):
+        _report(error, logging.INFO if isinstance(error, JobFinished) else logging.ERROR, logged=logged)
+    elif error is not None:
+        _print("".join(traceback.format_exception(error)))
+    return error is None
+
+
+def _report(sentence: object, level: int = logging.ERROR, *, logged: bool) -> None:
+    _print(sentence)
+    if logged:  # the terminal may be unattended
+        logger.log(level, "%s", sentence)
+
+
+def _unknown(name: str, spiders: list[str]) -> str:
+    return f"There is no spider {name!r}.{hint(name, spiders)} There are: {', '.join(sorted(spiders))}."
+
+
+def _end(crawler: Crawler) -> int:
+    report = crawler.get_extension(Report)
+    if report is None:  # the user has removed it from EXTENSIONS
+        return 0
+    if report.verdict is None:  # a second signal: the engine did not finish
+        report.finish("shutdown")
+    _print(_coloured(report.summary, str(report.verdict)))
+    return report.exit_code
+
+
+def _print(text: object) -> None:
+    """Print on stderr; if that is closed or full, the exit code and the report still have the verdict."""
+    with ignoring_output_errors():
+        print(text, file=sys.stderr)
+
+
+def _coloured(summary: str, verdict: str) -> str:
+    if not sys.stderr.isatty() or os.environ.get("NO_COLOR"):
+        return summary
+    return summary.replace(verdict, f"\x1b[1;{_COLOURS[verdict]}m{verdict}\x1b[0m", 1)

@@ -1,0 +1,74 @@
+"""``scrapy dashboard``: the live report with search, on the loopback interface."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import webbrowser
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from crawlers.exceptions import CrawlersError
+from crawlers.operate.console import print_error
+from crawlers.operate.strict_command import StrictCommand
+from crawlers.store.index import catch_up
+
+if TYPE_CHECKING:
+    import argparse
+
+PORT = 8710
+NOT_STARTED = 1
+
+
+class Command(StrictCommand):
+    """Exit code: 0 stopped by Ctrl-C or SIGTERM, 1 not started."""
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        return "[--port PORT] [--open]"
+
+    def short_desc(self) -> str:
+        return "Show the datasets, runs and errors in a browser, on this machine only"
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; 0: any free port")
+        parser.add_argument("--open", action="store_true", help="open it in a browser")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.operate import dashboard  # noqa: PLC0415 -- Flask takes 90 ms, and all commands import this file
+        from crawlers.operate.dashboard.server import Server  # noqa: PLC0415
+
+        if args:
+            print(f"scrapy dashboard takes {self.syntax()}, not {args[0]!r}: it shows all sources.", file=sys.stderr)
+            self.exitcode = NOT_STARTED
+            return
+        settings: Any = self.settings
+        output = Path(settings["OUTPUT_DIR"])
+        app = dashboard.app(output, jobs=Path(settings["JOBS_DIR"]), logs=Path(settings["LOGS_DIR"]))
+        try:
+            server = Server(app, opts.port)
+        except CrawlersError as error:
+            print(error, file=sys.stderr)
+            self.exitcode = NOT_STARTED
+            return
+        server.run(partial(_begin, output, server.url, browser=opts.open))
+
+
+def _begin(output: Path, url: str, *, browser: bool) -> None:
+    _catch_up(output)
+    print(f"{url} shows the catalogues until Ctrl-C.", flush=True)
+    if browser:  # a text browser returns only when the user quits it
+        threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+
+def _catch_up(output: Path) -> None:
+    """Update the index once; later the crawls do."""
+    try:
+        catch_up(output, print_error)
+    except CrawlersError as error:
+        print_error(f"{error} The pages may be outdated.")

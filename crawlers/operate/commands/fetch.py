@@ -1,0 +1,11 @@
+"""``scrapy fetch``: Scrapy's own; it prints an answer, and writes no run even if a spider is named."""
+
+from __future__ import annotations
+
+from scrapy.commands import fetch
+
+from crawlers.operate.unrecorded import UnrecordedCommand
+
+
+class Command(UnrecordedCommand, fetch.Command):
+    """Leaves nothing in OUTPUT_DIR."""

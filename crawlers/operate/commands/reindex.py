@@ -1,0 +1,61 @@
+"""``scrapy reindex``: rebuilds index.sqlite from the manifests, the documents and the run reports."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import OutputError
+from crawlers.operate.console import print_error
+from crawlers.operate.strict_command import ProjectCommand
+from crawlers.safety.locks import is_crawled
+from crawlers.store.index import Index
+from crawlers.store.index.catch_up import sources_in
+from crawlers.store.index.database import remove, usable
+
+if TYPE_CHECKING:
+    import argparse
+
+INCOMPLETE = 3
+
+
+class Command(ProjectCommand):
+    """Exit code: 0 rebuilt, 1 not rebuilt, 3 rebuilt without the documents that could not be read."""
+
+    def short_desc(self) -> str:
+        return "Rebuild index.sqlite from the manifests"
+
+    def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        self.lost = 0
+        output = self.path("OUTPUT_DIR")
+        if args:
+            raise OutputError(f"scrapy reindex takes no {args[0]!r}: it rebuilds the index of all sources.")
+        self._rebuild(output, sources_in(output))
+        self.exitcode = INCOMPLETE if self.lost else 0
+
+    def _rebuild(self, output: Path, sources: list[str]) -> None:
+        busy = [source for source in sources if is_crawled(output / source)]
+        if busy:
+            raise OutputError(f"A crawl is writing into {output / busy[0]}: run scrapy reindex when it has ended.")
+        with usable(output):
+            remove(output)
+        try:
+            for source in sources:
+                self._read(Index(output, source), output)
+        except KeyboardInterrupt:
+            print("index.sqlite is incomplete: run scrapy reindex again.", file=sys.stderr)
+            raise
+        if not sources:
+            print(f"{output} holds no source: there is nothing to index")
+
+    def _read(self, index: Index, output: Path) -> None:
+        with usable(output):
+            index.runs.read_reports()
+            index.describe(self._report)
+            print(f"{index.source}: {sum(1 for _ in index.documents.held())} datasets")
+        index.close()
+
+    def _report(self, sentence: str) -> None:
+        self.lost += 1
+        print_error(sentence)

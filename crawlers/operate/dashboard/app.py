@@ -1,0 +1,142 @@
+"""The WSGI app: which address is which page, who may read it, and how errors are shown."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sqlite3
+from functools import partial
+from typing import TYPE_CHECKING
+
+from flask import Flask, Response, request
+from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, MethodNotAllowed
+
+from crawlers.exceptions import IndexUnreadableError
+from crawlers.operate.dashboard.pages import dataset, errors, home, run, runs, search, source
+from crawlers.operate.dashboard.site import Site
+from crawlers.safety.locks import is_crawled
+from crawlers.safety.logs import Redact
+from crawlers.store.index.catch_up import sources_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from werkzeug.sansio.response import Response as AnyResponse
+
+
+METHODS = ("GET", "HEAD")
+_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def only_reading() -> None:
+    """Refuse requests that are not for this host, or not GET or HEAD.
+
+    Raises:
+        BadRequest: the request names another host, whose name may lead to this machine now
+            (https://owasp.org/www-community/attacks/DNS_Rebinding).
+        MethodNotAllowed: the method is not GET or HEAD.
+    """
+    if not _HOST.fullmatch(request.headers.get("Host", "")):
+        raise BadRequest("The dashboard answers to http://127.0.0.1 and http://localhost only.")
+    if request.method not in METHODS:
+        raise MethodNotAllowed(METHODS, "The dashboard only shows: it takes GET and HEAD.")
+
+
+def headers(response: Response) -> Response:
+    """Add the headers that say what a browser may do with an answer."""
+    response.headers.update(_HEADERS)
+    return response
+
+
+_PAGES: dict[str, Callable[..., AnyResponse | str]] = {
+    "/": home.page,
+    "/search": search.page,
+    "/sources/<source>": source.page,
+    "/sources/<source>/datasets": dataset.by_query,
+    "/sources/<source>/datasets/<path:dataset_id>": dataset.page,
+    "/runs": runs.page,
+    "/runs/<source>/<name>": run.page,
+    "/errors": errors.page,
+}
+_TITLES = {404: "Nothing here", 500: "This page could not be made"}
+_SENTENCES = {
+    404: "There is no such page. It may be of a source or a dataset that is gone.",
+    500: "This is a bug of the dashboard, not yours: its terminal shows the error. The other pages still work.",
+}
+
+
+def app(output: Path, *, jobs: Path | None = None, logs: Path | None = None) -> Flask:
+    """Return a WSGI app that shows what OUTPUT_DIR holds, and changes nothing in it.
+
+    Args:
+        output: OUTPUT_DIR.
+        jobs: JOBS_DIR, for the runs that a harvest has queued.
+        logs: LOGS_DIR; no log is shown without it.
+    """
+    made = Flask("crawlers.operate.dashboard", static_folder=None)
+    made.url_map.merge_slashes = False  # ids have slashes of their own
+    site = made.extensions["site"] = Site(output, jobs, logs)
+    made.before_request(only_reading)
+    made.after_request(headers)
+    for rule, page in _PAGES.items():
+        made.add_url_rule(rule, rule, partial(page, site), methods=["GET"], provide_automatic_options=False)
+    made.add_url_rule("/healthz", "healthz", _healthz, methods=["GET"], provide_automatic_options=False)
+    made.register_error_handler(HTTPException, partial(_refused, site))
+    made.register_error_handler(IndexUnreadableError, partial(_no_index, site))
+    made.register_error_handler(sqlite3.DatabaseError, partial(_broken_index, site))
+    # Flask logs there; paths are whatever was asked for
+    logging.getLogger("crawlers.operate.dashboard").addFilter(Redact())
+    return made
+
+
+def _healthz() -> Response:
+    return Response("ok\n", mimetype="text/plain")
+
+
+def _refused(site: Site, error: HTTPException) -> AnyResponse:
+    """Show 404, 405, 500 ... in the dashboard's own style."""
+    if error.response is not None:
+        return error.response
+    code = error.code or InternalServerError.code
+    own = error.description if error.description != type(error).description else None
+    sentence = own or _SENTENCES.get(code) or error.description
+    answer = error.get_response()
+    answer.data = _message(site, _TITLES.get(code, error.name), str(sentence))
+    answer.content_type = "text/html; charset=utf-8"
+    return answer
+
+
+def _no_index(site: Site, error: IndexUnreadableError) -> tuple[str, int]:
+    names = sources_in(site.output)
+    held = {path.name for path in site.output.glob("*") if path.is_dir() and is_crawled(path)}
+    if held and held.issuperset(names):
+        sentence = "The first crawl is running: its datasets are shown here as soon as they are indexed."
+        return _message(site, "Nothing to show yet", sentence), 200
+    if (site.output / "index.sqlite").exists():
+        return _message(site, "The index can't be read", str(error)), 503
+    if not names:
+        return _message(site, "Nothing to show yet", str(error)), 200
+    found = "a source" if len(names) == 1 else f"{len(names)} sources"
+    sentence = f"{site.output} has {found}, but no index.sqlite: rebuild it with `scrapy reindex`."
+    return _message(site, "The index is missing", sentence), 503
+
+
+def _broken_index(site: Site, error: sqlite3.DatabaseError) -> tuple[str, int]:
+    sentence = f"index.sqlite can't be read ({error}): try again, or rebuild it with `scrapy reindex`."
+    return _message(site, "The index can't be read", sentence), 503
+
+
+def _message(site: Site, title: str, sentence: str) -> str:
+    return site.render("message.html", title=title, sentence=sentence)

@@ -1,0 +1,57 @@
+"""Failures, newest first: the lines of errors.jsonl, of one source or merged from all."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from crawlers.operate.dashboard.tail import Budget, backwards
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+MOST = 16 * 1024 * 1024  # bytes that are read for a page, of all sources together
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A filter of error lines; an empty text matches all."""
+
+    kind: str = ""
+    run: str = ""
+
+
+def newest(output: Path, sources: Iterable[str], wanted: Wanted, budget: Budget) -> Iterator[dict[str, Any]]:
+    """Yield the error lines that match the filter, each with its ``source``."""
+    files = [_source_lines(output, source, wanted, budget) for source in sources]
+    return heapq.merge(*files, key=lambda line: line["time"], reverse=True)
+
+
+def _source_lines(output: Path, source: str, wanted: Wanted, budget: Budget) -> Iterator[dict[str, Any]]:
+    for text in backwards(output / source / "errors.jsonl", budget):
+        line = _read(text, wanted)
+        if line is not None:
+            yield {**line, "source": source}
+
+
+def _read(text: bytes, wanted: Wanted) -> dict[str, Any] | None:
+    """Return a line if it is valid and matches the filter; most others are recognised without being parsed."""
+    if wanted.kind.encode() not in text or wanted.run.encode() not in text:
+        return None
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(line, dict) or not isinstance(line.get("time"), str):
+        return None
+    fits = wanted.kind in ("", line.get("kind")) and wanted.run in ("", line.get("run"))
+    return dict.fromkeys(_FIELDS) | line if fits else None
+
+
+_FIELDS = (
+    *("time", "run", "stage", "kind", "url", "http_status", "attempts"),
+    *("dataset_id", "dataset_name", "resource_id", "error"),
+)

@@ -1,0 +1,140 @@
+"""A dataset: its metadata, its resources, its files on disk and its history."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from flask import abort, redirect, request
+from markupsafe import Markup, escape
+
+from crawlers.operate.dashboard import addresses
+from crawlers.operate.report.text import inert
+from crawlers.safety import inside
+
+if TYPE_CHECKING:
+    import sqlite3
+    from pathlib import Path
+
+    from werkzeug.wrappers import Response
+
+    from crawlers.operate.dashboard.site import Site
+
+
+MOST = 200_000  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The beginning of a document on disk.
+
+    Args:
+        text: escaped; no line can affect the rest of a page.
+        bytes: the size of the whole file.
+    """
+
+    text: Markup
+    bytes: int
+
+    @property
+    def cut(self) -> bool:
+        """Whether the text is only the beginning of the file."""
+        return self.bytes > MOST
+
+
+def read(folder: Path, file: str) -> Document | None:
+    """Return a file of a source's folder; ``None`` if it does not exist, is unreadable, or is not below that folder."""
+    try:
+        with inside.opened(folder, file) as opened:
+            body = opened.read(MOST)
+            size = os.fstat(opened.fileno()).st_size
+    except OSError:
+        return None
+    return Document(lines(body.decode("utf-8", "replace")), size)
+
+
+def lines(text: str) -> Markup:
+    r"""Return a text for a page: escaped, line by line.
+
+    >>> lines('{\n  "title": "<b>\u202e"\n}')
+    Markup('{\n  &#34;title&#34;: &#34;&lt;b&gt;&#34;\n}')
+    """
+    return Markup("\n").join(escape(inert(line)) for line in text.split("\n"))
+
+
+_DATASET = "SELECT * FROM datasets WHERE source = ? AND dataset_id = ?"
+_RESOURCES = "SELECT * FROM resources WHERE source = ? AND dataset_id = ? ORDER BY position LIMIT 500"
+_CHANGES = "SELECT * FROM changes WHERE source = ? AND dataset_id = ? ORDER BY time DESC LIMIT 500"
+_DOCUMENTS = "SELECT * FROM documents WHERE source = ? AND dataset_id = ? AND kind = ? LIMIT 500"
+_SHOWN = 4000  # characters of a description; the document has all of it
+_KINDS = ("dataset", "dataset_metadata", "resource_metadata")
+_OTHERS = """
+    SELECT source, dataset_id, title FROM datasets
+    WHERE source <> :source AND NOT withdrawn AND (lower(trim(title)) = lower(trim(:title))
+        OR uri = :uri OR identifier = :identifier OR landing_page = :landing_page)
+    LIMIT 20
+"""
+_LISTS = ("keywords", "themes", "languages", "spatial", "conforms_to", "formats")
+
+
+def page(site: Site, source: str, dataset_id: str) -> str:
+    """Return the page of a dataset."""
+    with site.index() as db:
+        found = db.execute(_DATASET, (source, dataset_id)).fetchone()
+        if not found:
+            abort(404, f"There is no dataset {dataset_id} of {source} here.")
+        row = dict(found)
+        known: dict[str, Any] = {
+            "resources": db.execute(_RESOURCES, (source, dataset_id)).fetchall(),
+            "changes": db.execute(_CHANGES, (source, dataset_id)).fetchall(),
+            "documents": _documents(db, source, dataset_id),
+            "others": db.execute(_OTHERS, row).fetchall(),
+        }
+    row |= {name: _listed(row[name]) for name in _LISTS}
+    known |= {
+        "paragraphs": _paragraphs(row["description"]),
+        "document": read(site.output / source, row["file"]),
+    }
+    return site.render("dataset.html", page="sources", dataset=row, **known)
+
+
+def by_query(site: Site, source: str) -> str | Response:
+    """Return the page of a dataset whose id cannot be part of a path; without an id, all datasets of the source."""
+    dataset_id = request.args.get("id")
+    if dataset_id is None:
+        return redirect(addresses.here("/search", source=source))
+    return page(site, source, dataset_id)
+
+
+def _documents(db: sqlite3.Connection, source: str, dataset_id: str) -> list[Any]:
+    """Return the documents by kind: so the database finds them without reading all of them."""
+    return [row for kind in _KINDS for row in db.execute(_DOCUMENTS, (source, dataset_id, kind))]
+
+
+def _paragraphs(description: str | None) -> list[str]:
+    """Return the paragraphs of the beginning of a description."""
+    lines = (line.strip() for line in (description or "")[:_SHOWN].splitlines())
+    return [line for line in lines if line]
+
+
+def _listed(value: str | None) -> list[str]:
+    """Return a list's texts; a place is its name, or its code, or that it has an outline.
+
+    >>> _listed('["flood", {"name": "Kenya", "code": "KEN"}, {"geometry": "Polygon"}]'), _listed(None)
+    (['flood', 'Kenya (KEN)', 'an outline (Polygon)'], [])
+    """
+    try:
+        found = json.loads(value or "[]")
+    except ValueError:
+        return []
+    return [text for entry in found if (text := _text(entry))] if isinstance(found, list) else []
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, dict):
+        return str(value)
+    name, code = value.get("name"), value.get("code")
+    outline = f"an outline ({value['geometry']})" if value.get("geometry") else ""
+    return f"{name} ({code})" if name and code else str(name or code or value.get("uri") or outline)

@@ -1,0 +1,72 @@
+"""A run: its report in words, what failed, what was written, and the end of its log."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from flask import abort, request
+
+from crawlers.exceptions import IndexUnreadableError, RunError
+from crawlers.operate.dashboard import addresses, parameters
+from crawlers.operate.dashboard.error_lines import MOST, Wanted, newest
+from crawlers.operate.dashboard.parameters import RUN, Paging, live, some
+from crawlers.operate.dashboard.tail import Budget, log_end
+from crawlers.signals import OUTCOMES
+from crawlers.store.runs import Run, find, items
+
+if TYPE_CHECKING:
+    from crawlers.operate.dashboard.site import Site
+
+_SIZE = 50
+_FAILED = 10
+_RUN = "SELECT * FROM runs WHERE source = ? AND run = ?"
+_ERRORS = "SELECT kind, count FROM run_errors WHERE source = ? AND run = ? ORDER BY count DESC, kind"
+
+
+def page(site: Site, source: str, name: str) -> str:
+    """Return the page of a run."""
+    run = _run(site, source, name)
+    number = parameters.page(request.args)
+    written, more = some((item for item in items(run) if item.status != "failed"), number, _SIZE)
+    described = site.described((source, item.dataset_id) for item in written if item.dataset_id)
+    failed, _ = some(newest(site.output, [source], Wanted(run=name), Budget(MOST)), 1, _FAILED)
+    return site.render(
+        "run.html",
+        page="runs",
+        run=run,
+        errors=sorted(run.errors.items(), key=lambda error: (-error[1], error[0])),
+        failed=failed,
+        written=written,
+        described=described | site.described((source, str(row["dataset_id"])) for row in failed),
+        log=log_end(site.logs, run.log) if site.logs else [],
+        paging=Paging(addresses.run(source, name), {}, number, more),
+        **live([run], RUN),
+    )
+
+
+def _run(site: Site, source: str, name: str) -> Run:
+    """Return the run of the report on disk, or of the index if the report is gone."""
+    try:
+        return find(site.output, f"{source}/{name}")
+    except RunError:
+        run = _indexed(site, source, name)
+    return run or abort(404, f"There is no run {name} of {source}. It may be older than RUNS_KEPT_DAYS.")
+
+
+def _indexed(site: Site, source: str, name: str) -> Run | None:
+    try:
+        with site.index() as db:
+            row = db.execute(_RUN, (source, name)).fetchone()
+            return _from_row(dict(row), dict(db.execute(_ERRORS, (source, name)).fetchall())) if row else None
+    except IndexUnreadableError:
+        return None
+
+
+def _from_row(row: dict[str, Any], errors: dict[str, int]) -> Run:
+    counts = {count: row.pop(count) or 0 for count in OUTCOMES}
+    state, arguments = row.pop("verdict"), row.pop("arguments")
+    row["resumed"] = bool(row["resumed"])
+    details = {"finish_reason": row.pop("finish_reason")}
+    words = json.loads(arguments) if arguments else {}
+    return Run(**row, state=state, arguments=words, counts=counts, errors=errors, details=details)

@@ -1,0 +1,115 @@
+"""The datasets that have some words, or else the latest."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from flask import request
+
+from crawlers.operate.dashboard import parameters
+from crawlers.operate.dashboard.parameters import Paging
+from crawlers.operate.report.text import cut
+from crawlers.store.index.full_text import UNSPACED
+from crawlers.store.index.search import search
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from crawlers.operate.dashboard.site import Site
+
+
+_WORD = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
+_INNER = re.compile(f"[{UNSPACED}]")
+_LONGEST = 100  # characters of a word
+
+
+def marked(text: str, query: str) -> list[tuple[str, bool]]:
+    """Return the parts of a text in order, each with whether a word of the query begins it.
+
+    >>> marked("Extent of the floods", "flood*")
+    [('Extent of the ', False), ('floods', True)]
+    >>> marked("Río Grande", "rio")
+    [('Río', True), (' Grande', False)]
+    >>> marked("2024年洪水数据", "数据")
+    [('2024年洪水', False), ('数据', True)]
+    """
+    sought = [word for word in _WORD.findall(query) if len(word) <= _LONGEST]
+    inner = re.compile("|".join(map(re.escape, filter(_INNER.match, sought))) or "(?!)")
+    begun = tuple(_folded(word) for word in sought if not _INNER.match(word))
+    parts, at = [], 0
+    for word in _WORD.finditer(text):
+        spans = [(word.start(), word.end())] if begun and _folded(word[0]).startswith(begun) else []
+        spans += [found.span() for found in inner.finditer(text, *word.span())]
+        for start, end in spans:
+            parts += [(text[at:start], False), (text[start:end], True)]
+            at = end
+    return [part for part in (*parts, (text[at:], False)) if part[0]]
+
+
+def _folded(word: str) -> str:
+    bare = unicodedata.normalize("NFKD", word)
+    return "".join(letter for letter in bare if not unicodedata.combining(letter)).casefold()
+
+
+SIZE = 20
+Row = dict[str, Any]
+_ONE = """
+    SELECT source, dataset_id, title, name, description, publisher, formats, license, withdrawn,
+        coalesce(data_modified, modified, issued) AS modified
+    FROM datasets WHERE source = ? AND dataset_id = ?
+"""
+_COUNT = "SELECT count(*) FROM datasets WHERE NOT withdrawn AND (:source = '' OR source = :source)"
+_LATEST = """
+    SELECT source, dataset_id FROM datasets WHERE NOT withdrawn AND (:source = '' OR source = :source)
+    ORDER BY coalesce(data_modified, modified, issued) DESC, source, dataset_id LIMIT :limit OFFSET :offset
+"""
+
+
+def page(site: Site) -> str:
+    """Return the page of a search."""
+    query, source = parameters.text(request.args, "q"), parameters.text(request.args, "source")
+    number = parameters.page(request.args)
+    with site.index() as db:
+        sources = site.sources(db)
+        total, rows, more = (_found if query else _latest)(db, query, source, (number - 1) * SIZE)
+    return site.render(
+        "search.html",
+        page="search",
+        query=query,
+        source=source,
+        sources=sources,
+        rows=rows,
+        first=(number - 1) * SIZE + 1,
+        total=total,
+        paging=Paging("/search", {"q": query, "source": source}, number, more),
+    )
+
+
+def _found(db: sqlite3.Connection, query: str, source: str, offset: int) -> tuple[str, list[Row], bool]:
+    """Return how many datasets there are, in words; those of this page; and whether more follow."""
+    results = search(db, query, source=source or None, limit=SIZE, offset=offset)
+    rows = [_row(db, found.source, found.dataset_id) for found in results.rows]
+    for row, found in zip(rows, results.rows, strict=True):
+        row["about"] = marked(found.snippet, query)
+    return _counted(results.total), rows, results.total > offset + SIZE
+
+
+def _latest(db: sqlite3.Connection, _: str, source: str, offset: int) -> tuple[str, list[Row], bool]:
+    words = {"source": source, "limit": SIZE, "offset": offset}
+    total = db.execute(_COUNT, words).fetchone()[0]
+    rows = [_row(db, *key) for key in db.execute(_LATEST, words)]
+    return f"{_counted(total)}, newest first", rows, total > offset + SIZE
+
+
+def _row(db: sqlite3.Connection, source: str, dataset_id: str) -> Row:
+    row = dict(db.execute(_ONE, (source, dataset_id)).fetchone())
+    row["formats"] = [str(name)[:20] for name in json.loads(row["formats"] or "[]")[:8]]
+    row["about"] = [(cut(row["description"], 220), False)]
+    return row
+
+
+def _counted(total: int) -> str:
+    return "1 dataset" if total == 1 else f"{total:,} datasets"

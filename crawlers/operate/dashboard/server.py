@@ -1,0 +1,97 @@
+"""The web server of the dashboard, on the loopback, until a signal ends it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+
+from waitress.server import create_server  # type: ignore[import-untyped]  # it has no types
+
+from crawlers.exceptions import CrawlersError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from flask import Flask
+
+HOST = "127.0.0.1"
+_THREADS = 8
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_WARMED = 5.0  # seconds between checks whether the overview is out of date
+
+
+class DashboardError(CrawlersError):
+    """The port is not available; raised by `Server`."""
+
+
+class Server:
+    """The server of an app.
+
+    Args:
+        app: the dashboard.
+        port: 0 for a free one.
+
+    Raises:
+        DashboardError: the port is taken, or no port.
+    """
+
+    def __init__(self, app: Flask, port: int) -> None:
+        self.app = app
+        own = _listening(port)
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # waiting requests are normal
+        self.server: Any = create_server(app, sockets=[own], threads=_THREADS, ident=None)
+        self.url = f"http://{HOST}:{own.getsockname()[1]}/"
+
+    def run(self, ready: Callable[[], None]) -> None:
+        """Serve until SIGINT or SIGTERM.
+
+        Args:
+            ready: called when requests are accepted; they wait until it returns.
+        """
+        over = threading.Event()
+        for number in _SIGNALS:
+            signal.signal(number, _end)
+        try:
+            ready()
+            threading.Thread(target=self._warm, args=(over,), daemon=True).start()
+            self.server.run()
+        except KeyboardInterrupt:  # before it took requests
+            pass
+        finally:
+            over.set()
+            self.server.close()
+
+    def _warm(self, over: threading.Event) -> None:
+        """Make the overview when the index has changed, not when a reader waits for it."""
+        while not over.is_set():
+            self.app.extensions["site"].warm()
+            over.wait(_WARMED)
+
+
+def _listening(port: int) -> socket.socket:
+    """Return a socket that listens on a port.
+
+    >>> _listening(99_999)
+    Traceback (most recent call last):
+    ...
+    crawlers.operate.dashboard.server.DashboardError: There is no port 99999: name one from 1 to 65535, or 0 for any.
+    """
+    if not 0 <= port < 65536:
+        raise DashboardError(f"There is no port {port}: name one from 1 to 65535, or 0 for any.")
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        raise DashboardError(f"Port {port} of {HOST} is not available ({reason}): name another with --port.") from None
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    """Stop; ignore a second signal, for stopping takes some seconds at most."""
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt

@@ -1,0 +1,133 @@
+"""What every page needs: the folders, the index and the templates."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
+
+from crawlers.exceptions import CrawlersError, IndexUnreadableError
+from crawlers.operate.dashboard import addresses
+from crawlers.operate.dashboard.cache import Remembered
+from crawlers.operate.report import environment
+from crawlers.operate.report.errors import ADVICE
+from crawlers.operate.report.formatting import natural
+from crawlers.operate.report.overview_data import known
+from crawlers.operate.report.source_status import with_status
+from crawlers.operate.report.sources import chosen
+from crawlers.safety.damaged_database import identity
+from crawlers.safety.redact import redact
+from crawlers.signals import KINDS
+from crawlers.store.index import catch_up
+from crawlers.store.index.database import NAME
+from crawlers.store.index.reader import connect
+from crawlers.store.runs import sources, unfinished
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from crawlers.store.runs import Run
+
+_NAMES = "SELECT source FROM sources"
+_DATASET = "SELECT 1 FROM datasets WHERE source = ? AND dataset_id = ?"
+
+
+class Site:
+    """The folders that the dashboard shows.
+
+    Args:
+        output: OUTPUT_DIR.
+        jobs: JOBS_DIR, for the runs that a harvest has queued.
+        logs: LOGS_DIR; no log is shown without it.
+    """
+
+    def __init__(self, output: Path, jobs: Path | None, logs: Path | None) -> None:
+        self.output = output
+        self.jobs = jobs
+        self.logs = logs
+        self.templates = _templates()
+        self.remembered = Remembered(output)
+        self.file = identity(output / NAME)
+
+    @contextmanager
+    def index(self) -> Iterator[sqlite3.Connection]:
+        """Open the index read-only while a page is made.
+
+        Raises:
+            IndexUnreadableError: there is none, or it is of another version.
+        """
+        db = connect(self.output)
+        try:
+            yield db
+        finally:
+            db.close()
+
+    def overview(self, current: list[Run]) -> dict[str, Any]:
+        """Return what ``overview.html`` shows.
+
+        Args:
+            current: the runs without a report, as they are now.
+        """
+        return with_status(self.remembered.get("overview", self._known), current)
+
+    def unfinished(self, source: str | None = None) -> list[Run]:
+        """Return the runs without a report, of one source or of all."""
+        return unfinished(self.output, self.jobs, source)
+
+    def warm(self) -> None:
+        """Make the overview before it is requested, if the index is readable."""
+        with suppress(CrawlersError, sqlite3.Error):
+            self._complete()
+            self.overview([])
+
+    def _complete(self) -> None:
+        """Bring the index up to date if its file was replaced: the crawl that did so wrote only its own source."""
+        found = identity(self.output / NAME)
+        if found != self.file:
+            self.file = found
+            catch_up(self.output)
+
+    def sources(self, db: sqlite3.Connection) -> list[str]:
+        """Return the sources in the index, and those whose first run is still running."""
+        return sorted({name for (name,) in db.execute(_NAMES)} | set(sources(self.output)), key=natural)
+
+    def described(self, keys: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Return the datasets, each a source and an id, that have a page because the index has them."""
+        try:
+            with self.index() as db:
+                return {key for key in set(keys) if db.execute(_DATASET, key).fetchone()}
+        except (IndexUnreadableError, sqlite3.DatabaseError):
+            return set()
+
+    def render(self, template: str, **known: Any) -> str:
+        """Return a page."""
+        return self.templates.get_template(template).render(known)
+
+    def _known(self) -> dict[str, Any]:
+        with self.index() as db:
+            return known(db, chosen(db))
+
+
+def _templates() -> Environment:
+    """Return the dashboard's templates, which override the report's; "report/style.css" is the report's own."""
+    made = environment()
+    reports = made.loader
+    own = PackageLoader("crawlers.operate.dashboard")
+    made.loader = ChoiceLoader([own, reports, PrefixLoader({"report": reports})]) if reports else own
+    made.filters["redacted"] = redact  # addresses and arguments may have tokens in them
+    made.globals.update(
+        source_href=addresses.source,
+        dataset_href=addresses.dataset,
+        run_href=addresses.run,
+        here=addresses.here,
+        meanings=KINDS,
+        advice=ADVICE,
+        query="",
+        page="",
+        live=0,
+        still="",
+    )
+    return made

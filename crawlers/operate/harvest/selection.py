@@ -1,0 +1,155 @@
+"""Select the sources of a harvest, with the reason for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from crawlers.exceptions import HarvestError, hint
+from crawlers.operate.harvest.claim import ClaimRecord, pending, read
+from crawlers.operate.sources import Source
+from crawlers.safety.redact import redact
+from crawlers.store.runs import Run, last, runs
+from crawlers.values.moment import moment
+
+_NEVER = "never harvested before"
+_TRIALS = 50  # consecutive runs with other arguments that are skipped to find the last harvest
+_SKEW = timedelta(hours=1)  # between clocks; a run with a later date is ignored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Whether a harvest takes a source.
+
+    Args:
+        is_taken: whether it is harvested now.
+        reason: why, or why not.
+        last: its last run, which may still be running.
+        time: when its next run is due, or since when it has been; ``None`` without a schedule.
+        is_waiting: whether it was never harvested and waits for its window.
+    """
+
+    source: Source
+    is_taken: bool
+    reason: str
+    last: Run | None = None
+    time: datetime | None = None
+    is_waiting: bool = False
+
+
+def named(sources: Mapping[str, Source], names: Iterable[str]) -> list[Choice]:
+    """Return the choice of the sources that the user named.
+
+    Raises:
+        HarvestError: a source of that name does not exist.
+    """
+    wanted = dict.fromkeys(names)
+    for name in wanted:
+        if name not in sources:
+            raise HarvestError(_unknown(name, sources))
+    return [Choice(source=sources[name], is_taken=True, reason="named") for name in wanted]
+
+
+def enabled(sources: Mapping[str, Source]) -> list[Choice]:
+    """Return the choice of all sources that are enabled."""
+    return [
+        Choice(source=source, is_taken=source.enabled, reason="enabled" if source.enabled else "disabled")
+        for source in sources.values()
+    ]
+
+
+def due(sources: Mapping[str, Source], output: Path, jobs: Path, now: datetime) -> list[Choice]:
+    """Return the choice of sources that are due: by their schedule since their last run, or as that crashed.
+
+    Only runs with the table's own arguments count.
+    """
+    return [_choice(source, output, jobs, now) for source in sources.values()]
+
+
+def still_due(source: Source, output: Path, jobs: Path, now: datetime) -> bool:
+    """Return whether a source is still due once this harvest has claimed it."""
+    run = _counted(source, last(output, source.name), output)
+    return _due(source, run, replace(read(jobs, source.name), is_held=False), now).is_taken
+
+
+def _choice(source: Source, output: Path, jobs: Path, now: datetime) -> Choice:
+    run, known = last(output, source.name), read(jobs, source.name)
+    if known.is_held and not (run and run.state == "running"):
+        run = pending(jobs, source.name) or run
+    return replace(_due(source, _counted(source, run, output), known, now), last=run)
+
+
+def _counted(source: Source, run: Run | None, output: Path) -> Run | None:
+    """Return the last run that counts for the schedule: running, or with the table's own arguments.
+
+    A test such as ``scrapy crawl hdx -a max_datasets=1`` does not count.
+
+    Args:
+        run: the source's last.
+    """
+    if run is None or not run.over or is_own(source, run.arguments):
+        return run
+    before = runs(output, source.name, limit=_TRIALS)
+    return next((run for run in before if run.over and is_own(source, run.arguments)), None)
+
+
+def is_own(source: Source, arguments: Mapping[str, str]) -> bool:
+    """Return whether a run's arguments are those of the source's table, as a harvest gives them.
+
+    Credentials are not compared, since reports do not contain them.
+
+    >>> own = Source(name="hdx", spider="hdx", arguments={"q": "flood"})
+    >>> is_own(own, {"q": "flood", "source": "hdx", "since": "last"}), is_own(own, {"q": "flood", "max_datasets": "1"})
+    (True, False)
+    """
+    return _without_added(arguments) == _without_added(source.arguments)
+
+
+def _without_added(arguments: Mapping[str, str]) -> dict[str, str]:
+    """Return the arguments without those that a harvest adds: the folder's name and ``since=last``."""
+    added = {"source": arguments.get("source"), "since": "last"}
+    return {name: redact(value) for name, value in arguments.items() if added.get(name) != value}
+
+
+def _due(source: Source, run: Run | None, known: ClaimRecord, now: datetime) -> Choice:
+    reason = _busy(source, run, known)
+    if reason or source.schedule is None:
+        return Choice(source=source, is_taken=False, reason=reason, last=run)
+    starts = (moment(run.started if run else None), known.begun)
+    before = max((start for start in starts if start and start <= now + _SKEW), default=None)
+    why = _crashed(run, known) or ("" if before else "its last run is dated in the future" if any(starts) else _NEVER)
+    is_waiting = why == _NEVER and run is None and source.schedule.has_window
+    if is_waiting:
+        before = known.seen or now
+    elif why or before is None:
+        return Choice(source=source, is_taken=True, reason=why, last=run, time=now)
+    is_due, time = source.schedule.due(before, now), source.schedule.after(min(before, now))
+    reason = f"{f'{_NEVER}, ' if is_waiting else ''}due {'since' if is_due else 'at'} {time:%Y-%m-%d %H:%M} UTC"
+    return Choice(source=source, is_taken=is_due, reason=reason, last=run, time=time, is_waiting=is_waiting)
+
+
+def _busy(source: Source, run: Run | None, known: ClaimRecord) -> str:
+    """Return why a source is not due whatever its schedule says; empty if the schedule decides."""
+    if not source.enabled:
+        return "disabled"
+    if source.schedule is None:
+        return "no schedule"
+    if run and run.state == "running":
+        return "running"
+    return "claimed by another harvest" if known.is_held else ""
+
+
+def _crashed(run: Run | None, known: ClaimRecord) -> str:
+    """Return why the last run must be resumed; empty if it need not be."""
+    if run and run.state == "interrupted":
+        return "its last run was interrupted"
+    ends = (known.ended, moment(run.finished if run else None))
+    if known.begun and not any(end and end >= known.begun for end in ends):
+        return "its last run crashed before its first heartbeat"
+    return ""
+
+
+def _unknown(name: str, sources: Mapping[str, Source]) -> str:
+    return f"There is no source {name!r}.{hint(name, sources)} There are: {', '.join(sorted(sources)) or 'none'}."

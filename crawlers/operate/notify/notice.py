@@ -1,0 +1,106 @@
+"""What a notification says about a run."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from crawlers.safety.line import safe_line
+from crawlers.store.runs.run import State
+from crawlers.store.runs.words import nothing_changed
+from crawlers.values.moment import seconds
+
+VERDICTS = tuple(state for state in get_args(State) if state not in ("pending", "running"))
+
+ADVICE = {
+    "incomplete": "Something is missing. Run the same command again: only missing or changed documents are requested.",
+    "blocked": "The portal refuses this crawler. Set CONTACT or an API token in the environment, or go slower: "
+    "-s REQUESTS_PER_SECOND=0.5.",
+    "failed": "The listing did not succeed, so nothing was withdrawn. errors.jsonl and the log say why.",
+    "interrupted": "The run was stopped. Run the same command with the same JOBDIR to resume it.",
+}
+"""What to do, by verdict."""
+CRASHED = "The run crashed. Run the same command with the same JOBDIR to resume it."
+NOT_STARTED = "No request was made. Correct the mistake; `scrapy sources validate` shows whether the crawl starts."
+
+FIELDS = (
+    *("source", "spider", "run", "verdict", "finish_reason", "expected", "listed"),
+    *("datasets_on_disk", "unchanged_since", "counts", "errors"),
+    *("started", "finished"),
+)
+"""The report's fields that a notification repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A run and what to say about it.
+
+    Args:
+        report: runs/<run>.json; for a run that crashed without a report, what is known, and ``why``.
+        folder: the source's.
+    """
+
+    report: dict[str, Any]
+    folder: Path
+
+    @property
+    def text(self) -> str:
+        """Return the notice as one line."""
+        what = self.not_started or f"{self.datasets[0].upper()}{self.datasets[1:]}{self._errors()}"
+        return safe_line(f"{self.report['source']}: {self.report['verdict']}. {what}", 1000).rstrip(".") + "."
+
+    @property
+    def not_started(self) -> str | None:
+        """Return why there was no crawl; ``None`` if there was one.
+
+        >>> Notice({"finish_reason": "not started: there is no rules file"}, Path()).not_started
+        'not started: there is no rules file'
+        """
+        reason = str(self.report.get("finish_reason"))
+        return reason if reason.startswith("not started") else None
+
+    @property
+    def datasets(self) -> str:
+        """Return how many datasets were listed, or that nothing changed.
+
+        >>> Notice({"listed": 300, "expected": 305}, Path()).datasets
+        '300 of 305 datasets listed'
+        """
+        unchanged = nothing_changed(self.report)
+        if unchanged:
+            return unchanged
+        expected = self.report.get("expected")
+        total = f" of {expected}" if expected is not None else ""
+        return f"{self.report.get('listed') or 0}{total} datasets listed"
+
+    @property
+    def advice(self) -> str | None:
+        """Return what to do; ``None`` for a run that needs nothing."""
+        if self.not_started:
+            return NOT_STARTED
+        return CRASHED if self.report.get("finish_reason") == "died" else ADVICE.get(self.report["verdict"])
+
+    @property
+    def host(self) -> str:
+        return socket.gethostname()
+
+    @property
+    def seconds(self) -> float | None:
+        """Return how long the run took, from its first start to its end."""
+        return seconds(self.report.get("started"), self.report.get("finished"))
+
+    def fields(self) -> dict[str, Any]:
+        """Return the webhook's JSON; docs/notifications.md describes each field."""
+        found = {"text": self.text} | {name: self.report.get(name) for name in FIELDS}
+        found |= {"seconds": self.seconds, "host": self.host}
+        return found | ({"advice": self.advice} if self.advice else {})
+
+    def _errors(self) -> str:
+        errors = self.report.get("errors") or {}
+        if not errors:
+            return ""
+        kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items())
+        total = sum(errors.values())
+        return f"; {total} {'error' if total == 1 else 'errors'} ({kinds})"

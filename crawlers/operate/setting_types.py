@@ -1,0 +1,68 @@
+"""The values that a setting takes, by its default: whole numbers, any numbers, true or false, and their range."""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import Any
+
+_FRACTIONAL = frozenset(
+    ("CLOSESPIDER_TIMEOUT", "DNS_TIMEOUT", "DOWNLOAD_DELAY", "DOWNLOAD_DELAY_JITTER", "DOWNLOAD_TIMEOUT")
+)
+"""Their defaults are whole numbers, but other numbers are valid, too."""
+_ABOVE_0 = frozenset(
+    (
+        *("AUTOTHROTTLE_TARGET_CONCURRENCY", "CONCURRENT_ITEMS", "CONCURRENT_REQUESTS"),
+        *("CONCURRENT_REQUESTS_PER_DOMAIN", "DOWNLOAD_TIMEOUT", "REACTOR_THREADPOOL_MAXSIZE"),
+    )
+)
+"""With 0, a crawl makes no progress."""
+_BELOW_0 = ("_PRIORITY", "_PRIORITY_ADJUST", "SHRINK_LIMIT")
+"""These may be negative, or the spider checks them."""
+_SWITCH = ("true", "false", "1", "0")
+
+
+def lacks(name: str, default: Any, value: Any) -> str | None:
+    """Return what a value should be but is not; `None` if it is valid, or the setting has no known type.
+
+    Args:
+        default: its type is the setting's: true or false, a whole number, or any number.
+
+    >>> lacks("RETRY_TIMES", 5, "1.5"), lacks("RETRY_BACKOFF", 1.0, "1.5"), lacks("RETRY_BACKOFF", 1.0, "nan")
+    ('a whole number', None, 'a number')
+    >>> lacks("RETRY_TIMES", 5, "-1"), lacks("CONCURRENT_REQUESTS", 16, "0"), lacks("DEPTH_PRIORITY", 0, "-1")
+    ('0 or more', 'more than 0', None)
+    >>> lacks("LOG_LEVEL", "INFO", "FOO"), lacks("ROBOTSTXT_OBEY", True, "perhaps")
+    ('one of CRITICAL, ERROR, WARNING, INFO, DEBUG', 'true or false')
+    """
+    if name == "LOG_LEVEL":
+        return None if _is_level(value) else "one of CRITICAL, ERROR, WARNING, INFO, DEBUG"
+    is_switch = name.endswith("_ENABLED") and not isinstance(default, list)  # Scrapy has one with the default 1
+    if isinstance(default, bool) or is_switch:
+        return None if str(value).lower() in _SWITCH else "true or false"
+    if not isinstance(default, int | float) or value is None:
+        return None
+    is_whole = isinstance(default, int) and name not in _FRACTIONAL
+    if not _is(int if is_whole else float, value):
+        return "a whole number" if is_whole else "a number"
+    return _outside(name, float(value))
+
+
+def _outside(name: str, value: float) -> str | None:
+    """Return the range that a number is outside of."""
+    if name in _ABOVE_0:
+        return None if value > 0 else "more than 0"
+    return None if value >= 0 or name.endswith(_BELOW_0) else "0 or more"
+
+
+def _is_level(value: Any) -> bool:
+    """Return whether `logging` accepts a level; it takes numbers, but not as text."""
+    return isinstance(value, int) or value in logging.getLevelNamesMapping()
+
+
+def _is(kind: type[int | float], value: Any) -> bool:
+    """Return whether Scrapy can read a value as this type, and it is neither `nan` nor `inf`."""
+    try:
+        return math.isfinite(kind(value))
+    except (TypeError, ValueError, OverflowError):
+        return False

@@ -1,0 +1,178 @@
+"""Finds out what an address is, in a few requests: asks each kind of catalogue, the strongest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from crawlers import arguments, kind
+from crawlers.exceptions import AnswerError
+from crawlers.rdf import formats
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+    from crawlers.kind import Answer, Asking, Detector, Finding
+
+MOST = 8
+"""Requests, at most, until it is known what an address is."""
+HEAD = 2 * 1024 * 1024
+"""Bytes of an answer that are looked at."""
+
+_ENOUGH = f"not requested, {MOST} requests are enough"
+_OVER = {"dns", "connection", "timeout", "blocked", "forbidden_address"}  # the host is unreachable
+_BUSY = re.compile(r"HTTP (408|425|429|5\d\d)\b")
+
+
+class RefusalError(AnswerError):
+    """An HTTP error with the answer itself: an API may say in its body that it refuses.
+
+    Args:
+        error: what it is, as a message.
+    """
+
+    def __init__(self, error: AnswerError, response: Response) -> None:
+        super().__init__(error.kind, str(error))
+        self.response = response
+
+
+@dataclass(slots=True)
+class Detection:
+    """A `crawlers.kind.Probe` of one address.
+
+    detection = Detection("https://demo.ckan.org")
+    found = yield from detection.run()
+
+    Args:
+        url: what the user typed.
+        kinds: the names of the kinds that it may be; by default all.
+
+    Attributes:
+        first: the answer to the address itself.
+        found: what it may be harvested as, the best first.
+        notes: each address that was asked for, and what it gave, for messages.
+    """
+
+    url: str
+    kinds: Iterable[str] | None = None
+    first: Answer = field(init=False)
+    found: list[Finding] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    answers: dict[str, Answer] = field(default_factory=dict)
+    _doubts: dict[str, str] = field(default_factory=dict)
+    _limit: int = MOST
+
+    def run(self) -> Asking[list[Finding]]:
+        """Return what it may be harvested as, the best first.
+
+        While a stronger kind may be there, nothing weaker is taken for want of it.
+        """
+        self.first = first = yield from self.ask(self.url)
+        here = getattr(first, "url", self.url)
+        self.say(here, _described(first))
+        if urlsplit(here).hostname != urlsplit(self.url).hostname:
+            self.say(self.url, f"leads to another host: if nothing is found, add {here}")
+        names = kind.registered() if self.kinds is None else self.kinds
+        asked = [detector for detector in _detectors() if detector.kind in names]
+        for place, detector in enumerate(asked, 1):
+            self._limit = MOST - sum(later.requests for later in asked[place:])
+            self.found += yield from detector.find(self)
+        return self.found
+
+    def ask(self, address: str) -> Asking[Answer]:
+        """Return the answer of an address, which is requested once; an `AnswerError` after `MOST` requests."""
+        if address not in self.answers:
+            if len(self.answers) >= self._limit:
+                return AnswerError("ignored", _ENOUGH)
+            if not _is_plain(address):
+                return AnswerError("ignored", "not an address that can be requested")
+            self.answers[address] = answer = yield address
+            why = _unclear(answer)
+            self._doubts |= {address: why} if why else {}
+        return self.answers[address]
+
+    def look(self, address: str) -> Asking[Answer]:
+        """Return the answer of an address, like `ask`, and tell people what it is."""
+        answer = yield from self.ask(address)
+        self.say(address, _described(answer))
+        return answer
+
+    def say(self, address: str, text: str) -> None:
+        """Tell people what an address gave."""
+        self.notes.append((address, text))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether a stronger kind was found, or may be there."""
+        return bool(self.found or self._doubts)
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Whether the host does not answer."""
+        return any(isinstance(answer, AnswerError) and answer.kind in _OVER for answer in self.answers.values())
+
+    @property
+    def unclear(self) -> str | None:
+        """The first address that did not show what is there, and why."""
+        return next((f"{address}: {why}" for address, why in self._doubts.items()), None)
+
+    def is_inconclusive(self, address: str) -> bool:
+        """Return whether the answer leaves open what is there."""
+        return address in self._doubts
+
+    def lines(self) -> Iterator[str]:
+        """Yield what each address gave; those that are not there, and those left out, on a line each."""
+        missing = [address for address, text in self.notes[1:] if "HTTP 404" in text]
+        left = [address for address, text in self.notes if text == _ENOUGH]
+        yield from (f"{address}: {text}" for address, text in self.notes if address not in (*missing, *left))
+        for what, those in (("Not found", missing), (_ENOUGH.capitalize(), left)):
+            if those:
+                yield f"{what}: {', '.join(urlsplit(address).path for address in those)}"
+
+
+@cache
+def _detectors() -> tuple[Detector, ...]:
+    """Return the detectors of all kinds, the strongest first; those that take nearly any page are last."""
+    found = filter(None, map(kind.detector, kind.registered()))
+    return tuple(sorted(found, key=lambda detector: detector.is_fallback))
+
+
+def _unclear(answer: Answer) -> str | None:
+    """Return why a catalogue may be there all the same; ``None`` if the answer settles it."""
+    if not isinstance(answer, AnswerError):
+        return _refusal(answer)
+    refusal = _refusal(answer.response) if isinstance(answer, RefusalError) else None
+    if refusal:
+        return f"{refusal} ({answer})"
+    return str(answer) if answer.kind in _OVER or _BUSY.match(str(answer)) else None
+
+
+def _refusal(response: Response) -> str | None:
+    return next(filter(None, (detector.refusal(response) for detector in _detectors())), None)
+
+
+def _described(answer: Answer) -> str:
+    """Return what an answer is, for messages."""
+    if isinstance(answer, AnswerError):
+        return str(answer)
+    recognised = next(filter(None, (detector.recognise(answer) for detector in _detectors())), None)
+    if recognised:
+        return recognised
+    format_ = formats.of_answer(answer)
+    if not isinstance(format_, formats.Format):
+        type_ = (answer.headers.get("Content-Type") or b"").decode("latin-1").partition(";")[0].strip()[:100]
+        return f"neither RDF nor JSON nor HTML, but {type_ or 'of no stated type'}"
+    what = "JSON" if format_.family == "json" else format_.name
+    return f"{what} that is not a catalogue of a known kind"
+
+
+def _is_plain(address: str) -> bool:
+    try:
+        arguments.url(address)
+    except ValueError:
+        return False
+    return True

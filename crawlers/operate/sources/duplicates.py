@@ -1,0 +1,52 @@
+"""Finds two sources that would copy the same thing."""
+
+from __future__ import annotations
+
+from os.path import normpath
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from crawlers.exceptions import SourcesError
+
+if TYPE_CHECKING:
+    from crawlers.arguments import Argument
+    from crawlers.operate.sources.project_context import Known
+    from crawlers.operate.sources.source import Source
+
+Copied = tuple[str, frozenset[tuple[str, str]]]
+"""What a source copies: its address, and the arguments that narrow it."""
+
+
+def copied(source: Source, known: Known) -> Copied:
+    """Return what a source copies; the same for two sources that copy the same."""
+    spider = known.spiders[source.spider]
+    rest = frozenset((name, value) for name, value in source.arguments.items() if name != spider.address)
+    return _plain(address(source, known) or "", spider.arguments[spider.address]), rest
+
+
+def address(source: Source, known: Known) -> str | None:
+    """Return where a source's catalogue is: as its table says, else as its spider does."""
+    spider = known.spiders[source.spider]
+    return source.arguments.get(spider.address) or getattr(spider, spider.address, None)
+
+
+def only(source: Source, other: Source) -> None:
+    """Check that a source is the only one that copies its catalogue.
+
+    Raises:
+        SourcesError: another source does.
+    """
+    if other is not source:
+        raise SourcesError(
+            f"[{source.name}] harvests what [{other.name}] does: the same address with the same arguments."
+        )
+
+
+def _plain(where: str, argument: Argument) -> str:
+    """Return an address, or a file, as the spider understands it: host names are compared case-insensitively."""
+    value = str(argument.parse(where))
+    if "://" not in value:
+        return normpath(Path.cwd() / value)
+    parts = urlsplit(value)
+    return parts._replace(netloc=parts.netloc.lower(), path=parts.path or "/").geturl()

@@ -1,0 +1,197 @@
+"""Changes to sources.toml that keep everything else: comments, order, quotes, line ends. And new rules files."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from contextlib import contextmanager
+from itertools import pairwise, takewhile
+from typing import TYPE_CHECKING, Any
+
+import tomlkit
+
+from crawlers.exceptions import SourcesError
+from crawlers.operate.sources.file import text as read_text
+from crawlers.safety.locks import alone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from typing import TextIO
+
+    from crawlers.operate.sources.source import Source
+
+_HEADER = re.compile(r"\s*\[\[?\s*(?P<key>[^\]#]+?)\s*\]\]?\s*(#.*)?$")
+_NO_VALUE = re.compile(r"\s*(#.*)?$")
+
+
+def add(text: str, source: Source) -> str:
+    """Return the text with one more table, at the end."""
+    table = tomlkit.dumps({source.name: _table(source)}).replace("\n", _end(text))
+    before = text.rstrip() + _end(text) * 2 if text.strip() else ""
+    return _checked(before + table, {**tomllib.loads(text), source.name: _table(source)})
+
+
+def enable(text: str, name: str, enabled: bool) -> str:
+    """Return the text with a source's ``enabled`` set.
+
+    Raises:
+        SourcesError: the table is written in a way that can't be changed automatically.
+    """
+    content = tomllib.loads(text)
+    if not isinstance(content[name], dict):
+        raise SourcesError(f"{name} is not a table: edit the file.")
+    if content[name].get("enabled", True) is enabled:
+        return text
+    wanted = {**content, name: {**content[name], "enabled": enabled}}
+    headers = [number for number, key in _headers(text) if key == [name]]
+    if "enabled" not in content[name] and headers:
+        lines = text.splitlines(keepends=True)
+        lines[headers[0]] = lines[headers[0]].rstrip("\r\n") + _end(text)
+        lines.insert(headers[0] + 1, f"enabled = {str(enabled).lower()}{_end(text)}")
+        return _checked("".join(lines), wanted)
+    document: Any = tomlkit.parse(text)
+    document[name]["enabled"] = enabled
+    return _checked(tomlkit.dumps(document), wanted)
+
+
+def remove(text: str, name: str) -> str:
+    """Return the text without a table, the tables within it, and the comment directly above it."""
+    lines = text.splitlines(keepends=True)
+    gone = {number for first, last in _blocks(text, lines, name) for number in range(first, last)}
+    left = [line for number, line in enumerate(lines) if number not in gone]
+    content = tomllib.loads(text)
+    del content[name]
+    if gone:
+        rest = "".join(left).strip("\r\n")
+        return _checked(rest + _end(text) if rest else "", content)
+    document: Any = tomlkit.parse(text)
+    document.remove(name)
+    return _checked(tomlkit.dumps(document), content)
+
+
+def write(path: Path, change: Callable[[str], str]) -> None:
+    """Rewrite the file atomically, under a lock: a reader sees the old one or the new one, and no change is lost.
+
+    Args:
+        change: returns the new text for the old one.
+
+    Raises:
+        SourcesError: the file is not readable or not writable.
+    """
+    target = path.resolve()  # a symbolic link stays one
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with alone(target):
+            _replace(target, change(read_text(path) if path.exists() else ""))
+    except OSError as error:
+        raise SourcesError(f"{path} can't be written: {error.strerror}.") from None
+
+
+def _replace(target: Path, text: str) -> None:
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="")
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o777)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_file(path: Path, text: str) -> Iterator[None]:
+    """Write a new file, and remove it again if what follows fails.
+
+    Raises:
+        SourcesError: the file exists, or can't be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("x", encoding="utf-8")
+    except FileExistsError:
+        raise SourcesError(f"{path} exists: name another file with --rules.") from None
+    except OSError as error:
+        raise SourcesError(f"{path} can't be written: {error.strerror}.") from None
+    try:
+        _fill(file, text)
+        yield
+    except BaseException:
+        path.unlink()
+        raise
+
+
+def _fill(file: TextIO, text: str) -> None:
+    try:
+        with file:
+            file.write(text)
+    except OSError as error:
+        raise SourcesError(f"{file.name} can't be written: {error.strerror}.") from None
+
+
+def _table(source: Source) -> dict[str, Any]:
+    keys = {"spider": source.spider, "schedule": source.schedule and source.schedule.text, "contact": source.contact}
+    table: dict[str, Any] = {name: value for name, value in keys.items() if value}
+    if not source.enabled:
+        table["enabled"] = False
+    inner = {"arguments": source.arguments, "settings": source.settings}
+    return table | {name: value for name, value in inner.items() if value}
+
+
+def _end(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _checked(text: str, content: dict[str, Any]) -> str:
+    """Return the text.
+
+    Raises:
+        SourcesError: it does not have this content.
+    """
+    try:
+        if tomllib.loads(text) == content:
+            return text
+    except tomllib.TOMLDecodeError:
+        pass
+    raise SourcesError("The table is written in a way that can't be changed automatically: edit the file.")
+
+
+def _headers(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines that start a table, and the parts of the table's name."""
+    for number, line in enumerate(text.splitlines()):
+        found = _HEADER.match(line)
+        if found:
+            yield number, _parts(found["key"])
+
+
+def _parts(key: str) -> list[str]:
+    """Return the parts of a table's name.
+
+    >>> _parts('"data.gov".arguments')
+    ['data.gov', 'arguments']
+    """
+    try:
+        content: Any = tomllib.loads(f"{key} = 0")
+    except tomllib.TOMLDecodeError:  # a line within a multi-line text
+        return []
+    parts = []
+    while isinstance(content, dict):
+        [(part, content)] = content.items()
+        parts.append(part)
+    return parts
+
+
+def _blocks(text: str, lines: list[str], name: str) -> Iterator[tuple[int, int]]:
+    """Yield the first line and the end of each of a source's tables; comments before the next table belong to that."""
+    headers = [*_headers(text), (len(lines), [])]
+    for (first, key), (following, _) in pairwise(headers):
+        if key[:1] != [name]:
+            continue
+        last = following
+        while _NO_VALUE.match(lines[last - 1]):
+            last -= 1
+        while last < following and not lines[last].strip():  # with the empty lines after it
+            last += 1
+        above = takewhile(lambda line: line.lstrip().startswith("#"), reversed(lines[:first]))
+        yield first - len(list(above)), last

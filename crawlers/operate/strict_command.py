@@ -1,0 +1,108 @@
+"""The bases of this project's commands: they refuse mistyped options and settings, which Scrapy accepts."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+from scrapy.utils.conf import arglist_to_dict
+
+from crawlers.operate.console import reporting_errors
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Container, Iterable, Mapping
+
+_LIKE = 0.7
+_CLOSE = 0.9
+"""How similar an unknown setting is to a known one to be a typing error: other components have settings, too."""
+
+
+class StrictCommand(ScrapyCommand):
+    """A command for which an unknown option is an error; words that begin with a dash follow ``--``."""
+
+    takes_known_settings_only = True
+    """Whether a ``-s`` that is almost a known setting is refused before the command runs."""
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        self.parser = parser
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Read the options.
+
+        Raises:
+            UsageError: an option or a setting is mistyped.
+        """
+        self.refuse_options(args)
+        known = dict(self.settings)  # type: ignore[arg-type]  # before -s adds to them
+        mistake = misspelt(given(opts), known) if self.takes_known_settings_only else None
+        if mistake:
+            raise UsageError(mistake, print_help=False)
+        super().process_options(args, opts)
+
+    def refuse_options(self, args: list[str]) -> None:
+        """Remove ``--`` from the words.
+
+        Raises:
+            UsageError: a word is an unknown option.
+        """
+        end = args.index("--") if "--" in args else len(args)
+        unknown = next((word for word in args[:end] if word.startswith("-") and word != "-"), None)
+        if unknown:
+            names = set(re.findall(r"--[a-z-]+", self.parser.format_help()))
+            meant = difflib.get_close_matches(unknown.partition("=")[0], names, n=1, cutoff=_LIKE)
+            raise UsageError(f"there is no option {unknown[:100]}." + (f" Did you mean {meant[0]}?" if meant else ""))
+        del args[end : end + 1]
+
+
+class ProjectCommand(StrictCommand):
+    """A command of this project: no log, and an error is a sentence and an exit code."""
+
+    requires_project = True
+    requires_crawler_process = False
+    default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Do what the command is for."""
+        with reporting_errors(self):
+            self.execute(args, opts)
+
+    def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Do what the command is for.
+
+        Raises:
+            CrawlersError: a sentence for the user.
+        """
+        raise NotImplementedError
+
+    def path(self, setting: str) -> Path:
+        """Return the path that a setting names."""
+        return Path(self.settings[setting])  # type: ignore[index]
+
+
+def given(opts: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of ``-s``; Scrapy itself refuses a word without ``=``."""
+    return dict(arglist_to_dict([word for word in opts.set if "=" in word]))
+
+
+def misspelt(names: Iterable[str], known: Mapping[str, Any]) -> str | None:
+    """Return a message for the first setting that must be a known one with a typing error.
+
+    >>> misspelt(["RETRY_TIME"], {"RETRY_TIMES": 5}), misspelt(["SENTRY_DSN"], {"RETRY_TIMES": 5})
+    ('RETRY_TIME is not a setting. Did you mean RETRY_TIMES?', None)
+    """
+    for name in unknown(names, known):
+        meant = difflib.get_close_matches(name.upper(), known, n=1, cutoff=_CLOSE)
+        if meant:
+            return f"{name[:100]} is not a setting. Did you mean {meant[0]}?"
+    return None
+
+
+def unknown(names: Iterable[str], known: Container[str]) -> list[str]:
+    """Return the names that are not known."""
+    return [name for name in names if name not in known]

@@ -1,0 +1,82 @@
+"""What a failed request failed of, in one of `crawlers.signals.KINDS` and one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import TYPE_CHECKING
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    ResponseDataLossError,
+)
+from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.utils.response import response_status_message
+
+from crawlers.exceptions import AnswerError
+from crawlers.politeness.blocked import challenge
+from crawlers.politeness.not_asked import NotAsked
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+_KINDS: tuple[tuple[type[Exception], str, str], ...] = (
+    (DownloadTimeoutError, "timeout", "no answer in time"),
+    (CannotResolveHostError, "dns", "the host name can't be resolved"),
+    (DownloadConnectionRefusedError, "connection", "the connection was refused"),
+    (ResponseDataLossError, "truncated", "the connection ended before the whole answer had come"),
+    (DownloadCancelledError, "too_large", "the answer is larger than DOWNLOAD_MAXSIZE"),
+    (DownloadFailedError, "connection", "the connection failed"),
+    (gzip.BadGzipFile, "truncated", "the answer can't be unpacked"),
+    (zlib.error, "truncated", "the answer can't be unpacked"),
+    (IgnoreRequest, "ignored", "the request was dropped"),
+)
+
+
+def from_failure(failure: Failure) -> AnswerError:
+    """Return the failure as an exception with a ``kind`` and a human-readable sentence.
+
+    Anything that is no known failure of a download is a bug, and keeps its own text.
+    """
+    error = failure.value
+    if isinstance(error, AnswerError):
+        return error
+    if isinstance(error, NotAsked):
+        return AnswerError(error.kind, str(error))
+    if isinstance(error, HttpError):
+        return from_status(error.response)
+    if isinstance(error, IgnoreRequest) and "DOWNLOAD_MAXSIZE" in str(error):  # so Scrapy refuses to decompress
+        return AnswerError("too_large", "the answer is larger than DOWNLOAD_MAXSIZE when it is decompressed")
+    for known, kind, sentence in _KINDS:
+        if isinstance(error, known):
+            detail = str(error)
+            return AnswerError(kind, f"{sentence} ({detail})" if detail else sentence)
+    return AnswerError("bug", f"{type(error).__name__}: {error}")
+
+
+def from_status(response: Response) -> AnswerError:
+    """Return an HTTP error: blocked if a firewall sent it, http otherwise."""
+    check = challenge(response)
+    if check:
+        return AnswerError("blocked", check)
+    part = next((f" {flag}" for flag in response.flags if flag.startswith("for ")), "")  # of a page in a browser
+    return AnswerError("http", f"HTTP {response_status_message(response.status)}{part}")
+
+
+def request(failure: Failure) -> Request:
+    """Return the request that failed: Scrapy sets it on the failure before it calls an errback."""
+    failed: Request = failure.request  # type: ignore[attr-defined]
+    return failed
+
+
+def status(failure: Failure) -> int | None:
+    """Return the HTTP status of a failure, if it has one."""
+    response = getattr(failure.value, "response", None)
+    return getattr(response, "status", None)

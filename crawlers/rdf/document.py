@@ -1,0 +1,259 @@
+"""A dataset's description as one JSON-LD document that is readable and has the same triples when it is parsed.
+
+What RDF does not allow is repaired first, since JSON-LD processors drop it or refuse the document (see `sound`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, deque
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import pyoxigraph
+
+from crawlers.rdf.blank_nodes import Order
+from crawlers.rdf.dcat_context import NAMES, Term, compact, context, term
+from crawlers.rdf.graphs import INVALID_IN_IRIS, SURROGATE, XSD_STRING, graph, sound, valid_iri, valid_language
+from crawlers.rdf.namespaces import RDF, TYPE
+from crawlers.rdf.terms import Literal, is_blank
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlers.rdf import terms
+    from crawlers.rdf.terms import Graph, Node
+
+MAX_DEPTH = 30
+"""Nodes inside nodes; deeper ones are in ``@included``."""
+
+_FIRST, _REST, _NIL = RDF + "first", RDF + "rest", RDF + "nil"
+
+
+def document(description: Graph, subject: str) -> dict[str, Any]:
+    """Return the description as compact JSON-LD, which begins at the dataset; equal descriptions give equal documents.
+
+    Neither the order of the triples nor the names of blank nodes matter, except where shared or circular blank nodes
+    can hardly be distinguished: large groups of them, or regular nets.
+
+    >>> title = {"http://purl.org/dc/terms/title": [Literal("Rain", "en")]}
+    >>> document({"http://a.org/1": title}, "http://a.org/1")["title"]
+    {'@language': 'en', '@value': 'Rain'}
+    """
+    survey = _Survey(description)
+    if not survey.is_sound():
+        description, subject = sound(description), valid_iri(subject)
+        survey = _Survey(description)
+    return _Writer(description, survey).document(subject)
+
+
+def graph_of(document: dict[str, Any]) -> Graph:
+    """Return the description that a document has."""
+    written = json.dumps(document, ensure_ascii=False, check_circular=False)
+    return graph(pyoxigraph.parse(written, format=pyoxigraph.RdfFormat.JSON_LD, lenient=True))
+
+
+@lru_cache(maxsize=256)  # nodes of one kind have the same predicates
+def _keys(predicates: tuple[str, ...], avoided: frozenset[str]) -> list[Term]:
+    return sorted(term(predicate, avoided) for predicate in predicates)
+
+
+class _Survey:
+    """The names that a description uses, and how often it refers to each blank node."""
+
+    def __init__(self, nodes: Graph) -> None:
+        values = [value for node in nodes.values() for held in node.values() for value in held]
+        links = [value for value in values if isinstance(value, str)]
+        literals = [value for value in values if isinstance(value, Literal)]
+        self.references = Counter(link for link in links if link[:2] == "_:")
+        self.predicates = {predicate for node in nodes.values() for predicate in node}
+        self.datatypes = {one.datatype for one in literals if one.datatype and not one.language}
+        self.languages = {one.language for one in literals if one.language}
+        self.texts = [one.value for one in literals if not one.value.isascii()]
+        self.iris = {*nodes, *links, *self.predicates, *self.datatypes}
+
+    def is_sound(self) -> bool:
+        """Return whether RDF allows all of it."""
+        iris = "\x7f".join(("", *self.iris))  # one search over all is several times as fast as one for each
+        return (
+            "\x7f@" not in iris
+            and not INVALID_IN_IRIS.search(iris)
+            and "" not in self.predicates
+            and all(":" in datatype and not is_blank(datatype) for datatype in self.datatypes)
+            and all(valid_language(tag) == tag for tag in self.languages)
+            and not SURROGATE.search("".join(self.texts))
+        )
+
+    def schemes(self) -> frozenset[str]:
+        """Return the terms and prefixes that an IRI begins with, as in ``title:1``: they can't be used."""
+        return NAMES.intersection([iri.partition(":")[0] for iri in self.iris if iri[:4] != "http"])
+
+
+class _Names:
+    """The terms and prefixes of a document's context.
+
+    Args:
+        avoided: those that can't be used.
+    """
+
+    def __init__(self, avoided: frozenset[str]) -> None:
+        self.avoided = avoided
+        self.terms: set[Term] = set()
+        self.prefixes: set[str] = set()
+
+    def use(self, key: Term) -> None:
+        """Add what a key needs to the context."""
+        if key.prefix:
+            self.prefixes.add(key.prefix)
+        elif key.name != key.iri:
+            self.terms.add(key)
+
+    def compact(self, iri: str) -> str:
+        """Return an IRI with a prefix, if there is one for it."""
+        name, prefix = compact(iri, self.avoided)
+        if prefix:
+            self.prefixes.add(prefix)
+        return name
+
+    def literal(self, literal: Literal, link: bool) -> Any:
+        """Return a literal as JSON-LD.
+
+        Args:
+            link: whether a plain text would be read as an IRI.
+        """
+        text, language, datatype = literal
+        if language:
+            return {"@language": language, "@value": text}
+        if datatype and datatype != XSD_STRING:
+            return {"@type": self.compact(datatype), "@value": text}
+        return {"@value": text} if link else text
+
+
+class _Writer:
+    """Writes nodes from the dataset on, the nearest first, each where it is first referred to."""
+
+    def __init__(self, nodes: Graph, survey: _Survey) -> None:
+        self.nodes = nodes
+        self.references = survey.references
+        self.names = _Names(survey.schemes())
+        self.order = Order(nodes, survey.references)
+        self.labels: dict[str, str] = {}
+        self.written: set[str] = set()
+        self.included: list[dict[str, Any]] = []
+        self.waiting: deque[tuple[str, dict[str, Any], int]] = deque()
+        self.no_lists: set[str] = set()
+
+    def document(self, subject: str) -> dict[str, Any]:
+        """Return the document."""
+        top = self.begin(subject)
+        self.write()
+        for other in self.unreached():
+            self.included.append(self.begin(other))
+            self.write()
+        found = {"@context": context(self.names.terms, self.names.prefixes), **top}
+        if self.included:
+            found["@included"] = self.included
+        return found
+
+    def write(self) -> None:
+        """Write the nodes that have begun, and those that they refer to."""
+        while self.waiting:
+            subject, into, depth = self.waiting.popleft()
+            self.fill(self.nodes[subject], into, depth)
+
+    def unreached(self) -> Iterator[str]:
+        """Yield the nodes that are still unwritten; blank nodes that something refers to, in circles, come last."""
+        left = [subject for subject, node in self.nodes.items() if subject not in self.written and any(node.values())]
+        named = sorted(subject for subject in left if not is_blank(subject))
+        blanks = sorted((subject for subject in left if is_blank(subject)), key=self.order.key)
+        blanks.sort(key=lambda blank: blank in self.references)
+        for subject in (*named, *blanks):
+            if subject not in self.written:
+                yield subject
+
+    def begin(self, subject: str, depth: int = 0, *, named: bool = False) -> dict[str, Any]:
+        """Return a node to be filled later; a blank one inside the only node that refers to it needs no label."""
+        self.written.add(subject)
+        named = named or not is_blank(subject) or self.references.get(subject, 0) > (1 if depth else 0)
+        into: dict[str, Any] = {"@id": self.label(subject)} if named else {}
+        if self.nodes.get(subject):
+            self.waiting.append((subject, into, depth))
+        return into
+
+    def label(self, subject: str) -> str:
+        """Return an IRI as it is, and a new name for a blank node."""
+        return self.labels.setdefault(subject, f"_:b{len(self.labels)}") if is_blank(subject) else subject
+
+    def fill(self, node: Node, into: dict[str, Any], depth: int) -> None:
+        """Write a node's values."""
+        for key in _keys(tuple(node), self.names.avoided):
+            values = node[key.iri]
+            if key.iri == TYPE:
+                values = self.types(values, into)
+            if not values:
+                continue
+            self.names.use(key)
+            if len(values) > 1:
+                values = sorted(dict.fromkeys(values), key=self.order.rank)
+            written = [self.value(value, key.link, depth) for value in values]
+            into[key.name] = written if len(written) > 1 else written[0]
+
+    def types(self, values: list[terms.Term], into: dict[str, Any]) -> list[terms.Term]:
+        """Write the types that ``@type`` can hold; return the others."""
+        plain = [value for value in values if type(value) is str and value[:2] != "_:"]
+        if plain:
+            written = [self.names.compact(one) for one in sorted(set(plain))]
+            into["@type"] = written if len(written) > 1 else written[0]
+        return [value for value in values if value not in plain] if len(plain) < len(values) else []
+
+    def value(self, value: terms.Term, link: bool, depth: int) -> Any:
+        """Return a value as JSON-LD."""
+        if isinstance(value, Literal):
+            return self.names.literal(value, link)
+        if value in self.written or not (value in self.nodes or value[:2] == "_:"):
+            return self.reference(value, link)
+        if cells := self.cells(value):
+            return {"@list": [self.item(one, link, depth) for one in cells]}
+        return self.node(value, link, depth)
+
+    def item(self, value: terms.Term, link: bool, depth: int) -> Any:
+        """Return a list's value; a list in a list is written as an ordinary node, so that none is too deep."""
+        if isinstance(value, str) and value in self.nodes and value not in self.written:
+            return self.node(value, link, depth)
+        return self.value(value, link, depth)
+
+    def node(self, subject: str, link: bool, depth: int) -> Any:
+        """Return a node, or a reference to it if it would be too deep."""
+        if depth < MAX_DEPTH or not self.nodes.get(subject):
+            return self.begin(subject, depth + 1)
+        self.included.append(self.begin(subject, named=True))
+        return self.reference(subject, link)
+
+    def reference(self, subject: str, link: bool) -> Any:
+        """Return a reference to a node."""
+        label = self.label(subject) if subject[:2] == "_:" else subject
+        return label if link else {"@id": label}
+
+    def cells(self, cell: str) -> list[terms.Term]:
+        """Return the values of a well-formed list whose cells nothing else refers to; none if it is no such list."""
+        values, passed = [], []
+        while cell not in self.no_lists and self.is_cell(cell):
+            node = self.nodes[cell]
+            values.append(node[_FIRST][0])
+            passed.append(cell)
+            rest = node[_REST][0]
+            if rest == _NIL:
+                self.written.update(passed)
+                return values
+            if not isinstance(rest, str):
+                break
+            cell = rest
+        self.no_lists.update(passed)
+        return []
+
+    def is_cell(self, subject: str) -> bool:
+        """Return whether a node is a cell of a list."""
+        node = self.nodes.get(subject)
+        if not node or _FIRST not in node or subject in self.written or self.references.get(subject) != 1:
+            return False
+        return node.keys() == {_FIRST, _REST} and len(node[_FIRST]) == len(node[_REST]) == 1

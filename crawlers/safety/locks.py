@@ -1,0 +1,123 @@
+"""Lock files: held by a process until it ends, however it ends.
+
+They are opened for writing, for NFS locks no file exclusively that is open for reading alone.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LOCK = ".lock"
+"""The lock file in a source's folder, held by the crawl that writes into it."""
+_PAUSE = 0.01  # seconds; a process that only checks the lock holds a shared one for less
+_OURS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def is_held(path: Path) -> bool:
+    """Return whether a process has the lock. The check never blocks: a process that wants it then tries again."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe is waited for otherwise
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def is_crawled(folder: Path) -> bool:
+    """Return whether a crawl is writing into a source's folder now."""
+    return is_held(folder / LOCK)
+
+
+def take(path: Path, *, tries: int = 5) -> int | None:
+    """Return the descriptor of a lock file that is ours until it is closed; ``None`` when it is another's.
+
+    Args:
+        tries: how often it is tried, every 10 ms.
+
+    Raises:
+        OSError: the file can't be made, or is a link.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, _OURS, 0o666)
+    for left in reversed(range(tries)):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PAUSE if left else 0)
+        except OSError:
+            os.close(descriptor)
+            raise
+        else:
+            return descriptor
+    os.close(descriptor)
+    return None
+
+
+@contextmanager
+def alone(path: Path, patience: float | None = None) -> Iterator[None]:
+    """Let one process at a time change a file, by a lock file beside it, which its holder removes.
+
+    SQLite does not wait when two connections turn a new file into WAL mode: one of them gets "database is locked" at
+    once, whatever its timeout (https://www.sqlite.org/rescode.html#busy).
+
+    Args:
+        patience: seconds that others are waited for, and not longer; by default as long as it takes.
+
+    Raises:
+        OSError: the lock file can't be made.
+    """
+    lock = path.with_name(f".{path.name}.lock")
+    descriptor = _waited_for(lock, None if patience is None else time.monotonic() + patience)
+    try:
+        yield
+    finally:
+        if descriptor is not None:
+            with suppress(OSError):
+                lock.unlink()
+            os.close(descriptor)
+
+
+def _waited_for(lock: Path, end: float | None) -> int | None:
+    while end is None or time.monotonic() < end:
+        descriptor = os.open(lock, _OURS, 0o666)
+        if _locked(descriptor, end) and _is_at(lock, descriptor):
+            return descriptor
+        os.close(descriptor)
+    return None
+
+
+def _locked(descriptor: int, end: float | None) -> bool:
+    if end is None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return True
+    while time.monotonic() < end:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_PAUSE)
+        else:
+            return True
+    return False
+
+
+def _is_at(lock: Path, descriptor: int) -> bool:
+    """Whether the file is still there: who held it before has removed it."""
+    try:
+        return os.path.samestat(lock.stat(follow_symlinks=False), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

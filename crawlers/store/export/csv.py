@@ -1,0 +1,86 @@
+"""A flat table with a row for each dataset; no cell is a formula."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import IO, TYPE_CHECKING
+
+from crawlers.items import Dataset
+from crawlers.store.export.literals import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from crawlers.items import Agent, Place
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_BETWEEN = " | "
+_TEXTS = (
+    *("source", "id", "identifier", "uri", "name", "title", "description", "landing_page", "issued", "modified"),
+    *("version", "frequency", "access_rights", "rights", "provenance", "caveats", "data_modified"),
+    *("metadata_source", "metadata_url", "retrieved"),
+)
+_LISTS = ("keywords", "themes", "languages", "conforms_to")
+
+
+def write(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
+    """Write UTF-8 with a header, and lines that end with CR LF as in RFC 4180; the parts of a list are joined by " | ".
+
+    On a terminal, no cell has line breaks: its second line could look like another dataset.
+    """
+    shown = _one_line if output.isatty() else cell
+    text = io.TextIOWrapper(output, encoding="utf-8", newline="")
+    table = csv.writer(text)
+    table.writerow(map(cell, COLUMNS))
+    for dataset in datasets:
+        table.writerow(map(shown, _row(dataset).values()))
+    text.detach()  # flushed, and left open
+
+
+def cell(value: str | None) -> str:
+    """Return a text that a spreadsheet shows and does not run; line ends are normalised.
+
+    >>> cell("=HYPERLINK(1)"), cell("-1"), cell("a=b"), cell(None)
+    ("'=HYPERLINK(1)", "'-1", 'a=b', '')
+    """
+    text = plain(value) or ""
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _one_line(value: str | None) -> str:
+    return " ".join(cell(value).split())
+
+
+def _row(dataset: Dataset) -> dict[str, str | None]:
+    publisher, license_, period = dataset.publisher, dataset.license, dataset.temporal
+    row = {name: getattr(dataset, name) for name in _TEXTS} | {name: _list(getattr(dataset, name)) for name in _LISTS}
+    return row | {
+        "publisher": _agent(publisher) if publisher else None,
+        "contacts": _list(map(_agent, dataset.contacts)),
+        "license": (license_.id or license_.title) if license_ else None,
+        "license_uri": license_.uri if license_ else None,
+        "temporal_start": period.start if period else None,
+        "temporal_end": period.end if period else None,
+        "spatial": _list(map(_place, dataset.spatial)),
+        "resources": str(len(dataset.resources)),
+        "formats": _list(resource.format for resource in dataset.resources),
+        "urls": _list(resource.download_url or resource.access_url or resource.url for resource in dataset.resources),
+    }
+
+
+def _list(texts: Iterable[str | None]) -> str:
+    return _BETWEEN.join(dict.fromkeys(filter(None, texts)))
+
+
+def _agent(agent: Agent) -> str | None:
+    name = agent.name or agent.uri or agent.url
+    return f"{name} <{agent.email}>" if name and agent.email else name or agent.email
+
+
+def _place(place: Place) -> str | None:
+    """Return a place's name, code or IRI; a geometry is left to the other formats."""
+    return place.name or place.code or place.uri
+
+
+COLUMNS = tuple(_row(Dataset(source="", id="")))

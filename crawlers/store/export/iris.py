@@ -1,0 +1,74 @@
+"""IRIs that any RDF parser accepts, and generated ones for nodes without an IRI."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from typing import Self
+from urllib.parse import quote
+from uuid import NAMESPACE_URL, uuid5
+
+from pyoxigraph import NamedNode
+
+from crawlers.exceptions import ExportError
+from crawlers.rdf.dcat_context import NAMES
+
+_UNFIT = re.compile('[\x00-\x20\x7f-\xa0<>"{}|\\\\^`\ud800-\udfff\ufdd0-\ufdef\ufff0-\uffff]|%(?![0-9A-Fa-f]{2})')
+
+
+def iri(text: str | None) -> str | None:
+    """Return a text as an absolute IRI with invalid characters percent-encoded; ``None`` if it is not one.
+
+    A text that begins with a prefix of the exports is refused too: JSON-LD would take ``dct:a`` for a property.
+
+    >>> iri("http://a.org/50%/{x} y"), iri("http://a.org/é")
+    ('http://a.org/50%25/%7Bx%7D%20y', 'http://a.org/é')
+    >>> iri("http://[a/"), iri("data/1"), iri("dct:a"), iri(None)
+    (None, None, None, None)
+    """
+    written = _UNFIT.sub(lambda found: quote(found[0], safe="", errors="replace"), (text or "").strip())
+    before, sharp, fragment = written.partition("#")
+    written = before + sharp + fragment.replace("#", "%23")
+    try:
+        NamedNode(written)
+    except ValueError:
+        return None
+    return None if before.partition(":")[0] in NAMES else written
+
+
+def minted(*names: str) -> str:
+    """Return the IRI of a node that has none of its own; it is the same in every export.
+
+    >>> minted("hdx", "a") == minted("hdx", "a") != minted("hd", "xa")
+    True
+    """
+    return uuid5(NAMESPACE_URL, "\n".join(names).encode(errors="replace").decode()).urn
+
+
+class Taken:
+    """The IRIs that an export uses, in a file: two datasets with the same IRI would become one."""
+
+    def __init__(self) -> None:
+        self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, removed when it is closed
+        self.db.execute("PRAGMA journal_mode = OFF")
+        self.db.execute("CREATE TABLE taken (iri TEXT PRIMARY KEY) WITHOUT ROWID")
+
+    def __enter__(self) -> Self:
+        self.db.execute("BEGIN")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.db.close()
+
+    def first(self, wanted: str | None, otherwise: str) -> str:
+        """Return the wanted IRI unless it is in use; else the other."""
+        if wanted and self._take(wanted):
+            return wanted
+        self._take(otherwise)
+        return otherwise
+
+    def _take(self, candidate: str) -> bool:
+        try:
+            return self.db.execute("INSERT OR IGNORE INTO taken VALUES (?)", (candidate,)).rowcount == 1
+        except sqlite3.OperationalError as error:
+            raise ExportError(f"a temporary file can't be written: {error}.") from None

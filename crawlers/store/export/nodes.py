@@ -1,0 +1,143 @@
+"""The nodes about a dataset: agents, places, periods, licences ..., each with the class that DCAT-AP requires."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from crawlers.rdf.authorities import authority
+from crawlers.rdf.namespaces import DCAT, DCT, FOAF, GEO, LOCN, RDFS, SKOS, SPDX, TYPE, VCARD, XSD
+from crawlers.rdf.terms import Graph, Literal, Term
+from crawlers.store.export import vocabularies
+from crawlers.store.export.iris import iri
+from crawlers.store.export.literals import literal, moment
+from crawlers.store.export.wkt import wkt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from crawlers.items import Agent, Checksum, License, Period, Place
+
+
+class Nodes:
+    """A small graph that is being written."""
+
+    def __init__(self) -> None:
+        self.graph: Graph = {}
+
+    def say(self, subject: str, predicate: str, *values: Term | None) -> None:
+        """Add the values that are not ``None``, each once."""
+        properties = self.graph.setdefault(subject, {})
+        for value in values:
+            if value is not None and value not in properties.setdefault(predicate, []):
+                properties[predicate].append(value)
+
+    def node(self, name: str | None, kind: str) -> str:
+        """Add a node of a class, blank if it has no name; return its name."""
+        subject = name or f"_:n{len(self.graph)}"
+        self.say(subject, TYPE, kind)
+        return subject
+
+
+def labelled(about: Nodes, text: str, kind: str) -> str | None:
+    """Add a node for a text: with that IRI if it is one, else blank with the text as label."""
+    if "://" in text and " " not in text.strip() and (name := iri(text)):
+        return about.node(name, kind)
+    label = literal(text)
+    if not label:
+        return None
+    node = about.node(None, kind)
+    about.say(node, RDFS + "label", label)
+    return node
+
+
+def agent(about: Nodes, value: Agent) -> str:
+    node = about.node(iri(value.uri), FOAF + "Agent")
+    names = (value.name, value.email, value.url, value.uri, value.role)
+    about.say(node, FOAF + "name", next(filter(None, map(literal, names)), Literal("?")))
+    about.say(node, FOAF + "mbox", _mailto(value.email))
+    about.say(node, FOAF + "homepage", iri(value.url))
+    return node
+
+
+def contact(about: Nodes, value: Agent) -> str:
+    node = about.node(iri(value.uri), VCARD + "Kind")
+    about.say(node, VCARD + "fn", literal(value.name) or literal(value.email))
+    about.say(node, VCARD + "hasEmail", _mailto(value.email))
+    about.say(node, VCARD + "hasURL", iri(value.url))
+    return node
+
+
+def _mailto(email: str | None) -> str | None:
+    return iri(f"mailto:{email}") if email and "@" in email else None
+
+
+def theme(about: Nodes, text: str) -> tuple[str, Term | None]:
+    """Return the property and its value: ``dcat:theme`` for the EU's themes, ``dct:subject`` for others."""
+    if known := vocabularies.theme(text):
+        node = about.node(known, SKOS + "Concept")
+        about.say(node, SKOS + "prefLabel", Literal(str(authority(known)[0]), "en"))
+        return DCAT + "theme", node
+    if "://" in text and (name := iri(text)):
+        return DCT + "subject", name
+    if not (label := literal(text)):
+        return DCT + "subject", None
+    node = about.node(None, SKOS + "Concept")
+    about.say(node, SKOS + "prefLabel", label)
+    return DCT + "subject", node
+
+
+def languages(about: Nodes, subject: str, tags: Iterable[str]) -> None:
+    for name in filter(None, map(vocabularies.language, tags)):
+        about.say(subject, DCT + "language", about.node(name, DCT + "LinguisticSystem"))
+
+
+def standards(about: Nodes, subject: str, texts: Iterable[str]) -> None:
+    for text in texts:
+        about.say(subject, DCT + "conformsTo", labelled(about, text, DCT + "Standard"))
+
+
+def rights(about: Nodes, text: str) -> str | None:
+    return labelled(about, vocabularies.access_right(text) or text, DCT + "RightsStatement")
+
+
+def license(about: Nodes, value: License) -> str:  # noqa: A001
+    node = about.node(iri(value.uri) or vocabularies.license(value.id), DCT + "LicenseDocument")
+    about.say(node, DCT + "title", literal(value.title))
+    about.say(node, DCT + "identifier", literal(value.id))
+    about.say(node, DCT + "description", literal(value.text))
+    return node
+
+
+def checksum(about: Nodes, value: Checksum) -> str | None:
+    """Add a checksum; return ``None`` if SPDX does not know its algorithm."""
+    algorithm = vocabularies.algorithm(value.algorithm)
+    if not algorithm:
+        return None
+    node = about.node(None, SPDX + "Checksum")
+    about.say(node, SPDX + "algorithm", about.node(algorithm, SPDX + "ChecksumAlgorithm"))
+    about.say(node, SPDX + "checksumValue", literal(value.value, XSD + "hexBinary"))
+    return node
+
+
+def place(about: Nodes, value: Place) -> str:
+    name = iri(value.uri) or (vocabularies.country(value.code) if value.code else None)
+    node = about.node(name, DCT + "Location")
+    about.say(node, SKOS + "prefLabel", literal(value.name))
+    if value.geometry:
+        written = (
+            Literal(json.dumps(value.geometry), datatype=GEO + "geoJSONLiteral"),
+            Literal(wkt(value.geometry), datatype=GEO + "wktLiteral"),
+        )
+        about.say(node, LOCN + "geometry", *written)
+    return node
+
+
+def period(about: Nodes, value: Period) -> str | None:
+    start, end = moment(value.start), moment(value.end)
+    if not start and not end:
+        return None
+    node = about.node(None, DCT + "PeriodOfTime")
+    about.say(node, DCAT + "startDate", start)
+    about.say(node, DCAT + "endDate", end)
+    return node

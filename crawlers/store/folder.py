@@ -1,0 +1,104 @@
+"""A source's folder, which the pipelines write into; it is locked during a crawl."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crawlers.exceptions import OutputError
+from crawlers.safety import inside, json_lines, strict_json
+from crawlers.safety.locks import LOCK, take
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.crawler import Crawler
+
+
+_FOLDERS = ("datasets", "dataset_metadata", "resource_metadata", "runs")
+_FILES = ("manifest.jsonl", "errors.jsonl")
+_TRIES = 30  # a process that checks whether a crawl runs holds a shared lock for a moment
+
+
+def folder(crawler: Crawler) -> Path:
+    """Return the source's folder, OUTPUT_DIR/<source>."""
+    return Path(crawler.settings["OUTPUT_DIR"]) / crawler.spider.source  # type: ignore[union-attr, no-any-return]
+
+
+def lock(path: Path) -> int:
+    """Make the folder and lock it until the returned file descriptor is closed or the process ends.
+
+    Raises:
+        OutputError: it cannot be made or written into, contains a symbolic link, or is locked by another crawl.
+    """
+    try:
+        descriptor = take(path / LOCK, tries=_TRIES)
+    except OSError as error:
+        message = f"{path} can't be written into ({error.strerror}): choose another with -s OUTPUT_DIR="
+        raise OutputError(message) from None
+    if descriptor is None:
+        raise OutputError(f"another crawl is writing into {path}: wait for it, or choose another -a source=.")
+    try:
+        _check(path)
+    except OutputError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _check(path: Path) -> None:
+    for place in (path / name for name in (*_FOLDERS, *_FILES)):
+        if place.is_symlink():
+            raise OutputError(f"{place} is a symbolic link, and links are not followed there: remove it.")
+        if place.name in _FILES and place.exists() and not place.is_file():
+            raise OutputError(f"{place} is no regular file: remove it.")
+
+
+_LAST = 64 * 1024  # bytes from the end
+
+
+class JSONLines:
+    """A file that only grows, with a JSON object on each line.
+
+    A line that a killed run left incomplete is removed before the first append.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.file = inside.appended(path.parent, path.name)
+        self._repair()
+
+    def append(self, line: dict[str, Any]) -> None:
+        body = strict_json.line(line)
+        if self.file.write(body) != len(body):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def since(self, offset: int) -> Iterator[dict[str, Any]]:
+        """Yield the lines after an offset; damaged lines are left out."""
+        self.file.seek(offset)
+        found = (json_lines.entry(line) for _, line in json_lines.lines(self.file))
+        yield from (entry for entry in found if entry is not None)
+
+    def last(self) -> dict[str, Any] | None:
+        """Return the last line; ``None`` if there is none, or it is damaged or longer than 64 KiB."""
+        end = self.file.seek(0, os.SEEK_END)
+        self.file.seek(max(0, end - _LAST))
+        lines = self.file.read(_LAST).splitlines()
+        return json_lines.entry(lines[-1]) if lines else None
+
+    def close(self) -> None:
+        self.file.close()
+
+    def _repair(self) -> None:
+        end = position = self.file.seek(0, os.SEEK_END)
+        while position:
+            step = min(position, 64 * 1024)
+            position -= step
+            self.file.seek(position)
+            newline = self.file.read(step).rfind(b"\n")
+            if newline >= 0:
+                position += newline + 1
+                break
+        if position < end:
+            self.file.truncate(position)

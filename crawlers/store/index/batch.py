@@ -1,0 +1,145 @@
+"""What is written into the index in one short transaction: documents, their descriptions, and changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawlers.store.index import full_text
+from crawlers.store.index.description import DATASET, RESOURCE, Description, Row, describe
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+    from crawlers.items import Dataset
+    from crawlers.store.index.documents import Key, Known
+
+DOCUMENTS = 500  # in a transaction: short ones, so that crawls of other sources do not wait
+_RESOURCES = 20  # weigh as much as a document
+_KEPT = 10 * DOCUMENTS  # descriptions that wait to be written; more are read from disk again
+
+_DOCUMENT = """
+INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13)
+ON CONFLICT DO UPDATE SET file = ?5, sha256 = ?6, bytes = ?7, metadata_modified = ?8, status = ?9, run = ?10,
+    last_seen = max(last_seen, ?11), metadata_source = ?12, metadata_url = ?13
+"""
+_SHA256 = "SELECT sha256 FROM documents WHERE source = ? AND kind = 'dataset' AND dataset_id = ?"
+_OF_SHA256 = DATASET.index("sha256")
+_OF_TITLE = DATASET.index("title")
+_DATASET = f"""
+INSERT INTO datasets ({", ".join(DATASET)}) VALUES ({", ".join("?" * len(DATASET))})
+ON CONFLICT (source, dataset_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in DATASET[2:])}
+"""  # noqa: S608  # the names are this module's
+_RESOURCE = f"INSERT INTO resources ({', '.join(RESOURCE)}) VALUES ({', '.join('?' * len(RESOURCE))})"  # noqa: S608
+_NO_RESOURCES = "DELETE FROM resources WHERE source = ? AND dataset_id = ?"
+_CHANGE = "INSERT OR IGNORE INTO changes (source, dataset_id, time, run, status) VALUES (?, ?, ?, ?, ?)"
+_WITHDRAWN = "UPDATE datasets SET withdrawn = ?1 WHERE source = ?2 AND dataset_id = ?3 AND withdrawn != ?1"
+
+
+class Batch:
+    """The documents of one source that wait to be written.
+
+    Args:
+        source: the source's name.
+        described: whether the descriptions of all its datasets are added, too.
+
+    Attributes:
+        documents: by their key.
+    """
+
+    def __init__(self, source: str, *, described: bool = True) -> None:
+        self.source = source
+        self.clear(described=described)
+
+    def clear(self, *, described: bool = True) -> None:
+        """Forget everything: it has been written."""
+        self.described = described
+        self.documents: dict[Key, Known] = {}
+        self._descriptions: dict[str, Description] = {}
+        self._changes: list[Row] = []
+        self._resources = 0
+        self._room = DOCUMENTS
+
+    @property
+    def full(self) -> bool:
+        """Return whether it is time to write."""
+        return self._size >= self._room
+
+    @property
+    def _size(self) -> int:
+        return max(len(self.documents), len(self._descriptions), self._resources // _RESOURCES)
+
+    def wait(self) -> None:
+        """Put off a write that failed until as much has been added again; drop descriptions beyond a limit."""
+        self._room = self._size + DOCUMENTS
+        if self._size >= _KEPT:
+            self.described, self._resources = False, 0
+            self._descriptions.clear()
+
+    def datasets(self) -> dict[str, Known]:
+        """Return the datasets among the documents, by id."""
+        return {key[1]: known for key, known in self.documents.items() if key[0] == "dataset"}
+
+    def title(self, dataset_id: str) -> str | None:
+        """Return the title of a dataset that is described here."""
+        found = self._descriptions.get(dataset_id)
+        return found.dataset[_OF_TITLE] if found else None
+
+    def add(self, key: Key, known: Known, time: str | None = None) -> None:
+        """Add a document.
+
+        Args:
+            key: the document's.
+            known: the document.
+            time: the time of its manifest line, if the line is new.
+        """
+        self.documents[key] = known
+        if time and key[0] == "dataset":
+            self._changes.append((self.source, key[1], time, known.run, known.status))
+
+    def describe(self, item: Dataset, known: Known) -> None:
+        """Add the description of a dataset, whose document is the known one."""
+        self._descriptions[item.id] = found = describe(item, known)
+        self._resources += len(found.resources)
+
+    def drop_overtaken(self, db: sqlite3.Connection) -> int:
+        """Drop descriptions of documents that a crawl has changed since they were read; return how many.
+
+        The caller begins the transaction.
+        """
+        found = [
+            dataset_id
+            for dataset_id, description in self._descriptions.items()
+            if db.execute(_SHA256, (self.source, dataset_id)).fetchone() != (description.dataset[_OF_SHA256],)
+        ]
+        for dataset_id in found:
+            del self._descriptions[dataset_id]
+        return len(found)
+
+    def write(self, db: sqlite3.Connection) -> None:
+        """Write everything into the index; the caller begins the transaction."""
+        db.executemany(_DOCUMENT, ((self.source, *key, *_columns(known)) for key, known in self.documents.items()))
+        db.executemany(_CHANGE, self._changes)
+        withdrawn = list(self._withdrawn())
+        if self._descriptions or withdrawn:
+            with full_text.changing(db, self.source, {*self._descriptions, *(row[2] for row in withdrawn)}):
+                self._write_datasets(db)
+                db.executemany(_WITHDRAWN, withdrawn)
+
+    def _write_datasets(self, db: sqlite3.Connection) -> None:
+        found = self._descriptions.values()
+        db.executemany(_NO_RESOURCES, (description.dataset[:2] for description in found))
+        db.executemany(_DATASET, (description.dataset for description in found))
+        db.executemany(_RESOURCE, (row for description in found for row in description.resources))
+
+    def _withdrawn(self) -> Iterator[Row]:
+        """Yield whether datasets are withdrawn that have a new line, but no new description."""
+        for dataset_id in {row[1] for row in self._changes}:
+            known = self.documents["dataset", dataset_id, ""]
+            if known.status == "withdrawn" or dataset_id not in self._descriptions:
+                yield int(known.status == "withdrawn"), self.source, dataset_id
+
+
+def _columns(known: Known) -> tuple[Any, ...]:
+    stored = (known.file, known.sha256, known.bytes, known.metadata_modified, known.status, known.run, known.seen)
+    return *stored, known.metadata_source, known.metadata_url

@@ -1,0 +1,104 @@
+"""Bring the index up to date with what is on disk, for those who read it."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import IndexUnreadableError, OutputError
+from crawlers.safety.damaged_database import identity
+from crawlers.safety.locks import is_crawled
+from crawlers.store.index import manifest, reports
+from crawlers.store.index.database import NAME, Database, forget, transaction, usable
+from crawlers.store.index.index import Index
+from crawlers.store.index.reader import connect, readable
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Collection
+    from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+
+PATIENCE = 10.0  # seconds that a reader waits for another writer
+_SOURCES = "SELECT source FROM sources"
+_DESCRIBED = "SELECT described FROM sources WHERE source = ?"
+
+
+def catch_up(output: Path, lost: Callable[[str], None] = logger.warning, named: Collection[str] | None = None) -> None:
+    """Bring index.sqlite up to date with every source in OUTPUT_DIR; those that are being crawled do so themselves.
+
+    Nothing is written if every source is up to date. Without a source, no index is made.
+
+    Args:
+        output: OUTPUT_DIR.
+        lost: called with a sentence for each document that cannot be read (the others follow), and for an index that
+            is behind, and can be read but not written.
+        named: the sources to bring up to date; all, if there are none or one of them does not exist.
+
+    Raises:
+        OutputError: there is no index that can be read, and none can be made.
+    """
+    sources = sources_in(output)
+    asked = named if named and set(named) <= set(sources) else sources
+    if not sources and not (output / NAME).exists():
+        return
+    try:
+        with usable(output):
+            before = identity(output / NAME)
+            _bring_up(output, sources, asked, lost)
+            if before and before != identity(output / NAME):  # it was damaged: the new one lacks the other sources
+                _bring_up(output, sources, sources, lost)
+    except OutputError as error:
+        if not _is_readable(output):
+            raise
+        lost(f"{error} It is behind: what follows may be old.")
+
+
+def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Callable[[str], None]) -> None:
+    late, gone = _late(output, [source for source in asked if not is_crawled(output / source)], sources)
+    for source in late:
+        index = Index(output, source, PATIENCE, tell=lost)
+        try:
+            index.describe(lost)
+        finally:
+            index.close()
+    if gone:
+        with closing(Database(output, patience=PATIENCE).db) as db, transaction(db):
+            for source in gone:
+                forget(db, source)
+
+
+def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str], list[str]]:
+    """Return the sources that the index is behind of, and those in it that no longer have a folder."""
+    try:
+        with readable(output), closing(connect(output)) as db:
+            gone = [source for (source,) in db.execute(_SOURCES) if source not in sources]
+            return [source for source in idle if is_behind(db, output / source)], gone
+    except IndexUnreadableError:
+        return idle, []
+
+
+def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
+    """Return whether the index lacks something of a source, or has a report that is gone; takes no lock."""
+    described = db.execute(_DESCRIBED, (folder.name,)).fetchone()
+    if not described or not described[0] or manifest.read_to(db, folder) != manifest.size(folder):
+        return True
+    return bool(reports.gone(db, folder) or reports.unread(db, folder))
+
+
+def _is_readable(output: Path) -> bool:
+    try:
+        connect(output).close()
+    except IndexUnreadableError:
+        return False
+    return True
+
+
+def sources_in(output: Path) -> list[str]:
+    """Return the sources that have a folder in OUTPUT_DIR, by name; one that never started has run reports only."""
+    written = {path.parent.name for path in output.glob("*/manifest.jsonl")}
+    rest = (path for path in output.glob("*/runs") if path.parent.name not in written)
+    return sorted(written.union(path.parent.name for path in rest if reports.names(path.parent)))

@@ -1,0 +1,131 @@
+"""What a run covers, and the last complete run that covered the same: a new run may build on that one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from crawlers.safety.redact import redact
+from crawlers.store.index import reports
+from crawlers.store.index.database import transaction
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from crawlers.store.index.batch import Batch
+    from crawlers.store.index.database import Database
+
+FILTERS = ("q", "fq", "organization", "group", "tag")
+
+_COMPLETE = "INSERT OR REPLACE INTO complete VALUES (?, ?, ?, ?, ?)"
+_STARTED = "SELECT started FROM complete WHERE source = ? AND scope = ?"
+_VALIDATORS = """
+SELECT validators, run FROM complete WHERE source = :source AND scope = :scope AND NOT EXISTS
+(SELECT 1 FROM documents WHERE source = :source AND run > complete.run)
+"""
+_MARKED = 10_000  # datasets that are marked as seen in one transaction
+_SEEN = """
+UPDATE documents SET last_seen = :at WHERE source = :source AND kind = 'dataset'
+    AND dataset_id > :after AND dataset_id <= :last AND status != 'withdrawn' AND last_seen < :at
+"""
+_LAST = """
+SELECT max(dataset_id) FROM (
+    SELECT dataset_id FROM documents WHERE source = :source AND kind = 'dataset' AND dataset_id > :after
+    ORDER BY dataset_id LIMIT :many
+)
+"""
+
+
+def sees_all(given: Mapping[str, str]) -> bool:
+    """Return whether a run without errors sees all that the source has: a filter leaves some out."""
+    return given.keys().isdisjoint(FILTERS)
+
+
+def from_the_beginning(given: Mapping[str, str]) -> bool:
+    """Return whether a complete run leaves nothing out: ``since`` a date leaves out what was never crawled."""
+    return given.get("since", "last") == "last"
+
+
+def scope(spider: str, given: Mapping[str, str]) -> str:
+    """Return what a run covers: two runs of one scope list the same datasets and ask the same of them.
+
+    Args:
+        spider: the spider's name.
+        given: the run's arguments; a report has them without credentials, which make no difference here.
+    """
+    kept = {name: redact(value) for name, value in given.items() if name not in ("since", "rows", "source")}
+    return json.dumps({"spider": spider, **kept}, sort_keys=True)
+
+
+def listing(scope: str) -> str:
+    """Return the scope of the listing alone: it may be whole although a record of it fails in every run."""
+    return f"listing {scope}"
+
+
+class CompleteRuns:
+    """The last complete runs of a source, by their scope.
+
+    Args:
+        database: index.sqlite.
+        batch: the documents that wait to be written.
+        folder: the source's.
+    """
+
+    def __init__(self, database: Database, batch: Batch, folder: Path) -> None:
+        self.database = database
+        self.batch = batch
+        self.folder = folder
+
+    def last_complete(self, scope: str) -> str | None:
+        """Return when the last complete run of this scope began."""
+        rows = self.database.rows(_STARTED, (self.folder.name, scope))
+        return str(rows[0][0]) if rows else None
+
+    def validators(self, scope: str) -> dict[str, str]:
+        """Return the ETag and Last-Modified headers that the last complete run of this scope received.
+
+        None are returned if a later run has written documents: they no longer describe what is on disk.
+        """
+        rows = self.database.rows(_VALIDATORS, {"source": self.folder.name, "scope": scope})
+        if not rows or any(known.run > rows[0][1] for known in self.batch.documents.values()):
+            return {}
+        return dict(json.loads(rows[0][0]))
+
+    def read_reports(self) -> None:
+        """Read from the run reports what the manifest lacks: which runs were complete, and when they saw datasets."""
+        seen, db = "", self.database.db
+        for path in sorted((self.folder / "runs").glob("*.json"), key=lambda path: path.stem):
+            try:
+                report = reports.read(path)
+            except reports.UNREADABLE:
+                continue  # it was logged when the index caught up
+            with transaction(db):
+                if remember(db, self.folder.name, report) and sees_all(report["arguments"]):
+                    seen = max(seen, report["started"])
+        mark_seen(db, self.folder.name, seen)
+
+
+def remember(db: sqlite3.Connection, source: str, report: Mapping[str, Any]) -> bool:
+    """Store a run; return whether its listing was whole, so that later runs may build on it.
+
+    The caller begins the transaction.
+    """
+    reports.store(db, reports.rows(source, report))
+    if not from_the_beginning(report["arguments"]) or report.get("provisional"):
+        return False
+    covered, is_whole = scope(report["spider"], report["arguments"]), bool(report.get("whole_listing"))
+    complete = [covered] if report["verdict"] == "complete" else []
+    for name in [*complete, listing(covered)] if is_whole else complete:
+        validators = json.dumps(report.get("validators", {}))
+        db.execute(_COMPLETE, (source, name, report["started"], report["run"], validators))
+    return is_whole
+
+
+def mark_seen(db: sqlite3.Connection, source: str, moment: str) -> None:
+    """Note that a whole listing of that moment had all datasets that are not withdrawn; in several transactions."""
+    words = {"source": source, "at": moment, "after": "", "many": _MARKED}
+    while last := moment and db.execute(_LAST, words).fetchone()[0]:
+        db.execute(_SEEN, words | {"last": last})
+        words["after"] = last

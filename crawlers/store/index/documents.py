@@ -1,0 +1,226 @@
+"""The documents of a source in the index, and whether they match those on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from crawlers.items import Document, Status
+from crawlers.safety import inside, strict_json
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+    from crawlers.store.index.batch import Batch
+    from crawlers.store.index.database import Database
+
+Key = tuple[str, str, str]
+"""Kind, dataset id, resource id or ""."""
+
+_PAGE = 500  # datasets read in one query
+_KNOWN = "file, sha256, bytes, metadata_modified, status, run, last_seen, metadata_source, metadata_url"
+_GET = f"SELECT {_KNOWN} FROM documents WHERE source = ? AND kind = ? AND dataset_id = ? AND resource_id = ?"  # noqa: S608
+_EXPORTS = f"""
+SELECT resource_id, {_KNOWN} FROM documents WHERE source = ? AND kind = 'resource_metadata' AND dataset_id = ?
+"""  # noqa: S608
+_HELD = """
+SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified FROM documents
+WHERE source = ? AND kind = 'dataset' AND dataset_id > ? AND status != 'withdrawn' ORDER BY dataset_id LIMIT ?
+"""
+_COUNT = "SELECT count(*) FROM documents WHERE source = ? AND kind = 'dataset' AND status != 'withdrawn'"
+_NEWEST = "SELECT max(metadata_modified) FROM documents WHERE source = ? AND kind = 'dataset'"
+_TITLE = "SELECT title FROM datasets WHERE source = ? AND dataset_id = ?"
+
+_CURRENT_EXPORT = """
+SELECT 1 FROM documents e WHERE e.source = d.source AND e.dataset_id = d.dataset_id
+AND e.metadata_modified IS d.metadata_modified
+AND replace(replace(substr(e.last_seen, 1, 19), '-', ''), ':', '') || 'Z' >= substr(d.run, 1, 16)
+"""
+_LACKS = {
+    "dataset": f"NOT EXISTS ({_CURRENT_EXPORT} AND e.kind = 'dataset_metadata' AND e.resource_id = '')",
+    "resource": f"""
+        EXISTS (SELECT 1 FROM resources r WHERE r.source = d.source AND r.dataset_id = d.dataset_id AND NOT EXISTS
+        ({_CURRENT_EXPORT} AND e.kind = 'resource_metadata' AND e.resource_id = r.resource_id))
+    """,  # noqa: S608
+}
+_WITHOUT_EXPORTS = """
+SELECT d.dataset_id FROM documents d WHERE d.source = ? AND d.kind = 'dataset' AND d.resource_id = ''
+AND d.dataset_id IN (SELECT value FROM json_each(?)) AND ({lacks})
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A document on disk, as the manifest's last line about it describes it."""
+
+    file: str
+    """Relative to the source's folder."""
+    sha256: str
+    bytes: int
+    metadata_modified: str | None
+    status: Status
+    run: str
+    """The run that wrote it, or marked it."""
+    seen: str
+    """When the portal last had it."""
+    metadata_source: str | None = None
+    metadata_url: str | None = None
+
+
+class Held(NamedTuple):
+    """A dataset that is not withdrawn, and where its record came from."""
+
+    dataset_id: str
+    file: str
+    """Relative to the source's folder."""
+    seen: str
+    metadata_source: str | None
+    metadata_url: str | None
+    metadata_modified: str | None
+
+
+class Record(NamedTuple):
+    """A document as the portal gives it now."""
+
+    file: str
+    """Its name on disk, relative to the source's folder."""
+    sha256: str
+    document: Document | None
+    stamp: str | None
+    """The source's own."""
+
+
+class Documents:
+    """The documents of one source: those that wait to be written, then those in index.sqlite.
+
+    Args:
+        database: index.sqlite.
+        batch: the documents that wait to be written; they are newer than those in the database.
+        folder: the source's.
+    """
+
+    def __init__(self, database: Database, batch: Batch, folder: Path) -> None:
+        self.database = database
+        self.batch = batch
+        self.folder = folder
+
+    def get(self, kind: str, dataset_id: str, resource_id: str | None) -> Known | None:
+        """Return what is known of a document; ``None`` if it was never written."""
+        key = (kind, dataset_id, resource_id or "")
+        if key in self.batch.documents:
+            return self.batch.documents[key]
+        return self.database.healing(lambda db: stored(db, self.folder.name, key))
+
+    def current(
+        self, kind: str, dataset_id: str, resource_id: str | None, modified: str | None, file: str
+    ) -> Known | None:
+        """Return the document on disk with that name and stamp; ``None`` when it must be written.
+
+        Args:
+            modified: the source's own stamp; a document without a stamp is never current.
+            file: the document's name now: the document of a renamed dataset is not current.
+        """
+        known = self.get(kind, dataset_id, resource_id) if modified else None
+        same = known and known.status != "withdrawn" and (known.metadata_modified, known.file) == (modified, file)
+        return known if known and same and self.is_intact(known) else None
+
+    def is_intact(self, known: Known) -> bool:
+        """Return whether the document is on disk with the recorded size: a power cut may leave an empty file."""
+        try:
+            return inside.size(self.folder, known.file) == known.bytes
+        except OSError:
+            return False
+
+    def is_whole(self, dataset_id: str) -> bool:
+        """Return whether the dataset's document is on disk with the recorded size."""
+        known = self.get("dataset", dataset_id, None)
+        return known is not None and self.is_intact(known)
+
+    def is_on_disk(self, known: Known, record: Record) -> bool:
+        """Return whether the document on disk is this record; a new stamp alone does not count as a change.
+
+        Args:
+            known: the document on disk.
+            record: the document as the portal gives it now.
+        """
+        if known.file != record.file or known.status == "withdrawn" or not self.is_intact(known):
+            return False
+        return known.sha256 == record.sha256 or self._differs_by_stamp(known, record)
+
+    def _differs_by_stamp(self, known: Known, record: Record) -> bool:
+        if not known.metadata_modified or not record.stamp or record.document is None:
+            return False
+        body = inside.read(self.folder, known.file)
+        if hashlib.sha256(body).hexdigest() != known.sha256:  # a run was killed before it wrote the manifest's line
+            return False
+        return _is_same_but_for(record.stamp, strict_json.loads(body), record.document)
+
+    def held(self) -> Iterator[Held]:
+        """Yield the source's datasets that are not withdrawn: those in the batch, then the others by id."""
+        pending, last = self.batch.datasets(), ""
+        yield from (_held(dataset_id, known) for dataset_id, known in pending.items() if known.status != "withdrawn")
+        while rows := self.database.rows(_HELD, (self.folder.name, last, _PAGE)):
+            yield from (Held._make(row) for row in rows if row[0] not in pending)
+            last = rows[-1][0]
+
+    def exports(self, dataset_id: str) -> dict[str, Known]:
+        """Return the documents on disk about the dataset's resources, withdrawn ones too, by resource id."""
+        about = ("resource_metadata", dataset_id)
+        rows = self.database.rows(_EXPORTS, (self.folder.name, dataset_id))
+        pending = {key[2]: known for key, known in self.batch.documents.items() if key[:2] == about}
+        return {resource_id: Known(*row) for resource_id, *row in rows} | pending
+
+    def newest_stamp(self) -> str | None:
+        """Return the newest stamp that the source has given a dataset."""
+        found: str | None = self.database.rows(_NEWEST, (self.folder.name,))[0][0]
+        return found
+
+    def count(self) -> int:
+        """Return how many of the source's datasets are in the database and not withdrawn."""
+        return int(self.database.rows(_COUNT, (self.folder.name,))[0][0])
+
+    def title(self, dataset_id: str) -> str | None:
+        """Return a dataset's title; ``None`` if the index does not have it."""
+        pending = self.batch.title(dataset_id)
+        if pending:
+            return pending
+        rows = self.database.rows(_TITLE, (self.folder.name, dataset_id))
+        return rows[0][0] if rows else None
+
+
+def stored(db: sqlite3.Connection, source: str, key: Key) -> Known | None:
+    """Return what index.sqlite has of a document; ``None`` if it has nothing."""
+    row = db.execute(_GET, (source, *key)).fetchone()
+    return Known(*row) if row else None
+
+
+def without_exports(db: sqlite3.Connection, source: str, ids: list[str], kinds: Collection[str]) -> set[str]:
+    """Return the datasets that lack an export of their current record: it failed, or the run was interrupted.
+
+    Args:
+        ids: the datasets to look at.
+        kinds: the exports that they should have, at least one of ``dataset`` and ``resource``.
+    """
+    query = _WITHOUT_EXPORTS.format(lacks=" OR ".join(_LACKS[kind] for kind in kinds))
+    return {row[0] for row in db.execute(query, (source, json.dumps(ids)))}
+
+
+def _held(dataset_id: str, known: Known) -> Held:
+    origin = (known.metadata_source, known.metadata_url)
+    return Held(dataset_id, known.file, known.seen, *origin, known.metadata_modified)
+
+
+def _is_same_but_for(stamp: str, before: Any, now: Any) -> bool:
+    """Return whether two records are equal apart from the stamp.
+
+    The stamp on disk may be older than the last one seen: an unchanged record is not written again.
+    """
+    stamps = {name for name, value in now.items() if value == stamp}
+    if len({repr(before.get(name)) for name in stamps}) > 1:
+        return False  # one of them was no stamp before
+    old, new = ({name: value for name, value in record.items() if name not in stamps} for record in (before, now))
+    return bool(old == new)

@@ -1,0 +1,208 @@
+"""The extension that keeps index.sqlite up to date with one source while it is crawled."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from scrapy import signals
+from scrapy.exceptions import NotConfigured
+
+from crawlers.resume import Job
+from crawlers.store.index import manifest, reports
+from crawlers.store.index.batch import Batch
+from crawlers.store.index.complete_runs import CompleteRuns, mark_seen, remember
+from crawlers.store.index.database import PATIENT, Database, forget, transaction, usable
+from crawlers.store.index.documents import Documents, Known, without_exports
+from crawlers.store.index.missing_descriptions import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from scrapy.crawler import Crawler
+
+    from crawlers.items import Dataset
+
+logger = logging.getLogger(__name__)
+
+_CRAWLING = 0.2  # seconds that a crawl waits for another writer: the crawl stands still meanwhile
+_AT_THE_END = 2.0
+
+
+class Index:
+    """Reads what is known of a source, and writes what is new in batches.
+
+    What cannot be written now is written later: at the end of the crawl, or from the manifest by the next reader.
+
+    Args:
+        output: OUTPUT_DIR, where index.sqlite is.
+        source: the name of the source's folder in it.
+        patience: seconds to wait for another writer.
+        for_crawl: also replace an index that cannot be opened or written, rather than raise.
+        tell: called with a sentence when a damaged index was replaced.
+
+    Attributes:
+        documents: what is known of the source's documents.
+        runs: the last complete runs of the source.
+        failed: why the last write failed; ``None`` if it did not.
+        forgot: whether the index was rebuilt since this run began, so that it lacks which datasets the run has seen.
+
+    Raises:
+        OutputError: index.sqlite cannot be used or not be brought up to date.
+    """
+
+    def __init__(
+        self,
+        output: Path,
+        source: str,
+        patience: float = PATIENT,
+        *,
+        for_crawl: bool = False,
+        tell: Callable[[str], None] = logger.warning,
+    ) -> None:
+        self.source = source
+        self.folder = output / source
+        self.batch = Batch(source)
+        self.reports: list[Mapping[str, Any]] = []
+        self.failed: sqlite3.DatabaseError | None = None
+        self.forgot = False
+        with usable(output):
+            self.database = Database(output, self._catch_up, patience, for_crawl=for_crawl, tell=tell)
+            self.database.healing(self._catch_up)
+        self.documents = Documents(self.database, self.batch, self.folder)
+        self.runs = CompleteRuns(self.database, self.batch, self.folder)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Open the index of the spider's source.
+
+        Raises:
+            NotConfigured: the spider crawls no catalogue.
+        """
+        source = getattr(crawler.spider, "source", None)
+        if source is None:
+            raise NotConfigured("the spider crawls no catalogue")
+        index = cls(Path(crawler.settings["OUTPUT_DIR"]), source, for_crawl=True)
+        index.forgot = index.forgot and Job.from_crawler(crawler).resumed
+        index.database.wait(_CRAWLING)
+        crawler.signals.connect(index.engine_stopped, signal=signals.engine_stopped)
+        return index
+
+    def put(
+        self,
+        kind: str,
+        dataset_id: str,
+        resource_id: str | None,
+        known: Known,
+        *,
+        item: Dataset | None = None,
+        time: str | None = None,
+    ) -> None:
+        """Remember a document, after its line is in the manifest.
+
+        Args:
+            kind: the document's, as in the manifest.
+            dataset_id: of the dataset that it describes.
+            resource_id: of the resource that it describes.
+            known: the document.
+            item: the dataset that it describes, if the description is new.
+            time: the time of its line, if the line is new.
+        """
+        self.batch.add((kind, dataset_id, resource_id or ""), known, time)
+        if item is not None:
+            self.batch.describe(item, known)
+        if self.batch.full and not self.flush():
+            self.batch.wait()
+
+    def without_exports(self, ids: list[str], kinds: Collection[str]) -> set[str]:
+        """Return the datasets among these that lack an export of these kinds: ``dataset``, ``resource``.
+
+        The description of a dataset says which resources it has; a run that was killed may not have written it.
+        """
+        if not kinds:
+            return set()
+        self.settle()
+        return self.database.healing(lambda db: without_exports(db, self.source, ids, kinds))
+
+    def read_report(self, report: Mapping[str, Any]) -> None:
+        """Remember a run, and what later runs may build on.
+
+        Raises:
+            ValueError: it is no run report.
+        """
+        reports.rows(self.source, report)
+        self.reports.append(report)
+        self.flush()
+
+    def flush(self) -> bool:
+        """Write the batch; return ``False`` if that fails now: the batch is kept, and ``failed`` says why."""
+        if not self.batch.documents and not self.reports:
+            return True
+        try:
+            self.database.reopen()
+            self.database.healing(self._write)
+        except sqlite3.DatabaseError as error:
+            self.failed = error
+            return False
+        self.failed = None
+        return True
+
+    def _write(self, db: sqlite3.Connection) -> None:
+        with transaction(db):
+            manifest.store(db, self.folder, self.batch, manifest.size(self.folder))
+            whole = [report["started"] for report in self.reports if remember(db, self.source, report)]
+        self.batch.clear()
+        self.reports = []
+        if whole and self.forgot:
+            mark_seen(db, self.source, max(whole))
+        self.database.bound_log()
+
+    def _catch_up(self, db: sqlite3.Connection) -> None:
+        """Read what the manifest has and the index lacks; all of it if the manifest is another one."""
+        begin = manifest.read_to(db, self.folder)
+        if begin is None:
+            with transaction(db):
+                forget(db, self.source)
+                manifest.store(db, self.folder, Batch(self.source), 0)
+            begin, self.forgot = 0, manifest.size(self.folder) > 0
+        if begin < manifest.size(self.folder):
+            for _ in manifest.read(db, self.folder, begin):
+                self.database.bound_log()
+        reports.update(db, self.folder)
+
+    def describe(self, lost: Callable[[str], None]) -> None:
+        """Describe, from the documents on disk, the datasets that are known from the manifest alone.
+
+        Args:
+            lost: called with a sentence for each document that cannot be read; the others follow.
+        """
+        self.database.healing(lambda db: describe(db, self.folder, lost))
+
+    def settle(self) -> bool:
+        """Write and describe all that is known by now; return whether that succeeded."""
+        self.database.wait(_AT_THE_END)
+        try:
+            is_settled = self.flush()
+            if is_settled:
+                self.describe(logger.warning)
+        except sqlite3.DatabaseError as error:
+            self.failed, is_settled = error, False
+        self.database.wait(_CRAWLING)
+        return is_settled
+
+    def engine_stopped(self) -> None:
+        """Write and describe what is left, and close the index."""
+        self.settle()
+        self.close()
+
+    def close(self) -> None:
+        """Write what is left, and close the index."""
+        self.flush()
+        if self.failed:
+            logger.warning("index.sqlite is behind (%s): the next crawl, search or report catches up", self.failed)
+        with suppress(sqlite3.DatabaseError):
+            self.database.empty_log()
+        self.database.db.close()

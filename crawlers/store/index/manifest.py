@@ -1,0 +1,137 @@
+"""How much of a source's manifest the index has read, and the lines that it has not."""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from crawlers.safety import inside, json_lines
+from crawlers.store.index.batch import Batch
+from crawlers.store.index.database import transaction
+from crawlers.store.index.documents import Key, Known, stored
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    Line = tuple[Key, Known, str]
+    """A document's key, the document, and the time of its line."""
+
+logger = logging.getLogger(__name__)
+
+FILE = "manifest.jsonl"
+
+_TAIL = 256  # bytes that identify a manifest
+_BLOCK = 1024 * 1024
+_LARGEST = 2**63
+_LOGGED = 20  # damaged lines that are logged one by one
+_TEXT, _PERHAPS = str, (str, type(None))
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("kind", "dataset_id", "metadata_file", "sha256", "status", "run", "time"), _TEXT),
+    **dict.fromkeys(("resource_id", "metadata_modified", "metadata_source", "metadata_url"), _PERHAPS),
+    "bytes": int,
+}
+_FIELDS = (
+    *("metadata_file", "sha256", "bytes", "metadata_modified", "status", "run", "time"),
+    *("metadata_source", "metadata_url"),
+)
+_READ_TO = "SELECT manifest_bytes, manifest_tail FROM sources WHERE source = ?"
+_STORE = """
+INSERT INTO sources VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT DO UPDATE SET manifest_bytes = ?2, manifest_tail = ?3, described = min(described, ?4)
+"""
+
+
+def size(folder: Path) -> int:
+    """Return the bytes of a source's manifest; 0 if there is none."""
+    try:
+        return inside.size(folder, FILE)
+    except FileNotFoundError:
+        return 0
+
+
+def read_to(db: sqlite3.Connection, folder: Path) -> int | None:
+    """Return how many bytes of the manifest the index has read; ``None`` if it has read another manifest."""
+    covered, before = db.execute(_READ_TO, (folder.name,)).fetchone() or (-1, b"")
+    return covered if 0 <= covered <= size(folder) and before == _tail(folder, covered) else None
+
+
+def store(db: sqlite3.Connection, folder: Path, batch: Batch, end: int) -> None:
+    """Write a batch, and note that the manifest has been read to an offset; the caller begins the transaction."""
+    batch.write(db)
+    db.execute(_STORE, (folder.name, end, _tail(folder, end), int(batch.described)))
+
+
+def read(db: sqlite3.Connection, folder: Path, begin: int) -> Iterator[None]:
+    """Store the manifest's lines from an offset on; yield after each transaction.
+
+    The datasets of these lines are not described yet (`crawlers.store.index.missing_descriptions`).
+    """
+    end, batch = begin, Batch(folder.name, described=False)
+    for end, line in _lines(folder, begin):
+        if line:
+            batch.add(*_with_origin(db, folder.name, batch, line))
+        if batch.full:
+            with transaction(db):
+                store(db, folder, batch, end)
+            batch = Batch(folder.name, described=False)
+            yield
+    with transaction(db):
+        store(db, folder, batch, end)
+    yield
+
+
+def _with_origin(db: sqlite3.Connection, source: str, batch: Batch, line: Line) -> Line:
+    """Keep the origin of a withdrawn document's record: its line has the address where it was missing."""
+    key, known, time = line
+    if known.status == "withdrawn" and (before := batch.documents.get(key) or stored(db, source, key)):
+        known = replace(known, metadata_source=before.metadata_source, metadata_url=before.metadata_url)
+    return key, known, time
+
+
+def _tail(folder: Path, end: int) -> bytes:
+    """Return the bytes before an offset of the manifest: they differ in another manifest."""
+    if not end:
+        return b""
+    with inside.opened(folder, FILE) as file:
+        file.seek(max(0, end - _TAIL))
+        return file.read(min(end, _TAIL))
+
+
+def _lines(folder: Path, offset: int) -> Iterator[tuple[int, Line | None]]:
+    """Yield where each line ends and what it says; ``None`` for a damaged line: its document is written again."""
+    with inside.opened(folder, FILE) as file:
+        file.seek(offset)
+        damaged = 0
+        for length, text in json_lines.lines(file):
+            line = _line(json_lines.entry(text))
+            if line is None and damaged < _LOGGED:
+                _log_damaged(folder, offset)
+            damaged += line is None
+            offset += length
+            yield offset, line
+    if damaged > _LOGGED:
+        logger.warning("%s: %d more lines are damaged and left out", folder / FILE, damaged - _LOGGED)
+
+
+def _log_damaged(folder: Path, offset: int) -> None:
+    with inside.opened(folder, FILE) as file:
+        number = 1 + sum(file.read(min(_BLOCK, offset - at)).count(b"\n") for at in range(0, offset, _BLOCK))
+    logger.warning("%s: line %d is damaged and left out; the others are read", folder / FILE, number)
+
+
+def _line(entry: Mapping[str, Any] | None) -> Line | None:
+    """Return ``None`` for a line that no crawl wrote: others may write into the folder."""
+    if entry is None or any(not isinstance(entry.get(name), kind) for name, kind in _TYPES.items()):
+        return None
+    try:
+        json.dumps([entry[name] for name in _TYPES], ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which SQLite refuses
+        return None
+    if not inside.is_inside(entry["metadata_file"]) or not 0 <= entry["bytes"] < _LARGEST:
+        return None
+    key = (entry["kind"], entry["dataset_id"], entry["resource_id"] or "")
+    return key, Known(*(entry[name] for name in _FIELDS)), entry["time"]

@@ -1,0 +1,78 @@
+"""The tables of index.sqlite: what crawls remember, and what people ask.
+
+The tables `documents`, `complete` and `sources` say what is on disk; the others say what it describes. All of them
+can be rebuilt from the manifests, the documents and the run reports.
+"""
+
+from __future__ import annotations
+
+VERSION = 10  # of the tables and the views; an index of another version is rebuilt
+
+SEARCHED = ("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "spaced")
+"""The columns in which `search` finds words; its last column, ``kept``, is for filters."""
+
+MARK = "\ue000"
+"""The words of ``kept`` begin with this character, for which nobody can search: what people type never matches."""
+
+INDEXED = (*SEARCHED, "kept")
+"""The columns of `search`, whose content is the table `datasets`: a change of that is a change of this."""
+
+TABLES = f"""
+CREATE TABLE IF NOT EXISTS sources (
+    source TEXT PRIMARY KEY, manifest_bytes INTEGER NOT NULL, manifest_tail BLOB NOT NULL,
+    described INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS complete (
+    source TEXT, scope TEXT, started TEXT, run TEXT, validators TEXT, PRIMARY KEY (source, scope)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS documents (
+    source TEXT, kind TEXT, dataset_id TEXT, resource_id TEXT,
+    file TEXT NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, metadata_modified TEXT,
+    status TEXT NOT NULL, run TEXT NOT NULL, first_seen TEXT NOT NULL, last_seen TEXT NOT NULL,
+    metadata_source TEXT, metadata_url TEXT,
+    PRIMARY KEY (source, kind, dataset_id, resource_id)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS datasets (
+    id INTEGER PRIMARY KEY, source TEXT NOT NULL, dataset_id TEXT NOT NULL,
+    withdrawn INTEGER NOT NULL, sha256 TEXT NOT NULL,
+    name TEXT, title TEXT, identifier TEXT, uri TEXT, landing_page TEXT,
+    issued TEXT, modified TEXT, data_modified TEXT, version TEXT, frequency TEXT,
+    publisher TEXT, contact TEXT, contact_email TEXT,
+    license TEXT, access_rights TEXT, rights TEXT, temporal_start TEXT, temporal_end TEXT,
+    keywords TEXT, themes TEXT, languages TEXT, spatial TEXT, places TEXT, conforms_to TEXT,
+    resources INTEGER NOT NULL, formats TEXT,
+    metadata_source TEXT, metadata_url TEXT, metadata_modified TEXT, file TEXT NOT NULL,
+    provenance TEXT, caveats TEXT, resource_titles TEXT, description TEXT, spaced TEXT,
+    kept TEXT GENERATED ALWAYS AS (
+        '{MARK}' || hex(source) || CASE WHEN withdrawn THEN ' {MARK}gone' ELSE '' END
+    ) VIRTUAL,
+    UNIQUE (source, dataset_id)
+);
+CREATE INDEX IF NOT EXISTS datasets_newest ON datasets (coalesce(data_modified, modified, issued) DESC);
+CREATE INDEX IF NOT EXISTS datasets_withdrawn ON datasets (source, withdrawn, resources);
+CREATE TABLE IF NOT EXISTS resources (
+    source TEXT, dataset_id TEXT, position INTEGER, resource_id TEXT,
+    title TEXT, url TEXT, format TEXT, media_type TEXT, size INTEGER,
+    license TEXT, issued TEXT, modified TEXT, checksum TEXT, description TEXT,
+    PRIMARY KEY (source, dataset_id, position)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS changes (
+    source TEXT NOT NULL, dataset_id TEXT NOT NULL, time TEXT NOT NULL, status TEXT NOT NULL, run TEXT NOT NULL,
+    PRIMARY KEY (source, dataset_id, time, status)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS changes_time ON changes (time);
+CREATE TABLE IF NOT EXISTS runs (
+    source TEXT, run TEXT, spider TEXT, arguments TEXT, started TEXT, finished TEXT, seconds REAL,
+    finish_reason TEXT, verdict TEXT, expected INTEGER, listed INTEGER,
+    new INTEGER, updated INTEGER, unchanged INTEGER, withdrawn INTEGER, restored INTEGER, fallback INTEGER,
+    failed INTEGER, requests INTEGER, retries INTEGER, bytes INTEGER, resumed INTEGER, since TEXT,
+    PRIMARY KEY (source, run)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS run_errors (
+    source TEXT, run TEXT, kind TEXT, count INTEGER, PRIMARY KEY (source, run, kind)
+) WITHOUT ROWID;
+CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5 (
+    {", ".join(INDEXED)}, content = 'datasets', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'
+);
+INSERT INTO search (search, rank) VALUES ('automerge', 16);
+"""  # noqa: S608  # the names are those above

@@ -1,0 +1,222 @@
+"""Full-text search: find the datasets that have all words of a text."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from contextlib import closing
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from crawlers.store.index.full_text import spaced
+from crawlers.store.index.schema import MARK, SEARCHED
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+
+RANKED = 10_000
+"""Hits that are sorted by relevance; more are sorted by date, the newest first: ranking them takes too long."""
+
+_LOOKS = 200  # datasets that are tried one by one, the newest first, before all hits are queried
+_LONGEST = 500  # characters of a search that are read
+_TERMS = 16
+_PREFIX = 3  # letters at least: most words begin with one of a few pairs
+_TERM = re.compile(r'"([^"]*)"?(\*?)|([^\s"]+)')
+_TITLE = f"{{{SEARCHED[0]}}}"
+_SNIPPET = 240  # characters
+_BEFORE = 60
+_MORE = "…"
+_WEIGHTS = "10, 5, 1, 3, 5, 5, 2, 2, 3, 0"  # of the columns of `search`, in their order
+
+_COUNT = "SELECT count(*) FROM search WHERE search MATCH ?"
+_RELEVANT = f"""
+SELECT rowid FROM search WHERE search MATCH ? ORDER BY bm25(search, {_WEIGHTS}), rowid DESC LIMIT ? OFFSET ?
+"""  # noqa: S608  # the weights are those above
+_NEWEST = """
+SELECT id FROM datasets INDEXED BY datasets_newest WHERE +id IN (SELECT rowid FROM search WHERE search MATCH ?)
+ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC LIMIT ? OFFSET ?
+"""
+_ALL = """
+SELECT id FROM datasets INDEXED BY datasets_newest ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC
+"""
+_HAS = "SELECT 1 FROM search WHERE search MATCH ? AND rowid = ?"
+_FOUND = """
+SELECT d.id, d.source, d.dataset_id, d.title, d.name, d.publisher, coalesce(d.data_modified, d.modified, d.issued),
+    d.formats, d.file, d.withdrawn, d.description
+FROM datasets d WHERE d.id = ?
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A dataset that was found."""
+
+    id: int
+    """In the table datasets."""
+    source: str
+    dataset_id: str
+    title: str | None
+    name: str | None
+    publisher: str | None
+    modified: str | None
+    """When its data, else the dataset, was last modified, or else issued."""
+    formats: list[str]
+    file: str
+    """Its document, relative to the source's folder."""
+    withdrawn: bool
+    snippet: str
+    """The part of its description that has the first of the words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """A page of the datasets found.
+
+    Args:
+        total: how many datasets have the words.
+        rows: the datasets of the page.
+    """
+
+    total: int = 0
+    rows: list[Found] = field(default_factory=list)
+
+
+def search(
+    db: sqlite3.Connection,
+    text: str,
+    *,
+    source: str | None = None,
+    limit: int = 20,
+    offset: int = 0,
+    withdrawn: bool = False,
+) -> Results:
+    """Return the datasets that have every word of a text, the most relevant first.
+
+    Args:
+        db: the index.
+        text: words; ``"a phrase"``; or ``rain*`` for words that begin with three letters or more. No other syntax
+            exists. In scripts without spaces between words, any part of a sentence is a word.
+        source: the only source to search.
+        limit: the number of datasets to return.
+        offset: the number of datasets to skip.
+        withdrawn: also find datasets that their portals no longer have.
+    """
+    words = match(text)
+    if not words:
+        return Results()
+    tiers, total = _tiers(db, words, _only(source, withdrawn=withdrawn))
+    plain = re.findall(r"\w+", text[:_LONGEST])
+    rows = [row for id_ in _page(db, tiers, limit, offset) for row in db.execute(_FOUND, (id_,))]
+    return Results(total, [_found(row, plain) for row in rows])
+
+
+def match(text: str) -> str:
+    """Return the words as a query of FTS5, each quoted; an empty text if there is no letter and no digit.
+
+    >>> match('flood "river basin" rain* -NEAR(a')
+    '"flood" "river basin" "rain" * "-NEAR(a"'
+    >>> match('"*" 🌊 "')
+    ''
+    >>> match("洪水* flood")
+    '"洪 水" "flood"'
+    """
+    terms = (_term(found) for found in _TERM.finditer(text[:_LONGEST]))
+    return " ".join([term for term in terms if term][:_TERMS])
+
+
+def _term(found: re.Match[str]) -> str:
+    quoted, star, word = found.groups()
+    if word is not None:
+        quoted, star = word.rstrip("*"), "*" if word.endswith("*") else ""
+    quoted = "".join(character for character in quoted if not unicodedata.category(character).startswith("C"))
+    apart = " ".join(spaced(quoted).split())
+    star = star if len(quoted) >= _PREFIX and apart == " ".join(quoted.split()) else ""
+    return f'"{apart}"{" *" if star else ""}' if any(map(str.isalnum, quoted)) else ""
+
+
+def _only(source: str | None, *, withdrawn: bool) -> str:
+    """Return the filters on `kept`: the source in hexadecimal, which is one word, and whether it is withdrawn."""
+    name = f" AND kept : {_hexadecimal(source)}" if source is not None else ""
+    return name + ("" if withdrawn else f' NOT kept : "{MARK}gone"')
+
+
+def _hexadecimal(source: str) -> str:
+    return f'"{MARK}{source.encode("utf-8", "replace").hex()}"'
+
+
+def _tiers(db: sqlite3.Connection, words: str, only: str) -> tuple[list[tuple[str, int]], int]:
+    """Return the queries whose hits follow each other, with their counts.
+
+    If there are too many hits to rank, those that have the words in their titles come first.
+    """
+    query = f"({words}){only}"
+    total = _count(db, query)
+    if total <= RANKED:
+        return [(query, total)], total
+    titled = f"{_TITLE} : ({words}){only}"
+    others = f"({query}) NOT {_TITLE} : ({words})"
+    count = _count(db, titled)
+    return [(titled, count), (others, total - count)] if count else [(query, total)], total
+
+
+def _count(db: sqlite3.Connection, query: str) -> int:
+    return int(db.execute(_COUNT, (query,)).fetchone()[0])
+
+
+def _page(db: sqlite3.Connection, tiers: list[tuple[str, int]], limit: int, offset: int) -> Iterator[int]:
+    for query, count in tiers:
+        wanted = min(limit, count - offset)
+        if wanted > 0:
+            yield from _ordered(db, query, count, wanted, offset)
+            limit -= wanted
+        offset = max(0, offset - count)
+
+
+def _ordered(db: sqlite3.Connection, query: str, count: int, wanted: int, offset: int) -> list[int]:
+    """Return some hits of a query: by relevance, or, if there are too many, the newest first."""
+    end = offset + wanted
+    if count > RANKED and "*" not in query:  # a prefix stands for many words
+        seen = list(islice(_newest(db, query, end / count), end))
+        if len(seen) == end:
+            return seen[offset:]
+    ordered = _RELEVANT if count <= RANKED else _NEWEST
+    return [row[0] for row in db.execute(ordered, (query, wanted, offset))]
+
+
+def _newest(db: sqlite3.Connection, query: str, part: float) -> Iterator[int]:
+    """Yield the hits among the newest datasets, which people look at most; a query for all hits takes longer.
+
+    Args:
+        db: the index.
+        query: the query of FTS5.
+        part: the share of the hits that is wanted; nothing is yielded if the newest datasets are unlikely to have it.
+    """
+    if part * db.execute("SELECT max(id) FROM datasets").fetchone()[0] <= _LOOKS:
+        with closing(db.execute(_ALL)) as newest:
+            yield from (id_ for (id_,) in islice(newest, _LOOKS) if db.execute(_HAS, (query, id_)).fetchone())
+
+
+def _found(row: Any, words: list[str]) -> Found:
+    *texts, formats, file, withdrawn, description = row
+    listed: list[str] = json.loads(formats) if formats else []
+    more = {"formats": listed, "file": file, "withdrawn": bool(withdrawn), "snippet": snippet(description or "", words)}
+    return Found(*texts, **more)
+
+
+def snippet(text: str, words: list[str]) -> str:
+    """Return the part of a text around the first of the words, on one line; its beginning if there is none of them.
+
+    >>> snippet("Rain fell " * 20 + "and floods followed " + "in autumn " * 30, ["flood"])[:60]
+    '… fell Rain fell Rain fell Rain fell Rain fell Rain fell and'
+    >>> snippet("All of the rivers", ["flood"])
+    'All of the rivers'
+    """
+    line = " ".join(text.split())
+    found = re.search("|".join(map(re.escape, words)), line, re.IGNORECASE) if words else None
+    start = line.find(" ", found.start() - _BEFORE) + 1 if found and found.start() > _BEFORE else 0
+    part = line[start : start + _SNIPPET]
+    before, after = (f"{_MORE} " if start else ""), (f" {_MORE}" if start + _SNIPPET < len(line) else "")
+    return before + part.strip() + after

@@ -1,0 +1,182 @@
+"""The runs: those that have a report on disk, and those that have none yet."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from crawlers.exceptions import RunError
+from crawlers.safety import inside
+from crawlers.store.runs.run import Run
+from crawlers.store.runs.stored import at_work, claimed, reported
+
+_LATER = 50  # runs that may have begun after an interrupted one, and ended before it
+_UNFINISHED = ("running", "pending")
+_DIGITS = re.compile(r"[0-9]+")
+
+
+def runs(output: Path, source: str | None = None, *, limit: int | None = None, jobs: Path | None = None) -> list[Run]:
+    """Return the runs of one source, or of all: those queued and running, then those that ended last.
+
+    Runs are ordered by their end, also one that was interrupted and resumed. A run that ended in the future, by a wrong
+    clock, is the oldest. Damaged and incomplete reports are left out.
+
+    Args:
+        output: OUTPUT_DIR.
+        source: the only source to look at.
+        limit: the number of runs to return; at most twice as many reports are read, the newest of each source.
+        jobs: JOBS_DIR, for the runs that a harvest has queued.
+    """
+    names = _names(output, source)
+    current = _without_report(output, names, source, jobs)
+    without = {(run.source, run.run) for run in current}
+    latest = _latest()
+    found = (_recent(output / name, limit, latest) for name in names)
+    paths = [path for paths in found for path in paths if (path.parent.parent.name, path.stem) not in without]
+    if limit is not None:
+        paths = _newest(paths, limit, latest)
+    every = [*current, *map(reported, paths)]
+    return sorted(every, key=lambda run: _ended(run, latest), reverse=True)[:limit]
+
+
+def last(output: Path, source: str, *, jobs: Path | None = None) -> Run | None:
+    """Return a source's last run; the one that is queued or running, if there is one."""
+    return next(iter(runs(output, source, limit=1, jobs=jobs)), None)
+
+
+def unfinished(output: Path, jobs: Path | None = None, source: str | None = None) -> list[Run]:
+    """Return the runs without a report: first those that run, then those that are queued, then those that crashed.
+
+    Args:
+        output: OUTPUT_DIR.
+        jobs: JOBS_DIR, for the runs that a harvest has queued.
+        source: the only source to look at.
+    """
+    found = _without_report(output, _names(output, source), source, jobs)
+    return sorted(found, key=lambda run: ((*_UNFINISHED, run.state).index(run.state), run.source))
+
+
+def find(output: Path, name: str) -> Run:
+    """Return a run.
+
+    Args:
+        output: OUTPUT_DIR.
+        name: ``"hdx/20261120T030000Z"``, or the run alone if only one source has a run of that name.
+
+    Raises:
+        RunError: there is none, or more than one.
+    """
+    source, _, run = name.rpartition("/")
+    among = [name for name in sources(output) if source in ("", name)]
+    if source and not among:
+        raise RunError(f"{output} has no source {source!r}. There are: {', '.join(sources(output)) or 'none'}.")
+    found = [match for folder in among if (match := _find(output / folder, run))]
+    if not found:
+        raise RunError(f"{output} has no run {name!r}: `scrapy jobs` lists them.")
+    if len(found) > 1:
+        names = ", ".join(f"{match.source}/{match.run}" for match in found)
+        raise RunError(f"{len(found)} sources have a run {name!r}, name one: {names}.")
+    return found[0]
+
+
+def sources(output: Path) -> list[str]:
+    """Return the names of the folders in OUTPUT_DIR that have runs."""
+    try:
+        folders = [path for path in output.iterdir() if _is_plain(path.name) and path.is_dir()]
+    except OSError:
+        return []
+    return sorted(path.name for path in folders if (path / "runs").is_dir() or (path / "running.json").exists())
+
+
+def _names(output: Path, source: str | None) -> list[str]:
+    if source is None:
+        return sources(output)
+    return [source] if _is_plain(source) else []
+
+
+def _without_report(output: Path, names: list[str], source: str | None, jobs: Path | None) -> list[Run]:
+    current = [run for name in names if (run := at_work(output / name))]
+    return [*_pending(jobs, source, {run.source for run in current if run.state == "running"}), *current]
+
+
+def _find(folder: Path, run: str) -> Run | None:
+    current = at_work(folder)
+    if current and current.run == run:
+        return current
+    path = folder / "runs" / f"{run}.json"
+    return reported(path) if _is_plain(run) and path.exists() else None
+
+
+def _reports(folder: Path) -> list[Path]:
+    try:
+        return [folder / "runs" / name for name in inside.names(folder, "runs") if name.endswith(".json")]
+    except OSError:
+        return []
+
+
+def _recent(folder: Path, limit: int | None, latest: str) -> list[Path]:
+    """Return the reports of a source that may be among the last, by their names alone."""
+    paths = _reports(folder)
+    if limit is None:
+        return paths
+    return heapq.nlargest(limit + _LATER, paths, key=lambda path: (_digits(path.stem) <= latest, *_order(path.stem)))
+
+
+def _newest(paths: list[Path], limit: int, latest: str) -> list[Path]:
+    """Return the reports that may have ended last: they began or were written last, not by a wrong clock."""
+    named = {path: (_digits(path.stem) <= latest, *_order(path.stem)) for path in paths}
+    began = heapq.nlargest(limit, paths, key=named.__getitem__)
+    wrote = heapq.nlargest(limit, paths, key=lambda path: (named[path][0], _written(path), named[path]))
+    return list({*began, *wrote})
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0
+
+
+def _pending(jobs: Path | None, source: str | None, running: set[str]) -> list[Run]:
+    if jobs is None:
+        return []
+    found = [run for path in sorted(jobs.glob("*.lock")) if (run := claimed(path))]
+    return [run for run in found if source in (None, run.source) and run.source not in running]
+
+
+def _ended(run: Run, latest: str) -> tuple[Any, ...]:
+    """Return what to sort a run by: when it ended, or when it began if it is running."""
+    time = _digits((run.finished if run.over else run.started) or run.started)
+    return not run.over, time <= latest, time, _order(run.run)
+
+
+def _latest() -> str:
+    """Return the digits of the time in an hour: a later one comes from a wrong clock."""
+    return _digits((datetime.now(UTC) + timedelta(hours=1)).isoformat())
+
+
+def _digits(time: str | None) -> str:
+    """Return the digits of a time.
+
+    >>> _digits("2026-11-20T03:00:01.250Z"), _digits("20261120T030001Z-2")
+    ('20261120030001', '20261120030001')
+    """
+    return "".join(_DIGITS.findall(time or ""))[:14]
+
+
+def _order(name: str | None) -> tuple[str, int]:
+    """Return what to sort a run's name by: its time, and the number of runs that began in the same second.
+
+    >>> _order("20261120T030000Z-2") > _order("20261120T030000Z") > _order("2026-11-20T02:59:00.000Z")
+    True
+    """
+    stem, _, number = (name or "").rpartition("Z-") if name and "Z-" in name else (name or "", "", "0")
+    return _digits(stem), int(number) if number.isdecimal() else 0
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a name is that of a folder in OUTPUT_DIR, not a path elsewhere."""
+    return not name.startswith(".") and "/" not in name and "\0" not in name and bool(name)

@@ -1,0 +1,143 @@
+"""Runs in human-readable form: lines, tables, durations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from crawlers.safety.line import safe_line
+from crawlers.signals import KINDS
+from crawlers.store.runs.items import Item
+from crawlers.store.runs.run import Run
+from crawlers.values.moment import moment
+
+_WIDEST = 4000  # characters
+_COLOURS = {
+    **dict.fromkeys(("complete", "partial", "new", "restored"), 32),
+    **dict.fromkeys(("incomplete", "interrupted", "left", "withdrawn"), 33),
+    **dict.fromkeys(("blocked", "failed", "not started"), 31),
+    **dict.fromkeys(("pending", "running", "updated"), 36),
+}
+
+
+def sentence(run: Run) -> str:
+    """Return a run in one line: the state, the datasets, the documents, the errors."""
+    quiet = nothing_changed(run.details)
+    if quiet:
+        return f"{run.state}. {quiet[0].upper()}{quiet[1:]}."
+    became = ", ".join(f"{run.counts.get(name, 0)} {name}" for name in ("new", "updated", "unchanged"))
+    gone = f", {run.counts['withdrawn']} withdrawn" if run.counts.get("withdrawn") else ""
+    wrong = f" Errors: {errors(run)}." if run.errors else ""
+    return f"{run.state}. {listed(run)} datasets listed; documents: {became}{gone}.{wrong}"
+
+
+def listed(run: Run) -> str:
+    return str(run.listed) if run.expected is None else f"{run.listed} of {run.expected}"
+
+
+def errors(run: Run) -> str:
+    return ", ".join(f"{kind} {count}" for kind, count in run.errors.items())
+
+
+def duration(seconds: float | None) -> str:
+    """
+    >>> duration(4.21), duration(423), duration(7384), duration(None)
+    ('4 s', '7 min 3 s', '2 h 3 min', '')
+    """
+    if seconds is None or seconds < 0:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def minute(time: str | None) -> str:
+    """
+    >>> minute("2026-11-20T03:00:01.250Z")
+    '2026-11-20 03:00'
+    """
+    return (time or "")[:16].replace("T", " ")
+
+
+def table(rows: Sequence[Sequence[str]], *, colours: bool) -> Iterator[str]:
+    """Yield the lines of a table with columns of equal width; the first row is the heading.
+
+    Control characters in cells are removed.
+
+    >>> list(table([("run", "state"), ("1", "complete")], colours=False))
+    ['run  state', '1    complete']
+    """
+    cells = [[safe_line(cell, _WIDEST) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        line = [coloured(cell, cell.ljust(width), colours=colours) for cell, width in zip(row, widths, strict=True)]
+        yield "  ".join(line).rstrip()
+
+
+def coloured(state: str, text: str, *, colours: bool) -> str:
+    """Return a text in the colour of a state, if colours are on and the state has one."""
+    return f"\x1b[{_COLOURS[state]}m{text}\x1b[0m" if colours and state in _COLOURS else text
+
+
+def described(run: Run) -> Iterator[str]:
+    """Yield the lines of a report, one for each field with a value."""
+    arguments = " ".join(f"{name}={value}" for name, value in run.arguments.items())
+    yield from _field("spider", f"{run.spider or ''} {arguments}")
+    yield from _field("started", f"{minute(run.started)} UTC, took {duration(run.seconds) or 'less than a second'}")
+    yield from _field("ended", str(run.details.get("finish_reason") or ""))
+    yield from _field("process", run.where or "")
+    yield from _field("waits", run.why if run.state == "running" else "")
+    yield from _field("pace", "" if run.pace is None else f"{run.pace:.2f} requests per second")
+    yield from _field("datasets", f"{listed(run)} listed")
+    yield from _field("documents", ", ".join(f"{count} {name}" for name, count in run.counts.items() if count))
+    for kind, count in run.errors.items():
+        yield from _field("errors", f"{count} {kind}: {KINDS.get(kind, '')}")
+    yield from _field("requests", f"{run.requests}, {run.retries} of them retries; {run.bytes} bytes")
+    yield from _field("resumed", "yes" if run.resumed else "")
+    yield from _field("log", run.log or "")
+    yield from _field("report", str(run.report or ""))
+
+
+def _field(name: str, text: str) -> Iterator[str]:
+    if text.strip():
+        yield f"  {name:<10} {safe_line(text, _WIDEST)}"
+
+
+def item_line(item: Item, *, colours: bool) -> str:
+    """Return one line of an item; names from a portal cannot control the terminal."""
+    status = coloured(item.status, f"{item.status:<9}", colours=colours)
+    subject = item.resource_id or item.dataset_id
+    words: tuple[str | None, ...] = (item.kind, subject, item.title)
+    if item.status == "failed":
+        words = (f"{item.stage}/{item.error_kind}", subject, item.error, item.url)
+    return f"{status} {'  '.join(safe_line(word, _WIDEST) for word in words if word)}"
+
+
+def nothing_changed(report: Mapping[str, Any]) -> str | None:
+    """Return what a run that changed nothing found; ``None`` for any other run.
+
+    "0 of 0 datasets listed" would read as if the catalogue were gone.
+
+    Args:
+        report: what is in runs/<run>.json.
+
+    >>> report = {"unchanged_since": "2026-11-20T04:00:12.000Z", "datasets_on_disk": 2977, "expected": 0, "listed": 0}
+    >>> nothing_changed(report)
+    'nothing changed since 2026-11-20 04:00 UTC; 2,977 datasets on disk'
+    >>> nothing_changed(report | {"expected": 305, "listed": 305, "datasets_on_disk": 305})
+    'nothing changed since 2026-11-20 04:00 UTC; 305 datasets on disk, 305 of 305 listed'
+    """
+    since, datasets = moment(report.get("unchanged_since")), report.get("datasets_on_disk")
+    if since is None or not isinstance(datasets, int):
+        return None
+    on_disk = f"{datasets:,} {'dataset' if datasets == 1 else 'datasets'} on disk"
+    return f"nothing changed since {since:%Y-%m-%d %H:%M} UTC; {on_disk}{_listed(report)}"
+
+
+def _listed(report: Mapping[str, Any]) -> str:
+    listed, expected = report.get("listed"), report.get("expected")
+    if not listed:
+        return ""
+    return f", {listed} listed" if expected is None else f", {listed} of {expected} listed"

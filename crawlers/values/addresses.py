@@ -1,0 +1,47 @@
+"""Web addresses as pages write them."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urljoin, urlsplit
+
+_IN_PATH = re.compile(
+    r";(?:jsessionid|phpsessid|sessionid)=[^/;?#]*|/\([A-Z]\([A-Za-z0-9_-]{8,200}\)\)(?=/)", re.IGNORECASE
+)
+_IN_QUERY = re.compile(
+    r"(?<=[?&])(?:phpsessid|jsessionid|aspsessionid\w{0,40}|asp\.net_sessionid|cfid|cftoken)=[^&#]*(?:&|(?=#)|$)",
+    re.IGNORECASE,
+)
+_LEFT = re.compile(r"[?&](?=#|$)")
+
+
+def absolute(target: str, *here: str) -> str | None:
+    """Return an address resolved against the page's, and its ``<base>``; ``None`` where it can't be requested.
+
+    >>> absolute(" b.ttl#top", "https://example.org/a/", "c/")
+    'https://example.org/a/c/b.ttl'
+    >>> absolute("mailto:a@b.org", "https://example.org/"), absolute("http://[bad", ""), absolute("http://a:99999/", "")
+    (None, None, None)
+    """
+    address = ""
+    try:
+        for part in (*here, target.strip()):
+            address = urljoin(address, part)
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        return None
+    return address.partition("#")[0] if usable else None
+
+
+def without_session(address: str) -> str:
+    """Return an address without the ids of sessions, which differ on each visit and make no difference.
+
+    >>> without_session("https://a.org/b;jsessionid=1F?x=1&PHPSESSID=2&y=3"), without_session("https://a.org/?cfid=1&cftoken=2")
+    ('https://a.org/b?x=1&y=3', 'https://a.org/')
+    >>> without_session("https://a.org/(S(abcdefgh12))/b?x=1&jsessionid=2#c"), without_session("https://a.org/?sid=1")
+    ('https://a.org/b?x=1#c', 'https://a.org/?sid=1')
+    """
+    address = _IN_PATH.sub("", address)
+    found = _IN_QUERY.sub("", address) if "?" in address else address
+    return address if found == address else _LEFT.sub("", found, count=1)

@@ -1,0 +1,212 @@
+"""The lenient reader of a record: any JSON may stand anywhere in it, and nothing here raises.
+
+`Record` reads plain JSON objects, and every source is read in its words: ``text``, ``texts``, ``read``, ``url`` ...
+Views know how another source holds its values: `crawlers.values.linked.LinkedRecord` those of data.json and schema.org,
+`crawlers.kinds.dcat.mapping.description.Description` those of a node in RDF, and
+`crawlers.kinds.html.mapping.field_reader.Entries` those that were found on a page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from math import isfinite
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from crawlers import values
+from crawlers.values.markup import markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+T = TypeVar("T")
+
+FLAWS = 20
+"""A broken record lists this many flaws, then one sentence that there are more."""
+MORE_FLAWS = "the record has more flaws than these"
+
+_EMPTY: tuple[Any, ...] = (None, "", [], {})
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*")
+_LONGEST_NUMBER = 10**30
+_TYPES = {str: "a text", bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "an object"}
+
+
+class Record:
+    """Typed reading of one JSON object.
+
+    ``data`` is the object; CKAN's ``extras``, in whatever form, are read as if they were fields of it. A value of the
+    wrong type adds a sentence to ``flaws``, which the records inside this one share. ``path`` is the place of this
+    record in the whole one: ``resources[3].``. Every getter takes names in order of preference and returns the first
+    one's value.
+    """
+
+    __slots__ = ("data", "fields", "flaws", "path")
+
+    def __init__(self, data: dict[str, Any], flaws: list[str] | None = None, path: str = "") -> None:
+        self.data = data
+        self.flaws: list[str] = [] if flaws is None else flaws
+        self.path = path
+        self.fields = data
+        if "extras" in data:
+            given = {name: value for name, value in data.items() if value or value not in _EMPTY}
+            self.fields = _extras(self) | given
+
+    def value(self, name: str) -> Any:
+        """Return the field as it is, ``None`` where it is absent or empty."""
+        found = self.fields.get(name)
+        return found if found or found not in _EMPTY else None
+
+    def text(self, *names: str) -> str | None:
+        """Return the field as one text."""
+        for name in names:
+            value = self.fields.get(name)
+            if isinstance(value, str):
+                text = values.text(value)
+            else:
+                text = None if value is None or value in _EMPTY else self.as_text(name, value)
+            if text:
+                return text
+        return None
+
+    def texts(self, *names: str) -> list[str]:
+        """Return the texts of a list, of a list that JSON or PostgreSQL wrote, or one text; each once."""
+        for name in names:
+            value = self.value(name)
+            if value is None:
+                continue
+            parts = listed(value)
+            if found := list(dict.fromkeys(filter(None, [self.as_text(name, part) for part in parts]))):
+                return found
+        return []
+
+    def read(self, reader: Callable[[str], T | None], *names: str) -> T | None:
+        """Return what ``reader`` makes of the text. An unreadable text is not a flaw: catalogues are full of "n/a"."""
+        for name in names:
+            if name in self.fields and (text := self.text(name)) and (found := reader(text)) is not None:
+                return found
+        return None
+
+    def date(self, *names: str) -> str | None:
+        return self.read(values.date, *names)
+
+    def url(self, *names: str) -> str | None:
+        return self.read(values.url, *names)
+
+    def email(self, *names: str) -> str | None:
+        return self.read(values.email, *names)
+
+    def markdown(self, *names: str) -> str | None:
+        """Return the text with HTML turned into Markdown."""
+        text = self.text(*names)
+        return markdown(text) or None if text else None
+
+    def objects(self, name: str) -> Iterator[Record]:
+        """Yield the objects of a list; ``path`` keeps their position in it."""
+        for place, value in self.items(name):
+            if isinstance(value, dict):
+                yield Record(value, self.flaws, f"{self.path}{place}.")
+            else:
+                self.mistyped(place, value, "an object")
+
+    def items(self, name: str) -> list[tuple[str, Any]]:
+        """Return the values of a list, each with its place: ``tags[0]``."""
+        value = self.value(name)
+        if isinstance(value, list):
+            return [(f"{name}[{position}]", part) for position, part in enumerate(value)]
+        if value is not None:
+            self.mistyped(name, value, "a list")
+        return []
+
+    def flaw(self, sentence: str) -> None:
+        """Add a sentence once; of many flaws the first `FLAWS`."""
+        if sentence not in self.flaws and len(self.flaws) <= FLAWS:
+            self.flaws.append(sentence if len(self.flaws) < FLAWS else MORE_FLAWS)
+
+    def mistyped(self, place: str, value: Any, wanted: str) -> None:
+        """Add the flaw that a value is of another type than it should be."""
+        self.flaw(f"{self.path}{place} is {_TYPES.get(type(value), 'null')}, not {wanted}")
+
+    def as_text(self, place: str, value: Any) -> str | None:
+        """Return one value as a text: a number written out, a list joined, a translation into English."""
+        if isinstance(value, str):
+            return values.text(value)
+        if isinstance(value, int | float):
+            return _number(value)
+        if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+            return values.text("; ".join(value))
+        found = translation(value, str) if isinstance(value, dict) else None
+        if not found:
+            self.mistyped(place, value, "a text")
+        return found and values.text(found)
+
+
+def _extras(record: Record) -> dict[str, Any]:
+    """Return the extras: CKAN lists ``{key, value}``, versions before 2.0 have one object."""
+    given = record.data["extras"]
+    if isinstance(given, dict):
+        return given
+    found = {}
+    for place, extra in record.items("extras"):
+        if not isinstance(extra, dict):
+            record.mistyped(place, extra, "an object")
+        elif isinstance(key := extra.get("key"), str):
+            found[key] = _unquoted(extra.get("value"))
+    return found
+
+
+def parse(text: str) -> Any:
+    """Return the JSON in a text, ``None`` where it is none.
+
+    >>> parse('{"a": 1}')
+    {'a': 1}
+    >>> parse("[" * 100_000)
+    """
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _number(value: float) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    written = isfinite(value) if isinstance(value, float) else abs(value) < _LONGEST_NUMBER
+    return str(value) if written else None
+
+
+def _unquoted(value: Any) -> Any:
+    """Return an extra of an old CKAN without quotes: these have a text as JSON."""
+    if isinstance(value, str) and value[:1] == value[-1:] == '"':
+        return parse(value) or value
+    return value
+
+
+def listed(value: Any) -> list[Any]:
+    """Return the parts of a list, of a list as JSON or PostgreSQL write it, or of translations; else the value alone.
+
+    >>> listed('["a", "b"]'), listed('{a,"b"}'), listed("a"), listed({"fr": ["c"], "en": ["d"]})
+    (['a', 'b'], ['a', 'b'], ['a'], ['d'])
+    """
+    if isinstance(value, str):
+        text = value = value.strip()
+        if text.startswith("[") and isinstance(found := parse(text), list):
+            value = found
+        elif text.startswith("{") and text.endswith("}"):
+            value = parse(text) or [part.strip(' "') for part in text[1:-1].split(",")]
+    if isinstance(value, dict):
+        value = translation(value, list) or value
+    return value if isinstance(value, list) else [value]
+
+
+def translation(value: dict[str, Any], kind: type[T]) -> T | None:
+    """Return the English value of ckanext-fluent's ``{"en": ..., "fr": ...}``, else the first."""
+    for key in ("en", *value):
+        found = value.get(key)
+        if found and isinstance(found, kind) and is_language(key):
+            return found
+    return None
+
+
+def is_language(key: str) -> bool:
+    """Return whether a key of an object may be the tag of a language."""
+    return _LANGUAGE.fullmatch(key) is not None

@@ -1,7 +1,0 @@
-from crawlers.ckan import CKANSpider
-
-
-class CKAN(CKANSpider):
-    """Any CKAN portal, the one that -a portal= names."""
-
-    name = "ckan"

@@ -1,0 +1,331 @@
+"""Kinds of catalogue: what each declares holds, and those of other packages join without touching this one."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import logging
+import re
+import runpy
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from scrapy.http import TextResponse
+
+from crawlers import kind
+from crawlers.exceptions import AnswerError
+from crawlers.items import Dataset
+from crawlers.kind import Kind, load, registered
+from crawlers.kinds.ckan import mapping as ckan
+from crawlers.kinds.dcat.page import DataJSONPage, RDFPage
+from crawlers.kinds.html import mapping as html
+from crawlers.kinds.waf import records as waf
+from crawlers.listing.spider import CatalogueSpider
+from crawlers.operate.sources import detect
+from crawlers.rdf.formats import TURTLE
+from crawlers.spider_loader import SpiderLoader
+from tests.conftest import ROOT
+
+GOLDEN = Path(__file__).parent / "golden"
+URL = "https://data.example.org/dataset/1"
+
+
+# Documents
+
+
+def golden(case):
+    return json.loads((GOLDEN / case / "input.json").read_text())
+
+
+def _ckan():
+    return ckan.dataset(golden("ckan/full"), source="s", portal="https://data.example.org")
+
+
+def _rdf():
+    file = io.BytesIO((GOLDEN / "dcat" / "full" / "input.ttl").read_bytes())
+    page = RDFPage(file, TURTLE, URL, name="s", language=None)
+    list(page.load())
+    return next(iter(page.records())).item()
+
+
+def _data_json():
+    return next(iter(DataJSONPage(golden("data_json/pod11"), [], name="s").records())).item()
+
+
+def _html(**structured):
+    fields = {"title": {"value": "Elbe"}, "version": {"value": "3"}, "issued": {"value": "2019-03-12"}}
+    page = {"url": URL, "language": "de", "fields": fields, "extras": {}, "resources": []}
+    return lambda: html.dataset(page | structured, source="s", id="1")
+
+
+DUBLIN_CORE = b"""<dc xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title xml:lang="de">Elbe</dc:title>
+<dc:identifier>e-1</dc:identifier><dc:subject>Wasser</dc:subject><dc:date>2020-03</dc:date>
+<dc:publisher>Amt</dc:publisher><dc:URI name="Daten">https://example.org/a.csv</dc:URI></dc>"""
+
+
+def _dublin_core():
+    item = next(waf.datasets(TextResponse(f"{URL}.xml", body=DUBLIN_CORE), source="s", most_json=0))
+    assert (item.title, item.issued, item.keywords, item.resources[0].title) == ("Elbe", "2020-03", ["Wasser"], "Daten")
+    return item
+
+
+SCHEMA_ORG = {"@type": "Dataset", "name": "Elbe", "version": "3", "datePublished": "2019-03-12"}
+RDF = {"@id": URL, "http://purl.org/dc/terms/title": [{"@value": "Elbe"}]}
+FILLED = {"http://purl.org/dc/terms/issued": [{"@value": "2019-03-12"}]}
+FILLED |= {"http://www.w3.org/2002/07/owl#versionInfo": [{"@value": "3"}]}
+RECORDS = {
+    ("ckan", "package_search"): _ckan,
+    ("ckan", "package_show"): _ckan,
+    ("dcat", "rdf"): _rdf,
+    ("dcat", "data_json"): _data_json,
+    ("waf", "dublin_core"): _dublin_core,
+    ("html", "html"): _html(),
+    ("html", "schema_org"): _html(schema_org=SCHEMA_ORG),
+    ("html", "schema_org+html"): _html(schema_org={"@type": "Dataset", "name": "Elbe"}),
+    ("html", "rdf"): _html(rdf=RDF | FILLED),
+    ("html", "rdf+html"): _html(rdf=RDF),
+}
+"""How a record of each ``metadata_source`` becomes an item, by the kind that gives it: a new kind adds its own."""
+
+
+@pytest.mark.parametrize(("name", "metadata_source"), RECORDS)
+def test_a_document_gives_the_item_back(name, metadata_source):
+    item = RECORDS[name, metadata_source]()
+    assert item.metadata_source in (metadata_source, None)  # where the mapping does not say, the spider does
+    item.metadata_source, item.metadata_url, item.retrieved = metadata_source, URL, "2026-11-22T00:00:00Z"
+    document = json.loads(json.dumps(item.document))
+    known = {"metadata_source": metadata_source, "metadata_url": URL, "retrieved": item.retrieved}
+    found = kind.dataset(document, source="s", id=item.id, **known)
+    assert found.document in (item.document, None)
+    found.document = item.document
+    assert found == item
+    assert found.title
+
+
+def test_every_reader_gives_an_item_back():
+    declared = {(name, source) for name, one in registered().items() for source in one.readers}
+    assert declared <= RECORDS.keys()
+    assert {source for _, source in RECORDS} == {source for _, source in declared}
+
+
+TEMPLATE = ROOT / "docs" / "kind-template" / "example_kind"
+GIVEN = {
+    "ckan": {"package_search", "package_show"},
+    "dcat": {"rdf", "data_json"},
+    "waf": {"dublin_core"},
+    "example": {"example"},
+}
+"""What the code of each kind names as ``metadata_source``; html makes its own of what a page had."""
+
+
+def test_what_a_kind_gives_it_can_read():
+    """Of a listing's records, that is: exports beside them are never read again."""
+    folders = [(one, ROOT / "crawlers" / "kinds" / name) for name, one in registered().items()]
+    for one, folder in (*folders, (runpy.run_path(TEMPLATE / "__init__.py")["KIND"], TEMPLATE)):
+        trees = [ast.parse(path.read_bytes()) for path in folder.rglob("*.py")]
+        given = {source for tree in trees for source in _metadata_sources(tree)}
+        assert given <= one.readers.keys(), f"{folder} gives a metadata_source that the readers of {one.name} lack"
+        assert given == GIVEN.get(one.name, set())
+
+
+def _metadata_sources(tree):
+    """The texts that a module gives an item as ``metadata_source``, or a page as ``source``."""
+    for target, value in _assigned(tree):
+        if target in ("metadata_source", "source"):
+            values = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+            yield from (one.value for one in values if isinstance(one, ast.Constant) and isinstance(one.value, str))
+
+
+def _assigned(tree):
+    """The names that values are assigned to, each with its value: of tuples and of keyword arguments, too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "metadata_source":  # source= is the catalogue's name
+            yield node.arg, node.value
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                both = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+                pairs = zip(target.elts, node.value.elts, strict=False) if both else [(target, node.value)]
+                yield from ((getattr(one, "attr", getattr(one, "id", None)), value) for one, value in pairs)
+
+
+# Nothing but a kind's folder has its name
+
+
+HTMLS_OWN = ("operate/learn/", "operate/commands/try.py", "operate/commands/learn.py", "operate/pages.py")
+HTMLS_OWN += ("operate/sources/learn_rules.py",)
+OTHER_THINGS = ("rdf/", "store/export/dcat.py", "store/export/writers.py")
+"""Where such a name is that of a format or of a prefix."""
+
+
+def test_no_other_code_names_a_kind():
+    allowed = tuple(f"crawlers/{name}" for name in ("kinds/", *HTMLS_OWN, *OTHER_THINGS))
+    files = [path for room in ("crawlers", "pipelines") for path in (ROOT / room).rglob("*.py")]
+    naming = {
+        f"{path}:{node.lineno} {node.value}"
+        for path in files
+        if not path.relative_to(ROOT).as_posix().startswith(allowed)
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Constant) and node.value in registered()
+    }
+    assert not naming, "ask the Kind instead"
+
+
+def test_no_template_of_a_page_names_a_kind():
+    crawls = re.compile(rf"scrapy crawl (?:{'|'.join(registered())})\b")
+    pages = list((ROOT / "crawlers" / "operate").rglob("*.html"))
+    assert pages
+    assert not [page for page in pages if crawls.search(page.read_text(encoding="utf-8"))]
+
+
+# Declarations
+
+
+@pytest.mark.parametrize("name", registered())
+def test_a_kind_is_what_it_says(name):
+    one = registered()[name]
+    spider = load(one.spider)
+    assert issubclass(spider, CatalogueSpider)
+    assert (spider.name, spider.kind, spider.address) == (name, name, one.address)
+    assert spider.arguments[one.address].parse(one.example)
+    assert getattr(spider, one.address) is None
+    assert kind.detector(name).kind == name
+    if one.template:
+        assert (ROOT / "crawlers" / "kinds" / name / one.template).exists()
+
+
+def test_every_spider_is_of_a_kind():
+    loader = SpiderLoader(["spiders"])
+    for name in loader.list():
+        spider = loader.load(name)
+        assert spider.address == registered()[spider.kind].address
+
+
+# Kinds of other packages
+
+
+@pytest.fixture
+def others(monkeypatch):
+    """Declares entry points, ``name="module:object"``; the kinds are registered anew before and after."""
+
+    def clear():
+        for one in (kind.registered, kind.detector, kind.reader, kind.loaded, detect._detectors):
+            one.cache_clear()
+
+    def declare(**values):
+        entries = [EntryPoint(name, value, kind.GROUP) for name, value in values.items()]
+        monkeypatch.setattr(kind, "entry_points", lambda group: entries if group == kind.GROUP else [])
+        clear()
+
+    yield declare
+    monkeypatch.undo()
+    clear()
+
+
+RIVERS = Kind(name="rivers", title="River", spider="rivers:Rivers", address="url", example="https://example.org/r.json")
+TWIN = Kind(name="ckan", title="Another", spider="twin:Twin", address="url", example="https://example.org/")
+NO_KIND = "rivers"
+HERE = __name__
+
+
+def test_a_kind_of_another_package_comes_after_the_projects_own(others):
+    others(rivers=f"{HERE}:RIVERS")
+    assert list(registered())[-1] == "rivers"
+    assert list(kind.enabled(["r*"])) == ["rivers"]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("nowhere.at.all:KIND", "The kind of catalogue 'x' (nowhere.at.all:KIND) is left out: ModuleNotFoundError: No"),
+        (f"{HERE}:MISSING", "is left out: AttributeError: "),
+        (f"{HERE}:NO_KIND", "is left out: it is a str, not a crawlers.kind.Kind."),
+        (f"{HERE}:TWIN", "Two kinds of catalogue are named 'ckan': that of crawlers.kinds.ckan.generic is used"),
+    ],
+)
+def test_a_broken_kind_loses_itself_alone(others, caplog, value, says):
+    others(rivers=f"{HERE}:RIVERS", x=value)
+    with caplog.at_level(logging.WARNING):
+        assert [*registered()][-1] == "rivers"
+    assert registered()["ckan"].title == "CKAN portal"
+    [record] = caplog.records
+    assert says in record.getMessage()
+    assert record.exc_info is None
+
+
+def test_a_kind_whose_spider_is_broken_stops_nothing(others, caplog):
+    others(rivers=f"{HERE}:RIVERS")
+    with caplog.at_level(logging.WARNING):
+        names = SpiderLoader([], registered().values()).list()
+    assert "ckan" in names
+    assert "rivers" not in names
+    assert "rivers:Rivers" in caplog.text
+
+
+# Detection
+
+
+class Harbour(kind.Detector):
+    kind = "harbour"
+    requests = 2
+
+    def find(self, probe):
+        for path in ("/harbour/1", "/harbour/2"):
+            answer = yield from probe.ask(f"https://data.example.org{path}")
+            if isinstance(answer, TextResponse):
+                return [kind.Finding(self.kind, answer.url, "it is a harbour")]
+        return []
+
+
+HARBOUR = Kind(
+    *(), name="harbour", title="Harbour", spider="x:X", address="url", example="x", detector=f"{HERE}:Harbour"
+)
+
+
+def test_requests_are_kept_for_a_kind_that_is_asked_late(others):
+    others(harbour=f"{HERE}:HARBOUR")
+    detection = detect.Detection(f"{URL}/de/x")
+    running = detection.run()
+    address = next(running)
+    with suppress(StopIteration):
+        while True:
+            is_there = address.endswith("/harbour/2")
+            missing = AnswerError("http", "HTTP 404 Not Found")
+            address = running.send(TextResponse(address, body=b"{}") if is_there else missing)
+    assert [one.kind for one in detection.found] == ["harbour"]
+    assert len(detection.answers) == detect.MOST
+
+
+def test_documents_of_a_kind_that_is_not_enabled_are_read():
+    assert "html" not in kind.enabled(["ckan"])
+    assert isinstance(kind.reader("html")({"fields": {"title": {"value": "t"}}}, "s", "1", ""), Dataset)
+
+
+class NoSpider:
+    """What an entry point of another package may name by mistake."""
+
+
+class BrokenDetector:
+    def __init__(self):
+        raise RuntimeError("no network here")
+
+
+def test_a_kind_whose_parts_are_unusable_loses_only_those(monkeypatch, caplog):
+    odd = replace(registered()["dcat"], name="odd", spider="odd_kind:NoSpider", detector="odd_kind:BrokenDetector")
+    monkeypatch.setitem(sys.modules, "odd_kind", SimpleNamespace(NoSpider=NoSpider, BrokenDetector=BrokenDetector))
+    monkeypatch.setattr(kind, "registered", lambda: {"odd": odd})
+    assert SpiderLoader([], [odd]).list() == []
+    assert kind.detector.__wrapped__("odd") is None
+    endings = [record.message.rpartition(": ")[2] for record in caplog.records]
+    assert endings == ["it is not a spider.", "no network here."]
+
+
+@pytest.mark.parametrize("pattern", ["(", ""])
+def test_a_kind_that_exempts_no_regular_expression_is_left_out(pattern, caplog):
+    assert not kind._has_valid_patterns(replace(registered()["dcat"], robots_exempt=(pattern,)), "Kind odd is left out")
+    assert "is not a regular expression" in caplog.text

@@ -1,0 +1,273 @@
+"""What every listing stands on, piece by piece: limits, state, withdrawals, pages. No crawl, no network."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import pytest
+from scrapy import Request
+from scrapy.http import Response, TextResponse
+from scrapy.utils.test import get_crawler
+
+from crawlers import signals
+from crawlers.exceptions import AnswerError
+from crawlers.listing.limits import Limits
+from crawlers.listing.paging import Cursor, Entry, Page, PagedListing
+from crawlers.listing.spider import CatalogueSpider
+from crawlers.listing.state import RunState, stat
+from crawlers.resume import Job
+
+URL = "https://example.org/api"
+
+
+class Numbers(CatalogueSpider):
+    name = "numbers"
+
+
+@pytest.fixture
+def spiders():
+    """Makes spiders, each with a ledger of its own and the errors it reports."""
+    made = []
+
+    def make(folder=None, **given):
+        crawler = get_crawler(Numbers, {"SHRINK_LIMIT": 0.02} | ({"JOBDIR": str(folder)} if folder else {}))
+        spider = crawler.spider = Numbers.from_crawler(crawler, **given)
+        spider.errors, spider.gone = [], []
+        spider.note = lambda failed: spider.errors.append((failed.stage, failed.kind, failed.error))
+        spider.mark = lambda dataset_id, reason: spider.gone.append((dataset_id, reason))
+        crawler.signals.connect(spider.note, signal=signals.record_failed)
+        crawler.signals.connect(spider.mark, signal=signals.dataset_withdrawn)
+        made.append(crawler)
+        return spider
+
+    yield make
+    for crawler in made:
+        Job.from_crawler(crawler).db.close()
+
+
+# Limits
+
+
+@pytest.mark.parametrize(
+    ("limits", "taken", "left"),
+    [
+        (Limits(), (9, 9), "many"),
+        (Limits(datasets=3), (2, 50), "many"),
+        (Limits(datasets=3), (3, 0), 0),
+        (Limits(resources=5), (1, 4), 1),
+        (Limits(resources=5), (1, 5), 0),
+        (Limits(datasets=3, resources=5), (2, 1), 4),
+        (Limits(datasets=3, resources=5), (3, 1), 0),
+    ],
+)
+def test_what_a_limit_leaves(limits, taken, left):
+    found = limits.resources_left(datasets=taken[0], resources=taken[1])
+    assert found > 10**9 if left == "many" else found == left
+    assert limits.is_reached(datasets=taken[0], resources=taken[1]) is (left == 0)
+    assert limits.is_set is (limits != Limits())
+
+
+def test_no_more_rows_are_requested_than_wanted():
+    assert [Limits(datasets=7).rows(5, listed) for listed in (0, 4)] == [5, 3]
+    assert Limits(resources=1).rows(1000, 4) == 1000
+
+
+# The state
+
+
+def test_the_state_outlives_the_process(spiders, tmp_path):
+    first = spiders(tmp_path)
+    state = first.run_state
+    state.expected, state.is_limited, state.access = 7, True, "accepted"
+    state.count_listed(5)
+    state.count_listed(3)
+    state.note("lists", "datasets", "begun")
+    Job.from_crawler(first.crawler).commit()
+    Job.from_crawler(first.crawler).db.close()
+    again = spiders(tmp_path)
+    assert vars(again.run_state) == vars(state)
+    assert (again.run_state.listed, again.completeness.open_lists) == (5, {"datasets"})
+    assert again.crawler.stats.get_value("catalogue/token") == "accepted"
+
+
+def test_the_state_is_published_as_stats(spiders):
+    spider = spiders()
+    spider.run_state.has_stale_answer = True
+    spider.run_state.expected = None
+    stats = spider.crawler.stats.get_stats()
+    assert (stats["catalogue/provisional"], stats["catalogue/expected"]) == (True, None)
+    assert {"catalogue/limited", "catalogue/whole_listing"} <= {stat(name) for name in vars(RunState())}
+
+
+# Withdrawals
+
+
+def index(known, last, status="new"):
+    """Return an index of datasets with the moments they were seen, and of the last whole listing."""
+    found = {name: SimpleNamespace(seen=seen, status=status) for name, seen in known.items()}
+    documents = SimpleNamespace(get=lambda _kind, name, _: found.get(name))
+    return SimpleNamespace(documents=documents, runs=SimpleNamespace(last_complete=lambda _: last))
+
+
+def test_too_much_at_once_is_not_believed(spiders):
+    spider = spiders()
+    known = [f"{number:03}" for number in range(100)]
+    assert spider.withdrawals.find(known, lambda name: name not in ("007", "042"))
+    assert (list(spider.withdrawals.ids()), spider.errors) == (["007", "042"], [])
+    other = spiders()
+    assert not other.withdrawals.find(known, lambda name: int(name) > 2)
+    assert [error[:2] for error in other.errors] == [("list", "shrink")]
+    assert "3 of 100 datasets are no longer listed (3.0%)" in other.errors[0][2]
+
+
+def test_a_listed_dataset_is_the_control(spiders):
+    spider = spiders()
+    for _ in spider.withdrawals.compare(["a", "b", "c"], lambda name: name == "b"):
+        pass
+    assert (spider.withdrawals.control, spider.withdrawals.gone, spider.withdrawals.known) == ("b", 2, 3)
+    assert spider.withdrawals.behind("a", 5) == ["c"]
+
+
+def test_two_whole_listings_must_lack_a_dataset(spiders):
+    spider = spiders()
+    seen = {"old": "2026-11-01", "new": "2026-11-09", **{f"{n:03}": "2026-11-09" for n in range(200)}}
+    spider.opened_index = lambda: index(seen, last="2026-11-08")
+    spider.withdrawals.mark_missed_twice(seen, lambda name: name.isdigit(), URL)
+    assert (spider.gone, spider.run_state.is_whole_listing) == ([("old", "not found")], True)
+    never = spiders()
+    never.opened_index = lambda: index(seen, last=None)
+    never.withdrawals.mark_missed_twice(seen, lambda name: name.isdigit(), URL)
+    assert never.gone == [], "there was no whole listing before"
+
+
+def test_a_dataset_that_a_killed_run_marked_is_marked_again(spiders):
+    spider = spiders()
+    spider.opened_index = lambda: index({"a": "2026-11-09"}, last="2026-11-08", status="withdrawn")
+    assert spider.withdrawals.mark_if_missed_before("a", URL)
+
+
+def test_what_is_not_confirmed_is_reported(spiders):
+    spider = spiders()
+    spider.withdrawals.not_confirmed("a", AnswerError("timeout", "it took too long"), None, None, by="its page")
+    message = "the dataset is no longer listed, and its page does not say that it is gone: it took too long"
+    assert spider.errors == [("fetch", "timeout", message)]
+
+
+# Pages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offset(Cursor):
+    start: int = 0
+
+
+class Numbered(PagedListing[Offset]):
+    """A listing of numbers, of which a page has so many."""
+
+    cursor = Offset
+
+    def request(self, cursor):
+        return Request(f"{URL}?start={cursor.start}", cb_kwargs={"cursor": cursor.plain()})
+
+    def read(self, response, here):
+        answer = json.loads(response.text)
+        if "numbers" not in answer:
+            raise AnswerError("refused", "it has no numbers")
+        entries = [Entry(str(number), number, resources=2) for number in answer["numbers"]]
+        following = Offset(start=here.start + len(entries)) if answer.get("more") else None
+        return Page(entries, total=answer.get("total"), following=following, is_short=answer.get("short", False))
+
+    def items(self, response, entry, allowed, here, position):
+        yield entry.id, allowed, position
+
+
+def answer(spider, request, **found):
+    body = json.dumps(found).encode()
+    response = TextResponse(request.url, body=body, request=request, encoding="utf-8")
+    output = list(spider.listing.parse_page(response, **request.cb_kwargs))
+    return [one for one in output if isinstance(one, Request)], [one for one in output if isinstance(one, tuple)]
+
+
+@pytest.fixture
+def numbered(spiders):
+    def make(**given):
+        spider = spiders(**given)
+        spider.crawler.request_fingerprinter = SimpleNamespace(fingerprint=lambda request: request.url.encode())
+        spider.listing = Numbered(spider)
+        return spider, spider.listing.begin(Offset())
+
+    return make
+
+
+def test_pages_are_followed_to_their_end(numbered):
+    spider, first = numbered()
+    (second,), items = answer(spider, first, numbers=[1, 2], more=True)
+    assert (second.url, items) == (f"{URL}?start=2", [("1", 2, 0), ("2", 2, 1)])
+    assert answer(spider, second, numbers=[2, 3]) == ([], [("3", 2, 0)]), "each record is taken once"
+    state = spider.run_state
+    assert (state.listed, state.expected, state.evidence, spider.errors) == (3, 3, {"datasets": "pager"}, [])
+
+
+def test_the_same_page_after_a_kill_gives_the_same(numbered):
+    spider, first = numbered()
+    given = answer(spider, first, numbers=[1, 2], more=True)[1]
+    assert answer(spider, first, numbers=[1, 2], more=True)[1] == given
+    assert spider.run_state.listed == 2
+
+
+@pytest.mark.parametrize(
+    ("found", "evidence", "error"),
+    [
+        ({"numbers": [1, 2]}, {"datasets": "file"}, None),
+        ({"numbers": [1, 2], "total": 2}, {"datasets": "total"}, None),
+        ({"numbers": [1, 2], "total": 3}, {}, "count_mismatch"),
+        ({"error": "no"}, {}, "refused"),
+    ],
+)
+def test_the_end_is_judged(numbered, found, evidence, error):
+    spider, first = numbered()
+    answer(spider, first, **found)
+    assert (spider.run_state.evidence, [kind for _, kind, _ in spider.errors]) == (evidence, [error] if error else [])
+    assert spider.run_state.lists == {"datasets": "ended"}
+
+
+def test_pages_that_repeat_are_a_loop(numbered):
+    spider, request = numbered()
+    for _ in range(2):
+        (request,), _ = answer(spider, request, numbers=[1], more=True)
+        request = request.replace(url=f"{request.url}&page={request.cb_kwargs['cursor']['pages']}")
+    assert answer(spider, request, numbers=[1], more=True) == ([], [])
+    assert spider.errors == [("list", "paging", "the catalogue gives the same pages again after 1 datasets")]
+    assert not spider.run_state.evidence
+
+
+@pytest.mark.parametrize(
+    ("given", "items", "is_limited"),
+    [
+        ({"max_datasets": "1"}, [("1", 2, 0)], True),
+        ({"max_datasets": "2"}, [("1", 2, 0), ("2", 2, 1)], False),
+        ({"max_resources": "3"}, [("1", 2, 0), ("2", 1, 1)], True),
+        ({"max_resources": "4"}, [("1", 2, 0), ("2", 2, 1)], False),
+    ],
+)
+def test_a_limit_ends_the_list(numbered, given, items, is_limited):
+    spider, first = numbered(**given)
+    assert answer(spider, first, numbers=[1, 2], total=2, more=True) == ([], items)
+    assert (spider.run_state.is_limited, spider.run_state.lists) == (is_limited, {"datasets": "ended"})
+
+
+def test_a_page_that_does_not_come_ends_the_list(numbered):
+    spider, first = numbered()
+    failure = SimpleNamespace(value=TimeoutError("slow"), request=first)
+    list(spider.listing.page_failed(failure))
+    assert [error[0] for error in spider.errors] == ["list"]
+    assert spider.run_state.lists == {"datasets": "ended"}
+
+
+def test_an_answer_from_a_cache_is_noted(numbered):
+    spider, first = numbered()
+    response = Response(first.url, flags=["cached"], request=first)
+    list(spider.listing.list_page(response, Offset(), Page([Entry("1", 1)])))
+    assert spider.run_state.has_stale_answer

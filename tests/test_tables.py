@@ -1,0 +1,77 @@
+"""The tables of words that translators edit: each can be read, and says nothing twice."""
+
+from __future__ import annotations
+
+import csv
+import re
+import tomllib
+from pathlib import Path
+
+import langcodes
+import pytest
+
+ROOT = Path(__file__).parent.parent / "crawlers"
+KEYS = {
+    "values/formats.csv": {"text/turtle"},
+    "kinds/html/mapping/synonyms.toml": {"en", "de", "ja"},
+    "kinds/html/words.toml": {"en", "de", "ja"},
+    "rdf/terms.csv": {"dct", "dcat"},
+    "rdf/themes.csv": {"data-theme", "high-value", "inspire"},
+    "store/export/file_types.csv": {"CSV", "GEOJSON"},
+    "values/frequencies.toml": {"durations", "en", "de", "ja"},
+    "values/languages.csv": {"en", "de", "ja"},
+    "values/licenses.csv": {"cc-by", "odc-odbl"},
+    "values/no_license.toml": {"en", "de", "ja"},
+}
+TOML = [name for name in KEYS if name.endswith(".toml")]
+CSV = [name for name in KEYS if name.endswith(".csv")]
+
+
+def text(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def rows(name: str) -> list[list[str]]:
+    return list(csv.reader(line for line in text(name).splitlines() if not line.startswith("#")))
+
+
+def keys(name: str) -> list[str]:
+    return list(tomllib.loads(text(name))) if name in TOML else [row[0] for row in rows(name)[1:]]
+
+
+def test_every_table_is_checked_here():
+    found = {path.relative_to(ROOT).as_posix() for kind in ("toml", "csv") for path in ROOT.rglob(f"*.{kind}")}
+    assert found == set(KEYS)
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_a_table_says_what_it_is_and_has_what_it_should(name):
+    assert text(name).startswith("# ")
+    assert set(keys(name)) >= KEYS[name]
+    if name in TOML:
+        assert "# To add a language" in text(name)
+
+
+@pytest.mark.parametrize("name", TOML)
+def test_a_word_stands_once_in_its_language(name):
+    for language, table in tomllib.loads(text(name)).items():
+        assert language == "durations" or langcodes.tag_is_valid(language)
+        for words in table.values():
+            assert words
+            assert len(words) == len({" ".join(word.split()) for word in words}), (language, words)
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_a_row_has_what_the_header_names_and_stands_once(name):
+    header, *lines = rows(name)
+    assert not [line for line in lines if len(line) != len(header) or not all(cell.strip() for cell in line)]
+    assert len({tuple(line) for line in lines}) == len(lines)
+
+
+def test_a_frequency_is_said_by_one_code_alone():
+    met: dict[str, str] = {}
+    for table in tomllib.loads(text("values/frequencies.toml")).values():
+        for code, words in table.items():
+            for word in words:
+                key = re.sub(r"[\W_]", "", word.casefold())
+                assert met.setdefault(key, code) == code, word

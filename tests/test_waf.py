@@ -1,0 +1,223 @@
+"""Web-accessible folders: listings of several servers, and the records in them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing, suppress
+from urllib.parse import urlsplit
+
+import pytest
+from scrapy.http import HtmlResponse
+
+from crawlers.kinds.waf.detection import WAFDetector
+from crawlers.kinds.waf.folder import entries
+from crawlers.operate.sources.detect import Detection
+from tests.conftest import Crawl, options, scrapy
+from tests.site import Answer, Site
+
+ROOT = "https://example.org/meta/"
+APACHE = """<html><head><title>Index of /meta</title></head><body><h1>Index of /meta</h1><table>
+<tr><th><a href="?C=N;O=D">Name</a></th><th><a href="?C=M;O=A">Last modified</a></th></tr>
+<tr><td><a href="/">Parent Directory</a></td></tr>%s</table></body></html>"""
+NGINX = """<html><head><title>Index of /meta/sub/</title></head>
+<body><hr><pre><a href="../">../</a>
+%s</pre></body></html>"""
+IIS = """<html><head><title>example.org - /meta/</title></head><body><H1>example.org - /meta/</H1><hr><pre>
+<A HREF="/">[To Parent Directory]</A><br><br>
+ 6/17/2021 12:20 PM        &lt;dir&gt; <A HREF="/meta/sub">sub</A><br>
+ 6/17/2021 12:20 PM   1718 <A HREF="/meta/A.XML">A.XML</A>
+</pre></body></html>"""
+
+
+def page(text, url=ROOT):
+    return HtmlResponse(url, body=text.encode(), headers={"Content-Type": "text/html"})
+
+
+def links(*names):
+    return "".join(f'<tr><td><a href="{name}">{name}</a></td><td>2024-11-07 15:00</td></tr>' for name in names)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (APACHE % links("a.xml", "sub/", "a.zip", "a.xml#top"), ["a.xml", "sub/"]),
+        (NGINX % links("b.TTL", "c.jsonld", "d.rdf", "e.html"), ["b.TTL", "c.jsonld", "d.rdf"]),
+        (IIS, ["sub/", "A.XML"]),
+        (APACHE % links("https://elsewhere.example/x.xml", "/other/x.xml", "../x.xml", "%2e%2e/x.xml", "//x/"), []),
+        (APACHE % links("./", "../meta/", "?C=D;O=A", "a.xml?C=D", "javascript:x()", "http://[/x.xml"), []),
+        ("<base href='/meta/sub/'>" + APACHE % links("a.xml"), ["sub/a.xml"]),
+    ],
+)
+def test_links_below_the_start_address(text, found):
+    assert [one.address.removeprefix(ROOT) for one in entries(page(text), ROOT)] == found
+    assert all(one.is_folder == one.address.endswith("/") for one in entries(page(text), ROOT))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        (APACHE % links("a.xml"), True),
+        (NGINX % links("a/"), True),
+        (IIS, True),
+        (APACHE % links("photo.jpg"), False),
+        ("<html><title>Our data</title><a href='a.xml'>A</a>", False),
+    ],
+)
+def test_what_is_recognised(text, is_found):
+    assert (WAFDetector().recognise(page(text)) is not None) == is_found
+
+
+def test_a_folder_is_found_before_the_rdf_in_it():
+    detection = Detection(ROOT)
+    running = detection.run()
+    next(running)
+    with suppress(StopIteration):
+        running.send(page(APACHE % links("a.ttl")))
+        while True:
+            running.send(page("<html>"))
+    assert [(one.kind, one.address) for one in detection.found] == [("waf", ROOT)]
+
+
+DUBLIN_CORE = """<?xml version="1.0"?>
+<oai_dc:dc xmlns:oai_dc="http://www.openarchives.org/OAI/2.0/oai_dc/" xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:title>{title}</dc:title><dc:identifier>{id}</dc:identifier><dc:subject>water</dc:subject><dc:subject>soil</dc:subject>
+<dc:description>What it is.</dc:description><dc:publisher>Amt</dc:publisher><dc:date>2020-03</dc:date>
+<dc:language>de</dc:language><dc:rights>CC-BY-4.0</dc:rights></oai_dc:dc>"""
+CSW = """<csw:GetRecordByIdResponse xmlns:csw="http://www.opengis.net/cat/csw/2.0.2"
+ xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dct="http://purl.org/dc/terms/"><csw:Record>
+<dc:identifier>csw-1</dc:identifier><dc:title xml:lang="fr">Eaux</dc:title><dct:abstract>Un jeu.</dct:abstract>
+<dct:modified>2021-05-06</dct:modified><dct:references scheme="WWW:DOWNLOAD">https://example.org/a.zip</dct:references>
+<dc:URI name="Carte">https://example.org/wms</dc:URI></csw:Record></csw:GetRecordByIdResponse>"""
+ISO = '<gmd:MD_Metadata xmlns:gmd="http://www.isotc211.org/2005/gmd"><gmd:fileIdentifier/></gmd:MD_Metadata>'
+TURTLE = """@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> .
+<https://example.org/d/1> a dcat:Dataset ; dct:title "One" .
+<https://example.org/d/2> a dcat:Dataset ; dct:title "Two" ."""
+FILES = {
+    "/meta/": APACHE % links("a.xml", "b.ttl", "away.xml", "iso.xml", "sub/", "x.zip", "https://away.invalid/x.xml"),
+    "/meta/a.xml": DUBLIN_CORE.format(title="A", id="a-1"),
+    "/meta/b.ttl": TURTLE,
+    "/meta/iso.xml": ISO,
+    "/meta/sub/": NGINX % links("c.xml", "copy.xml", "other.xml", "deep/"),
+    "/meta/sub/c.xml": CSW,
+    "/meta/sub/copy.xml": DUBLIN_CORE.format(title="A", id="a-1"),
+    "/meta/sub/other.xml": DUBLIN_CORE.format(title="Another", id="a-1"),
+    "/meta/sub/deep/": NGINX % "",
+}
+
+
+def answers(files, folder_type="text/html", **headers_of_all):
+    def answer(asked):
+        path = urlsplit(asked.path).path
+        suffix = path.rpartition(".")[2]
+        media_type = f"text/{suffix.replace('ttl', 'turtle')}" if "." in path else folder_type
+        headers = {"Content-Type": media_type, **headers_of_all}
+        return Answer(files[path].encode(), headers=headers) if path in files else Answer(b"", 404, headers)
+
+    return answer
+
+
+def crawled(site, output, given=None, **settings):
+    ran = scrapy("crawl", "waf", *options(output, settings, url=f"{site.url}/meta/", **(given or {})))
+    return Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
+
+
+def test_a_folder_with_all_that_can_be_in_it(output):
+    with Site(answers(FILES)) as site:
+        done = crawled(site, output)
+        asked = {one.path for one in site.asked} - {"/robots.txt"}
+    assert asked == (FILES.keys() | {"/meta/away.xml"})
+    assert done.code == 3
+    told = {(urlsplit(one["url"]).path, one["stage"], one["kind"]) for one in done.errors}
+    assert {one[2] for one in told} == {"http", "unsupported", "duplicate_id"}
+    assert {one for one in told if one[2] != "duplicate_id"} == {
+        ("/meta/away.xml", "fetch", "http"),
+        ("/meta/iso.xml", "parse", "unsupported"),
+    }
+    assert len(done.errors) == 3  # a copy is no error, another record of the same name is
+    sources = {line["dataset_id"]: line["metadata_source"] for line in done.manifest}
+    rdf = {f"https://example.org/d/{number}": "rdf" for number in (1, 2)}
+    assert sources == {"a-1": "dublin_core", "csw-1": "dublin_core", **rdf}
+    assert (done.report["listed"], done.report["counts"]["new"]) == (4, 4)
+    written = {line["dataset_id"]: done.folder / line["metadata_file"] for line in done.manifest}
+    assert "<dc:title" in json.loads(written["csw-1"].read_text())["xml"]
+
+
+def test_a_whole_folder_is_complete_and_what_is_gone_twice_is_withdrawn(output):
+    files = {path: text for path, text in FILES.items() if path in ("/meta/", "/meta/b.ttl", "/meta/a.xml")}
+    with Site(answers(files | {"/meta/": APACHE % links("a.xml", "b.ttl")})) as site:
+        done = crawled(site, output)
+        assert (done.code, done.report["verdict"], done.report["evidence"]) == (0, "complete", {"folders": "file"})
+        site.answer = answers(files | {"/meta/": APACHE % links("b.ttl")})
+        once = crawled(site, output, SHRINK_LIMIT="0.5")
+        assert (once.code, once.report["counts"]["withdrawn"]) == (0, 0)
+        twice = crawled(site, output, SHRINK_LIMIT="0.5")
+    assert (twice.code, twice.report["counts"]["withdrawn"]) == (0, 1)
+    assert twice.manifest[-1]["dataset_id"] == "a-1"
+
+
+def test_a_limit_and_a_page_that_is_no_listing(output):
+    with Site(answers(FILES)) as site:
+        ran = scrapy("crawl", "waf", *options(output, {}, url=f"{site.url}/meta/", max_datasets="1", source="few"))
+        assert (ran.returncode, len([one for one in site.asked if one.path.endswith((".xml", ".ttl"))])) == (0, 1)
+    with Site(answers({"/meta/": "<html><p>Welcome</html>"})) as site:
+        done = crawled(site, output)
+    assert (done.code, done.kinds()) == (4, [("list", "unproven")])
+
+
+@pytest.mark.parametrize("folder_type", ["text/plain", "application/json", "application/octet-stream"])
+def test_a_listing_whose_header_is_wrong_is_read(output, folder_type):
+    files = {"/meta/": APACHE % links("b.ttl"), "/meta/b.ttl": TURTLE}
+    with Site(answers(files, folder_type)) as site:
+        done = crawled(site, output)
+    assert (done.code, done.report["verdict"], done.report["listed"]) == (0, "complete", 2)
+
+
+def test_an_answer_that_only_contains_the_words_of_a_listing_is_none(output):
+    with Site(answers({"/meta/": json.dumps({"page": APACHE % links("b.ttl")})}, "application/json")) as site:
+        done = crawled(site, output)
+    assert (done.code, done.kinds()) == (4, [("list", "unproven")])
+
+
+def with_resources(name, *addresses):
+    links_to = "".join(f"<dct:references>{address}</dct:references>" for address in addresses)
+    return f"""<r xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dct="http://purl.org/dc/terms/">
+        <dc:title>{name}</dc:title><dc:identifier>{name}</dc:identifier>{links_to}</r>"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept", "verdict"),
+    [("1", 1, "partial"), ("2", 1, "partial"), ("3", 2, "partial"), ("5", 3, "complete"), ("6", 3, "complete")],
+)
+def test_a_limit_of_resources(output, limit, kept, verdict):
+    addresses = ["https://example.org/1.csv", "https://example.org/2.csv"]
+    files = {f"/meta/{name}.xml": with_resources(name, *addresses) for name in "abc"}
+    with Site(answers(files | {"/meta/": APACHE % links("a.xml", "b.xml", "c.xml")})) as site:
+        done = crawled(site, output, {"max_resources": limit}, SHRINK_LIMIT="1")
+    assert (done.code, done.report["verdict"], len(done.manifest)) == (0, verdict, kept)
+    assert not done.errors
+    with closing(sqlite3.connect(output / "index.sqlite")) as db:  # the one that reaches the limit is kept whole
+        assert db.execute("SELECT count(*) FROM resources").fetchone() == (2 * kept,)
+
+
+def test_an_answer_of_the_cache_is_no_second_listing(output, tmp_path):
+    cache = {"HTTPCACHE_ENABLED": "1", "HTTPCACHE_DIR": str(tmp_path / "cache"), "SHRINK_LIMIT": "0.5"}
+    files = {path: FILES[path] for path in ("/meta/a.xml", "/meta/b.ttl")}
+    with Site(answers(files | {"/meta/": APACHE % links("a.xml", "b.ttl")})) as site:
+        crawled(site, output)
+        less = files | {"/meta/": APACHE % links("b.ttl")}
+        site.answer = answers(less, **{"Cache-Control": "max-age=600"})
+        assert [crawled(site, output, **cache).report["counts"]["withdrawn"] for _ in range(3)] == [0, 0, 0]
+        assert crawled(site, output, SHRINK_LIMIT="0.5").report["counts"]["withdrawn"] == 1
+
+
+def test_the_encoding_that_the_user_says_is_that_of_dublin_core(output):
+    body = DUBLIN_CORE.format(title="Списък", id="a").replace('<?xml version="1.0"?>\n', "").encode("cp1251")
+
+    def answer(asked):
+        found = answers({"/meta/": APACHE % links("a.xml")})(asked)
+        return Answer(body, headers={"Content-Type": "text/xml"}) if asked.path == "/meta/a.xml" else found
+
+    with Site(answer) as site:
+        done = crawled(site, output, {"encoding": "windows-1251"})
+    assert (done.code, [line["dataset_title"] for line in done.manifest]) == (0, ["Списък"])
