@@ -286,6 +286,18 @@ def test_a_burst_of_429s_is_one_pause_of_the_host(crawl, host):
     assert max(site.gaps()) > 1.8
 
 
+def test_a_refusal_during_a_pause_is_of_an_earlier_request(monkeypatch):
+    monkeypatch.setattr(pace_module, "call_later", lambda *_: None)
+    pace, slot = paced(DOWNLOAD_DELAY=0.5)
+    pace.crawler.stats = SimpleNamespace(
+        inc_value=lambda *_: None, set_value=lambda *_: None, get_value=lambda _, default: default
+    )
+    answers(pace, 1, refusal="HTTP 429")
+    pace.pauses.start("here", 2, "HTTP 429")
+    answers(pace, 1, latency=0.1, refusal="HTTP 429")
+    assert slot.delay == 1, "though its latency says that it was sent since"
+
+
 def test_a_longer_wait_extends_a_pause(monkeypatch):
     pace, slot = paced()
     counted, waits = {}, []

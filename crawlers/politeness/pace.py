@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Self
 
@@ -168,7 +169,9 @@ class Pace(AutoThrottle):
             return
         slot = self.crawler.engine.downloader.slots.get(key)
         delay = max(self.floor(key), slot.delay if slot else 0.0)
-        if limit.refuse(now, now - request.meta.get("download_latency", 0.0), delay):
+        # The latency ends with the headers: a busy machine looks at the answer later, and would date the request late
+        sent = -inf if key in self.pauses else now - request.meta.get("download_latency", 0.0)
+        if limit.refuse(now, sent, delay):
             self._keep(key)
             self.crawler.stats.inc_value("politeness/slowdowns")
             logger.info("%s is asked every %.2g s at most from now on: %s", key, self.floor(key), refusal)
