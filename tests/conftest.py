@@ -24,6 +24,7 @@ ROOT = Path(__file__).parent.parent
 FAST = {"REQUESTS_PER_SECOND": "0", "CRAWL_DELAY_MAX": "0", "RETRY_BACKOFF": "0.01"}
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are processors: a test often waits, for a pace to be kept or a page to be at rest."""
     return (os.cpu_count() or 1) + 1

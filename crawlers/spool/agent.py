@@ -9,7 +9,7 @@ from twisted.internet.protocol import Protocol, connectionDone
 from twisted.python.failure import Failure
 
 from crawlers.exceptions import AnswerError
-from crawlers.scrapy_internals import ResponseReader, Result, ScrapyAgent, abort, finished, set_buffer, transport
+from crawlers.scrapy_internals.http import ResponseReader, Result, ScrapyAgent, abort, finished, set_buffer, transport
 from crawlers.spool.body import Body, Limits
 from crawlers.spool.encoding import undone
 from crawlers.spool.errors import TooLarge

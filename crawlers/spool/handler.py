@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.utils.defer import maybe_deferred_to_future
 
-from crawlers.scrapy_internals import set_protocol, wrap_twisted_exceptions
+from crawlers.scrapy_internals.http import set_protocol, wrap_twisted_exceptions
 from crawlers.spool.agent import SpoolingAgent
 from crawlers.spool.body import Limits
 from crawlers.spool.certificates import ExplainedTrust, explained

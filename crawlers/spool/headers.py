@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.python.failure import Failure
 
-from crawlers.scrapy_internals import BODY, DONE, LenientFactory, LenientProtocol
+from crawlers.scrapy_internals.http import BODY, DONE, LenientFactory, LenientProtocol
 from crawlers.spool.errors import HeadersTooLarge
 
 if TYPE_CHECKING:

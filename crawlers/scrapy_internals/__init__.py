@@ -1,31 +1,18 @@
-"""Every private name of Scrapy, Twisted and scrapy-playwright that this project uses.
+"""Every private name of Scrapy, Twisted and scrapy-playwright that this project uses; those of HTTP are in `http`.
 
 A test for each name fails when a new version drops it: tests/test_scrapy_internals.py.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from scrapy.core.downloader.handlers.http11 import _LenientHTTP11ClientFactory as LenientFactory
-from scrapy.core.downloader.handlers.http11 import _LenientHTTP11ClientProtocol as LenientProtocol
-from scrapy.core.downloader.handlers.http11 import _ResponseReader as ResponseReader
-from scrapy.core.downloader.handlers.http11 import _ResultT as Result
-from scrapy.core.downloader.handlers.http11 import _ScrapyAgent as ScrapyAgent
-from scrapy.utils._download_handlers import wrap_twisted_exceptions
-from twisted.web._newclient import BODY, DONE
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
-    from twisted.internet.defer import Deferred
-    from twisted.web.client import HTTPConnectionPool
-    from twisted.web.client import Response as TxResponse
 
-__all__ = ["BODY", "DONE", "LenientFactory", "LenientProtocol", "ResponseReader", "Result", "ScrapyAgent"]
-__all__ += ["abort", "finished", "is_closing", "process_queue", "requests_in_progress", "set_buffer", "set_protocol"]
-__all__ += ["transport", "wrap_twisted_exceptions"]
+__all__ = ["is_closing", "process_queue", "requests_in_progress"]
 
 INHERITED = {
     "scrapy.commands:BaseRunSpiderCommand": "_create_crawler",
@@ -67,29 +54,3 @@ def requests_in_progress(crawler: Crawler) -> set[Request]:
 def process_queue(crawler: Crawler, slot: Slot) -> None:
     """Let the downloader send what waits in a slot, as far as the slot's delay allows."""
     crawler.engine.downloader._process_queue(slot)  # noqa: SLF001
-
-
-def set_protocol(pool: HTTPConnectionPool, factory: type[LenientFactory]) -> None:
-    """Make the pool's connections with a factory of your own."""
-    pool._factory = factory  # noqa: SLF001
-
-
-def transport(response: TxResponse) -> Any:
-    """Return the transport that an answer comes by."""
-    return response._transport  # noqa: SLF001
-
-
-def abort(transport: Any) -> None:
-    """Close a transport's connection, unless the answer is complete and the connection has been given back."""
-    if transport._producer is not None:  # noqa: SLF001
-        transport._producer.abortConnection()  # noqa: SLF001
-
-
-def finished(reader: ResponseReader) -> Deferred[Result]:
-    """Return what fires when the reader has a body."""
-    return reader._finished  # noqa: SLF001
-
-
-def set_buffer(reader: ResponseReader, buffer: Any) -> None:
-    """Make the reader write a body into a buffer of your own."""
-    reader._bodybuf = buffer  # noqa: SLF001
