@@ -17,6 +17,7 @@ from scrapy import Request, Spider
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.test import get_crawler
 
+from crawlers.safety.redact import redact
 from crawlers.safety.resolver import PublicOnlyResolver, is_public, spelled
 from crawlers.safety.tokens import ApiToken
 from crawlers.store.index import scope
@@ -243,6 +244,16 @@ def test_a_token_goes_to_the_portal_and_stays_there(crawl, monkeypatch, tmp_path
     assert [asked.headers["Authorization"] for asked in elsewhere.asked] == [None]
     assert SECRET.encode() not in everything(tmp_path) + done.log.encode()
     assert "unencrypted" in done.log
+
+
+@pytest.mark.parametrize(
+    "name",
+    "api_key APIKEY my-api-key token x_TOKEN secret signature credential password passwd pwd AccessKeyId auth "
+    "authorization to\u212aen \u017fecret s\u0131gnature CREDENT\u0130AL".split(),
+)
+@pytest.mark.parametrize("text", ["?{}=abc123", "'{}': [b'abc123']", "{}: Bearer abc123"])
+def test_every_name_of_a_secret_is_known_in_any_letters(name, text):
+    assert "abc123" not in redact(text.format(name))
 
 
 def test_a_token_that_a_portal_repeats_is_stored_nowhere(crawl, monkeypatch, tmp_path):

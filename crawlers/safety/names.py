@@ -37,7 +37,7 @@ def safe(identifier: str) -> str:
 
 @lru_cache(maxsize=1024)  # a document's name is asked for by each pipeline
 def _slug(name: str, maxlen: int) -> str:
-    return slugify(name, max_length=maxlen)
+    return slugify(name, max_length=maxlen, backend="text-unidecode")  # else an import is tried for every name
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,10 @@ _OWN: set[str] = set()
 _USER = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET = re.compile(
     r"(?i)((?:[\w-]*(?:api[_-]?key|token|secret|signature|credential|passw(?:or)?d|pwd|accesskeyid)|\bauth(?:orization)?)"
-    r"['\"]?\s*[:=]\s*[\['\"b]*(?:(?:Bearer|Basic|Token)\s+)?)[^&\s'\",]+"
+    r"['\"]?\s*[:=]\s*(?:[\['\"]|b(?=['\"]))*(?:(?:Bearer|Basic|Token)\s+)?)[^&\s'\",]+"
 )
+_MARKS = ("key", "token", "secret", "nature", "cred", "pass", "pwd", "auth")
+"""A text without any of these has nothing for `_SECRET`, which tries every word of it; none has an i, for Turkish."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -41,5 +43,8 @@ def redact(text: str) -> str:
     """
     for secret in _OWN:
         text = text.replace(secret, "***")
-    text = _SECRET.sub(r"\1***", _USER.sub("***@", text))
+    text = _USER.sub("***@", text) if "@" in text else text
+    folded = text.casefold()
+    if any(mark in folded for mark in _MARKS):
+        text = _SECRET.sub(r"\1***", text)
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
