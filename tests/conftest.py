@@ -1,4 +1,7 @@
-"""A crawl as a user runs it: a whole `scrapy crawl` in a process of its own, judged by the folder it leaves."""
+"""A crawl as a user runs it: a whole `scrapy crawl` in a process of its own, judged by the folder it leaves.
+
+The process is forked from one that has imported Scrapy already; ``fresh=True`` asks for a new one.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlers.kind import registered
+from tests import forked
 from tests.portal.portal import Portal
 from tests.waiting import HANG
 
@@ -81,13 +85,14 @@ def spider_names() -> list[str]:
     return sorted([*registered(), *(path.stem for path in (ROOT / "spiders").glob("[!_]*.py"))])
 
 
-def scrapy(*arguments: str, cwd: Path = ROOT, timeout: float = HANG) -> subprocess.CompletedProcess[str]:
-    """Runs a command of this project, every warning an error."""
+def scrapy(
+    *arguments: str, cwd: Path = ROOT, timeout: float = HANG, fresh: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command of this project, every warning an error; ``fresh``: in a new process, not in a forked one."""
     command = [sys.executable, "-W", "error", "-m", "scrapy", *arguments]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        command, cwd=cwd, env=environment, timeout=timeout, capture_output=True, text=True, check=False
-    )
+    run = subprocess.run if fresh else forked.run
+    return run(command, cwd=cwd, env=environment, timeout=timeout, capture_output=True, text=True, check=False)
 
 
 def options(output: Path, settings: dict[str, str], **arguments: str) -> list[str]:
@@ -99,6 +104,7 @@ def options(output: Path, settings: dict[str, str], **arguments: str) -> list[st
 
 
 def pytest_configure() -> None:
+    Portal.start_process = forked.Popen
     signal.signal(signal.SIGINT, signal.default_int_handler)  # where a shell runs this behind, it and crawls ignore it
 
 

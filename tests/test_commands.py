@@ -22,6 +22,7 @@ from scrapy.exceptions import UsageError
 
 from crawlers.operate.sources.project_context import project
 from crawlers.operate.strict_command import StrictCommand
+from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy, spider_names
 from tests.portal.dcat import Catalogue
 
@@ -245,7 +246,7 @@ def test_trying_a_spider_out_leaves_no_run(portal, output, tmp_path, monkeypatch
     address = f"{site.url}/api/3/action/package_search?q=*:*&sort=id+asc&rows=5"
     how = ("--spider", "ckan", "-c", "parse_page", "--cbkwargs", '{"cursor": {"rows": 5}}', "--pipelines")
     command = [sys.executable, "-m", "scrapy", "parse", *how, *words, address]  # Scrapy's own warns of itself
-    parsed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    parsed = forked.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert ("Traceback" in parsed.stderr, "was not notified" in parsed.stderr) == (False, False)
     assert "cod-ab-global" in parsed.stdout
     assert not output.exists()
@@ -262,9 +263,7 @@ def on_terminal(*command: str, columns: int = 120, folder: Path = ROOT) -> tuple
     environment.pop("NO_COLOR", None)
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=theirs, stderr=theirs, close_fds=True
-    ) as process:
+    with forked.Popen(command, cwd=folder, env=environment, stdout=theirs, stderr=theirs, close_fds=True) as process:
         os.close(theirs)
         shown = b""
         while chunk := _read(ours):

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from crawlers.kinds.html.rules import load, loads
+from tests import forked
 from tests.conftest import FAST, ROOT, scrapy
 from tests.layouts.layouts import LAYOUTS
 from tests.layouts.records import record
@@ -265,7 +266,7 @@ def test_one_interrupt_ends_a_page_that_does_not_come(tmp_path):
     ended = Event()
     with Site(slow) as site:
         command = [sys.executable, "-m", "scrapy", "learn", site.url + "/d", "-sREQUESTS_PER_SECOND=0"]
-        ran = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        ran = forked.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
         assert asked.wait(HANG)
         ran.send_signal(signal.SIGINT)
         try:
@@ -346,9 +347,7 @@ def test_missing_is_red_on_a_terminal(site, learned):
     command = [sys.executable, "-m", "scrapy", "try", str(learned[0]), site.url + "/app", "-sREQUESTS_PER_SECOND=0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
     environment.pop("NO_COLOR", None)
-    subprocess.run(
-        command, cwd=ROOT, env=environment, stdout=slave, stderr=subprocess.DEVNULL, check=False, timeout=HANG
-    )
+    forked.run(command, cwd=ROOT, env=environment, stdout=slave, stderr=subprocess.DEVNULL, check=False, timeout=HANG)
     os.close(slave)
     shown = os.read(master, 10_000).decode()
     os.close(master)

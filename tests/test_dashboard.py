@@ -32,6 +32,7 @@ from crawlers.operate.dashboard.error_lines import MOST
 from crawlers.operate.dashboard.tail import BLOCK, LONGEST, Budget, backwards
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index import catch_up
+from tests import forked
 from tests.conftest import ROOT, options, scrapy
 from tests.indexed import indexed
 from tests.portal.portal import Portal
@@ -911,7 +912,7 @@ def test_what_is_asked_for_often_is_remembered_longest(tmp_path):
 def dashboard(output: Path, *more: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """`scrapy dashboard` on a free port: its address and its process."""
     words = ("dashboard", "--port", "0", "-s", f"OUTPUT_DIR={output}", *more)
-    process = subprocess.Popen(
+    process = forked.Popen(
         [sys.executable, "-W", "error", "-m", "scrapy", *words],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT), **environment},

@@ -17,6 +17,7 @@ from scrapy.http import Response
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
+from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import SERIALISATIONS, Catalogue
 from tests.site import Answer, Site
@@ -835,9 +836,7 @@ def test_a_304_does_not_count_what_is_gone(harvest, catalogue):
 
 def begun(output, jobdir, site):
     words = options(output, {"JOBDIR": str(jobdir), "REQUESTS_PER_SECOND": "20"}, url=site.address)
-    crawl = subprocess.Popen(
-        [sys.executable, "-m", "scrapy", "crawl", "dcat", *words], cwd=ROOT, stderr=subprocess.PIPE
-    )
+    crawl = forked.Popen([sys.executable, "-m", "scrapy", "crawl", "dcat", *words], cwd=ROOT, stderr=subprocess.PIPE)
     asked = len(site.asked)
     until(lambda: len(site.asked) != asked, unless=lambda: crawl.poll() is not None)
     return crawl

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+from tests import forked
 from tests.conftest import ROOT, options
 from tests.portal.data import HIGHEST_ID, LOWEST_ID
 from tests.waiting import HANG, until
@@ -267,7 +268,7 @@ def test_numbers_and_texts_that_are_hard_to_write(crawl, portal, fault):
 def started(output, portal, *more):
     words = options(output, {"REQUESTS_PER_SECOND": "20", "CRAWL_DELAY_MAX": "0"}, portal=portal.url)
     command = [sys.executable, "-m", "scrapy", "crawl", "hdx", *words, *more]
-    crawl = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    crawl = forked.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     until(lambda: portal.requests(EXPORT) >= 10, unless=lambda: crawl.poll() is not None)
     return crawl
 
@@ -351,7 +352,7 @@ def test_a_disk_that_fills_up(portal, output, tmp_path, kilobytes, job):
     assert full.returncode in (1, 4), full.stderr[-2000:]
     assert "free some space" in full.stderr
     assert "Traceback" not in full.stderr, full.stderr[-3000:]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False)
+    done = forked.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert len(list((output / "hdx" / "resource_metadata").iterdir())) == 900
     lines = (output / "hdx" / "manifest.jsonl").read_text().splitlines()

@@ -37,6 +37,7 @@ from crawlers.operate.harvest.retention import remove_logs, remove_reports
 from crawlers.resume.job import FORMAT
 from crawlers.safety.locks import LOCK, is_crawled, is_held, take
 from crawlers.store.runs import Run, last, runs
+from tests import forked
 from tests.conftest import FAST, ROOT, Crawl, scrapy
 from tests.test_resume import left
 from tests.waiting import HANG, until
@@ -77,7 +78,7 @@ class Place:
     def begin(self, *words: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-W", "error", "-m", "scrapy", "harvest", *self.options(), *words]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        self.harvests.append(subprocess.Popen(command, cwd=ROOT, text=True, **pipes))
+        self.harvests.append(forked.Popen(command, cwd=ROOT, text=True, **pipes))
         return self.harvests[-1]
 
     def last(self, source: str) -> Run:
@@ -492,7 +493,7 @@ def test_a_crawl_by_hand_is_not_overlapped(place, portal):
     site = portal(datasets=80)
     place.sources(one=hdx(site))
     words = [*place.options(), *SLOW, "-a", f"portal={site.url}", "-a", "source=one"]
-    crawl = subprocess.Popen([sys.executable, "-m", "scrapy", "crawl", "hdx", *words], cwd=ROOT, stderr=subprocess.PIPE)
+    crawl = forked.Popen([sys.executable, "-m", "scrapy", "crawl", "hdx", *words], cwd=ROOT, stderr=subprocess.PIPE)
     with halted(place.until("one")):
         ran = place.harvest("one")
     crawl.communicate(timeout=HANG)
@@ -505,7 +506,7 @@ def test_a_job_dir_in_use_is_left_alone(place, portal):
     site = portal(datasets=80)
     place.sources(one=hdx(site))
     words = [*place.options(), *SLOW, "-a", f"portal={site.url}", "-s", f"JOBDIR={place.jobs / 'one'}"]
-    crawl = subprocess.Popen([sys.executable, "-m", "scrapy", "crawl", "hdx", *words], cwd=ROOT, stderr=subprocess.PIPE)
+    crawl = forked.Popen([sys.executable, "-m", "scrapy", "crawl", "hdx", *words], cwd=ROOT, stderr=subprocess.PIPE)
     with halted(place.until("hdx")):
         ran = place.harvest("one")
     crawl.communicate(timeout=HANG)

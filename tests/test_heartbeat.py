@@ -24,6 +24,8 @@ from crawlers.extensions.heartbeat import Heartbeat
 from crawlers.politeness.pace import Pauses
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.runs import runs
+from crawlers.values import moment
+from tests import forked
 from tests.conftest import ROOT, json_lines, options, scrapy
 from tests.site import Answer, Asked, Site, listing
 from tests.waiting import HANG, until
@@ -34,7 +36,7 @@ FAST_BEAT = {"HEARTBEAT_INTERVAL": "0.1"}
 def begun(output: Path, portal: Any, **settings: str) -> subprocess.Popen[str]:
     words = options(output, {**FAST_BEAT, "REQUESTS_PER_SECOND": "30", **settings}, portal=portal.url)
     command = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "hdx", *words]
-    return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    return forked.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
 
 def beating(output: Path, *, other_than: str = "") -> dict[str, Any]:
@@ -154,6 +156,7 @@ def test_one_that_died_after_it_had_a_report_is_interrupted(portal, output):
 def test_one_that_died_for_good_gets_its_report_from_the_next(portal, output):
     site = portal(datasets=30)
     dead = killed(output, site)
+    until(lambda: moment.name() != dead["run"])  # a run is named by the second in which it starts
     crawl = begun(output, site)
     beating(output, other_than=dead["run"])
     crawl.communicate(timeout=HANG)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from crawlers.kinds.html.rules import loads
+from tests import forked
 from tests.conftest import ROOT, Crawl, json_lines, options, scrapy
 from tests.portal.html.catalogue import HTMLCatalogue
 from tests.portal.html.data import found, truth
@@ -589,9 +590,7 @@ def begun(output, jobdir, site, path, enough):
     """A crawl that has asked for that many pages of the listing since it was started."""
     words = options(output, {"JOBDIR": str(jobdir), "REQUESTS_PER_SECOND": "20"}, rules=str(path))
     before = turns(site)
-    crawl = subprocess.Popen(
-        [sys.executable, "-m", "scrapy", "crawl", "html", *words], cwd=ROOT, stderr=subprocess.PIPE
-    )
+    crawl = forked.Popen([sys.executable, "-m", "scrapy", "crawl", "html", *words], cwd=ROOT, stderr=subprocess.PIPE)
     until(lambda: turns(site) >= before + enough, unless=lambda: crawl.poll() is not None)
     return crawl
 

@@ -21,6 +21,7 @@ from scrapy.utils.request import fingerprint
 from scrapy.utils.test import get_crawler
 
 from crawlers.httpcache import AcceptFingerprinter, Policy, SqliteStorage
+from tests import forked
 from tests.conftest import ROOT
 from tests.site import Answer, Asked, Site, redirect
 from tests.waiting import HANG, until
@@ -84,7 +85,7 @@ class Probe:
         asked = [{"url": one} if isinstance(one, str) else one for one in requests]
         (self.folder / "requests.json").write_text(json.dumps(asked))
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        return subprocess.Popen(
+        return forked.Popen(
             self.command(**settings), cwd=self.folder, env=environment, stderr=subprocess.PIPE, text=True
         )
 

@@ -19,6 +19,7 @@ from crawlers.exceptions import RunError
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.runs import find, history, items, last, runs, sources, stored
 from crawlers.store.runs.words import item_line
+from tests import forked
 from tests.conftest import ROOT, scrapy
 from tests.waiting import HANG
 
@@ -204,7 +205,7 @@ def test_what_is_no_file_is_not_read(tmp_path, what):
     os.mkfifo(tmp_path / "one.lock")
     command = [sys.executable, "-W", "error", "-m", "scrapy", "jobs", "one", "--json"]
     settings = ["-s", f"OUTPUT_DIR={tmp_path}", "-s", f"JOBS_DIR={tmp_path}"]
-    shown = subprocess.run([*command, *settings], cwd=ROOT, capture_output=True, check=True, timeout=HANG)
+    shown = forked.run([*command, *settings], cwd=ROOT, capture_output=True, check=True, timeout=HANG)
     (run,) = json.loads(shown.stdout)
     assert (run["state"], run["run"]) == ("complete", RUN.format(3))
     assert list(items(runs(tmp_path, "one")[0])) == []
@@ -458,7 +459,7 @@ def test_head_is_no_mistake(tmp_path):
     words = ["jobs", "show", RUN.format(3), "-s", f"OUTPUT_DIR={tmp_path}"]
     command = [sys.executable, "-W", "error", "-m", "scrapy", *words]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as shown:
+    with forked.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe, text=True) as shown:
         assert shown.stdout
         assert shown.stderr
         shown.stdout.readline()

@@ -38,6 +38,7 @@ from crawlers.operate.notify.prometheus import METRICS, OUTCOMES, Prometheus
 from crawlers.operate.notify.smtp import Server
 from crawlers.store.runs import find, words
 from crawlers.store.runs.verdict import EXIT_CODES
+from tests import forked
 from tests.conftest import ROOT, options, scrapy
 from tests.waiting import HANG, until
 
@@ -368,7 +369,7 @@ def test_a_second_signal_is_told_too(output, portal, monkeypatch):
         monkeypatch.setenv("NOTIFY_WEBHOOK", hook.address)
         words = options(output, {"NOTIFY_VERDICTS": "interrupted"}, portal=site.url)
         command = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "ckan", *words]
-        process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+        process = forked.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
         until(lambda: site.requests("package_search"), unless=lambda: process.poll() is not None)
         process.send_signal(signal.SIGINT)
         time.sleep(0.5)

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from tests import forked
 from tests.conftest import ROOT, json_lines, options
 from tests.portal.odd import HTML, Answer, OddPortal
 from tests.waiting import HANG, until
@@ -270,7 +271,7 @@ def test_a_feed_of_runspider_holds_datasets_only(output, tmp_path):
             "-O",
             str(feed),
         ]
-        subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=HANG)
+        forked.run(command, cwd=ROOT, capture_output=True, check=True, timeout=HANG)
     assert sorted(item["id"] for item in json_lines(feed)) == site.ids()
 
 
@@ -282,7 +283,7 @@ def test_a_crawl_that_waits_to_ask_again_is_stopped_at_once(output, oddity):
     with OddPortal(oddity, Answer(status=503)) as site:
         words = options(output, {"RETRY_BACKOFF": "3600", "RETRY_BACKOFF_MAX": "3600"}, portal=site.url)
         command = [sys.executable, "-m", "scrapy", "crawl", "hdx", *words]
-        crawl = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
+        crawl = forked.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
         until(lambda: len(site.log) >= 3, unless=lambda: crawl.poll() is not None)
         time.sleep(0.3)
         crawl.send_signal(signal.SIGINT)

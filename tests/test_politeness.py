@@ -28,6 +28,7 @@ from crawlers.politeness.pace import Pace
 from crawlers.politeness.retry import BackoffRetry, retry_after
 from crawlers.politeness.robots import Robots, Rules
 from crawlers.settings import ROBOTS_EXEMPT
+from tests import forked
 from tests.conftest import ROOT, options
 from tests.waiting import HANG
 
@@ -366,7 +367,7 @@ def test_a_crawl_that_waits_is_stopped_at_once_and_goes_on_later(crawl, host, ou
     site = host(for_a_while(503, {"Retry-After": "60"}, EXPORT, 99))
     jobdir = {"JOBDIR": str(output.parent / "job")}
     command = [sys.executable, "-m", "scrapy", "crawl", "hdx", *options(output, jobdir, portal=site.url)]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    process = forked.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 30
     while site.requests(EXPORT) < 6 and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -34,6 +34,7 @@ from crawlers.operate.report.text import cut, inert, link
 from crawlers.signals import KINDS
 from crawlers.store.index.reader import connect
 from crawlers.store.runs import Run, unfinished
+from tests import forked
 from tests.conftest import ROOT, scrapy
 from tests.indexed import indexed
 from tests.site import Site, listing
@@ -781,7 +782,7 @@ def test_the_page_is_written_where_you_are(made, tmp_path):
     there.mkdir()
     environment_ = {**os.environ, "PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawlers.settings"}
     command = [sys.executable, "-W", "error", "-m", "scrapy", "report", "-s", f"OUTPUT_DIR={made}"]
-    ran = subprocess.run(command, cwd=there, env=environment_, capture_output=True, text=True, check=False)
+    ran = forked.run(command, cwd=there, env=environment_, capture_output=True, text=True, check=False)
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "Wrote report.html.\n", "")
     assert [path.name for path in there.iterdir()] == ["report.html"]
 

@@ -16,6 +16,7 @@ from scrapy.utils.test import get_crawler
 
 from crawlers.kinds.ckan.generic import CKAN
 from crawlers.resume.scheduler import restored_request, stored_request
+from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.waiting import HANG, until
 
@@ -27,7 +28,7 @@ def begun(output, jobdir, portal, **settings):
     """A crawl that has asked for something since it was started."""
     words = options(output, {"JOBDIR": str(jobdir), **settings}, portal=portal.url)
     asked = portal.requests()
-    crawl = subprocess.Popen(
+    crawl = forked.Popen(
         [sys.executable, "-m", "scrapy", "crawl", "hdx", *words], cwd=ROOT, stderr=subprocess.PIPE, text=True
     )
     until(lambda: portal.requests() != asked, unless=lambda: crawl.poll() is not None)
@@ -289,12 +290,12 @@ def test_any_project_can_use_it_with_one_setting(portal, tmp_path):
         "-sDOWNLOAD_DELAY=0.03",
     ]
     command = [sys.executable, "-m", "scrapy", *words, "-sDOWNLOAD_DELAY_JITTER=0"]
-    killed = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    killed = forked.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     until(lambda: site.requests("package_show") >= 40, unless=lambda: killed.poll() is not None)
     killed.kill()
     _, log = killed.communicate()
     asked = site.requests("package_show")
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG, check=True)
+    done = forked.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=HANG, check=True)
     assert 150 <= site.requests("package_show") <= 150 + 16
     assert asked < 150
     assert "can't be stored" in log + done.stderr

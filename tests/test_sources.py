@@ -28,6 +28,7 @@ from crawlers.operate.sources.schedule import parse
 from crawlers.operate.sources.source import Listed
 from crawlers.store.runs import Run
 from crawlers.values.moment import now
+from tests import forked
 from tests.conftest import FAST, ROOT, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import PLAIN
@@ -666,7 +667,7 @@ def test_interrupted_without_a_trace(written, tmp_path, told):
         path = written(f'[a]\nspider = "ckan"\narguments.portal = "{portal.url}"\n')
         words = [sys.executable, "-m", "scrapy", "sources", "validate", "-s", f"SOURCES_FILE={path}"]
         environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
-        process = subprocess.Popen(words, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+        process = forked.Popen(words, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
         until(lambda: list((tmp_path / "temporary").glob("sources-*/log")))
         [running] = children(process.pid)
         process.send_signal(told)

@@ -32,6 +32,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.spool import NotUnpacked, SpooledFile, SpooledResponse, TooLarge
 from crawlers.spool.body import Body, Limits
 from crawlers.spool.encoding import _SIP, Encoding, undone, zstd
+from tests import forked
 from tests.conftest import FAST, ROOT, json_lines
 from tests.site import Answer, Site, redirect
 from tests.waiting import HANG
@@ -145,7 +146,7 @@ class Probe:
         (self.folder / "requests.json").write_text(json.dumps(asked))
         chosen = SETTINGS | {"SPOOL_DIR": str(self.spool)} | settings
         words = [f"-s{name}={value}" for name, value in chosen.items()]
-        ran = subprocess.run(
+        ran = forked.run(
             [sys.executable, "-W", "error", "-m", "scrapy", "runspider", "probe.py", "-O", "items.jsonl", *words],
             cwd=self.folder,
             env=os.environ | {"PYTHONPATH": str(ROOT), "PROBE_SITE": site.url} | (environment or {}),

@@ -26,6 +26,8 @@ class Portal:
     Without faults it behaves as a healthy portal does.
     """
 
+    start_process = subprocess.Popen  # tests have a faster way
+
     def __init__(
         self,
         datasets: int = 305,
@@ -56,7 +58,7 @@ class Portal:
         self.stop()
 
     def start(self) -> Self:
-        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = self.start_process(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.url = _first_line(self.process.stdout)
         if not self.url:
             self.stop()

@@ -1,0 +1,222 @@
+"""Commands of this project in forked children of a process that has already imported it.
+
+Most of what a small crawl costs is Python importing Scrapy. `Popen` and `run` are those of `subprocess`; a plain
+command ``[sys.executable, "-W", "error", "-m", "scrapy", ...]`` runs in a forked child. It has the arguments,
+environment, folder and streams of a new process, runs ``-m scrapy`` from its first line to its exit handlers, and is a
+child of the test's own process. All other commands are new processes. A test that is about the process itself (its
+start, its memory, what it imports) uses `subprocess`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+STRICT = ["-W", "error"]
+SERVER = str(ROOT / "tests" / "portal" / "server.py")
+BEFORE_ANY_CODE = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_")  # variables that count only when a process starts
+OWN = ("scrapy.cfg", "crawlers", "pipelines", "spiders")  # a folder with one of these may be another project
+PLAIN = {"close_fds", "stderr", "stdin", "stdout", "text"}  # what a forked command may be started with
+LATE = (  # what Scrapy imports when a crawl begins
+    "encodings.idna scrapy.core.downloader.contextfactory scrapy.core.engine scrapy.core.scraper scrapy.crawler "
+    "scrapy.pqueues scrapy.utils.ossignal twisted.internet.asyncioreactor twisted.protocols.tls twisted.web.client"
+).split()
+LONGEST = 1 << 17  # bytes of a request
+SET_CHILD_SUBREAPER = 36  # of prctl(2)
+
+
+# In the test's process
+
+
+def plain(environment: Any) -> dict[str, str]:
+    """Return the environment without what a forked command may have otherwise."""
+    kept = {name: value for name, value in environment.items() if name.startswith(BEFORE_ANY_CODE)}
+    if kept.get("PYTHONPATH") == str(ROOT):
+        del kept["PYTHONPATH"]
+    return kept
+
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+class Popen(subprocess.Popen):  # type: ignore[type-arg]
+    """As `subprocess.Popen`, for keywords alone; commands of this project are forked."""
+
+    def __init__(self, args: Any, **keywords: Any) -> None:
+        self._request = request(args, **keywords)
+        super().__init__(args, **keywords)
+
+    def _execute_child(self, *given: Any) -> None:
+        if self._request is None:
+            super()._execute_child(*given)
+            return
+        pipes = given[10:16]
+        wanted = (pipes[0], pipes[3], pipes[5])
+        self.pid = zygote().fork(self._request, [own if one == -1 else one for own, one in enumerate(wanted)])
+        self._child_created = True
+        self._close_pipe_fds(*pipes)
+
+
+def run(args: Any, **keywords: Any) -> subprocess.CompletedProcess[Any]:
+    """As `subprocess.run`; commands of this project are forked."""
+    checked, timeout = keywords.pop("check"), keywords.pop("timeout", None)
+    if keywords.pop("capture_output", False):
+        keywords |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with Popen(args, **keywords) as process:
+        try:
+            streams = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    ran = subprocess.CompletedProcess(args, process.returncode, *streams)
+    if checked:
+        ran.check_returncode()
+    return ran
+
+
+def request(args: Any, cwd: Any = None, env: Any = None, **keywords: Any) -> dict[str, Any] | None:
+    """Return what the zygote has to do; ``None`` if the command needs a new process."""
+    unusual = {name for name, value in keywords.items() if value not in (None, False)} - PLAIN
+    if isinstance(args, str) or unusual or sys.platform != "linux":
+        return None
+    words, folder = [*map(os.fspath, args)], Path(cwd or Path.cwd()).absolute()
+    environment = dict(os.environ if env is None else env)
+    strict = words[1:3] == STRICT
+    code = words[3:] if strict else words[1:]
+    is_ours = words[0] == sys.executable and (code[:2] == ["-m", "scrapy"] or code[:1] == [SERVER])
+    has_root = folder == ROOT or environment.get("PYTHONPATH") == str(ROOT)
+    if not is_ours or not has_root or plain(environment) != plain(ENVIRONMENT):
+        return None
+    if folder != ROOT and any((folder / name).exists() for name in OWN):
+        return None
+    return {"strict": strict, "code": code, "folder": str(folder), "environment": environment}
+
+
+class Zygote:
+    """The process that forks."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with other:
+            self.process = subprocess.Popen(
+                [sys.executable, *STRICT, __file__, str(other.fileno())],
+                env=ENVIRONMENT,
+                cwd=ROOT,
+                pass_fds=[other.fileno()],
+                stdin=subprocess.DEVNULL,
+            )
+
+    def fork(self, what: dict[str, Any], streams: list[int]) -> int:
+        """Start a command; return its process, a child of this one."""
+        with self.lock:
+            adopt(True)
+            try:
+                socket.send_fds(self.socket, [json.dumps(what).encode()], streams)
+                pid = int(self.socket.recv(LONGEST))
+                self.socket.recv(LONGEST)  # its parent has ended
+            finally:
+                adopt(False)
+        return pid
+
+
+@cache
+def zygote() -> Zygote:
+    return Zygote()
+
+
+def adopt(orphans: bool) -> None:
+    """Say whether this process becomes the parent of a descendant's orphans."""
+    if ctypes.CDLL(None, use_errno=True).prctl(SET_CHILD_SUBREAPER, int(orphans), 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+# In the zygote
+
+
+def prepare() -> None:
+    """Import what commands import; start no thread, no reactor and no event loop."""
+    sys.path[0] = str(ROOT)
+    for name in [*LATE, "scrapy.cmdline", "tests.portal.server"]:
+        import_module(name)
+    for name in ("scrapy.commands", "crawlers", "pipelines", "spiders"):
+        for module in walk_packages(import_module(name).__path__, f"{name}."):
+            import_module(module.name)
+    del sys.modules["crawlers.settings"]  # it reads the arguments and the environment
+    sys.path[:] = sys.path[1:]
+    gc.collect()
+    gc.freeze()
+
+
+def serve(orders: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Fork for each request; return, in the child, its request and its streams."""
+    while True:
+        content, streams, *_ = socket.recv_fds(orders, LONGEST, 3)
+        if not content:
+            os._exit(0)
+        if (between := os.fork()) == 0:
+            if (child := os.fork()) == 0:
+                return json.loads(content), streams
+            orders.send(str(child).encode())
+            os._exit(0)  # now the test's process is the child's parent
+        os.waitpid(between, 0)
+        orders.send(b"forked")
+        for stream in streams:
+            os.close(stream)
+
+
+def become(what: dict[str, Any], streams: list[int]) -> None:
+    """Make this process what a new one would be."""
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        old = getattr(sys, name)
+        new = open(number, old.mode, encoding=old.encoding, errors=old.errors, newline="\n", closefd=False)  # noqa: SIM115
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
+    sys.stderr.reconfigure(line_buffering=True)
+    os.environ.clear()
+    os.environ.update(what["environment"])
+    time.tzset()
+    os.chdir(what["folder"])
+    sys.path[:0] = [what["folder"]] * (what["code"][0] == "-m") + [str(ROOT)] * ("PYTHONPATH" in os.environ)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not what["strict"]:
+        sys.warnoptions.clear()
+        warnings.filters.remove(("error", None, Warning, None, 0))
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    orders = socket.socket(fileno=int(sys.argv[1]))
+    prepare()
+    what, streams = serve(orders)
+    orders.detach()
+    become(what, streams)
+    if what["code"][0] == "-m":
+        sys.argv = what["code"][1:]
+        runpy.run_module("scrapy", run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = what["code"]
+        runpy.run_path(SERVER, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
