@@ -125,6 +125,7 @@ DOWNLOAD_HANDLERS = {
 }
 COOKIES_ENABLED = False  # default True; metadata needs no session
 REFERRER_POLICY = "no-referrer"  # default scrapy-default; a portal need not know what was asked before
+REFERER_ENABLED = False  # default True, which looks at every answer and request, and adds nothing
 METAREFRESH_ENABLED = False  # default True; an API does not redirect so
 REDIRECT_MAX_TIMES = 10  # default 20
 HTTPPROXY_ENABLED = True  # default True; portals are often behind a proxy
@@ -144,7 +145,8 @@ HTTPCACHE_STORAGE = SqliteStorage  # default FilesystemCacheStorage, seven files
 REQUEST_FINGERPRINTER_CLASS = AcceptFingerprinter  # default RequestFingerprinter, to which Turtle and HTML are one
 
 # Speed
-CONCURRENT_ITEMS = 8  # default 100, a task each for every answer; these pipelines never wait
+CONCURRENT_ITEMS = 2  # default 100, a task each for every answer; these pipelines never wait
+WARN_ON_GENERATOR_RETURN_VALUE = False  # default True, which parses the callback's source for most answers
 
 # Logging
 LOG_FORMATTER = LeanLogFormatter  # default LogFormatter, which builds a line for each item, though none is shown

@@ -11,18 +11,22 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import scrapy
+from scrapy import Request, Spider
 from scrapy import signals as scrapy_signals
-from scrapy.exceptions import DropItem
+from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.settings import Settings
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from scrapy.utils.test import get_crawler
 
 import crawlers
 import pipelines
 from crawlers import settings, signals
 from crawlers.extensions.report import Report
+from crawlers.extensions.spider_middlewares import DeclaredEncoding
 from crawlers.items import Dataset
 from crawlers.operate.setting_types import lacks
 from crawlers.operate.sources.project_context import project
@@ -110,6 +114,18 @@ def test_a_crawl_has_nothing_that_listens():
     names = {getattr(one, "__name__", one) for one in known.getwithbase("EXTENSIONS")}
     assert {"CoreStats", "FeedExporter", "Report"} <= names
     assert not {name for name in names if "Telnet" in name or "Remote" in name}
+
+
+@pytest.mark.parametrize(("encoding", "installed"), [("windows-1251", True), (None, False)])
+def test_the_encoding_costs_no_answer_anything_without_an_encoding(encoding, installed):
+    crawler = get_crawler(Spider)
+    crawler.spider = SimpleNamespace(encoding=encoding)
+    if not installed:
+        with pytest.raises(NotConfigured):
+            DeclaredEncoding.from_crawler(crawler)
+        return
+    request = DeclaredEncoding.from_crawler(crawler).get_processed_request(Request("https://example.org"), None)
+    assert request.meta["encoding"] == encoding
 
 
 # Failures: each of these classes is put among the project's components by name

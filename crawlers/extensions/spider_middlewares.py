@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scrapy.exceptions import NotConfigured
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
 
 from crawlers.listing.spider import CatalogueSpider
 
 if TYPE_CHECKING:
     from scrapy import Request
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
 
 
@@ -26,8 +28,12 @@ class DefaultErrback(BaseSpiderMiddleware):
 class DeclaredEncoding(BaseSpiderMiddleware):
     """Sets a request's meta ``encoding`` to the spider's ``encoding``, if it has one: readers of the answer use it."""
 
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self.encoding = getattr(crawler.spider, "encoding", None)
+        if not self.encoding:  # each middleware costs every answer three generators
+            raise NotConfigured
+
     def get_processed_request(self, request: Request, response: Response | None) -> Request:  # noqa: ARG002
-        spider = self.crawler.spider
-        if isinstance(spider, CatalogueSpider) and spider.encoding:
-            request.meta["encoding"] = spider.encoding
+        request.meta["encoding"] = self.encoding
         return request
