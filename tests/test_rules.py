@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import tomllib
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
@@ -12,8 +15,10 @@ from resource import RUSAGE_CHILDREN, getrusage
 import pytest
 
 from crawlers.exceptions import RulesError
+from crawlers.kinds.html.mapping import Page
 from crawlers.kinds.html.rules import Paging, Rules, load, loads
 from crawlers.kinds.html.rules.rules import FIELDS, MANY, RESOURCE_FIELDS
+from crawlers.kinds.html.rules.selectors import from_css
 from tests.conftest import ROOT
 
 EXAMPLE = Path(__file__).parent.parent / "catalogues" / "example.toml"
@@ -572,3 +577,50 @@ def test_an_xpath_that_takes_too_long_is_given_up():
     after = getrusage(RUSAGE_CHILDREN)
     assert (ran.stdout.split(), ran.returncode) == (["xpath", "xpath", "20000"], 0), ran.stderr
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 20
+
+
+def test_an_xpath_in_a_thread_needs_no_thread_of_its_own():
+    """Starting one for each XPath took longer than most XPaths."""
+    page = Page("<ul><li><a href=x>x</a></li></ul>", "https://example.org/")
+    page.find("//ul//a")
+    before = threading.active_count()
+    assert [len(page.find("//ul//a")) for _ in range(20)] == [1] * 20
+    assert threading.active_count() == before
+
+
+def test_an_error_in_the_thread_is_an_error_of_the_rule():
+    page = Page("<p><a href=x>x</a></p>", "https://example.org/")
+    for _ in range(2):
+        with pytest.raises(RulesError, match="can't be evaluated"):
+            page.find("//p//a[unknown()]")
+    assert len(page.find("//p//a")) == 1
+
+
+def test_a_forked_process_evaluates_in_a_thread_of_its_own():
+    page = Page("<p><a href=x>x</a></p>", "https://example.org/")
+    assert len(page.find("//p//a")) == 1
+    child = os.fork()
+    if not child:
+        signal.alarm(20)  # without a thread it would wait for ever
+        os._exit(len(page.find("//p//a")))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
+@pytest.mark.parametrize(
+    ("css", "found"),
+    [
+        (".a", ["1", "2", "4"]), ("p.a", ["1", "4"]), ("#b", ["3"]), ("[data-x='y z']", ["2"]), ("[data-x~=z]", ["2"]),
+        (".a.b", ["4"]), (".a i", ["5"]), ("p:not(.a)", ["3"]), (".ab", []), ("[data-x='@data-x']", ["6"]),
+    ],
+)  # fmt: skip
+def test_css_by_one_attribute(css, found):
+    """Such selectors are looked up by the attribute; they find the same as the XPath that CSS is translated to."""
+    page = Page(
+        "<p class=a n=1><b class='x a' data-x='y z' n=2>b</b><p id=b n=3>c<p class='a\tb' n=4><i n=5>d</i>"
+        "<s data-x=@data-x n=6>e</s>",
+        "https://example.org/",
+    )
+    xpath = from_css(css, "fields.title")
+    assert [each.get("n") for each in page.find(xpath, limit=9)] == found
+    assert page.find(xpath, limit=9) == page.find(xpath)
+    assert page.find(xpath, limit=1) == page.find(xpath)[:1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property, lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,10 @@ _STRUCTURED = etree.XPath(
     "boolean(//@itemscope) or boolean(//script[contains(@type, 'ld+') or contains(@type, 'LD+')])"
 )
 _NESTED = etree.XPath("//dd/dd")
+_BY_ATTRIBUTE = re.compile(  # what CSS has most: [name=value], #id, .class
+    r"descendant-or-self::(\*|[\w-]+)\[(?=(@[\w-]+) )(?:\2 and (?=contains))?(\2 = '[^'@]*'|"
+    r"contains\(\2, '[\w-]+'\) and contains\(concat\(' ', normalize-space\(\2\), ' '\), ' [\w-]+ '\))\]"
+)
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # the joiners of Arabic and Indic scripts stay
 
 
@@ -142,12 +147,25 @@ def _compiled(xpath: str, limit: int | None) -> etree.XPath:
     unlimited = etree.XPath(xpath, smart_strings=False)
     if limit is None:
         return unlimited
-    first = etree.XPath(f"({xpath})[position() <= {limit}]", smart_strings=False)
+    first = etree.XPath(_limited(xpath, limit), smart_strings=False)
     try:
         first(_EMPTY)
     except etree.XPathError:
         return unlimited  # it finds a single number or text
     return first
+
+
+def _limited(xpath: str, limit: int) -> str:
+    """Return the XPath of the first ones; of attributes alone where it can be, which takes a quarter of the time.
+
+    >>> _limited("descendant-or-self::*[@id = 'a']", 9)
+    "(descendant-or-self::*/@id[. = 'a'])[position() <= 9]/.."
+    """
+    found = _BY_ATTRIBUTE.fullmatch(xpath)
+    if not found:
+        return f"({xpath})[position() <= {limit}]"
+    tag, attribute, condition = found.groups()
+    return f"(descendant-or-self::{tag}/{attribute}[{condition.replace(attribute, '.')}])[position() <= {limit}]/.."
 
 
 def text(node: Any) -> str:

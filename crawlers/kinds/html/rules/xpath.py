@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import time
 from functools import lru_cache
-from typing import Any
-
-from lxml import etree
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
+
+if TYPE_CHECKING:
+    from lxml import etree
 
 XPATH_SECONDS = 10.0
 """CPU seconds that one evaluation may take."""
@@ -24,8 +27,9 @@ _given_up: set[str] = set()
 def evaluate(compiled: etree.XPath, node: Any, xpath: str) -> Any:
     """Return what a compiled XPath finds.
 
-    One that may take more than linear time is evaluated in a thread of its own. A thread that takes too long can't be
-    stopped: it is left behind, the XPath is not evaluated again, and the thread ends with the process.
+    One that may take more than linear time is evaluated in a thread, which then waits for the next one: to start a
+    thread takes ten times as long as most XPaths. A thread that takes too long can't be stopped: it is left behind,
+    the XPath is not evaluated again, and the thread ends with the process.
 
     Args:
         xpath: the expression as written.
@@ -36,13 +40,22 @@ def evaluate(compiled: etree.XPath, node: Any, xpath: str) -> Any:
     """
     if not may_be_slow(xpath):
         return compiled(node)
-    evaluation = _Evaluation(compiled, node)
-    if xpath in _given_up or not evaluation.is_done():
+    if xpath in _given_up:
+        raise _too_slow(xpath)
+    evaluator = _idle.pop() if _idle else _Evaluator()
+    try:
+        found, error = evaluator.evaluate(compiled, node)
+    except TimeoutError:
         _given_up.add(xpath)
-        raise AnswerError("xpath", f"the XPath {xpath} takes more than {XPATH_SECONDS:g} s on a page: make it simpler")
-    if evaluation.error:
-        raise evaluation.error
-    return evaluation.found
+        raise _too_slow(xpath) from None
+    _idle.append(evaluator)
+    if error:
+        raise error
+    return found
+
+
+def _too_slow(xpath: str) -> AnswerError:
+    return AnswerError("xpath", f"the XPath {xpath} takes more than {XPATH_SECONDS:g} s on a page: make it simpler")
 
 
 @lru_cache(maxsize=2048)
@@ -57,37 +70,42 @@ def may_be_slow(xpath: str) -> bool:
     return len(_WANDERS.findall(_QUOTED.sub("''", xpath))) > 1
 
 
-class _Evaluation:
-    """An evaluation in a thread."""
+class _Evaluator:
+    """A thread that evaluates one XPath after the other."""
 
-    def __init__(self, compiled: etree.XPath, node: Any) -> None:
-        self.compiled = compiled
-        self.node = node
-        self.found: Any = None
-        self.error: etree.XPathError | None = None
-        self.clock: int | None = None
-        self.ended = threading.Event()
+    def __init__(self) -> None:
+        self._asked: SimpleQueue[tuple[etree.XPath, Any]] = SimpleQueue()
+        self._answers: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
+        thread = threading.Thread(target=self._answer, daemon=True)
+        thread.start()
+        self._clock = time.pthread_getcpuclockid(thread.ident or 0)
 
-    def is_done(self) -> bool:
-        """Evaluate; return whether that came to its end in time."""
-        threading.Thread(target=self._evaluate, daemon=True).start()
-        while not self.ended.wait(_LOOK):
-            if self._seconds() > XPATH_SECONDS:
-                return False
-        return True
+    def evaluate(self, compiled: etree.XPath, node: Any) -> tuple[Any, Exception | None]:
+        """Return what the XPath finds, or its error.
 
-    def _evaluate(self) -> None:
-        self.clock = time.pthread_getcpuclockid(threading.get_ident())
-        try:
-            self.found = self.compiled(self.node)
-        except etree.XPathError as error:
-            self.error = error
-        finally:
-            self.ended.set()
+        Raises:
+            TimeoutError: it took too long of the thread's own CPU time: a busy machine takes nothing from it.
+        """
+        end = time.clock_gettime(self._clock) + XPATH_SECONDS
+        self._asked.put((compiled, node))
+        while time.clock_gettime(self._clock) <= end:
+            try:
+                return self._answers.get(timeout=_LOOK)
+            except Empty:
+                continue
+        raise TimeoutError
 
-    def _seconds(self) -> float:
-        """Of the thread's own CPU time: a busy machine takes nothing from it."""
-        try:
-            return 0.0 if self.clock is None else time.clock_gettime(self.clock)
-        except OSError:
-            return 0.0  # the thread has just ended
+    def _answer(self) -> None:
+        while True:
+            self._answers.put(_tried(*self._asked.get()))
+
+
+def _tried(compiled: etree.XPath, node: Any) -> tuple[Any, Exception | None]:
+    try:
+        return compiled(node), None
+    except Exception as error:  # noqa: BLE001 -- it is raised where the XPath was asked for
+        return None, error
+
+
+_idle: list[_Evaluator] = []
+os.register_at_fork(after_in_child=_idle.clear)  # a thread does not come along into a child
