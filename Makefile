@@ -1,4 +1,4 @@
-# make demo: the main job against a small portal on this machine.  make test: all the tests.  Nothing else is needed first.
+# make demo: the main job against a small portal on this machine.  make test: the tests.  Nothing else is needed first.
 
 PYTHON ?= python3
 VENV := .venv
@@ -6,16 +6,19 @@ BIN := $(VENV)/bin
 # Images of Python often set this; each of the tests' thousands of crawls would compile the project again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test test-slow lint bench clean
 
 help:
-	@sed -n 's/^\([a-z]*\):.*## /make \1 — /p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /make \1 — /p' Makefile
 
 demo: $(VENV)/.runtime  ## crawl a small portal that starts and stops by itself, and show the files
 	@$(BIN)/python tests/portal/demo.py
 
-test: $(VENV)/.dev  ## run the tests
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+test: $(VENV)/.dev  ## run the tests, without the slow ones
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+test-slow: $(VENV)/.dev  ## run the tests with browsers, Scrapyd, installations and many kills
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow
 
 lint: $(VENV)/.dev  ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy crawlers pipelines spiders tests/portal benchmarks docs/kind-template

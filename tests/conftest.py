@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from crawlers.browser import executable
 from crawlers.kind import registered
 from tests import forked
 from tests.portal.portal import Portal
@@ -101,6 +103,17 @@ def options(output: Path, settings: dict[str, str], **arguments: str) -> list[st
         *(f"-s{name}={value}" for name, value in chosen.items()),
         *(word for name, value in arguments.items() for word in ("-a", f"{name}={value}")),
     ]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test with a browser is slow, and needs one."""
+    missing = not any(shutil.which(name) for name in executable.NAMES)
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker("slow")
+            if missing:
+                item.add_marker(pytest.mark.skip(reason="there is no Chromium on this machine"))
 
 
 def pytest_configure() -> None:

@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -35,9 +34,6 @@ from tests.waiting import HANG, until
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-needs_browser = pytest.mark.skipif(
-    not any(shutil.which(name) for name in executable.NAMES), reason="there is no Chromium on this machine"
-)
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 FAST_PAGES = {**FAST, "ROBOTSTXT_OBEY": "0", "RETRY_TIMES": "0", "LOG_LEVEL": "WARNING", "CONCURRENT_REQUESTS": "4"}
 ONE_BY_ONE = {"CONCURRENT_REQUESTS": "1"}
@@ -169,7 +165,7 @@ def case(answer: Callable[[Asked], Answer], *requests: dict, **settings: str):
 
     def kept(test):
         CASES[test.__name__] = Case(answer, requests, settings or TOGETHER)
-        return needs_browser(test)
+        return pytest.mark.browser(test)
 
     return kept
 
@@ -345,7 +341,7 @@ def test_four_pages_are_kept(seen):
     assert [paths(seen.site).count(f"/{number}") for number in range(5)] == [2, 1, 1, 1, 1]
 
 
-@needs_browser
+@pytest.mark.browser
 @pytest.mark.parametrize(("idle", "opened"), [("0.5", 2), ("300", 1)])
 def test_a_page_is_kept_for_a_while(shown, monkeypatch, idle, opened):
     monkeypatch.setenv("PROBE_IDLE", idle)
@@ -676,7 +672,7 @@ for (const one of tries) try { const made = one(); if (made && made.catch) made.
 """
 
 
-@needs_browser
+@pytest.mark.browser
 def test_a_page_loads_what_it_needs_from_the_portal_and_nothing_from_anywhere_else(shown):
     with Site(lambda _: html("<p>not the portal's")) as other:
 
@@ -703,7 +699,7 @@ LEADS = {"redirect": (None, 0), "link": ("button", 1, "there"), "led": ("button"
 HOSTS = ("127.0.0.1", "localhost", "169.254.169.254", "nowhere.invalid")
 
 
-@needs_browser
+@pytest.mark.browser
 def test_nobody_leads_the_browser_away(shown):
     with Site(lambda _: html("<p>not the portal's")) as other:
 
@@ -736,7 +732,7 @@ def test_the_portal_redirects_and_scrapy_follows(seen):
     assert paths(seen.site) == ["/", "/list", "/list?page=2"]
 
 
-@needs_browser
+@pytest.mark.browser
 def test_headers_are_for_the_page_and_a_token_for_the_portal_alone(shown, monkeypatch):
     monkeypatch.setenv("CKAN_API_TOKEN", "secret")
     body = "<script>fetch('/data')</script><iframe src=/frame></iframe><a href=/list>more</a>"
@@ -842,7 +838,7 @@ def test_what_is_no_page_is_told_as_scrapy_tells_it(seen):
     assert told["/cut"]["kind"] == "truncated"
 
 
-@needs_browser
+@pytest.mark.browser
 def test_hosts_that_can_not_be_reached(shown):
     with Site(pages) as site:
         pass
@@ -886,7 +882,7 @@ def test_a_browser_that_does_not_start_is_started_once_more(monkeypatch, refusal
     assert asyncio.run(start()) is starts
 
 
-@needs_browser
+@pytest.mark.browser
 def test_a_browser_that_dies_is_started_anew(shown):
     killed = []
 
@@ -904,7 +900,7 @@ def test_a_browser_that_dies_is_started_anew(shown):
         assert browsers(site) == []
 
 
-@needs_browser
+@pytest.mark.browser
 @pytest.mark.parametrize("way", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_browser_ends_with_the_crawl(shown, way):
     with Site(growing("page = 1")) as site:
@@ -921,7 +917,7 @@ def test_the_browser_ends_with_the_crawl(shown, way):
         assert (shown.folder / "answers.jsonl").read_bytes() == b""
 
 
-@needs_browser
+@pytest.mark.browser
 def test_what_was_turned_half_way_is_turned_again_after_a_stop(shown):
     with Site(growing("more.disabled = true", delay=0.3)) as site:
         job = {"JOBDIR": str(shown.folder / "job"), "REQUESTS_PER_SECOND": "2"}
@@ -934,7 +930,7 @@ def test_what_was_turned_half_way_is_turned_again_after_a_stop(shown):
         assert ended(answers) == [("3", None)]
 
 
-@needs_browser
+@pytest.mark.browser
 def test_the_cache_keeps_what_was_turned(shown):
     with Site(growing()) as site:
         asked = [turns("/", "button", times, text="load more") for times in (0, 1, 9)]

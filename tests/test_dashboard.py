@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
     from flask.testing import FlaskClient
 
-needs_browser = pytest.mark.skipif(
-    not any(shutil.which(name) for name in executable.NAMES), reason="there is no Chromium on this machine"
-)
 HERE = "http://127.0.0.1:8710"
 LARGE = 20_000
 SCRIPT = "<script>document.title = 'owned'</script>"
@@ -1061,7 +1058,7 @@ def tab(chromium, url: str, width: int = 1280, scheme: str = "light"):
     assert (said, strangers) == ([], [])
 
 
-@needs_browser
+@pytest.mark.browser
 def test_in_a_browser_from_the_search_to_a_run(address, chromium):
     with tab(chromium, address) as opened:
         opened.get_by_role("searchbox").fill("flood extent")
@@ -1080,7 +1077,7 @@ def test_in_a_browser_from_the_search_to_a_run(address, chromium):
         assert opened.locator("h1").inner_text() == "What the catalogues hold"
 
 
-@needs_browser
+@pytest.mark.browser
 @pytest.mark.parametrize("dataset_id", IDS)
 def test_in_a_browser_every_dataset_is_reached(address, chromium, dataset_id):
     """Browsers change paths before they ask: ``..``, backslashes, spaces."""
@@ -1091,7 +1088,7 @@ def test_in_a_browser_every_dataset_is_reached(address, chromium, dataset_id):
         assert shown == dataset_id.replace("\u202e", "")
 
 
-@needs_browser
+@pytest.mark.browser
 def test_in_a_browser_it_fits_and_is_seen(made, address, chromium, tmp_path):
     name = last_run(made.output, "broken")
     paths = [

@@ -28,6 +28,7 @@ from tests.waiting import HANG
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.slow
 METADATA = ROOT / "docs" / "datasette.json"
 DOCS = ROOT / "docs" / "index.md"
 INDEX = json.loads(METADATA.read_bytes())["databases"]["index"]

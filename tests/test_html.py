@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,11 +23,9 @@ from tests.portal.html.families import BROWSER, FAMILIES, PLAIN
 from tests.test_resume import left
 from tests.waiting import until
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 RULES = Path(__file__).parent / "rules"
 PATIENT = {"SHRINK_LIMIT": "0.9"}
-WITH_BROWSER = [pytest.param(name, marks=pytest.mark.skipif(not CHROMIUM, reason="no Chromium")) for name in BROWSER]
-browser = pytest.mark.skipif(not CHROMIUM, reason="no Chromium")
+WITH_BROWSER = [pytest.param(name, marks=pytest.mark.browser) for name in BROWSER]
 
 
 @pytest.fixture
@@ -173,7 +170,7 @@ def test_many_pages_of_postbacks(harvest, catalogue):
     assert site.answered == {200: 117, 404: 1}
 
 
-@browser
+@pytest.mark.browser
 @pytest.mark.parametrize("family", ["js_buttons", "js_pager"])
 def test_many_pages_of_buttons(harvest, catalogue, family):
     site = catalogue(family, 36, per_page=3)
@@ -251,7 +248,7 @@ def test_a_document_says_what_was_found_how_and_how_sure(harvest, catalogue):
 
 @pytest.mark.parametrize(
     ("family", "asked"),
-    [("table_es", {"listing": 2}), pytest.param("js_pager", {"listing": 1, "pieces": 2}, marks=browser)],
+    [("table_es", {"listing": 2}), pytest.param("js_pager", {"listing": 1, "pieces": 2}, marks=pytest.mark.browser)],
 )
 def test_max_datasets(harvest, catalogue, family, asked):
     site = catalogue(family, 25)
@@ -364,14 +361,14 @@ def test_robots_txt(harvest, catalogue):
     assert "withdrawn" not in statuses(crawl)
 
 
-@browser
+@pytest.mark.browser
 def test_robots_txt_in_a_browser(harvest, catalogue):
     site = catalogue("js_pager", 5, faults={"robots": "/explorador"})
     crawl = harvest(site)
     assert (crawl.code, site.requests()) == (4, {"robots": 1})
 
 
-@browser
+@pytest.mark.browser
 @pytest.mark.parametrize("fault", ["private", "off_host"])
 def test_a_browser_stays_where_it_is(harvest, catalogue, fault):
     site = catalogue("js_pager", 5, per_page=3, faults={fault: ""})
@@ -419,7 +416,7 @@ def test_no_answer_in_time(harvest, catalogue):
     assert (crawl.code, crawl.kinds()) == (4, [("list", "timeout")])
 
 
-@browser
+@pytest.mark.browser
 @pytest.mark.parametrize("family", ["js_pager", "js_buttons", "js_script", "infinite", "load_more"])
 def test_an_error_in_the_middle_of_javascript(harvest, catalogue, family):
     """Status 500 for a piece: the list stays empty or as it was, and that is no last page."""
@@ -429,7 +426,7 @@ def test_an_error_in_the_middle_of_javascript(harvest, catalogue, family):
     assert {error["stage"] for error in crawl.errors} == {"list"}
 
 
-@browser
+@pytest.mark.browser
 def test_a_piece_that_fails_for_a_while(harvest, catalogue):
     site = catalogue("js_pager", 25, faults={"http_500": "2:1"})
     assert judged(harvest(site)) == ("complete", 25, 25)
@@ -480,7 +477,7 @@ def test_since_last(harvest, catalogue, family, fault):
     assert site.answered == {200: 3, 304: 25, 404: 1}
 
 
-@browser
+@pytest.mark.browser
 def test_since_last_in_a_browser(harvest, catalogue):
     """The page that is asked for is a shell, whose ETag does not change when the dataset does."""
     site = catalogue("js_datasets", 6, faults={"etag": ""})
@@ -526,7 +523,7 @@ def test_a_cache(harvest, catalogue, tmp_path):
     assert site.requests()["datasets"] == asked["datasets"] == 12
 
 
-@browser
+@pytest.mark.browser
 def test_page_turns_are_told_apart_by_a_cache(harvest, catalogue, tmp_path):
     site = catalogue("js_pager", 25)
     settings = {"HTTPCACHE_ENABLED": "1", "HTTPCACHE_DIR": str(tmp_path / "cache"), "HTTPCACHE_ALWAYS_STORE": "1"}
@@ -620,7 +617,7 @@ def test_killed_and_resumed(harvest, catalogue, rules, family):
     assert left(done) == left(whole)
 
 
-@browser
+@pytest.mark.browser
 @pytest.mark.parametrize("family", ["js_pager", "js_buttons", "infinite"])
 def test_killed_in_the_middle_of_javascript(harvest, catalogue, rules, family):
     random.seed(6)

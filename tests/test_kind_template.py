@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import FAST, ROOT, Crawl, options
 from tests.site import Answer, Site
 
+pytestmark = pytest.mark.slow
 RECORDS = [
     {
         "id": f"d{number}",

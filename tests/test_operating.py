@@ -22,6 +22,7 @@ from tests.ten import ON_NODES, VERDICTS, Ten
 from tests.test_resume import left
 from tests.waiting import HANG, until
 
+pytestmark = pytest.mark.slow
 HERE = [name for name in VERDICTS if name not in ON_NODES]
 PATIENT = {"RETRY_TIMES": "2", "BLOCKED_AFTER": "1", "SHRINK_LIMIT": "0.9"}
 SLOW = {"REQUESTS_PER_SECOND": "0.3"}  # on a busy machine ten crawls take their time to begin: none is over by then

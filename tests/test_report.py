@@ -57,10 +57,6 @@ HOSTILE = {
 }
 LINKS = ("javascript:alert(1)", " JaVaScRiPt:alert(1)", "data:text/html,x", "file:///etc/passwd", "//evil.example/x")
 
-needs_browser = pytest.mark.skipif(
-    not any(shutil.which(name) for name in executable.NAMES), reason="there is no Chromium on this machine"
-)
-
 
 class Page:
     """A report as a reader's program sees it."""
@@ -938,7 +934,7 @@ def pages(full, tmp_path_factory) -> dict[str, Path]:
     return {name: folder / f"{name}.html" for name in found}
 
 
-@needs_browser
+@pytest.mark.browser
 @pytest.mark.parametrize("width", [360, 700, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["full", "many", "hostile", "empty"])
@@ -954,7 +950,7 @@ def test_a_browser_shows_it(opened, pages, name, scheme, width):
     assert page.evaluate("document.querySelectorAll('script, [onerror], [onload]').length") == 0
 
 
-@needs_browser
+@pytest.mark.browser
 def test_cards_are_still_tables_to_who_hears_them(opened, pages):
     page = opened(pages["full"], width=360)
     cells = page.get_by_role("table", name="Each source").get_by_role("row").nth(1)
@@ -963,7 +959,7 @@ def test_cards_are_still_tables_to_who_hears_them(opened, pages):
     assert page.get_by_role("columnheader", name="Late").count() == 1
 
 
-@needs_browser
+@pytest.mark.browser
 def test_marks_are_seen_against_their_ground(opened, pages):
     for scheme in ("light", "dark"):
         page = opened(pages["full"], scheme)
@@ -986,7 +982,7 @@ def contrast(one: float, other: float) -> float:
     return (max(one, other) + 0.05) / (min(one, other) + 0.05)
 
 
-@needs_browser
+@pytest.mark.browser
 def test_screenshots_are_not_blank_and_schemes_differ(opened, pages, browser, tmp_path):
     grounds = {}
     for scheme in ("light", "dark"):
@@ -1014,7 +1010,7 @@ def colours(browser, png: bytes) -> dict:
         page.close()
 
 
-@needs_browser
+@pytest.mark.browser
 def test_it_can_be_printed(opened, pages, tmp_path):
     page = opened(pages["full"], "dark")
     page.set_viewport_size({"width": 718, "height": 1000})  # A4 with a browser's margins
@@ -1025,7 +1021,7 @@ def test_it_can_be_printed(opened, pages, tmp_path):
     assert page.pdf()[:5] == b"%PDF-"
 
 
-@needs_browser
+@pytest.mark.browser
 def test_lines_and_bars_are_as_long_as_their_numbers(opened, pages):
     page = opened(pages["full"])
     bars = page.evaluate(

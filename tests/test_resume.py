@@ -57,6 +57,7 @@ def left(crawl: Crawl):
     return documents, *lines, counted
 
 
+@pytest.mark.slow
 def test_killed_twenty_times(crawl, portal, tmp_path):
     """At random moments, while the portal answers 503 and cuts connections."""
     random.seed(2026)

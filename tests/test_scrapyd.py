@@ -31,6 +31,8 @@ from tests.waiting import until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Any]:
