@@ -1,52 +1,17 @@
 """The composition root: every setting of the project by section, "# default N; reason" beside it.
 
-``-s NAME=VALUE`` overrides any of them; docs/settings.md explains them.
+``-s NAME=VALUE`` overrides any of them; docs/settings.md explains them. Components are named, not imported: every
+command reads this file, and few commands need them.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import fields
 from pathlib import Path
 
-from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
-from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
-from scrapy.downloadermiddlewares.offsite import OffsiteMiddleware
-from scrapy.downloadermiddlewares.retry import RetryMiddleware
-from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
-from scrapy.downloadermiddlewares.stats import DownloaderStats
-from scrapy.extensions.closespider import CloseSpider
-from scrapy.extensions.corestats import CoreStats
-from scrapy.extensions.logcount import LogCount
-from scrapy.extensions.memdebug import MemoryDebugger
-from scrapy.extensions.memusage import MemoryUsage
-
-from crawlers.extensions.feeds import DatasetFeeds, FeedExporter
-from crawlers.extensions.heartbeat import Heartbeat
-from crawlers.extensions.lean_log import LeanLogFormatter
-from crawlers.extensions.progress import Progress
-from crawlers.extensions.report import Report
-from crawlers.extensions.spider_middlewares import DeclaredEncoding, DefaultErrback
-from crawlers.httpcache import AcceptFingerprinter, HttpCache, Policy, SqliteStorage
 from crawlers.items import Dataset
 from crawlers.kind import registered
-from crawlers.operate.notify import Notify
-from crawlers.politeness.addon import Politeness
-from crawlers.politeness.blocked import Blocked
-from crawlers.politeness.offsite import Offsite
-from crawlers.politeness.pace import Pace
-from crawlers.politeness.retry import BackoffRetry
-from crawlers.politeness.robots import Robots
-from crawlers.resume import LedgerScheduler
-from crawlers.safety.logs import RedactedLogs
-from crawlers.safety.resolver import PublicOnly, PublicOnlyResolver
-from crawlers.safety.tokens import ApiToken, EchoedToken
-from crawlers.spider_loader import SpiderLoader
-from crawlers.spool import SpoolingHandler
-from crawlers.spool.compression import BoundedCompression
-from crawlers.store.index import Index, SkipUnchanged
-from pipelines import Documents, Manifest, Validate
 
 _HOME = Path(os.environ.get("CRAWLERS_HOME", ""))  # what relative paths below are relative to; by default where you are
 
@@ -56,10 +21,8 @@ VERSION = "0.2.0"
 CONTACT = ""  # a mail address or a page; goes into the user agent, so that a portal's operator can reach you
 SPIDER_MODULES = ["spiders"]
 NEWSPIDER_MODULE = "spiders"
-SPIDER_LOADER_CLASS = SpiderLoader  # default Scrapy's own, which stops every command at one broken file
-# Scrapy imports all commands to find one; a crawl, which harvests start by the hundred, is spared the others
-_CRAWL = Path(sys.argv[0]).stem in ("scrapy", "__main__", "runner") and sys.argv[1:2] == ["crawl"]
-COMMANDS_MODULE = "crawlers.operate.commands.crawl" if _CRAWL else "crawlers.operate.commands"
+SPIDER_LOADER_CLASS = "crawlers.spider_loader.SpiderLoader"  # default Scrapy's own, which one broken file stops
+COMMANDS_MODULE = "crawlers.operate.commands"
 KINDS_ENABLED = ["*"]  # the kinds of catalogue that there are, by pattern: ["ckan", "dcat*"]
 
 # Output
@@ -121,7 +84,7 @@ LINKED_DATASETS_MAX = 10_000  # datasets that a catalogue only links to, and tha
 JSON_MAXSIZE = 100 * 1024 * 1024  # of JSON-LD and data.json, which are read as a whole: ten times that in memory
 DOWNLOAD_HANDLERS = {
     **dict.fromkeys(("file", "data", "ftp", "s3")),  # a portal may not name local files
-    **dict.fromkeys(("http", "https"), SpoolingHandler),  # default Scrapy's own, which holds all of an answer in memory
+    **dict.fromkeys(("http", "https"), "crawlers.spool.SpoolingHandler"),  # default Scrapy's own: all in memory
 }
 COOKIES_ENABLED = False  # default True; metadata needs no session
 REFERRER_POLICY = "no-referrer"  # default scrapy-default; a portal need not know what was asked before
@@ -129,7 +92,7 @@ REFERER_ENABLED = False  # default True, which looks at every answer and request
 METAREFRESH_ENABLED = False  # default True; an API does not redirect so
 REDIRECT_MAX_TIMES = 10  # default 20
 HTTPPROXY_ENABLED = True  # default True; portals are often behind a proxy
-TWISTED_DNS_RESOLVER = PublicOnlyResolver  # default CachingThreadedResolver, which lets a portal name any address
+TWISTED_DNS_RESOLVER = "crawlers.safety.resolver.PublicOnlyResolver"  # default CachingThreadedResolver: any address
 ALLOWED_PRIVATE_HOSTS: list[str] = []  # besides the portal: "intranet.example.org", "10.0.0.7:8080"
 API_TOKEN_ENV = "CKAN_API_TOKEN"  # noqa: S105 -- the environment variable that has the token, for the portal only
 URLLENGTH_LIMIT = 0  # default 2083, beyond which requests are dropped without a word
@@ -140,51 +103,59 @@ BROWSER_EXECUTABLE: str | None = None  # the Chromium to use; by default Playwri
 BROWSER_SANDBOX = True  # False where the machine can't have one; as root there is none anyway
 
 # HTTP cache: off by default (HTTPCACHE_ENABLED)
-HTTPCACHE_POLICY = Policy  # default DummyPolicy, which keeps everything for ever, errors and robot checks too
-HTTPCACHE_STORAGE = SqliteStorage  # default FilesystemCacheStorage, seven files an answer, pickles among them
-REQUEST_FINGERPRINTER_CLASS = AcceptFingerprinter  # default RequestFingerprinter, to which Turtle and HTML are one
+HTTPCACHE_POLICY = "crawlers.httpcache.Policy"  # default DummyPolicy, which keeps all for ever, robot checks too
+HTTPCACHE_STORAGE = "crawlers.httpcache.SqliteStorage"  # default FilesystemCacheStorage, seven files an answer
+REQUEST_FINGERPRINTER_CLASS = "crawlers.httpcache.AcceptFingerprinter"  # default: Turtle and HTML are one request
 
 # Speed
 CONCURRENT_ITEMS = 2  # default 100, a task each for every answer; these pipelines never wait
 WARN_ON_GENERATOR_RETURN_VALUE = False  # default True, which parses the callback's source for most answers
 
 # Logging
-LOG_FORMATTER = LeanLogFormatter  # default LogFormatter, which builds a line for each item, though none is shown
+LOG_FORMATTER = "crawlers.extensions.lean_log.LeanLogFormatter"  # default LogFormatter: a line for each unshown item
 LOG_LEVEL = "INFO"  # default DEBUG, which prints every item
 LOG_VERSIONS: list[str] = []  # default: ten libraries' versions; the run report has what matters
 LOGSTATS_INTERVAL = 60.0  # seconds between progress lines if the output is not a terminal
 
 # Components
-ADDONS = {Politeness: 100, DatasetFeeds: 200}
-SCHEDULER = LedgerScheduler  # default Scrapy's own, whose JOBDIR does not survive kill -9
-EXTENSIONS_BASE: dict[type, int] = {}  # default Scrapy's eleven; two of them run code for anyone who connects
+ADDONS = {"crawlers.politeness.addon.Politeness": 100, "crawlers.extensions.feeds.DatasetFeeds": 200}
+SCHEDULER = "crawlers.resume.LedgerScheduler"  # default Scrapy's own, whose JOBDIR does not survive kill -9
+EXTENSIONS_BASE: dict[str, int] = {}  # default Scrapy's eleven; two of them run code for anyone who connects
 EXTENSIONS = {
-    **dict.fromkeys((CoreStats, LogCount, MemoryUsage, MemoryDebugger, CloseSpider), 0),  # of those
-    FeedExporter: 1,  # before Notify: a feed that can't be stored leaves no folder
-    Notify: 5,  # before Report: a mistake in its settings leaves no folder
-    Report: 10,  # first: it opens the job and locks the source's folder, and may refuse to start
-    Heartbeat: 15,
-    Index: 20,
-    RedactedLogs: 30,
-    Progress: 40,
-    Pace: 50,
+    "scrapy.extensions.corestats.CoreStats": 0,  # of those
+    "scrapy.extensions.logcount.LogCount": 0,
+    "scrapy.extensions.memusage.MemoryUsage": 0,
+    "scrapy.extensions.memdebug.MemoryDebugger": 0,
+    "scrapy.extensions.closespider.CloseSpider": 0,
+    "crawlers.extensions.feeds.FeedExporter": 1,  # before Notify: a feed that can't be stored leaves no folder
+    "crawlers.operate.notify.Notify": 5,  # before Report: a mistake in its settings leaves no folder
+    "crawlers.extensions.report.Report": 10,  # first: it opens the job, locks the folder, may refuse to start
+    "crawlers.extensions.heartbeat.Heartbeat": 15,
+    "crawlers.store.index.Index": 20,
+    "crawlers.safety.logs.RedactedLogs": 30,
+    "crawlers.extensions.progress.Progress": 40,
+    "crawlers.politeness.pace.Pace": 50,
 }
-SPIDER_MIDDLEWARES = {SkipUnchanged: 100, DefaultErrback: 200, DeclaredEncoding: 300}
+SPIDER_MIDDLEWARES = {
+    "crawlers.store.index.SkipUnchanged": 100,
+    "crawlers.extensions.spider_middlewares.DefaultErrback": 200,
+    "crawlers.extensions.spider_middlewares.DeclaredEncoding": 300,
+}
 DOWNLOADER_MIDDLEWARES = {
-    OffsiteMiddleware: None,
-    Offsite: 50,
-    RobotsTxtMiddleware: None,
-    Robots: 100,
-    RetryMiddleware: None,
-    BackoffRetry: 550,
-    Blocked: 570,  # sees an answer before BackoffRetry does, and unpacked
-    PublicOnly: 800,  # behind HttpProxyMiddleware
-    ApiToken: 810,  # behind all that might copy, store or log a request's headers
-    HttpCacheMiddleware: None,
-    HttpCache: 900,
-    EchoedToken: 905,  # before the cache stores an answer, and behind what unpacks it
-    HttpCompressionMiddleware: None,
-    BoundedCompression: 910,  # default 590; the cache reads bodies, to tell a robot check from an answer
-    DownloaderStats: 920,  # default 850; below the cache, whose answers are no requests
+    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
+    "crawlers.politeness.offsite.Offsite": 50,
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,
+    "crawlers.politeness.robots.Robots": 100,
+    "scrapy.downloadermiddlewares.retry.RetryMiddleware": None,
+    "crawlers.politeness.retry.BackoffRetry": 550,
+    "crawlers.politeness.blocked.Blocked": 570,  # sees an answer before BackoffRetry does, and unpacked
+    "crawlers.safety.resolver.PublicOnly": 800,  # behind HttpProxyMiddleware
+    "crawlers.safety.tokens.ApiToken": 810,  # behind all that might copy, store or log a request's headers
+    "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware": None,
+    "crawlers.httpcache.HttpCache": 900,
+    "crawlers.safety.tokens.EchoedToken": 905,  # before the cache stores an answer, and behind what unpacks it
+    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": None,
+    "crawlers.spool.compression.BoundedCompression": 910,  # default 590; the cache reads bodies, for robot checks
+    "scrapy.downloadermiddlewares.stats.DownloaderStats": 920,  # default 850; below the cache
 }
-ITEM_PIPELINES = {Validate: 100, Documents: 300, Manifest: 400}
+ITEM_PIPELINES = {"pipelines.Validate": 100, "pipelines.Documents": 300, "pipelines.Manifest": 400}

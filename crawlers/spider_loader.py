@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from importlib import import_module
-from pkgutil import iter_modules
+from importlib.abc import InspectLoader
+from itertools import chain
+from pkgutil import ModuleInfo, iter_modules
 from typing import TYPE_CHECKING, Self
 
 from scrapy import Spider
@@ -29,28 +32,20 @@ class SpiderLoader:
     """Implements `scrapy.spiderloader.SpiderLoaderProtocol`.
 
     Scrapy's own loader, and with it every command, stops at the first file that can't be imported. Its
-    SPIDER_LOADER_WARN_ONLY also leaves out the files after the broken one, and shows a traceback.
+    SPIDER_LOADER_WARN_ONLY also leaves out the files after the broken one, and shows a traceback. It imports all files
+    for every command; this one imports a spider when it is asked for, and all of them when they are to be listed.
     """
 
     def __init__(self, modules: list[str], kinds: Iterable[Kind] = ()) -> None:
-        """Import the spiders.
-
+        """
         Args:
             modules: the packages that have spiders.
             kinds: the kinds of catalogue whose generic spiders are added.
         """
-        self._spiders: dict[str, type[Spider]] = {}
-        for name in modules:
-            for module in _modules(name):
-                for spider in iter_spider_classes(module):
-                    self._add(spider)
-        for its_kind in kinds:
-            where = f"The generic spider of kind {its_kind.name} is left out ({its_kind.spider})"
-            generic = kind.loaded(its_kind.spider, where)
-            if isinstance(generic, type) and issubclass(generic, Spider):
-                self._add(generic)
-            elif generic is not None:
-                logger.warning("%s: it is not a spider.", where)
+        self._modules = modules
+        self._kinds = tuple(kinds)
+        self._imported: dict[str, ModuleType | None] = {}
+        self._loaded: dict[str, type[Spider]] = {}
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Self:
@@ -63,36 +58,83 @@ class SpiderLoader:
         Raises:
             KeyError: no spider has that name.
         """
-        try:
-            return self._spiders[spider_name]
-        except KeyError:
-            raise KeyError(f"Spider not found: {spider_name}") from None
+        found = self._loaded.get(spider_name) or self._found(spider_name).get(spider_name)
+        found = found or self._all.get(spider_name)  # its name may be computed
+        if found is None:
+            raise KeyError(f"Spider not found: {spider_name}")
+        return self._loaded.setdefault(spider_name, found)
 
     def list(self) -> list[str]:
-        return list(self._spiders)
+        return list(self._all)
 
     def find_by_request(self, request: Request) -> list[str]:  # type: ignore[valid-type]  # the method above hides list
-        return [name for name, spider in self._spiders.items() if spider.handles_request(request)]
+        return [name for name, spider in self._all.items() if spider.handles_request(request)]
 
-    def _add(self, spider: type[Spider]) -> None:
-        other = self._spiders.setdefault(spider.name, spider)
-        if other is not spider:
-            logger.warning(
-                "Two spiders are named %r: %s in %s is used, the one in %s is not. Rename one of them.",
-                *(spider.name, other.__name__, other.__module__, spider.__module__),
-            )
+    @cached_property
+    def _all(self) -> dict[str, type[Spider]]:
+        self._loaded = self._found()
+        return self._loaded
+
+    def _found(self, name: str = "") -> dict[str, type[Spider]]:
+        """Return the spiders by name; for a name, those of the files that contain it and of the kind that has it."""
+        found: dict[str, type[Spider]] = {}
+        for module in chain.from_iterable(self._below(module, name) for module in self._modules):
+            for spider in iter_spider_classes(module):
+                _add(found, spider)
+        for its_kind in self._kinds:
+            if not name or name == its_kind.name:
+                _add_generic(found, its_kind)
+        return found
+
+    def _below(self, module: str, text: str) -> Iterator[ModuleType]:
+        """Yield a module and those below it that contain a text, without those that can't be imported."""
+        if module not in self._imported:
+            self._imported[module] = _import(module)
+        package = self._imported[module]
+        if package is None:
+            return
+        yield package
+        for below in iter_modules(getattr(package, "__path__", ())):
+            path = f"{module}.{below.name}"
+            if below.ispkg or _contains(below, path, text):
+                yield from self._below(path, text)
 
 
-def _modules(name: str) -> Iterator[ModuleType]:
-    """Yield a module and those below it, without those that can't be imported."""
+def _add(found: dict[str, type[Spider]], spider: type[Spider]) -> None:
+    other = found.setdefault(spider.name, spider)
+    if other is not spider:
+        logger.warning(
+            "Two spiders are named %r: %s in %s is used, the one in %s is not. Rename one of them.",
+            *(spider.name, other.__name__, other.__module__, spider.__module__),
+        )
+
+
+def _add_generic(found: dict[str, type[Spider]], its_kind: Kind) -> None:
+    where = f"The generic spider of kind {its_kind.name} is left out ({its_kind.spider})"
+    generic = kind.loaded(its_kind.spider, where)
+    if isinstance(generic, type) and issubclass(generic, Spider):
+        _add(found, generic)
+    elif generic is not None:
+        logger.warning("%s: it is not a spider.", where)
+
+
+def _import(name: str) -> ModuleType | None:
     try:
-        module = import_module(name)
+        return import_module(name)
     except Exception as error:  # noqa: BLE001 -- a user's file may raise anything while it is imported
         logger.warning("%s: %s: %s. Its spiders are left out.", *_fault(name, error))
-        return
-    yield module
-    for below in iter_modules(getattr(module, "__path__", ())):
-        yield from _modules(f"{name}.{below.name}")
+        return None
+
+
+def _contains(module: ModuleInfo, name: str, text: str) -> bool:
+    """Return whether a module's source contains a text; `True` if it can't be read, for its import says why."""
+    spec = module.module_finder.find_spec(name, None)
+    loader = spec and spec.loader
+    try:
+        source = loader.get_source(name) if isinstance(loader, InspectLoader) else None
+    except (ImportError, SyntaxError):
+        return True
+    return source is None or text in source
 
 
 def _fault(name: str, error: Exception) -> tuple[str, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 import os
@@ -20,6 +21,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem, NotConfigured
 from scrapy.settings import Settings
 from scrapy.spidermiddlewares.base import BaseSpiderMiddleware
+from scrapy.utils.misc import load_object
 from scrapy.utils.test import get_crawler
 
 import crawlers
@@ -30,7 +32,6 @@ from crawlers.extensions.spider_middlewares import DeclaredEncoding
 from crawlers.items import Dataset
 from crawlers.operate.setting_types import lacks
 from crawlers.operate.sources.project_context import project
-from crawlers.resume import LedgerScheduler
 from crawlers.safety.names import Names
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Index, Known
@@ -50,7 +51,7 @@ from tests.portal.odd import OddPortal
         ("REFERRER_POLICY", "no-referrer"),
         ("METAREFRESH_ENABLED", False),
         ("URLLENGTH_LIMIT", 0),
-        ("SCHEDULER", LedgerScheduler),
+        ("SCHEDULER", "crawlers.resume.LedgerScheduler"),
     ],
 )
 def test_a_setting_that_stays(name, value):
@@ -111,7 +112,7 @@ def test_a_portal_can_not_name_what_is_no_web_address(scheme):
 def test_a_crawl_has_nothing_that_listens():
     known = Settings()
     known.setmodule(settings)
-    names = {getattr(one, "__name__", one) for one in known.getwithbase("EXTENSIONS")}
+    names = {str(one).rpartition(".")[2] for one in known.getwithbase("EXTENSIONS")}
     assert {"CoreStats", "FeedExporter", "Report"} <= names
     assert not {name for name in names if "Telnet" in name or "Remote" in name}
 
@@ -126,6 +127,22 @@ def test_the_encoding_costs_no_answer_anything_without_an_encoding(encoding, ins
         return
     request = DeclaredEncoding.from_crawler(crawler).get_processed_request(Request("https://example.org"), None)
     assert request.meta["encoding"] == encoding
+
+
+def named(value):
+    """The names of components in the value of a setting."""
+    if isinstance(value, dict):
+        return [name for one in value.items() for name in named(one)]
+    if isinstance(value, tuple):
+        return [name for one in value for name in named(one)]
+    is_name = isinstance(value, str) and re.fullmatch(r"(crawlers|pipelines|scrapy)\.(\w+\.)*[A-Z]\w+", value)
+    return [value] if is_name else []
+
+
+def test_every_component_that_is_named_is_there():
+    names = [name for value in vars(settings).values() for name in named(value)]
+    assert len(names) > 40
+    assert all(inspect.isclass(load_object(name)) for name in names)
 
 
 # Failures: each of these classes is put among the project's components by name
@@ -216,8 +233,7 @@ class BreaksTheIndex(TellsTheEnd):
 
 def among(setting, component):
     """The project's components of a kind, and one more."""
-    own = {f"{one.__module__}.{one.__qualname__}": place for one, place in getattr(settings, setting).items()}
-    return {setting: json.dumps(own | {f"{__name__}.{component.__qualname__}": 50})}
+    return {setting: json.dumps(getattr(settings, setting) | {f"{__name__}.{component.__qualname__}": 50})}
 
 
 @pytest.mark.parametrize(

@@ -157,8 +157,7 @@ def _assigned(tree):
 # Nothing but a kind's folder has its name
 
 
-HTMLS_OWN = ("operate/learn/", "operate/commands/try.py", "operate/commands/learn.py", "operate/pages.py")
-HTMLS_OWN += ("operate/sources/learn_rules.py",)
+HTMLS_OWN = ("operate/learn/", "operate/pages.py", "operate/sources/learn_rules.py")
 OTHER_THINGS = ("rdf/", "store/export/dcat.py", "store/export/writers.py")
 """Where such a name is that of a format or of a prefix."""
 

@@ -79,6 +79,51 @@ def test_what_a_file_raises_is_told_with_its_line(content, sentence, tmp_path, m
     assert [sentence in record.getMessage() for record in caplog.records] == [True]
 
 
+_COMPUTED = _GOOD.format(name="first").replace('"first"', '"".join(("ze", "ta"))', 1)
+
+
+@pytest.fixture
+def towns(tmp_path, monkeypatch):
+    """Writes the files of a package of spiders."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "towns").mkdir()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "towns"]:
+        monkeypatch.delitem(sys.modules, name)
+
+    def write(**files):
+        for name, content in files.items():
+            (tmp_path / "towns" / f"{name}.py").write_text(content)
+        return SpiderLoader(["towns"])
+
+    yield write
+    for name in [name for name in sys.modules if name.partition(".")[0] == "towns"]:
+        del sys.modules[name]
+
+
+def test_a_spider_is_loaded_without_the_others(towns, caplog):
+    loader = towns(alpha=_GOOD.format(name="alpha"), zeta=_GOOD.format(name="zeta"), mine="import nowhere_at_all\n")
+    assert loader.load("zeta").portal == "https://zeta.example.org"
+    assert ({"towns.alpha", "towns.zeta"} & set(sys.modules), caplog.records) == ({"towns.zeta"}, [])
+    assert loader.list() == ["alpha", "zeta"]
+    assert len(caplog.records) == 1
+    with pytest.raises(KeyError):
+        loader.load("beta")
+
+
+def test_a_file_may_hold_spiders_of_any_name_even_a_computed_one(towns):
+    both = _GOOD.format(name="alpha") + _GOOD.format(name="beta").partition("Spider\n")[2]
+    loader = towns(several=both, first=_COMPUTED, latin='# coding: latin-1\nX = "' + "\\xe9" + '"\n')
+    assert [loader.load(name).__name__ for name in ("beta", "zeta", "alpha")] == ["beta", "first", "alpha"]
+
+
+def test_a_second_spider_of_a_name_is_reported_when_one_is_loaded(towns, caplog):
+    heir = "from towns.zeta import zeta\n\n\nclass Heir(zeta):\n    pass\n"
+    loader = towns(early=heir, zeta=_GOOD.format(name="zeta"))
+    assert loader.load("zeta").__name__ == SpiderLoader(["towns"]).load("zeta").__name__ == "Heir"
+    assert "Two spiders are named 'zeta': Heir in towns.early is used" in caplog.records[0].getMessage()
+    assert SpiderLoader(["towns"])._all["zeta"].__name__ == "Heir"
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

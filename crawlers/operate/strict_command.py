@@ -85,6 +85,17 @@ class ProjectCommand(StrictCommand):
         return Path(self.settings[setting])  # type: ignore[index]
 
 
+class UnrecordedCommand(StrictCommand):
+    """A command that leaves nothing in OUTPUT_DIR, notifies nobody, and does not count for a schedule."""
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Read the options, and disable what records a run."""
+        from crawlers.operate.unrecorded import leave_nothing  # noqa: PLC0415 -- all commands import this file
+
+        super().process_options(args, opts)
+        leave_nothing(self.settings)  # type: ignore[arg-type]
+
+
 def given(opts: argparse.Namespace) -> dict[str, Any]:
     """Return the settings of ``-s``; Scrapy itself refuses a word without ``=``."""
     return dict(arglist_to_dict([word for word in opts.set if "=" in word]))

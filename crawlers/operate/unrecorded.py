@@ -1,4 +1,4 @@
-"""The base of `scrapy parse`, `runspider` and `fetch`: they test a spider, so they leave no run and no files."""
+"""The components of `scrapy parse`, `runspider` and `fetch`: they test a spider, so they leave no run and no files."""
 
 from __future__ import annotations
 
@@ -15,12 +15,9 @@ from crawlers.extensions.heartbeat import Heartbeat
 from crawlers.extensions.progress import Progress
 from crawlers.extensions.report import Report
 from crawlers.operate.notify import Notify
-from crawlers.operate.strict_command import StrictCommand
 from crawlers.store.index import Index
 
 if TYPE_CHECKING:
-    import argparse
-
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
 
@@ -62,16 +59,7 @@ class EmptyIndex(Index):
         return index
 
 
-class UnrecordedCommand(StrictCommand):
-    """A command that leaves nothing in OUTPUT_DIR, notifies nobody, and does not count for a schedule."""
-
-    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
-        """Read the options, and disable what records a run."""
-        super().process_options(args, opts)
-        _leave_nothing(self.settings)  # type: ignore[arg-type]
-
-
-def _leave_nothing(settings: BaseSettings) -> None:
+def leave_nothing(settings: BaseSettings) -> None:
     """Disable what writes into OUTPUT_DIR or sends notifications."""
     for component in (Report, Heartbeat, Index, Notify, Progress):
         settings.set_in_component_priority_dict("EXTENSIONS", component, None)

@@ -11,13 +11,14 @@ from scrapy.exceptions import UsageError
 from scrapy.spiderloader import get_spider_loader
 
 from crawlers.kind import registered
-from crawlers.listing.spider import CatalogueSpider
 from crawlers.operate.console import reporting_errors
 from crawlers.operate.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
+
+    from crawlers.listing.spider import CatalogueSpider
 
 
 class Command(StrictCommand):
@@ -46,6 +47,8 @@ class Command(StrictCommand):
             print(json.dumps(found, indent=2) if opts.json else "\n".join(lines))
 
     def _spiders(self) -> dict[str, type[CatalogueSpider]]:
+        from crawlers.listing.spider import CatalogueSpider
+
         loader = get_spider_loader(self.settings)  # type: ignore[arg-type]
         spiders = {name: loader.load(name) for name in sorted(loader.list())}
         return {name: spider for name, spider in spiders.items() if issubclass(spider, CatalogueSpider)}

@@ -15,11 +15,9 @@ from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
 from crawlers.exceptions import CrawlersError, JobFinished, hint
-from crawlers.extensions.report import Report
 from crawlers.operate.console import ignoring_output_errors, open_streams
 from crawlers.operate.setting_types import lacks
 from crawlers.operate.strict_command import StrictCommand, given, misspelt, unknown
-from crawlers.store.runs.verdict import EXIT_CODES
 
 if TYPE_CHECKING:
     import argparse
@@ -64,9 +62,7 @@ class Command(StrictCommand, crawl.Command):
         if len(args) != 1:
             raise UsageError("name one spider; `scrapy catalogues` lists them", print_help=False)
         self.exitcode = NOT_STARTED
-        spiders = self.crawler_process.spider_loader.list()  # type: ignore[union-attr]
-        if args[0] not in spiders:
-            _print(_unknown(args[0], spiders))
+        if not self._is_spider(args[0]):
             return
         if self.mistake:
             _report(self.mistake, logged=self._is_logged)
@@ -83,7 +79,19 @@ class Command(StrictCommand, crawl.Command):
         if _started(crawl, logged=self._is_logged):
             self.exitcode = _end(crawler)
         elif isinstance(error := crawl.exception(), JobFinished):
+            from crawlers.store.runs.verdict import EXIT_CODES
+
             self.exitcode = EXIT_CODES.get(error.verdict, 0)  # type: ignore[call-overload]
+
+    def _is_spider(self, name: str) -> bool:
+        """Return whether there is such a spider; if not, print which there are."""
+        loader = self.crawler_process.spider_loader  # type: ignore[union-attr]
+        try:
+            loader.load(name)
+        except KeyError:
+            _print(_unknown(name, loader.list()))
+            return False
+        return True
 
     @property
     def _is_logged(self) -> bool:
@@ -134,6 +142,8 @@ def _unknown(name: str, spiders: list[str]) -> str:
 
 
 def _end(crawler: Crawler) -> int:
+    from crawlers.extensions.report import Report
+
     report = crawler.get_extension(Report)
     if report is None:  # the user has removed it from EXTENSIONS
         return 0

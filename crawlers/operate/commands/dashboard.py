@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from crawlers.exceptions import CrawlersError
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import StrictCommand
-from crawlers.store.index import catch_up
 
 if TYPE_CHECKING:
     import argparse
@@ -40,8 +39,8 @@ class Command(StrictCommand):
         parser.add_argument("--open", action="store_true", help="open it in a browser")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
-        from crawlers.operate import dashboard  # noqa: PLC0415 -- Flask takes 90 ms, and all commands import this file
-        from crawlers.operate.dashboard.server import Server  # noqa: PLC0415
+        from crawlers.operate import dashboard
+        from crawlers.operate.dashboard.server import Server
 
         if args:
             print(f"scrapy dashboard takes {self.syntax()}, not {args[0]!r}: it shows all sources.", file=sys.stderr)
@@ -68,6 +67,8 @@ def _begin(output: Path, url: str, *, browser: bool) -> None:
 
 def _catch_up(output: Path) -> None:
     """Update the index once; later the crawls do."""
+    from crawlers.store.index import catch_up
+
     try:
         catch_up(output, print_error)
     except CrawlersError as error:

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import ExportError
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
-from crawlers.store.export import holdings
-from crawlers.store.export.target import target
-from crawlers.store.export.writers import BINARY, WRITERS
 
 if TYPE_CHECKING:
     import argparse
@@ -28,6 +25,8 @@ class Command(ProjectCommand):
         return "Write the datasets on disk as DCAT-AP, CSV, Parquet or Croissant"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
+        from crawlers.store.export.writers import WRITERS
+
         super().add_options(parser)
         parser.add_argument("--format", required=True, choices=WRITERS, help=", ".join(WRITERS))
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default and -: standard output")
@@ -38,6 +37,10 @@ class Command(ProjectCommand):
         self.exitcode = INCOMPLETE if self.lost else 0
 
     def _write(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.store.export import holdings
+        from crawlers.store.export.target import target
+        from crawlers.store.export.writers import BINARY, WRITERS
+
         file_given = None if str(opts.output) == "-" else opts.output
         if opts.format in BINARY and not file_given:
             raise ExportError(f"{opts.format} is a binary format: name a file with -o FILE.")

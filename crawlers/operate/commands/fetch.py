@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy.commands import fetch
 
-from crawlers.operate.unrecorded import UnrecordedCommand
+from crawlers.operate.strict_command import UnrecordedCommand
 
 
 class Command(UnrecordedCommand, fetch.Command):

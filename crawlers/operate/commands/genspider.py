@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 from scrapy.commands import genspider
 from scrapy.exceptions import UsageError
 
-from crawlers.arguments import url
 from crawlers.kind import enabled
-from crawlers.listing.spider import source_name
 from crawlers.operate.strict_command import StrictCommand
 
 if TYPE_CHECKING:
@@ -74,6 +72,9 @@ def _mistake(name: str, address: str) -> str:
     >>> _mistake("1abc", "example.org"), _mistake("a-b.c", "http://127.0.0.1:8000/catalog")
     ('', '')
     """
+    from crawlers.arguments import url
+    from crawlers.listing.spider import source_name
+
     try:
         source_name(name)
     except ValueError as error:

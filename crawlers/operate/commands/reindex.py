@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import OutputError
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
-from crawlers.safety.locks import is_crawled
-from crawlers.store.index import Index
-from crawlers.store.index.catch_up import sources_in
-from crawlers.store.index.database import remove, usable
 
 if TYPE_CHECKING:
     import argparse
+
+    from crawlers.store.index import Index
 
 INCOMPLETE = 3
 
@@ -27,6 +25,8 @@ class Command(ProjectCommand):
         return "Rebuild index.sqlite from the manifests"
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.store.index.catch_up import sources_in
+
         self.lost = 0
         output = self.path("OUTPUT_DIR")
         if args:
@@ -35,6 +35,10 @@ class Command(ProjectCommand):
         self.exitcode = INCOMPLETE if self.lost else 0
 
     def _rebuild(self, output: Path, sources: list[str]) -> None:
+        from crawlers.safety.locks import is_crawled
+        from crawlers.store.index import Index
+        from crawlers.store.index.database import remove, usable
+
         busy = [source for source in sources if is_crawled(output / source)]
         if busy:
             raise OutputError(f"A crawl is writing into {output / busy[0]}: run scrapy reindex when it has ended.")
@@ -50,6 +54,8 @@ class Command(ProjectCommand):
             print(f"{output} holds no source: there is nothing to index")
 
     def _read(self, index: Index, output: Path) -> None:
+        from crawlers.store.index.database import usable
+
         with usable(output):
             index.runs.read_reports()
             index.describe(self._report)

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
-from crawlers.store.export.target import target
-from crawlers.store.index import catch_up
-from crawlers.store.index.reader import connect, readable
 
 if TYPE_CHECKING:
     import argparse
@@ -40,8 +37,11 @@ class Command(ProjectCommand):
         self._write(args, None if str(opts.output) == "-" else opts.output)
 
     def _write(self, args: list[str], file: Path | None) -> None:
-        from crawlers.operate.report.report import write  # noqa: PLC0415 -- Jinja takes 90 ms, and all commands import this file
-        from crawlers.store.runs import unfinished  # noqa: PLC0415
+        from crawlers.operate.report.report import write
+        from crawlers.store.export.target import target
+        from crawlers.store.index import catch_up
+        from crawlers.store.index.reader import connect, readable
+        from crawlers.store.runs import unfinished
 
         output, jobs = self.path("OUTPUT_DIR"), self.path("JOBS_DIR")
         catch_up(output, print_error, args)

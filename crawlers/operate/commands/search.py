@@ -13,12 +13,11 @@ from crawlers.exceptions import IndexUnreadableError
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
 from crawlers.safety.line import one_line
-from crawlers.store.index import catch_up
-from crawlers.store.index.reader import connect, readable
-from crawlers.store.index.search import RANKED, Found, Results, search
 
 if TYPE_CHECKING:
     import sqlite3
+
+    from crawlers.store.index.search import Found, Results
 
 _WIDEST = 200  # characters of a title
 
@@ -59,6 +58,10 @@ def _number(text: str) -> int:
 
 
 def _search(output: Path, words: str, opts: argparse.Namespace) -> Results:
+    from crawlers.store.index import catch_up
+    from crawlers.store.index.reader import connect, readable
+    from crawlers.store.index.search import search
+
     catch_up(output, lambda sentence: print_error(one_line(sentence, 2_000)), [opts.source] if opts.source else None)
     with readable(output), closing(connect(output)) as db:
         if opts.source is not None:
@@ -87,6 +90,8 @@ def _print(found: Results, words: str, output: Path) -> None:
 
 
 def _total(found: Results, words: str) -> str:
+    from crawlers.store.index.search import RANKED
+
     if not found.total:
         return f"No dataset has: {words}" if words else "Name the words to find: scrapy search flood afg"
     shown = len(found.rows)

@@ -3,35 +3,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scrapy.exceptions import UsageError
 
-from crawlers.kinds.html import turn
-from crawlers.kinds.html.links import dataset_links, foreign, total
-from crawlers.kinds.html.mapping import document, missing
-from crawlers.kinds.html.rdf import link
-from crawlers.kinds.html.rules import load
-from crawlers.kinds.html.walk_state import Place
-from crawlers.operate.learn.candidates import texts
-from crawlers.operate.learn.texts import shortened
-from crawlers.operate.pages import is_address, pages
 from crawlers.operate.strict_command import ProjectCommand
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
-
-    from crawlers.kinds.html.mapping import Page
-    from crawlers.kinds.html.rules import Rules
 
 MISSING = 3
-_LONGEST = 100  # characters of a value
-_SHOWN = 5  # links of a listing, files of a dataset
 
 
 class Command(ProjectCommand):
@@ -58,99 +39,8 @@ class Command(ProjectCommand):
         parser.add_argument("--json", action="store_true", help="as JSON")
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.operate.learn.preview import preview
+
         if not args:
             raise UsageError("name a rules file and a page, as an address or a file", print_help=False)
-        self._try(args, opts)
-
-    def _try(self, args: list[str], opts: argparse.Namespace) -> None:
-        rules = load(Path(args[0]))
-        asked = list(dict.fromkeys(args[1:] or rules.start))
-        listings = {one for one in asked if opts.listing or one in rules.start}
-        shown = _in_browser(rules, asked, listings)
-        found = pages(self, asked, base=rules.start[0], in_browser=shown, encoding=rules.encoding)
-        results = [(_listing if one in listings else _dataset)(found[one], rules) for one in asked]
-        if opts.json:
-            print(json.dumps(results, ensure_ascii=False, indent=2))
-        else:
-            print("\n".join(line for one in results for line in _lines(one, rules)))
-        self.exitcode = MISSING if any(one["missing"] for one in results) else 0
-
-
-def _in_browser(rules: Rules, asked: list[str], listings: set[str]) -> set[str]:
-    where = {one: "listing" if one in listings else "datasets" for one in asked if is_address(one)}
-    return {one for one, kind in where.items() if kind in rules.browser}
-
-
-def _dataset(page: Page, rules: Rules) -> dict[str, Any]:
-    found = document(page, rules)
-    rdf = link(page, rules)
-    return {"kind": "dataset", **found, **({"rdf_link": rdf} if rdf else {}), "missing": missing(found, rules)}
-
-
-def _listing(page: Page, rules: Rules) -> dict[str, Any]:
-    links, others = foreign(dataset_links(page, rules), rules)
-    place = Place(walk=page.url).after(links, total(page, rules))
-    following = turn.following(page, rules, place)
-    return {
-        "kind": "listing",
-        "url": page.url,
-        "total": place.total,
-        "links": [{"url": one.url, "id": one.id} for one in links],
-        "foreign": [one.url for one in others],
-        "paging": rules.paging.kind,
-        "next": following and following.url,
-        "next_is_posted": bool(following and following.body is not None),
-        "missing": [] if links else ["links"],
-    }
-
-
-def _lines(result: dict[str, Any], rules: Rules) -> Iterator[str]:
-    yield result["url"]
-    yield from _of_listing(result) if result["kind"] == "listing" else _of_dataset(result, rules)
-    yield ""
-
-
-def _of_dataset(result: dict[str, Any], rules: Rules) -> Iterator[str]:
-    names = [rule.name for rule in (*rules.fields, *rules.extras)]
-    given = result["fields"] | result["extras"]
-    for name in dict.fromkeys([*names, *result["missing"]]):
-        yield from _field(name, given.get(name), is_missing=name in result["missing"])
-    for name in ("schema_org", "rdf_link"):
-        if name in result:
-            yield f"  {name:<15} {_structured(name, result[name])}"
-    if rules.resources:
-        yield f"  {'resources':<15} {len(result['resources'])}"
-        for one in result["resources"][:_SHOWN]:
-            said = "  ".join(f"{name} {entry['value']}" for name, entry in one.items())
-            yield f"  {'':<15} {shortened(said, 150)}"
-
-
-def _structured(name: str, found: Any) -> str:
-    if name == "rdf_link":
-        return f"{found} (not fetched here; a crawl does)"
-    return f"overrides the rules: {shortened(', '.join(str(key) for key in found), _LONGEST)}"
-
-
-def _field(name: str, entry: dict[str, Any] | None, *, is_missing: bool) -> Iterator[str]:
-    if entry is None:
-        yield f"  {name:<15} {_red('missing, and required') if is_missing else '-'}"
-        return
-    label = f", {entry['label']!r} on the page" if entry.get("label", "") not in entry["by"] else ""
-    yield f"  {name:<15} {shortened(' | '.join(texts(entry['value'])), _LONGEST)}"
-    yield f"  {'':<15} by {entry['by']}{label}, {round(100 * entry['confidence'])} % sure"
-
-
-def _of_listing(result: dict[str, Any]) -> Iterator[str]:
-    links = result["links"]
-    said = f" of {result['total']} that the page states" if result["total"] is not None else ""
-    yield f"  {'links':<15} {len(links) if links else _red('no link to a dataset')}{said if links else ''}"
-    for one in links[:_SHOWN]:
-        yield f"  {'':<15} {shortened(one['id'])}  {one['url'] if one['id'] != one['url'] else ''}".rstrip()
-    if result["foreign"]:
-        yield f"  {'foreign':<15} {len(result['foreign'])} links to other hosts: {result['foreign'][0]}"
-    posted = " (a form posted back)" if result["next_is_posted"] else ""
-    yield f"  {'next page':<15} {result['next'] or 'none'}{posted}, by {result['paging']}"
-
-
-def _red(text: str) -> str:
-    return f"\x1b[1;31m{text}\x1b[0m" if sys.stdout.isatty() and not os.environ.get("NO_COLOR") else text
+        self.exitcode = 0 if preview(self, args, opts) else MISSING

@@ -1,0 +1,129 @@
+"""What `scrapy learn` does: it requests the pages, learns rules from them, and writes the file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawlers.kinds.html.rules import loads
+from crawlers.operate.learn import LearnError, Listing, Result, Sample, check, confirmed, learn, listing
+from crawlers.operate.learn.report import report
+from crawlers.operate.learn.toml import toml
+from crawlers.operate.pages import is_address, pages
+
+if TYPE_CHECKING:
+    import argparse
+
+    from scrapy.commands import ScrapyCommand
+
+    from crawlers.kinds.html.mapping import Page
+
+
+def learn_rules(command: ScrapyCommand, address: str, opts: argparse.Namespace) -> None:
+    """Write a rules file, and print what it finds on the pages.
+
+    Args:
+        address: a dataset's page, as an address or a file.
+        opts: the command's options.
+
+    Raises:
+        LearnError: the rules can't be learned or written.
+    """
+    values = _fields(opts.value, "--value")
+    labels = {name: texts[-1] for name, texts in _fields(opts.label, "--label").items()}
+    check([*values, *labels])
+    output = _output(opts)
+    asked = [address, *opts.more]
+    looked = _ListingPages(asked, opts.listing)
+    every = [*asked, *([opts.listing] if opts.listing else [])]
+    in_browser = {one for one in every if is_address(one)} if opts.browser else ()
+    found = pages(command, every, then=looked.further, in_browser=in_browser)
+    samples = [Sample(found[one]) for one in dict.fromkeys(asked)]
+    result = replace(learn(samples, values, labels), listing=looked.listing(found))
+    _check_found(result, samples[0])
+    text = toml(result)
+    _write(text, output)
+    print("\n".join(report(result, samples, loads(text))), file=sys.stdout if output else sys.stderr)
+
+
+class _ListingPages:
+    """Learns from the listing while the crawl runs, as its second page is requested, too.
+
+    Args:
+        asked: the datasets' pages, as typed.
+    """
+
+    def __init__(self, asked: list[str], address: str | None) -> None:
+        self.asked = asked
+        self.address = address
+        self.first: Listing | None = None
+
+    def further(self, found: dict[str, Page]) -> list[str]:
+        if self.address is None:
+            return []
+        known = [one for text in self.asked for one in (found[text].url, text)]
+        self.first = listing(Sample(found[self.address]), known)
+        following = self.first.pager.following
+        return [following] if following and is_address(self.address) else []
+
+    def listing(self, found: dict[str, Page]) -> Listing | None:
+        if self.first is None or self.address is None:
+            return None
+        second = found.get(self.first.pager.following or "")
+        if second is None:
+            return self.first
+        return confirmed(self.first, Sample(found[self.address]), Sample(second))
+
+
+def _fields(given: list[str], option: str) -> dict[str, list[str]]:
+    """Return the texts by field.
+
+    Raises:
+        LearnError: an option is not FIELD=TEXT.
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not value.strip():
+            raise LearnError(f'{option} {text!r} is not FIELD=TEXT, such as {option} title="Street trees".')
+        found[name.strip()].append(value.strip())
+    return found
+
+
+def _output(opts: argparse.Namespace) -> Path | None:
+    """Return the file to write; ``None`` for standard output.
+
+    Raises:
+        LearnError: the file exists, or has no name.
+    """
+    if opts.output is not None and not opts.output.strip():
+        raise LearnError("-o needs a file name.")
+    path = None if opts.output in (None, "-") else Path(opts.output)
+    if path is not None and path.exists() and not opts.force:
+        raise LearnError(f"{path} exists: --force overwrites it.")
+    return path
+
+
+def _check_found(result: Result, sample: Sample) -> None:
+    if result.fields or result.files or result.structured:
+        return
+    if sample.looks_empty:
+        raise LearnError(f'{sample.address} is empty until scripts have run: try --browser, with browser = "datasets".')
+    raise LearnError(f"{sample.address} has no known label and no h1: name what you see with --value title=...")
+
+
+def _write(text: str, path: Path | None) -> None:
+    if path is None:
+        print(text, end="")
+        return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise LearnError(f"{path} can't be written: {error.strerror}.") from None
