@@ -185,32 +185,6 @@ def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (node.end_lineno or 0) - node.lineno + 1
 
 
-SELDOM = {"aiohttp", "flask", "jinja2", "markdownify", "nh3", "playwright", "prometheus_client", "pyarrow", "rdflib"}
-SELDOM |= {
-    "crawlers.store.export",
-    "crawlers.operate.harvest",
-    "crawlers.operate.learn",
-    "crawlers.operate.sources",
-    "tomlkit",
-    "waitress",
-}
-
-
-def test_a_crawl_imports_nothing_that_few_crawls_need(tmp_path):
-    """Scrapy would import all commands, and with them what they alone need, for each crawl."""
-    words = ["-X", "importtime", "-m", "scrapy", "crawl", "dcat", "-a", "url=http://127.0.0.1:9/"]
-    crawl = subprocess.run(
-        [sys.executable, *words, "-s", f"OUTPUT_DIR={tmp_path}", "-s", "RETRY_TIMES=0"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    imported = {line.rpartition("|")[2].strip() for line in crawl.stderr.splitlines() if "import time:" in line}
-    assert {"crawlers.exceptions", "crawlers.extensions.report", "rapidfuzz"} <= imported
-    assert not SELDOM & imported
-
-
 # The shape of the house
 
 

@@ -19,9 +19,6 @@ from crawlers.kind import registered
 from crawlers.operate.console import MISTAKE, print_error
 from crawlers.operate.harvest import selection
 from crawlers.operate.sources import edit
-from crawlers.operate.sources.add import ready
-from crawlers.operate.sources.add_table import add
-from crawlers.operate.sources.dry_run import coverage, dry_run, lines
 from crawlers.operate.sources.duplicates import address
 from crawlers.operate.sources.file import SourcesFile
 from crawlers.operate.sources.options import HARVESTS
@@ -58,6 +55,8 @@ def execute(command: ProjectCommand, args: list[str], opts: argparse.Namespace) 
     if word == "validate":
         return _validate(file, names, settings)
     if word == "add" and len(names) in (2, 3):
+        from crawlers.operate.sources.add_table import add  # noqa: PLC0415 -- it learns rules, and loads pages in a browser
+
         add(command, file, names, opts, settings)
     elif word in ("enable", "disable") and names:
         _switch(file, names, enabled=word == "enable")
@@ -106,6 +105,8 @@ def _validate(file: SourcesFile, names: list[str], settings: Mapping[str, str]) 
 
 def _try(file: SourcesFile, source: Source, settings: Mapping[str, str]) -> int:
     """Validate a source; return the exit code."""
+    from crawlers.operate.sources.dry_run import dry_run  # noqa: PLC0415 -- with all that notifies
+
     try:
         found = dry_run(source, file.known, settings)
     except CrawlersError as error:
@@ -116,6 +117,8 @@ def _try(file: SourcesFile, source: Source, settings: Mapping[str, str]) -> int:
 
 def _described(source: Source, found: DryRun) -> list[str]:
     """Return what a dry run found, for a terminal."""
+    from crawlers.operate.sources.dry_run import coverage, lines  # noqa: PLC0415
+
     total = "" if found.expected is None else f" of {found.expected}"
     head = f"{source.name}: {found.verdict}, {len(found.records)}{total} datasets crawled"
     width = shutil.get_terminal_size((120, 24)).columns
@@ -127,6 +130,8 @@ def _described(source: Source, found: DryRun) -> list[str]:
 
 
 def _switch(file: SourcesFile, names: list[str], *, enabled: bool) -> None:
+    from crawlers.operate.sources.add import ready  # noqa: PLC0415 -- it learns rules
+
     def change(content: str) -> str:
         found, mistakes = file.parse(content)
         file.check(names, {**found, **mistakes})

@@ -1,0 +1,163 @@
+"""What each command imports: Scrapy reads all settings and all commands for each of them, and few need the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, options
+from tests.portal.portal import Portal
+from tests.site import Answer, Site
+
+OURS = ("crawlers", "pipelines", "spiders")
+PROGRAM = """
+import atexit, json, sys
+from pathlib import Path
+from scrapy.cmdline import execute
+
+path = Path(sys.argv.pop())
+atexit.register(lambda: path.write_text(json.dumps(sorted(sys.modules))))
+execute()
+"""
+
+BROWSER = ("playwright", "scrapy_playwright", "crawlers.browser")
+RDF = ("pyoxigraph", "rdflib", "crawlers.rdf")
+EXTRAS = ("aiohttp", "flask", "jinja2", "markdownify", "nh3", "prometheus_client", "pyarrow", "tomlkit", "waitress")
+ROOMS = ("dashboard", "harvest", "learn", "report", "sources")
+OPERATE = (*(f"crawlers.operate.{room}" for room in ROOMS), "crawlers.store.export", *EXTRAS)
+HTTP = ("scrapy.core.downloader.handlers.http11",)
+MAPPING = ("crawlers.values.languages", "crawlers.values.licenses", "langcodes", "rapidfuzz")
+NO_CRAWL = (*BROWSER, *RDF, *HTTP, *MAPPING, "spiders", "pipelines", "crawlers.listing", "crawlers.extensions")
+KINDS = ("ckan", "dcat", "html", "waf")
+
+TURTLE = "<http://x/c> a <http://www.w3.org/ns/dcat#Catalog>; <http://www.w3.org/ns/dcat#dataset> <http://x/1>. "
+TURTLE += '<http://x/1> a <http://www.w3.org/ns/dcat#Dataset>; <http://purl.org/dc/terms/title> "One".'
+RULES = """
+start = ["{url}/list"]
+
+[links]
+css = ".dataset"
+
+[fields]
+title = "h1"
+"""
+HTML = {"/list": '<a class="dataset" href="/d/1">One</a>', "/d/1": "<h1>One</h1>", "/folder/": "<h1>Index of /</h1>"}
+
+
+def kinds(*needed: str) -> tuple[str, ...]:
+    """What is in the folders of all other kinds; their declarations are read by every command."""
+    return tuple(f"crawlers.kinds.{name}." for name in KINDS if name not in needed)
+
+
+def imported(tmp_path: Path, *words: str, code: int = 0) -> list[str]:
+    """The modules that a command has imported when it ends."""
+    path = tmp_path / "imported.json"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *words, str(path)],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == code, ran.stderr
+    return json.loads(path.read_text())
+
+
+def within(names: list[str], packages: tuple[str, ...]) -> list[str]:
+    """The modules that are in one of the packages; one that ends with a dot stands for all below it."""
+    return [
+        name
+        for name in names
+        for one in packages
+        if name.startswith(one if one.endswith(".") else f"{one}.") or name == one
+    ]
+
+
+def ours(names: list[str]) -> int:
+    return sum(name.partition(".")[0] in OURS for name in names)
+
+
+def answer(asked):
+    if asked.path == "/catalog.ttl":
+        return Answer(TURTLE.encode(), headers={"Content-Type": "text/turtle"})
+    if asked.path in HTML:
+        return Answer(HTML[asked.path].encode(), headers={"Content-Type": "text/html"})
+    return Answer(b"", 404)
+
+
+@pytest.fixture(scope="module")
+def harvested(tmp_path_factory):
+    """A folder with one source, and its catalogue."""
+    folder = tmp_path_factory.mktemp("harvested")
+    with ExitStack() as stack:
+        portal = stack.enter_context(Portal(5))
+        words = options(folder / "output", {}, portal=portal.url)
+        assert imported(folder, "crawl", "ckan", *words)
+    (folder / "sources.toml").write_text('[x]\nspider = "hdx"\nschedule = "daily"\n')
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "forbidden", "most"),
+    [
+        (["--help"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds()), 50),
+        (["jobs"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds()), 50),
+        (["search", "water"], (*NO_CRAWL, *OPERATE, *kinds()), 77),
+        (
+            ["report", "-o", "-"],
+            (*NO_CRAWL, "tomlkit", "crawlers.operate.learn", "crawlers.operate.sources", *kinds()),
+            95,
+        ),
+        (
+            ["export", "--format", "csv"],
+            (*BROWSER, *HTTP, "spiders", "crawlers.listing", "rdflib", *kinds("ckan")),
+            120,
+        ),
+        (["reindex"], (*BROWSER, *HTTP, *OPERATE, "spiders", "rdflib", *kinds("ckan")), 90),
+        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 146),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_a_command_imports_what_it_needs(harvested, tmp_path, words, forbidden, most):
+    settings = {"OUTPUT_DIR": harvested / "output", "SOURCES_FILE": harvested / "sources.toml"}
+    given = [] if words == ["--help"] else [f"-s{name}={value}" for name, value in settings.items()]
+    names = imported(tmp_path, *words, *given)
+    assert within(names, ("crawlers.operate.commands.", "crawlers.settings"))
+    assert within(names, forbidden) == []
+    assert ours(names) <= most
+
+
+@pytest.mark.parametrize(
+    ("spider", "given", "forbidden", "most"),
+    [
+        ("ckan", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 183),
+        ("hdx", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 166),
+        ("dcat", {"url": "/catalog.ttl"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("dcat")), 210),
+        ("waf", {"url": "/folder/"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("waf", "dcat")), 201),
+        ("html", {"rules": "rules.toml"}, (*BROWSER[:2], *OPERATE, "rdflib", *kinds("html", "dcat")), 270),
+    ],
+)
+def test_a_crawl_imports_what_its_kind_needs(tmp_path, spider, given, forbidden, most):
+    with Portal(5) as portal, Site(answer) as site:
+        (tmp_path / "rules.toml").write_text(RULES.format(url=site.url))
+        where = {"portal": portal.url, "url": site.url, "rules": f"{tmp_path}/"}
+        arguments = {name: where[name] + value for name, value in given.items()}
+        words = options(tmp_path / "output", {}, **arguments)
+        names = imported(tmp_path, "crawl", spider, *words, code={"html": 3, "waf": 4}.get(spider, 0))
+    assert {"crawlers.extensions.report", "crawlers.resume.scheduler"} <= set(names)
+    assert within(names, forbidden) == []
+    assert ours(names) <= most
+
+
+def test_what_is_within_a_package():
+    names = ["crawlers.browser", "crawlers.browsers", "crawlers.kinds.ckan", "crawlers.kinds.ckan.api", "playwright.x"]
+    assert within(names, ("crawlers.browser", "playwright")) == ["crawlers.browser", "playwright.x"]
+    assert within(names, kinds()) == ["crawlers.kinds.ckan.api"]
