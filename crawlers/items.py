@@ -6,6 +6,7 @@ publisher gave it, goes to disk. `Export` is a document that is asked for beside
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Literal
 
@@ -157,6 +158,64 @@ class Dataset:
     """Whether something of the record may be lost, as of a file that can't be read whole: it replaces no document."""
     document: Document | None = None
     stored: Stored | None = None
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether all its fields are known; see `LazyDataset`."""
+        return True
+
+
+class LazyDataset(Dataset):
+    """A dataset whose fields are mapped when one that is not given is read: most records of a crawl are unchanged.
+
+    Args:
+        mapping: maps the record; called once at most.
+        given: the fields that are known without it, as `Dataset` takes them.
+    """
+
+    __slots__ = ("_mapping",)
+
+    def __init__(self, mapping: Callable[[], Dataset] | None = None, **given: Any) -> None:
+        self._mapping = mapping
+        self.torn, self.stored = False, None
+        for name, value in given.items():
+            setattr(self, name, value)
+
+    @property
+    def is_mapped(self) -> bool:
+        return self._mapping is None
+
+    def __getattr__(self, name: str) -> Any:
+        """Map the record; called for a field that has no value yet."""
+        if name.startswith("_") or self._mapping is None:
+            raise AttributeError(name)
+        self.map()
+        return getattr(self, name)
+
+    def map(self) -> None:
+        """Map the record, if it is not mapped; a field that was given or set stays.
+
+        Raises:
+            Exception: whatever the mapping raises.
+        """
+        if self._mapping is None:
+            return
+        mapped = self._mapping()
+        self._mapping = None
+        for name in _FIELDS:
+            if not _has(self, name):
+                setattr(self, name, getattr(mapped, name))
+
+
+_FIELDS = tuple(one.name for one in fields(Dataset))
+
+
+def _has(item: Dataset, name: str) -> bool:
+    try:
+        object.__getattribute__(item, name)
+    except AttributeError:
+        return False
+    return True
 
 
 @dataclass(slots=True, kw_only=True)

@@ -108,7 +108,7 @@ HTTPCACHE_STORAGE = "crawlers.httpcache.SqliteStorage"  # default FilesystemCach
 REQUEST_FINGERPRINTER_CLASS = "crawlers.httpcache.AcceptFingerprinter"  # default: Turtle and HTML are one request
 
 # Speed
-CONCURRENT_ITEMS = 2  # default 100, a task each for every answer; these pipelines never wait
+CONCURRENT_ITEMS = 1  # default 100, a task each for every answer; these pipelines never wait
 WARN_ON_GENERATOR_RETURN_VALUE = False  # default True, which parses the callback's source for most answers
 
 # Logging
@@ -122,8 +122,8 @@ ADDONS = {"crawlers.politeness.addon.Politeness": 100, "crawlers.extensions.feed
 SCHEDULER = "crawlers.resume.LedgerScheduler"  # default Scrapy's own, whose JOBDIR does not survive kill -9
 EXTENSIONS_BASE: dict[str, int] = {}  # default Scrapy's eleven; two of them run code for anyone who connects
 EXTENSIONS = {
-    "scrapy.extensions.corestats.CoreStats": 0,  # of those
-    "scrapy.extensions.logcount.LogCount": 0,
+    "crawlers.extensions.core_stats.CoreStats": 0,  # instead of Scrapy's, which is called for each item
+    "scrapy.extensions.logcount.LogCount": 0,  # of Scrapy's own
     "scrapy.extensions.memusage.MemoryUsage": 0,
     "scrapy.extensions.memdebug.MemoryDebugger": 0,
     "scrapy.extensions.closespider.CloseSpider": 0,
@@ -137,6 +137,7 @@ EXTENSIONS = {
     "crawlers.politeness.pace.Pace": 50,
 }
 SPIDER_MIDDLEWARES = {
+    "pipelines.Batches": -1,  # next to the engine: all others see each item by itself
     "crawlers.store.index.SkipUnchanged": 100,
     "crawlers.extensions.spider_middlewares.DefaultErrback": 200,
     "crawlers.extensions.spider_middlewares.DeclaredEncoding": 300,
@@ -158,4 +159,5 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlers.spool.compression.BoundedCompression": 910,  # default 590; the cache reads bodies, for robot checks
     "scrapy.downloadermiddlewares.stats.DownloaderStats": 920,  # default 850; below the cache
 }
+ITEM_PROCESSOR = "pipelines.Pipelines"  # default ItemPipelineManager, which takes items one by one
 ITEM_PIPELINES = {"pipelines.Validate": 100, "pipelines.Documents": 300, "pipelines.Manifest": 400}

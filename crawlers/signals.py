@@ -20,6 +20,10 @@ Sent with ``dataset_id``, ``url`` (where it was not), and ``reason``, a `Reason`
 Reason = Literal["not found", "no longer public", "deleted"]
 """The reason of a withdrawal: the portal does not know it, does not show it to us, or marks it as deleted."""
 
+items_kept = object()
+"""Items have been through the pipelines, as one batch. Sent with ``items``; Scrapy's ``item_scraped`` follows for each.
+"""
+
 run_ended = object()
 """A run has its report. Sent with ``report``, what is in runs/<run>.json, and ``folder``, the source's `Path`."""
 

@@ -1,7 +1,8 @@
-"""The item pipelines: validate an item, write its document if it is not on disk, add it to manifest and index."""
+"""The item pipelines: validate items, write their documents if they are not on disk, add them to manifest and index."""
 
+from pipelines.batches import Batches, Pipelines
 from pipelines.documents import Documents
 from pipelines.manifest import Manifest
 from pipelines.validate import Validate
 
-__all__ = ["Documents", "Manifest", "Validate"]
+__all__ = ["Batches", "Documents", "Manifest", "Pipelines", "Validate"]

@@ -1,24 +1,64 @@
-"""What every pipeline of this project shares."""
+"""What every pipeline of this project shares: it takes the items of an answer as one batch."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+import logging
+from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.exceptions import NotConfigured
 
+from crawlers import signals
+from crawlers.extensions.error_log import NotWritten
 from crawlers.extensions.report import Report
-from crawlers.items import Dataset, Export
+from crawlers.items import Dataset, Export, LazyDataset
 from crawlers.safety.names import Names
 from crawlers.safety.redact import redact
 from crawlers.store.folder import folder
 from crawlers.store.index import Index
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
+
+    from crawlers.store.index import Known
+
+logger = logging.getLogger(__name__)
 
 Item = Dataset | Export
 Reference = tuple[str, str, str | None]
 """Kind, dataset id, resource id: the identity of a document within its source."""
+
+
+class Batch:
+    """Items of one answer on their way through the pipelines; one that is dropped or breaks a pipeline leaves it.
+
+    Attributes:
+        items: those that are still on their way.
+        failed: those that are not, each with the reason: a `DropItem`, or a bug.
+        known: what is known of each item's document by now, by key; of those that never were on disk, nothing.
+    """
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+        self.failed: list[tuple[Any, Exception]] = []
+        self.known: dict[tuple[str, str, str], Known] = {}
+
+    def each(self, work: Callable[[Any], Any]) -> None:
+        """Do some work with each item; one for which it raises leaves, and the others go on."""
+        there, self.items = self.items, []
+        for item in there:
+            try:
+                work(item)
+            except Exception as error:  # noqa: BLE001 -- Batches reports it as Scrapy would
+                self.failed.append((item, error))
+            else:
+                self.items.append(item)
+
+    def fail(self, error: Exception) -> None:
+        """Let all items leave for the same reason."""
+        self.failed += [(item, error) for item in self.items]
+        self.items = []
 
 
 class Pipeline:
@@ -40,6 +80,10 @@ class Pipeline:
         """Make the pipeline."""
         return cls(crawler)
 
+    def process_batch(self, batch: Batch) -> None:
+        """Process the items of a batch."""
+        raise NotImplementedError
+
     def address(self, url: str | None) -> str | None:
         """Return an address without credentials, unless the spider requests it again later."""
         asks_again = getattr(self.crawler.spider, "asks_again_by_address", False)
@@ -50,9 +94,61 @@ class Pipeline:
         name = item.name if isinstance(item, Dataset) else item.resource_name or item.dataset_name
         return self.names.file(*reference(item), name)
 
+    def report_flaws(self, item: Item) -> None:
+        """Report a mapped dataset's flaws in one error line."""
+        if isinstance(item, Dataset) and item.is_mapped and item.flaws:
+            self.error_log.record_failed(_flawed(item))
+
+    def map(self, item: Item) -> None:
+        """Map a dataset that is not mapped yet, and report its flaws.
+
+        Raises:
+            NotWritten: the mapping has a bug; that is reported, and costs this record.
+        """
+        if not isinstance(item, LazyDataset) or item.is_mapped:
+            return
+        try:
+            item.map()
+        except Exception as error:
+            logger.exception("The record of %s could not be handled", item.id)
+            self.error_log.record_failed(_broken(item, error))
+            raise NotWritten(f"the record of {item.id} could not be handled") from error
+        self.report_flaws(item)
+
 
 def reference(item: Item) -> Reference:
     """Return the identity of the item's document."""
     if isinstance(item, Dataset):
         return item.kind, item.id, None
     return item.kind, item.dataset_id, item.resource_id
+
+
+def key(item: Item) -> tuple[str, str, str]:
+    """Return the identity as the index has it."""
+    kind, dataset_id, resource_id = reference(item)
+    return kind, dataset_id, resource_id or ""
+
+
+def _broken(item: Dataset, error: Exception) -> signals.Failed:
+    return signals.Failed(
+        stage="parse",
+        kind="bug",
+        error=f"the record could not be handled: {type(error).__name__}: {error}",
+        url=item.metadata_url,
+        dataset_id=item.id,
+        dataset_name=item.name,
+        dataset_title=item.title,
+        missing=item.kind,
+    )
+
+
+def _flawed(item: Dataset) -> signals.Failed:
+    return signals.Failed(
+        stage="parse",
+        kind="invalid_record",
+        error="; ".join(item.flaws),
+        url=item.metadata_url,
+        dataset_id=item.id,
+        dataset_name=item.name,
+        dataset_title=item.title,
+    )

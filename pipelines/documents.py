@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 from scrapy.exceptions import DropItem
 
@@ -12,38 +12,46 @@ from crawlers import signals
 from crawlers.extensions.error_log import NotWritten
 from crawlers.items import Dataset, Status, Stored
 from crawlers.safety import inside, strict_json
-from crawlers.store.index import Record
-from pipelines.base import Item, Pipeline, reference
-
-if TYPE_CHECKING:
-    from crawlers.store.index import Known
+from crawlers.store.index import Known, Record
+from pipelines.base import Batch, Item, Pipeline, key, reference
 
 
 class Documents(Pipeline):
     """Sets ``stored``: new, updated (also if renamed), or unchanged if the bytes are those on disk.
 
-    A torn record never replaces a document on disk; its flaws, which `Validate` has reported, say why.
+    A torn record never replaces a document on disk; its flaws, which are reported, say why. A record is only mapped if
+    it has changed, or if its flaws must be reported again.
     """
 
-    def process_item(self, item: Item) -> Item:
-        """Write the item's document.
+    def process_batch(self, batch: Batch) -> None:
+        """Write the documents of a batch; one that can't be written leaves it, and that is reported."""
+        batch.known = self.index.documents.some([key(item) for item in batch.items])
+        unmapped = [item.id for item in batch.items if isinstance(item, Dataset) and not item.is_mapped]
+        flawless = self.index.documents.flawless(unmapped) if unmapped and batch.known else {}
+        batch.each(lambda item: self._process(item, batch, flawless))
 
-        Raises:
-            NotWritten: it is too large, torn, or the disk refuses it; that is reported.
-            DropItem: the record cannot be written as JSON.
-        """
-        if item.stored is None:
-            body = _serialised(item)
-            self._check_size(item, len(body))
-            item.stored = self._stored(item, body)
-        return item
+    def _process(self, item: Item, batch: Batch, flawless: dict[str, str]) -> None:
+        body = _serialised(item)
+        self._check_size(item, len(body))
+        record = Record(self.file(item), hashlib.sha256(body).hexdigest(), item.document, item.metadata_modified)
+        known = batch.known.get(key(item))
+        if known and self.index.documents.is_on_disk(known, record):
+            if isinstance(item, Dataset) and flawless.get(item.id) != known.sha256:
+                self.map(item)
+            item.stored = Stored(file=record.file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
+            stamp, url = item.metadata_modified, item.metadata_url
+            now = replace(known, metadata_modified=stamp, metadata_url=url, seen=self.report.started)
+        else:
+            self.map(item)
+            item.stored = self._written(item, record, body, known)
+            now = self._known(item, item.stored)
+        batch.known[key(item)] = now
 
     def _check_size(self, item: Item, size: int) -> None:
-        limit = self.crawler.settings.getint("DOCUMENT_MAXSIZE")
-        if not limit or size <= limit:
+        if not self.largest or size <= self.largest:
             return
         kind, dataset_id, resource_id = reference(item)
-        error = f"the document has {size} bytes, more than DOCUMENT_MAXSIZE ({limit}): it is not written"
+        error = f"the document has {size} bytes, more than DOCUMENT_MAXSIZE ({self.largest}): it is not written"
         failed = signals.Failed(
             stage="write",
             kind="too_large",
@@ -56,23 +64,25 @@ class Documents(Pipeline):
         self.error_log.record_failed(failed)
         raise NotWritten(error)
 
-    def _stored(self, item: Item, body: bytes) -> Stored:
-        file, sha256 = self.file(item), hashlib.sha256(body).hexdigest()
-        known = self.index.documents.get(*reference(item))
-        record = Record(file, sha256, item.document, item.metadata_modified)
-        if known and self.index.documents.is_on_disk(known, record):
-            stamp, url = item.metadata_modified, item.metadata_url
-            still = replace(known, metadata_modified=stamp, metadata_url=url, seen=self.report.started)
-            self.index.put(*reference(item), still)
-            return Stored(file=file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
+    @cached_property
+    def largest(self) -> int:
+        """Bytes that a document may have; 0 means any number."""
+        return self.crawler.settings.getint("DOCUMENT_MAXSIZE")
+
+    def _written(self, item: Item, record: Record, body: bytes, known: Known | None) -> Stored:
         if known and isinstance(item, Dataset) and item.torn and self.index.documents.is_intact(known):
             self.records.settle(reference(item), "failed")
-            raise NotWritten(f"{file} is kept: the new record may be incomplete")
-        with self.error_log.writing(f"{self.folder}/{file}"):
-            inside.write(self.folder, file, body)
-            if known and known.file != file:  # before the manifest's line: a run killed here writes both again
+            raise NotWritten(f"{record.file} is kept: the new record may be incomplete")
+        with self.error_log.writing(f"{self.folder}/{record.file}"):
+            inside.write(self.folder, record.file, body)
+            if known and known.file != record.file:  # before the manifest's line: a run killed here writes both again
                 inside.remove(self.folder, known.file)
-        return Stored(file=file, status=_status(known), sha256=sha256, bytes=len(body))
+        return Stored(file=record.file, status=_status(known), sha256=record.sha256, bytes=len(body))
+
+    def _known(self, item: Item, stored: Stored) -> Known:
+        stamp, run, seen = item.metadata_modified, self.report.run, self.report.started
+        origin = (item.metadata_source, item.metadata_url)
+        return Known(stored.file, stored.sha256, stored.bytes, stamp, stored.status, run, seen, *origin)
 
 
 def _status(known: Known | None) -> Status:

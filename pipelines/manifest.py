@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import signals
 from crawlers.extensions.error_log import NotWritten, now
-from crawlers.items import Dataset, Export, Status, Stored
+from crawlers.items import Dataset, Export, Stored
 from crawlers.listing.state import RunState
 from crawlers.safety import inside, strict_json
 from crawlers.store.folder import JSONLines
-from crawlers.store.index import Known
-from pipelines.base import Item, Pipeline, reference
+from crawlers.store.index import Known, Outcome
+from pipelines.base import Batch, Item, Pipeline, key, reference
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from scrapy.crawler import Crawler
 
 
@@ -35,62 +38,84 @@ class Manifest(Pipeline):
         with self.error_log.writing(self.path):
             self.lines = JSONLines(self.path)
 
-    def process_item(self, item: Item) -> Item:
-        """Append the line of the item's document, unless it is unchanged."""
+    def process_batch(self, batch: Batch) -> None:
+        """Append the lines of a batch in one write, those of exports that went with a dataset before its own.
+
+        A run that is killed before all of them are written does the rest again.
+        """
+        try:
+            self._keep(list(self._entries(batch)))
+        except NotWritten as error:
+            batch.fail(error)
+
+    def _keep(self, entries: list[Outcome]) -> None:
+        """Append the lines, tell the index, and settle the documents.
+
+        Raises:
+            NotWritten: the manifest or the ledger can't be written; that is reported.
+        """
+        with self.error_log.writing(self.path):
+            self.lines.extend([entry.line for entry in entries if entry.line])
+            self.index.put_all(entries)
+            self.records.settle_all(entries)
+
+    def _entries(self, batch: Batch) -> Iterator[Outcome]:
+        """Yield the outcome of each document, and before a dataset's those of exports whose resource it lost."""
+        changed = [item for item in batch.items if isinstance(item, Dataset) and self._may_lack_resources(item)]
+        exports = self.index.documents.exports([dataset.id for dataset in changed]) if changed else {}
+        for item in batch.items:
+            if isinstance(item, Dataset) and item.id in exports:
+                yield from self._withdrawn_exports(item, exports.pop(item.id))
+            yield self._entry(item, batch.known[key(item)])
+
+    def _entry(self, item: Item, known: Known) -> Outcome:
         stored = item.stored
         assert stored is not None  # noqa: S101  # Documents comes before
-        fallback = isinstance(item, Export) and item.fallback
-        if fallback and item.metadata_modified is None:
+        is_fallback = isinstance(item, Export) and item.fallback
+        if is_fallback and item.metadata_modified is None:
             RunState.from_crawler(self.crawler).has_stale_answer = True
-        with self.error_log.writing(self.path):
-            if isinstance(item, Dataset) and (stored.status in _CHANGED or self.report.job.resumed):
-                self._withdraw_exports(item)  # before the dataset's line: a run killed here does both again
-            if stored.status != "unchanged":
-                line = self._line(item, stored)
-                self.lines.append(line)
-                described = item if isinstance(item, Dataset) else None
-                self.index.put(*reference(item), self._known(item, stored), item=described, time=line["time"])
-            self.records.settle(reference(item), self._outcome(item, stored), fallback=fallback)
-        return item
+        if stored.status == "unchanged":  # what this run wrote before it was killed is new or updated
+            is_own = self.report.job.resumed and known.run == self.report.run
+            return Outcome(key(item), known, known.status if is_own else "unchanged", is_fallback)
+        described = item if isinstance(item, Dataset) else None
+        return Outcome(key(item), known, stored.status, is_fallback, self._line(item, stored), described)
+
+    def _may_lack_resources(self, dataset: Dataset) -> bool:
+        has_list = dataset.document is not None and isinstance(dataset.document.get("resources"), list)
+        is_changed = dataset.stored is not None and dataset.stored.status in _CHANGED
+        return has_list and (is_changed or self.report.job.resumed)
 
     def withdraw(self, dataset_id: str, url: str, reason: signals.Reason = "not found") -> None:
         """Mark a dataset that the portal no longer has as withdrawn; its document stays."""
         known = self.index.documents.get("dataset", dataset_id, None)
         if known is None:
             return
-        if known.status == "withdrawn":  # by this run, before it was killed: its line is there
-            self.records.settle(("dataset", dataset_id, None), "withdrawn")
-            return
         item = self._last_known(dataset_id, known)
         item.metadata_url = self.address(url)
-        with suppress(NotWritten), self.error_log.writing(self.path):
-            self._append_withdrawn(item, known, reason)
-            self.records.settle(("dataset", dataset_id, None), "withdrawn")
+        with suppress(NotWritten):
+            self._keep([self._withdrawn(item, known, reason)])
 
-    def _withdraw_exports(self, dataset: Dataset) -> None:
-        """Mark the exports of resources that the dataset no longer has as withdrawn; their documents stay."""
-        if dataset.document is None or not isinstance(dataset.document.get("resources"), list):
+    def _withdrawn_exports(self, dataset: Dataset, exports: dict[str, Known]) -> Iterator[Outcome]:
+        """Yield the exports of resources that the dataset no longer has; their documents stay."""
+        if not exports:
             return
         there = {resource.id for resource in dataset.resources}
-        for resource_id, known in self.index.documents.exports(dataset.id).items():
-            if resource_id not in there and (known.status != "withdrawn" or known.run == self.report.run):
-                self._withdraw_export(dataset, resource_id, known)
+        for resource_id, known in exports.items():
+            if resource_id in there or (known.status == "withdrawn" and known.run != self.report.run):
+                continue
+            export = self._last_export(dataset, resource_id, known)
+            yield self._withdrawn(export, known, "deleted")
 
-    def _withdraw_export(self, dataset: Dataset, resource_id: str, known: Known) -> None:
-        export = self._last_export(dataset, resource_id, known)
-        if known.status != "withdrawn":
-            self._append_withdrawn(export, known, "deleted")
-        self.records.settle(reference(export), "withdrawn")
-
-    def _append_withdrawn(self, item: Item, known: Known, reason: signals.Reason) -> None:
-        """Append the line of a document that stays on disk, and update the index."""
+    def _withdrawn(self, item: Item, known: Known, reason: signals.Reason) -> Outcome:
+        """Return the entry of a document that stays on disk; without a line if this run wrote it before a kill."""
+        if known.status == "withdrawn":
+            return Outcome(key(item), known, "withdrawn")
         stored = Stored(file=known.file, status="withdrawn", sha256=known.sha256, bytes=known.bytes)
         line = self._line(item, stored) | {"reason": reason}
-        self.lines.append(line)
-        self.index.put(*reference(item), replace(known, status="withdrawn", run=self.report.run), time=line["time"])
+        return Outcome(key(item), replace(known, status="withdrawn", run=self.report.run), "withdrawn", line=line)
 
     def _last_export(self, dataset: Dataset, resource_id: str, known: Known) -> Export:
-        document = self._last_document(known)
+        document = _last_document(self.folder, known)
         return Export(
             kind="resource_metadata",
             source=dataset.source,
@@ -104,14 +129,8 @@ class Manifest(Pipeline):
             metadata_url=dataset.metadata_url,
         )
 
-    def _last_document(self, known: Known) -> dict[str, Any]:
-        try:
-            return dict(strict_json.loads(inside.read(self.folder, known.file)))
-        except (OSError, ValueError, TypeError):
-            return {}
-
     def _last_known(self, dataset_id: str, known: Known) -> Dataset:
-        document = self._last_document(known)
+        document = _last_document(self.folder, known)
         return Dataset(
             source=self.index.source,
             id=dataset_id,
@@ -137,18 +156,12 @@ class Manifest(Pipeline):
             "metadata_modified": item.metadata_modified,
         }
 
-    def _known(self, item: Item, stored: Stored) -> Known:
-        stamp, run, seen = item.metadata_modified, self.report.run, self.report.started
-        origin = (item.metadata_source, item.metadata_url)
-        return Known(stored.file, stored.sha256, stored.bytes, stamp, stored.status, run, seen, *origin)
 
-    def _outcome(self, item: Item, stored: Stored) -> Status:
-        """Return the status; what this run wrote before it was killed is still new or updated, not unchanged."""
-        if stored.status == "unchanged" and self.report.job.resumed:
-            known = self.index.documents.get(*reference(item))
-            if known and known.run == self.report.run:
-                return known.status
-        return stored.status
+def _last_document(folder: Path, known: Known) -> dict[str, Any]:
+    try:
+        return dict(strict_json.loads(inside.read(folder, known.file)))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def _extracted(document: dict[str, Any]) -> str | None:

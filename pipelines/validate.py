@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TYPE_CHECKING
+
 from scrapy.exceptions import DropItem
 
-from crawlers import signals
-from crawlers.items import Dataset
-from pipelines.base import Item, Pipeline
+from pipelines.base import Batch, Item, Pipeline, key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Validate(Pipeline):
     """Drops an item without an id or a document; reports a dataset's flaws in one error line, and keeps it."""
 
-    def process_item(self, item: Item) -> Item:
-        """Return the item if it can be kept.
+    def process_batch(self, batch: Batch) -> None:
+        """Let items that cannot be kept leave the batch."""
+        address = cache(self.address)  # the records of a page have one
+        batch.each(lambda item: self._check(item, address))
 
-        Raises:
-            DropItem: it has no id or no document.
-        """
-        if not (item.id if isinstance(item, Dataset) else item.dataset_id):
+    def _check(self, item: Item, address: Callable[[str | None], str | None]) -> None:
+        _, dataset_id, resource_id = key(item)
+        if not dataset_id:
             raise DropItem("the record has no id")
+        if not _is_text(dataset_id + resource_id):
+            raise DropItem("the record's id has half a character, which no file can be named by")
         if item.document is None:
             raise DropItem("the record has no document")
-        item.metadata_url = self.address(item.metadata_url)
-        if isinstance(item, Dataset) and item.flaws:
-            self.error_log.record_failed(_flawed(item))
-        return item
+        item.metadata_url = address(item.metadata_url)
+        self.report_flaws(item)
 
 
-def _flawed(item: Dataset) -> signals.Failed:
-    return signals.Failed(
-        stage="parse",
-        kind="invalid_record",
-        error="; ".join(item.flaws),
-        url=item.metadata_url,
-        dataset_id=item.id,
-        dataset_name=item.name,
-        dataset_title=item.title,
-    )
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -125,7 +125,7 @@ def test_what_is_found_to_be_damaged_while_a_crawl_writes(copy: Path, table: str
     ("table", "look"),
     [
         ("resources", lambda index: index.without_exports(["id-00002"], ["resource"]) == set()),
-        ("documents", lambda index: index.documents.exports("id-00002") == {}),
+        ("documents", lambda index: index.documents.exports(["id-00002"]) == {"id-00002": {}}),
         ("documents", lambda index: index.documents.newest_stamp() is None),
     ],
 )

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing.completeness import Ending
+from crawlers.listing.spider import remembering
 from crawlers.politeness import failures
+from crawlers.resume.records import expect_all, see_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,6 +110,8 @@ class Intake:
 
     def take(self, entries: list[Entry], here: Cursor, request: Request | None) -> list[tuple[Entry, int]]:
         """Return the entries to take, each with the number of its resources that the limits leave."""
+        if not self.spider.limits.is_set:
+            return [(entry, entry.resources) for entry in self._new(entries, here, request)]
         taken: list[tuple[Entry, int]] = []
         left = self.left(here)
         for entry in entries:
@@ -116,10 +120,24 @@ class Intake:
             if self.is_new(entry, here, request):
                 allowed = min(left, entry.resources)
                 taken.append((entry, allowed))
-                if self.spider.limits.is_set:
-                    here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
-                    left = self.left(here)
+                here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
+                left = self.left(here)
         return taken
+
+    def _new(self, entries: list[Entry], here: Cursor, request: Request | None) -> Iterator[Entry]:
+        """Yield the entries that no other page had, each once; all are noted at once."""
+        ids = [entry.id for entry in entries if entry.id is not None and "\0" not in entry.id]
+        by = self.spider.request_names.get(request, self.spider.crawler)
+        with remembering(self.spider):
+            new = see_all(self.spider.records, ids, here.name, by)
+            if here.has_records:
+                new = expect_all(self.spider.records, "dataset", ids, by)
+        for entry in entries:
+            if entry.id in new:
+                new.remove(entry.id)
+                yield entry
+            elif (entry.id is None or "\0" in entry.id) and self.is_new(entry, here, request):
+                yield entry
 
     def is_new(self, entry: Entry, here: Cursor, request: Request | None) -> bool:
         """Note an entry; return whether no other page had it. One without an id is known by its content."""

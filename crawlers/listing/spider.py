@@ -70,6 +70,7 @@ class CatalogueSpider(scrapy.Spider):
         given: those the user gave, as text; without Scrapyd's own, which start with ``_``.
         args: the value of every declared argument.
         source: the name of the source's folder.
+        request_names: what identifies requests in the ledger.
     """
 
     kind: ClassVar[str] = ""
@@ -91,7 +92,7 @@ class CatalogueSpider(scrapy.Spider):
         self.args: dict[str, Any] = arguments.parse(self.name, self.arguments, given)
         self.given = {name: value for name, value in given.items() if not name.startswith("_")}
         self.limits = Limits(self.args["max_datasets"], self.args["max_resources"])
-        self._names = _RequestNames()
+        self.request_names = RequestNames()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
@@ -177,15 +178,15 @@ class CatalogueSpider(scrapy.Spider):
             listed_by: the request whose answer lists it, or what identifies that. The same request may list it again.
         """
         with remembering(self):
-            return self.records.expect((kind, dataset_id, resource_id), self._names.get(listed_by, self.crawler))
+            return self.records.expect((kind, dataset_id, resource_id), self.request_names.get(listed_by, self.crawler))
 
     def seen(self, dataset_id: str, *, list_name: str, listed_by: Request | str | None) -> bool:
         """Note that a list has a dataset; return whether no other request's answer listed it before."""
         with remembering(self):
-            return self.records.see(dataset_id, list_name, self._names.get(listed_by, self.crawler))
+            return self.records.see(dataset_id, list_name, self.request_names.get(listed_by, self.crawler))
 
 
-class _RequestNames:
+class RequestNames:
     """What identifies each request in the ledger: its fingerprint, computed once for all that its answer lists."""
 
     def __init__(self) -> None:

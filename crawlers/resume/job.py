@@ -17,7 +17,7 @@ from scrapy import signals
 from crawlers.exceptions import CrawlersError, JobError, JobFinished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
@@ -126,24 +126,13 @@ class Job:
         try:
             if self.finished and not self.broken:
                 self.set_fact("finished", "1")
-                self._clear()
+                _clear(self.db)
             self.commit()
         except (OSError, sqlite3.OperationalError) as error:
             logger.error("%s: the same command goes on from what is stored", error)  # noqa: TRY400
         if self.finished and not self.broken:
-            self._shrink()
+            _shrink(self.db)
         self.db.close()
-
-    def _clear(self) -> None:
-        """Deletes what a job needs to go on; the numbers of a finished one are in its run's report."""
-        for table in _ROWS:
-            self.db.execute(f"DELETE FROM {table}")  # noqa: S608  # the names are this module's
-
-    def _shrink(self) -> None:
-        """Gives the disk back what the rows took."""
-        with suppress(sqlite3.OperationalError):  # a full disk, say: the ledger stays as large as it is
-            self.db.execute("ROLLBACK")
-            self.db.execute("VACUUM")
 
     def fact(self, name: str) -> str | None:
         row = self.db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
@@ -158,13 +147,27 @@ class Job:
         Raises:
             OSError: the disk is full.
         """
+        with self._changing(1):
+            return self.db.execute(statement, tuple(parameters))
+
+    def execute_many(self, statement: str, rows: Collection[Sequence[Any]]) -> None:
+        """Make a change for each of the rows.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        with self._changing(len(rows)):
+            self.db.executemany(statement, rows)
+
+    @contextmanager
+    def _changing(self, count: int) -> Iterator[None]:
         if self.changes >= _LONGEST:
             self.commit()
-        self.changes += 1
+        self.changes += count
         with self._full_disk():
             if self.broken:  # SQLite has rolled back, and would store each change from here on by itself
                 raise sqlite3.OperationalError("it is left as it was")
-            return self.db.execute(statement, tuple(parameters))
+            yield
 
     def commit_soon(self) -> None:
         """Commit if enough changes or enough time have passed since the last commit."""
@@ -229,3 +232,16 @@ def _finished(path: Path | None, state: dict[str, Any]) -> JobFinished:
 def _difference(path: Path | None, known: dict[str, Any], wanted: dict[str, Any]) -> str:
     name = next(name for name in (*known, *wanted) if known.get(name) != wanted.get(name))
     return f"the job in {path} is of {name} {known.get(name)!r}, not {wanted.get(name)!r}: choose another JOBDIR"
+
+
+def _clear(db: sqlite3.Connection) -> None:
+    """Delete what a job needs to go on; the numbers of a finished one are in its run's report."""
+    for table in _ROWS:
+        db.execute(f"DELETE FROM {table}")  # noqa: S608  # the names are this module's
+
+
+def _shrink(db: sqlite3.Connection) -> None:
+    """Give the disk back what the rows took."""
+    with suppress(sqlite3.OperationalError):  # a full disk, say: the ledger stays as large as it is
+        db.execute("ROLLBACK")
+        db.execute("VACUUM")

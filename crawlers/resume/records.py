@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Protocol
 
 from crawlers.resume.job import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from scrapy.crawler import Crawler
 
@@ -16,6 +17,18 @@ Reference = tuple[str, str, str | None]
 
 _BATCH = 1000  # rows per query: while a statement is being read, the WAL grows with every write
 _PLAN = "INSERT OR IGNORE INTO records (kind, dataset_id, resource_id, planned_by) VALUES (?, ?, ?, ?)"
+_PLAN_SOME = """
+INSERT OR IGNORE INTO records (kind, dataset_id, resource_id, planned_by)
+SELECT ?1, value, '', ?2 FROM json_each(?3) WHERE true RETURNING dataset_id
+"""
+_PLANNED_BY = """
+SELECT dataset_id FROM records WHERE kind = ? AND resource_id = '' AND planned_by = ?
+AND dataset_id IN (SELECT value FROM json_each(?))
+"""
+_SEE_SOME = "INSERT OR IGNORE INTO listed SELECT value, ?1, ?2 FROM json_each(?3) WHERE true"
+_SEEN_BY = """
+SELECT dataset_id FROM listed WHERE list = ? AND by = ? AND dataset_id IN (SELECT value FROM json_each(?))
+"""
 _END = """
 INSERT INTO records VALUES (?, ?, ?, '', ?, ?)
 ON CONFLICT DO UPDATE SET outcome = excluded.outcome, fallback = excluded.fallback
@@ -24,6 +37,17 @@ _UNACCOUNTED = """
 SELECT kind, dataset_id, resource_id FROM records
 WHERE (kind, dataset_id, resource_id) > (?, ?, ?) AND outcome IS NULL ORDER BY kind, dataset_id, resource_id LIMIT ?
 """
+
+
+class Settled(Protocol):
+    """A document and its outcome."""
+
+    @property
+    def key(self) -> tuple[str, str, str]: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def is_fallback(self) -> bool: ...
 
 
 class Records:
@@ -113,6 +137,11 @@ class Records:
         self.job.execute(_END, (*_key(reference), outcome, fallback))
         self.stats.inc_value("catalogue/ended")
 
+    def settle_all(self, entries: Sequence[Settled]) -> None:
+        """Settle documents in one statement."""
+        self.job.execute_many(_END, [(*entry.key, entry.status, entry.is_fallback) for entry in entries])
+        self.stats.inc_value("catalogue/ended", len(entries))
+
     def counts(self) -> dict[str, int]:
         """Return the number of documents by outcome, and of ``fallback`` ones among them."""
         found = dict(self.job.db.execute("SELECT outcome, count(*) FROM records WHERE outcome IS NOT NULL GROUP BY 1"))
@@ -126,6 +155,29 @@ class Records:
             rows = self.job.db.execute(_UNACCOUNTED, (*last, _BATCH)).fetchall()
             yield from ((kind, dataset_id, resource_id or None) for kind, dataset_id, resource_id in rows)
             last = rows[-1] if rows else None
+
+
+def expect_all(records: Records, kind: str, ids: Sequence[str], by: str) -> set[str]:
+    """Expect a document of each dataset, as `Records.expect` does; return the ids of those that are new.
+
+    Args:
+        ids: without NUL, which ends a text in SQLite's JSON.
+    """
+    parameters = (kind, by, json.dumps(ids))
+    new = records.job.execute(_PLAN_SOME, parameters).fetchall()
+    records.stats.inc_value("catalogue/planned", len(new))
+    return {row[0] for row in records.job.db.execute(_PLANNED_BY, parameters)}
+
+
+def see_all(records: Records, ids: Sequence[str], name: str, by: str) -> set[str]:
+    """Record that a list contains datasets, as `Records.see` does; return the ids of those that are new.
+
+    Args:
+        ids: without NUL, which ends a text in SQLite's JSON.
+    """
+    parameters = (name, by, json.dumps(ids))
+    records.job.execute(_SEE_SOME, parameters)
+    return {row[0] for row in records.job.db.execute(_SEEN_BY, parameters)}
 
 
 class Failures:

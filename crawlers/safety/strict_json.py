@@ -10,7 +10,7 @@ import orjson
 from crawlers.safety.redact import hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
 def loads(body: bytes | str) -> Any:
@@ -57,7 +57,7 @@ def dumps(document: Any) -> bytes:
         return hidden(_slow_dumps(document))
 
 
-def line(entry: dict[str, Any]) -> bytes:
+def line(entry: Mapping[str, Any]) -> bytes:
     """Return one line of a JSON Lines file: UTF-8, and a newline at the end only."""
     try:
         return hidden(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))

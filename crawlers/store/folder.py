@@ -12,7 +12,7 @@ from crawlers.safety import inside, json_lines, strict_json
 from crawlers.safety.locks import LOCK, take
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from scrapy.crawler import Crawler
 
@@ -70,7 +70,11 @@ class JSONLines:
         self._repair()
 
     def append(self, line: dict[str, Any]) -> None:
-        body = strict_json.line(line)
+        self.extend([line])
+
+    def extend(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        """Append lines in one write."""
+        body = b"".join(map(strict_json.line, lines))
         if self.file.write(body) != len(body):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

@@ -32,11 +32,11 @@ _ASKED = [field.name for field in fields(Export) if field.name not in ("document
 _EXPECTED = {"id", "name", "title", "format", "url", "download_url"}  # an error's object has none of these
 
 
-def wanted(dataset: Dataset, level: str, resources: list[Resource]) -> Iterator[Export]:
+def wanted(dataset: Dataset, level: str, allowed: int) -> Iterator[Export]:
     """Yield the exports to request, without their documents yet.
 
     Args:
-        resources: those of the dataset's resources that are within the user's limit.
+        allowed: how many of the dataset's resources the user's limit leaves.
     """
     about: dict[str, Any] = {
         "source": dataset.source,
@@ -48,7 +48,7 @@ def wanted(dataset: Dataset, level: str, resources: list[Resource]) -> Iterator[
     if "dataset" in LEVELS[level]:
         yield Export(kind="dataset_metadata", **about)
     if "resource" in LEVELS[level]:
-        for resource in filter(_has_id, resources):
+        for resource in filter(_has_id, dataset.resources[:allowed]):
             yield Export(
                 kind="resource_metadata",
                 resource_id=resource.id,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from crawlers import arguments, values
-from crawlers.items import Agent, Dataset, Place, Resource
+from crawlers.items import Agent, Dataset, LazyDataset, Place, Resource
 from crawlers.kinds.ckan import hdx
 from crawlers.values.checksums import checksum
 from crawlers.values.frequencies import frequency
@@ -22,6 +23,25 @@ if TYPE_CHECKING:
 
 _FREQUENCIES = ("frequency", "accrual_periodicity", "accrualPeriodicity", "update_frequency")
 _ACCOUNT = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def lazily(record: dict[str, Any], *, source: str, portal: str, **given: Any) -> LazyDataset:
+    """Return the item of one package as `dataset` does, mapped when a field is read that is not known at once.
+
+    Args:
+        given: fields that the record has not: where it came from.
+    """
+    fields = Record(record)
+    return LazyDataset(
+        partial(dataset, record, source=source, portal=portal),
+        source=source,
+        id=record["id"],
+        name=fields.text("name"),
+        title=fields.text("title", "title_translated"),
+        metadata_modified=_stamp(fields),
+        document=record,
+        **given,
+    )
 
 
 def dataset(record: dict[str, Any], *, source: str, portal: str) -> Dataset:

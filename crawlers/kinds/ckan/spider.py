@@ -130,11 +130,15 @@ class CKANSpider(CatalogueSpider):
             message = f"record {position + 1} of the page, {name!r}, has no id: it is not kept"
             self.failed("list", AnswerError("missing_id", message), response.request, **about)
             return
-        dataset = mapping.dataset(record, source=self.source, portal=str(self.portal))
-        dataset.metadata_source = "package_show" if "/package_show" in response.url else "package_search"
-        dataset.metadata_url = response.url
-        dataset.retrieved = now()
-        wanted = list(exports.wanted(dataset, self.level, dataset.resources[:allowed]))
+        dataset = mapping.lazily(
+            record,
+            source=self.source,
+            portal=str(self.portal),
+            metadata_source="package_show" if "/package_show" in response.url else "package_search",
+            metadata_url=response.url,
+            retrieved=now(),
+        )
+        wanted = list(exports.wanted(dataset, self.level, allowed))
         for export in wanted:
             self.expect(export.kind, export.dataset_id, export.resource_id, listed_by=response.request)
         yield dataset

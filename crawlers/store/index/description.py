@@ -24,7 +24,7 @@ RESOURCES = 1_000
 _INTEGER = 2**63  # SQLite's end
 
 DATASET = (
-    *("source", "dataset_id", "withdrawn", "sha256", "name", "title", "identifier", "uri", "landing_page"),
+    *("source", "dataset_id", "withdrawn", "sha256", "flaws", "name", "title", "identifier", "uri", "landing_page"),
     *("issued", "modified", "data_modified", "version", "frequency", "publisher", "contact", "contact_email"),
     *("license", "access_rights", "rights", "temporal_start", "temporal_end", "keywords", "themes", "languages"),
     *("spatial", "places", "conforms_to", "resources", "formats", "metadata_source", "metadata_url"),
@@ -54,7 +54,7 @@ def describe(item: Dataset, known: Known) -> Description:
     formats = sorted({row[6] for row in resources if row[6]})
     period = item.temporal
     dataset = (
-        *(item.source, item.id, int(known.status == "withdrawn"), known.sha256),
+        *(item.source, item.id, int(known.status == "withdrawn"), known.sha256, len(item.flaws)),
         *map(_short, (item.name, item.title, item.identifier, item.uri, item.landing_page)),
         *map(_short, (item.issued, item.modified, item.data_modified, item.version, item.frequency)),
         *(publisher, _first(map(_name, item.contacts)), _first(_short(contact.email) for contact in item.contacts)),

@@ -7,12 +7,12 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crawlers.items import Document, Status
+from crawlers.items import Dataset, Document, Status
 from crawlers.safety import inside, strict_json
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from crawlers.store.index.batch import Batch
@@ -24,9 +24,19 @@ Key = tuple[str, str, str]
 _PAGE = 500  # datasets read in one query
 _KNOWN = "file, sha256, bytes, metadata_modified, status, run, last_seen, metadata_source, metadata_url"
 _GET = f"SELECT {_KNOWN} FROM documents WHERE source = ? AND kind = ? AND dataset_id = ? AND resource_id = ?"  # noqa: S608
-_EXPORTS = f"""
-SELECT resource_id, {_KNOWN} FROM documents WHERE source = ? AND kind = 'resource_metadata' AND dataset_id = ?
+_SOME = f"""
+SELECT kind, d.dataset_id, resource_id, {_KNOWN} FROM json_each(?2) AS wanted CROSS JOIN documents d
+ON d.source = ?1 AND d.kind = wanted.value ->> 0 AND d.dataset_id = wanted.value ->> 1
+AND d.resource_id = wanted.value ->> 2
 """  # noqa: S608
+_EXPORTS = f"""
+SELECT dataset_id, resource_id, {_KNOWN} FROM documents
+WHERE source = ? AND kind = 'resource_metadata' AND dataset_id IN (SELECT value FROM json_each(?))
+"""  # noqa: S608
+_FLAWLESS = """
+SELECT dataset_id, sha256 FROM datasets
+WHERE source = ? AND dataset_id IN (SELECT value FROM json_each(?)) AND flaws = 0
+"""
 _HELD = """
 SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified FROM documents
 WHERE source = ? AND kind = 'dataset' AND dataset_id > ? AND status != 'withdrawn' ORDER BY dataset_id LIMIT ?
@@ -69,6 +79,26 @@ class Known:
     """When the portal last had it."""
     metadata_source: str | None = None
     metadata_url: str | None = None
+
+
+class Outcome(NamedTuple):
+    """The outcome of a run for one document.
+
+    Args:
+        key: the document's.
+        known: what is known of it now.
+        status: its outcome in this run.
+        is_fallback: whether it stands in for one that the portal does not give.
+        line: its new line in the manifest; ``None`` if it has none.
+        item: the dataset that it describes, if the description is new.
+    """
+
+    key: Key
+    known: Known
+    status: Status
+    is_fallback: bool = False
+    line: Mapping[str, Any] | None = None
+    item: Dataset | None = None
 
 
 class Held(NamedTuple):
@@ -114,6 +144,20 @@ class Documents:
         if key in self.batch.documents:
             return self.batch.documents[key]
         return self.database.healing(lambda db: stored(db, self.folder.name, key))
+
+    def some(self, keys: Collection[Key]) -> dict[Key, Known]:
+        """Return what is known of some documents, in one query; those that were never written are left out."""
+        if len(keys) == 1 or any("\0" in part for key in keys for part in key):  # which ends a text in SQLite's JSON
+            each = {key: self.get(*key) for key in keys}
+            return {key: known for key, known in each.items() if known}
+        pending = {key: self.batch.documents[key] for key in keys if key in self.batch.documents}
+        wanted = [key for key in keys if key not in pending]
+        rows = self.database.rows(_SOME, (self.folder.name, json.dumps(wanted))) if wanted else []
+        return {(kind, dataset_id, resource_id): Known(*row) for kind, dataset_id, resource_id, *row in rows} | pending
+
+    def flawless(self, ids: Collection[str]) -> dict[str, str]:
+        """Return the SHA-256 of the datasets among these whose record, as the index describes it, has no flaw."""
+        return dict(self.database.rows(_FLAWLESS, (self.folder.name, json.dumps(list(ids)))))
 
     def current(
         self, kind: str, dataset_id: str, resource_id: str | None, modified: str | None, file: str
@@ -167,12 +211,18 @@ class Documents:
             yield from (Held._make(row) for row in rows if row[0] not in pending)
             last = rows[-1][0]
 
-    def exports(self, dataset_id: str) -> dict[str, Known]:
-        """Return the documents on disk about the dataset's resources, withdrawn ones too, by resource id."""
-        about = ("resource_metadata", dataset_id)
-        rows = self.database.rows(_EXPORTS, (self.folder.name, dataset_id))
-        pending = {key[2]: known for key, known in self.batch.documents.items() if key[:2] == about}
-        return {resource_id: Known(*row) for resource_id, *row in rows} | pending
+    def exports(self, ids: Collection[str]) -> dict[str, dict[str, Known]]:
+        """Return the documents on disk about the resources of some datasets, withdrawn ones too.
+
+        By the dataset's id, then the resource's.
+        """
+        found: dict[str, dict[str, Known]] = {dataset_id: {} for dataset_id in ids}
+        for dataset_id, resource_id, *row in self.database.rows(_EXPORTS, (self.folder.name, json.dumps(list(ids)))):
+            found[dataset_id][resource_id] = Known(*row)
+        for (kind, dataset_id, resource_id), known in self.batch.documents.items():
+            if kind == "resource_metadata" and dataset_id in found:
+                found[dataset_id][resource_id] = known
+        return found
 
     def newest_stamp(self) -> str | None:
         """Return the newest stamp that the source has given a dataset."""

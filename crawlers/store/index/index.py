@@ -16,11 +16,11 @@ from crawlers.store.index import manifest, reports
 from crawlers.store.index.batch import Batch
 from crawlers.store.index.complete_runs import CompleteRuns, mark_seen, remember
 from crawlers.store.index.database import PATIENT, Database, forget, transaction, usable
-from crawlers.store.index.documents import Documents, Known, without_exports
+from crawlers.store.index.documents import Documents, Known, Outcome, without_exports
 from crawlers.store.index.missing_descriptions import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from scrapy.crawler import Crawler
 
@@ -111,9 +111,15 @@ class Index:
             item: the dataset that it describes, if the description is new.
             time: the time of its line, if the line is new.
         """
-        self.batch.add((kind, dataset_id, resource_id or ""), known, time)
-        if item is not None:
-            self.batch.describe(item, known)
+        line = {"time": time} if time else None
+        self.put_all([Outcome((kind, dataset_id, resource_id or ""), known, known.status, line=line, item=item)])
+
+    def put_all(self, entries: Iterable[Outcome]) -> None:
+        """Remember documents, after their lines are in the manifest: what is written is taken to be all of it."""
+        for entry in entries:
+            self.batch.add(entry.key, entry.known, entry.line["time"] if entry.line else None)
+            if entry.item is not None:
+                self.batch.describe(entry.item, entry.known)
         if self.batch.full and not self.flush():
             self.batch.wait()
 

@@ -6,7 +6,7 @@ can be rebuilt from the manifests, the documents and the run reports.
 
 from __future__ import annotations
 
-VERSION = 10  # of the tables and the views; an index of another version is rebuilt
+VERSION = 11  # of the tables and the views; an index of another version is rebuilt
 
 SEARCHED = ("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "spaced")
 """The columns in which `search` finds words; its last column, ``kept``, is for filters."""
@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS documents (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS datasets (
     id INTEGER PRIMARY KEY, source TEXT NOT NULL, dataset_id TEXT NOT NULL,
-    withdrawn INTEGER NOT NULL, sha256 TEXT NOT NULL,
+    withdrawn INTEGER NOT NULL, sha256 TEXT NOT NULL, flaws INTEGER NOT NULL,
     name TEXT, title TEXT, identifier TEXT, uri TEXT, landing_page TEXT,
     issued TEXT, modified TEXT, data_modified TEXT, version TEXT, frequency TEXT,
     publisher TEXT, contact TEXT, contact_email TEXT,

@@ -1,0 +1,291 @@
+"""An answer's items go through the pipelines as batches; what a user adds gets each item by itself, and once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scrapy import signals as scrapy_signals
+
+from crawlers import settings
+from crawlers.items import Dataset, LazyDataset
+from crawlers.kinds.ckan import mapping
+from crawlers.resume import Records
+from crawlers.safety import inside
+from pipelines.base import Batch
+from pipelines.manifest import Manifest
+from tests.conftest import json_lines
+from tests.portal.odd import OddPortal
+
+# Components that a crawl gets by name
+
+
+class Notes:
+    """Appends to the file that NOTES names."""
+
+    def __init__(self, crawler):
+        self.path = Path(crawler.settings["NOTES"])
+
+    @classmethod
+    def from_crawler(cls, crawler):
+        return cls(crawler)
+
+    def note(self, *words):
+        with self.path.open("a") as file:
+            file.write(json.dumps(words) + "\n")
+
+
+class Simple(Notes):
+    def process_item(self, item):
+        self.note("simple", item.id, item.stored is None)
+        item.title = f"{item.title}!"
+        return item
+
+
+class Waits(Notes):
+    async def process_item(self, item):
+        await asyncio.sleep(0)
+        self.note("waits", item.id, item.stored.status)
+        return item
+
+
+class Hears(Notes):
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        crawler.signals.connect(self.item_scraped, signal=scrapy_signals.item_scraped)
+
+    def item_scraped(self, item, response, spider):
+        self.note("hears", item.id)
+
+
+class CountsMappings(Notes):
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        whole = mapping.dataset
+
+        def counted(record, **keywords):
+            self.note("maps", record["id"])
+            return whole(record, **keywords)
+
+        mapping.dataset = counted
+
+
+class BreaksOneMapping(Notes):
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        whole = mapping.dataset
+
+        def broken(record, **keywords):
+            if record["id"] == "id00004":
+                raise RuntimeError("out of order")
+            return whole(record, **keywords)
+
+        mapping.dataset = broken
+
+
+class Dies(Notes):
+    """Once, at a place that a subclass names: before or after a method of a class is called for the second time."""
+
+    place: tuple
+    is_after = False
+
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        where, name = self.place
+        whole, calls = getattr(where, name), []
+
+        def called(*given, **keywords):
+            calls.append(given)
+            dies = len(calls) == 2 and not self.path.exists()
+            if dies and not self.is_after:
+                self.end()
+            result = whole(*given, **keywords)
+            if dies:
+                self.end()
+            return result
+
+        setattr(where, name, called)
+
+    def end(self):
+        self.note("dead")
+        os._exit(9)
+
+
+class DiesBeforeTheFiles(Dies):
+    place = (Batch, "each")
+
+
+class DiesAmongTheFiles(Dies):
+    place = (inside, "write")
+
+
+class DiesBeforeTheLines(Dies):
+    place = (Manifest, "process_batch")
+
+
+class DiesBeforeTheLedger(Dies):
+    place = (Records, "settle_all")
+
+
+class DiesAfterTheLedger(DiesBeforeTheLedger):
+    is_after = True
+
+
+def named(component):
+    return component if isinstance(component, str) else f"{component.__module__}.{component.__qualname__}"
+
+
+def own(setting, **components):
+    """A setting with the project's components, and some of these."""
+    known = {named(one): place for one, place in getattr(settings, setting).items()}
+    return {setting: json.dumps(known | {f"{__name__}.{name}": place for name, place in components.items()})}
+
+
+@pytest.fixture
+def notes(tmp_path):
+    return tmp_path / "notes"
+
+
+def with_(notes, *settings):
+    return {name: value for one in settings for name, value in one.items()} | {"NOTES": str(notes)}
+
+
+def noted(notes, word):
+    return [entry[1] for entry in json_lines(notes) if entry[0] == word]
+
+
+# Each item once
+
+
+def test_a_pipeline_a_receiver_and_a_feed_get_each_item_once(crawl, notes, tmp_path):
+    feed = tmp_path / "feed.jsonl"
+    pipelines = own("ITEM_PIPELINES", Simple=200, Waits=900)
+    chosen = with_(notes, pipelines, own("EXTENSIONS", Hears=0), {"CONCURRENT_ITEMS": "3"})
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=chosen, more=("-O", str(feed)))
+    assert (done.code, done.errors) == (0, [])
+    for word in ("simple", "waits", "hears"):
+        assert sorted(noted(notes, word)) == site.ids(), word
+    assert {entry[2] for entry in json_lines(notes) if entry[0] == "simple"} == {True}, "before it is stored"
+    assert {entry[2] for entry in json_lines(notes) if entry[0] == "waits"} == {"new"}, "after it is stored"
+    found = json_lines(feed)
+    assert sorted(item["id"] for item in found) == site.ids()
+    assert all(item["title"].endswith("!") and item["resources"] for item in found)
+    assert all(line["dataset_title"].endswith("!") for line in done.manifest)
+    assert "'item_scraped_count': 40," in done.log
+
+
+def test_a_pipeline_that_waits_gets_several_items_at_once(crawl, notes):
+    chosen = with_(notes, own("ITEM_PIPELINES", Waits=900))
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=chosen)
+    assert (done.code, sorted(noted(notes, "waits"))) == (0, site.ids())
+
+
+# Mapped when that is needed
+
+
+def test_what_has_not_changed_is_not_mapped(crawl, notes):
+    chosen = with_(notes, own("EXTENSIONS", CountsMappings=0))
+    with OddPortal() as site:
+        crawl("ckan", site, settings=chosen)
+        assert sorted(noted(notes, "maps")) == site.ids()
+        notes.unlink()
+        site.datasets[4]["title"] = "Another"
+        done = crawl("ckan", site, settings=chosen)
+    assert (done.code, done.report["counts"]["unchanged"], done.report["counts"]["updated"]) == (0, 39, 1)
+    assert noted(notes, "maps") == ["id00004"]
+
+
+def test_a_flaw_is_reported_again_though_nothing_has_changed(crawl, notes):
+    chosen = with_(notes, own("EXTENSIONS", CountsMappings=0))
+    with OddPortal("have", {4: {"resources": None}}) as site:
+        first = crawl("ckan", site)
+        again = crawl("ckan", site, settings=chosen)
+    assert [error["dataset_id"] for error in again.errors] == ["id00004", "id00004"]
+    assert (first.code, again.code, again.report["counts"]["unchanged"]) == (again.code, first.code, 40)
+    assert noted(notes, "maps") == ["id00004"]
+
+
+def test_a_bug_in_the_mapping_costs_that_record(crawl, notes):
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=with_(notes, own("EXTENSIONS", BreaksOneMapping=0)))
+    (error,) = done.errors
+    assert (error["stage"], error["kind"], error["dataset_id"]) == ("parse", "bug", "id00004")
+    assert error["error"] == "the record could not be handled: RuntimeError: out of order"
+    assert (done.code, done.ids()) == (3, [identifier for identifier in site.ids() if identifier != "id00004"])
+
+
+# Killed at the borders of a batch
+
+
+@pytest.mark.parametrize(
+    "component",
+    [DiesBeforeTheFiles, DiesAmongTheFiles, DiesBeforeTheLines, DiesBeforeTheLedger, DiesAfterTheLedger],
+    ids=lambda component: component.__name__,
+)
+def test_a_kill_costs_nothing_and_nothing_is_there_twice(crawl, notes, tmp_path, component):
+    chosen = with_(notes, own("EXTENSIONS", **{component.__name__: 0}), {"JOBDIR": str(tmp_path / "job")})
+    with OddPortal() as site:
+        dead = crawl("ckan", site, settings=chosen)
+        done = crawl("ckan", site, settings=chosen)
+    assert dead.code == 9
+    assert (done.code, done.report["verdict"]) == (0, "complete")
+    assert (done.report["counts"]["new"], done.report["counts"]["unchanged"]) == (40, 0)
+    assert sorted(line["dataset_id"] for line in done.manifest) == site.ids()
+    assert done.ids() == site.ids()
+
+
+# A dataset that maps itself
+
+
+def lazy(mapping, **given):
+    return LazyDataset(mapping, source="town", id="1", document={}, **given)
+
+
+def mapped():
+    return Dataset(source="town", id="2", title="Floods", keywords=["water"], retrieved="never")
+
+
+def test_reading_a_field_that_was_not_given_maps_the_record():
+    item = lazy(mapped, title="Given", retrieved="today")
+    assert (item.id, item.title, item.stored, item.torn, item.is_mapped) == ("1", "Given", None, False, False)
+    assert (item.keywords, item.is_mapped) == (["water"], True)
+    assert (item.id, item.title, item.retrieved) == ("1", "Given", "today")
+    assert isinstance(item, Dataset)
+
+
+def test_a_field_that_was_set_stays():
+    item = lazy(mapped)
+    item.keywords = ["mine"]
+    assert (item.title, item.keywords) == ("Floods", ["mine"])
+
+
+def test_a_record_is_mapped_once():
+    calls = []
+    item = lazy(lambda: calls.append(1) or mapped())
+    item.map()
+    item.map()
+    assert (item.description, calls) == (None, [1])
+
+
+def test_a_mapping_that_breaks_may_be_tried_again():
+    item = lazy(lambda: 1 / 0)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            item.map()
+    assert not item.is_mapped
+
+
+def test_a_copy_is_mapped():
+    item = replace(lazy(mapped), title="Copy")
+    assert (item.title, item.keywords, item.is_mapped) == ("Copy", ["water"], True)
+
+
+def test_what_is_no_field_is_none():
+    with pytest.raises(AttributeError, match="colour"):
+        _ = lazy(mapped).colour
