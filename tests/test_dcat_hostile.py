@@ -7,16 +7,17 @@ import gzip
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
+from resource import RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE
 
 import pytest
 
 from benchmarks import dcat_catalogue
 from crawlers.signals import KINDS
+from tests import forked
 from tests.conftest import ROOT, Crawl, options
 from tests.site import Answer, Site, redirect
 from tests.waiting import HANG
@@ -49,33 +50,33 @@ class Cage:
         for name in ("work", "temporary"):
             (folder / name).mkdir()
 
-    def crawl(self, url, *, seconds=10, most=250, blocks="unlimited", settings=None, **arguments) -> Crawl:
+    def crawl(self, url, *, seconds=10, most=250, longest=-1, settings=None, **arguments) -> Crawl:
         """
         Args:
             seconds: of processor time.
             most: of memory, in MiB.
-            blocks: that a file may have, of a KiB.
+            longest: bytes that a file may have.
         """
         words = options(self.folder / "output", {"RETRY_TIMES": "0", **(settings or {})}, url=url, **arguments)
-        limits = f'ulimit -t {seconds} -v {4 * most * 1024} -f {blocks}; exec "$@"'
-        command = ["bash", "-c", limits, "-", sys.executable, "-m", "scrapy", "crawl", "dcat", *words]
-        crawl = Crawl(*self.run(command, time.monotonic() + HANG), self.folder / "output" / "127.0.0.1")
+        limits = {RLIMIT_CPU: seconds, RLIMIT_AS: 4 * most * 1024 * 1024, RLIMIT_FSIZE: longest}
+        command = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "dcat", *words]
+        crawl = Crawl(*self.run(command, limits, time.monotonic() + HANG), self.folder / "output" / "127.0.0.1")
         assert crawl.code in (0, 3, 4), crawl.log[-3000:]
         assert "Traceback" not in crawl.log, crawl.log[-3000:]
         assert self.peak < most
         self.check(crawl)
         return crawl
 
-    def run(self, command: list[str], deadline: float) -> tuple[int, str]:
+    def run(self, command: list[str], limits: dict[int, int], deadline: float) -> tuple[int, str]:
         environment = os.environ | {
             "PYTHONPATH": str(ROOT),
-            "PYTHONWARNINGS": "error",
             "SCRAPY_SETTINGS_MODULE": "crawlers.settings",
             "TMPDIR": str(self.folder / "temporary"),
             "HOME": str(self.folder / "work"),
         }
         with (self.folder / "log").open("w+b") as log:
-            process = subprocess.Popen(command, cwd=self.folder / "work", env=environment, stdout=log, stderr=log)
+            streams = {"stdout": log, "stderr": log}
+            process = forked.Popen(command, limits=limits, cwd=self.folder / "work", env=environment, **streams)
             self.peak = 0
             while process.poll() is None:
                 self.peak = max(self.peak, memory(process.pid))
@@ -592,7 +593,7 @@ def test_a_page_of_links(harvest):
 
 
 def test_a_disk_that_is_full_while_spooling(harvest):
-    crawl = harvest(lambda: iter((turtle(), *[b"#" * MIB] * 20)), blocks=4096, settings={"SPOOL_ABOVE": str(MIB)})
+    crawl = harvest(lambda: iter((turtle(), *[b"#" * MIB] * 20)), longest=4 * MIB, settings={"SPOOL_ABOVE": str(MIB)})
     assert (crawl.code, kinds(crawl)) == (4, {"disk": 1})
     assert "can't be kept in a temporary file (SPOOL_DIR): File too large" in crawl.errors[0]["error"]
 
@@ -600,7 +601,7 @@ def test_a_disk_that_is_full_while_spooling(harvest):
 def test_a_disk_that_is_full_while_reading(harvest):
     """What is a dataset is remembered in a temporary file, when there are many."""
     names = ", ".join(f"<https://data.example.org/a/rather/long/name/{number:09}>" for number in range(120_000))
-    crawl = harvest(turtle(f"<c> a dcat:Catalog ; dcat:dataset {names} .".encode()), blocks=4096)
+    crawl = harvest(turtle(f"<c> a dcat:Catalog ; dcat:dataset {names} .".encode()), longest=4 * MIB)
     assert (crawl.code, crawl.report["finish_reason"], kinds(crawl)) == (4, "disk", {"disk": 1})
 
 

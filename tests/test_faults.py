@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from resource import RLIMIT_FSIZE
 
 import pytest
 
@@ -347,8 +348,8 @@ def test_a_disk_that_fills_up(portal, output, tmp_path, kilobytes, job):
     site = portal(datasets=300)
     words = options(output, {"JOBDIR": str(tmp_path / "job")} if job else {}, portal=site.url)
     command = [sys.executable, "-m", "scrapy", "crawl", "hdx", *words]
-    limited = ["bash", "-c", f'ulimit -f {kilobytes}; exec "$@"', "-", *command]
-    full = subprocess.run(limited, cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False)
+    limits = {RLIMIT_FSIZE: kilobytes * 1024}
+    full = forked.run(command, limits=limits, cwd=ROOT, capture_output=True, text=True, timeout=HANG, check=False)
     assert full.returncode in (1, 4), full.stderr[-2000:]
     assert "free some space" in full.stderr
     assert "Traceback" not in full.stderr, full.stderr[-3000:]

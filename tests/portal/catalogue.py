@@ -32,11 +32,12 @@ class Search:
 class Dataset:
     """One dataset: its JSON, and the few values that are searched often."""
 
-    __slots__ = ("id", "record", "terms", "text")
+    __slots__ = ("id", "record", "resource_ids", "terms", "text")
 
     def __init__(self, package: Package) -> None:
         self.id: str = package["id"]
         self.record = json.dumps(package).encode()
+        self.resource_ids = tuple(resource["id"] for resource in package["resources"])
         self.text = f" {' '.join(words(' '.join(str(package.get(key)) for key in ('name', 'title', 'notes'))))} "
         self.terms: dict[str, Sequence[str]] = {
             "organization": ((package.get("organization") or {}).get("name", ""),),
@@ -66,6 +67,12 @@ class Dataset:
             return self.terms[name]
         value = self.package.get(name)
         return () if value is None else (str(value).lower() if isinstance(value, bool) else str(value),)
+
+
+@lru_cache(maxsize=512)
+def made(index: int, resources: int, dataset_id: str) -> Dataset:
+    """The dataset of an index; nobody changes it."""
+    return Dataset(data.package(index, resources, dataset_id))
 
 
 @lru_cache(maxsize=256)
@@ -120,16 +127,18 @@ class Catalogue:
 
     def add(self, dataset_id: str = "") -> str:
         """A new dataset of the next index, with an id of its own unless one is given."""
-        return self.put(data.package(next(self.indexes), self.resources_each, dataset_id))
+        return self.keep(made(next(self.indexes), self.resources_each, dataset_id))
 
     def put(self, package: Package) -> str:
-        dataset = Dataset(package)
+        return self.keep(Dataset(package))
+
+    def keep(self, dataset: Dataset) -> str:
         with self.lock:
             self._forget(dataset.id)
             self.deleted.pop(dataset.id, None)
             self.datasets[dataset.id] = dataset
-            self.ids_by_name[package["name"]] = dataset.id
-            self.ids_by_resource |= {resource["id"]: dataset.id for resource in package["resources"]}
+            self.ids_by_name[dataset.term("name")] = dataset.id
+            self.ids_by_resource |= dict.fromkeys(dataset.resource_ids, dataset.id)
         return dataset.id
 
     def remove(self, key: str) -> None:
