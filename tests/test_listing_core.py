@@ -227,6 +227,24 @@ def test_rdf_xml_is_read_to_a_depth(monkeypatch: pytest.MonkeyPatch, block: int)
         read(b"<a>" * 60 + b"</a>" * 60)
 
 
+@pytest.mark.parametrize("opened", [b"<a>/>", b"<a b='/>'>", b"<a><b c='/>'></b>", b"<a><b/>"])
+def test_an_element_that_seems_to_end_where_it_begins_counts(opened: bytes) -> None:
+    with pytest.raises(AnswerError, match="nested more than 1000 deep"):
+        guards.XMLGuard(io.BytesIO(opened * (guards.MAX_DEPTH + 2))).readall()
+
+
+@pytest.mark.parametrize("begun", [0, 1, 999, 1999, 2000, 2001, 5000])
+@pytest.mark.parametrize("attribute", [b'b="" ', b'b="c" ', b'b="%b" ' % (b"c" * 500)])
+def test_the_attributes_of_an_element_are_counted_wherever_it_begins(begun: int, attribute: bytes) -> None:
+    few, many = (
+        b"<r>" + b"x" * begun + b"<a " + attribute * count + b"/></r>"
+        for count in (guards.MAX_ATTRIBUTES - 1, guards.MAX_ATTRIBUTES)
+    )
+    assert guards.XMLGuard(io.BytesIO(few)).readall() == few
+    with pytest.raises(AnswerError, match="attributes"):
+        guards.XMLGuard(io.BytesIO(many)).readall()
+
+
 def test_the_attributes_of_an_element_are_counted_over_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     document = b"<a " + b'b="c" ' * (guards.MAX_ATTRIBUTES + 1) + b"/>"
     monkeypatch.setattr(guards, "_BLOCK", len(document) // 2 + 1)

@@ -25,6 +25,7 @@ _UNDERSCORED = re.compile(rb"""@(?<=["']@)[a-zA-Z]{1,8}(?:_[a-zA-Z0-9]{1,8}){1,5
 _TRIPLE_TERM = re.compile(
     rb"""<<\((?:\s|\#[^\n]*+)*+(?:[<_\["'(]|[^\s()<>"']*:)"""
 )  # with a subject, which `cout <<(a)` lacks
+_SOME_OF_A_CROWD = 2 * MAX_ATTRIBUTES  # bytes: half of what the shortest attributes take
 _STEP = 1 << 14
 _EMPTY = re.compile(rb"""<[^<>"']*+(?:"[^"<]*+"[^<>"']*+|'[^'<]*+'[^<>"']*+)*+>(?<=/>)""")
 _CROWDED = re.compile(rb"""<(?:[^<>"']*+(?:"[^"<]*+"|'[^'<]*+')){%d}""" % MAX_ATTRIBUTES)
@@ -97,7 +98,7 @@ class XMLGuard(Guard):
 
     def checked(self, block: bytes) -> bytes:
         text = self.rest + block
-        if _CROWDED.search(text):
+        if _is_crowded(text):
             raise AnswerError(
                 "invalid_rdf", f"an element has more than {MAX_ATTRIBUTES} attributes: the rest is not read"
             )
@@ -112,9 +113,29 @@ class XMLGuard(Guard):
         while at < len(text):
             end = text.find(b"<", at + _STEP)
             part = text[at : end if end >= 0 else len(text)]
-            self.depth += part.count(b"<") - 2 * part.count(b"</") - len(_EMPTY.findall(part))
+            self.depth += part.count(b"<") - 2 * part.count(b"</") - _empty(part)
             if self.depth > MAX_DEPTH:
                 raise AnswerError(
                     "invalid_rdf", f"elements are nested more than {MAX_DEPTH} deep: the rest is not read"
                 )
             at += len(part)
+
+
+def _empty(part: bytes) -> int:
+    """Return how many elements end where they begin; where each ``>`` ends a tag, that needs no regular expression."""
+    is_plain = part.count(b">") == part.count(b"<")
+    return part.count(b"/>") if is_plain else len(_EMPTY.findall(part))
+
+
+def _is_crowded(text: bytes) -> bool:
+    """Return whether an element has too many attributes, which take some length without a ``<``: that is rare."""
+    at = 0
+    while at < len(text):
+        if text.find(b"<", at, at + _SOME_OF_A_CROWD) >= 0:
+            at += _SOME_OF_A_CROWD
+            continue
+        begin, end = max(text.rfind(b"<", 0, at), 0), text.find(b"<", at)
+        at = end if end >= 0 else len(text)
+        if _CROWDED.match(text, begin, at):
+            return True
+    return False
