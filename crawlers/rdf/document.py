@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
+from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
 
 from crawlers.rdf.blank_nodes import Order
 from crawlers.rdf.dcat_context import NAMES, Term, compact, context, term
-from crawlers.rdf.graphs import INVALID_IN_IRIS, SURROGATE, XSD_STRING, graph, sound, valid_iri, valid_language
+from crawlers.rdf.graphs import INVALID_IN_IRIS, XSD_STRING, graph, sound, valid_iri, valid_language
 from crawlers.rdf.namespaces import RDF, TYPE
 from crawlers.rdf.terms import Literal, is_blank
 
@@ -53,35 +55,63 @@ def graph_of(document: dict[str, Any]) -> Graph:
     return graph(pyoxigraph.parse(written, format=pyoxigraph.RdfFormat.JSON_LD, lenient=True))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shape:
+    """How nodes with the same predicates are written.
+
+    Args:
+        keys: what stands for the predicates, without ``rdf:type``, in the order of a document.
+        terms: those that the context has.
+        prefixes: those that the keys need.
+    """
+
+    keys: tuple[Term, ...]
+    terms: frozenset[Term]
+    prefixes: frozenset[str]
+
+
 @lru_cache(maxsize=256)  # nodes of one kind have the same predicates
-def _keys(predicates: tuple[str, ...], avoided: frozenset[str]) -> list[Term]:
-    return sorted(term(predicate, avoided) for predicate in predicates)
+def _shape(predicates: tuple[str, ...], avoided: frozenset[str]) -> _Shape:
+    keys = tuple(sorted(term(predicate, avoided) for predicate in predicates if predicate != TYPE))
+    terms = frozenset(key for key in keys if not key.prefix and key.name != key.iri)
+    return _Shape(keys, terms, frozenset(key.prefix for key in keys if key.prefix))
+
+
+@lru_cache(maxsize=256)
+def _types(values: tuple[str, ...], avoided: frozenset[str]) -> tuple[Any, frozenset[str]]:
+    """Return the types as ``@type`` has them, and the prefixes that they need."""
+    written = [compact(one, avoided) for one in sorted(set(values))]
+    names = [name for name, _ in written]
+    return names if len(names) > 1 else names[0], frozenset(prefix for _, prefix in written if prefix)
 
 
 class _Survey:
     """The names that a description uses, and how often it refers to each blank node."""
 
     def __init__(self, nodes: Graph) -> None:
-        values = [value for node in nodes.values() for held in node.values() for value in held]
-        links = [value for value in values if isinstance(value, str)]
-        literals = [value for value in values if isinstance(value, Literal)]
-        self.references = Counter(link for link in links if link[:2] == "_:")
-        self.predicates = {predicate for node in nodes.values() for predicate in node}
+        values = list(chain.from_iterable(chain.from_iterable(map(dict.values, nodes.values()))))
+        self.links = [value for value in values if type(value) is str]
+        literals = [value for value in values if type(value) is Literal]
+        self.references = Counter([link for link in self.links if link[:2] == "_:"])
+        self.predicates = set().union(*nodes.values())
         self.datatypes = {one.datatype for one in literals if one.datatype and not one.language}
         self.languages = {one.language for one in literals if one.language}
-        self.texts = [one.value for one in literals if not one.value.isascii()]
-        self.iris = {*nodes, *links, *self.predicates, *self.datatypes}
+        self.texts = [one.value for one in literals]
+        self.iris = [*nodes, *self.links, *self.predicates, *self.datatypes]
 
     def is_sound(self) -> bool:
         """Return whether RDF allows all of it."""
-        iris = "\x7f".join(("", *self.iris))  # one search over all is several times as fast as one for each
+        try:
+            iris = "\x7f".join(("", *self.iris)).encode()  # all at once is several times as fast as one after another
+            "".join(self.texts).encode()
+        except UnicodeEncodeError:  # half characters
+            return False
         return (
-            "\x7f@" not in iris
-            and not INVALID_IN_IRIS.search(iris)
+            b"\x7f@" not in iris
+            and len(iris.translate(None, INVALID_IN_IRIS)) == len(iris)
             and "" not in self.predicates
             and all(":" in datatype and not is_blank(datatype) for datatype in self.datatypes)
             and all(valid_language(tag) == tag for tag in self.languages)
-            and not SURROGATE.search("".join(self.texts))
         )
 
     def schemes(self) -> frozenset[str]:
@@ -89,44 +119,11 @@ class _Survey:
         return NAMES.intersection([iri.partition(":")[0] for iri in self.iris if iri[:4] != "http"])
 
 
-class _Names:
-    """The terms and prefixes of a document's context.
-
-    Args:
-        avoided: those that can't be used.
-    """
-
-    def __init__(self, avoided: frozenset[str]) -> None:
-        self.avoided = avoided
-        self.terms: set[Term] = set()
-        self.prefixes: set[str] = set()
-
-    def use(self, key: Term) -> None:
-        """Add what a key needs to the context."""
-        if key.prefix:
-            self.prefixes.add(key.prefix)
-        elif key.name != key.iri:
-            self.terms.add(key)
-
-    def compact(self, iri: str) -> str:
-        """Return an IRI with a prefix, if there is one for it."""
-        name, prefix = compact(iri, self.avoided)
-        if prefix:
-            self.prefixes.add(prefix)
-        return name
-
-    def literal(self, literal: Literal, link: bool) -> Any:
-        """Return a literal as JSON-LD.
-
-        Args:
-            link: whether a plain text would be read as an IRI.
-        """
-        text, language, datatype = literal
-        if language:
-            return {"@language": language, "@value": text}
-        if datatype and datatype != XSD_STRING:
-            return {"@type": self.compact(datatype), "@value": text}
-        return {"@value": text} if link else text
+@lru_cache(maxsize=256)
+def _context(shapes: frozenset[_Shape], terms: frozenset[Term], prefixes: frozenset[str]) -> dict[str, Any]:
+    """Return the context of a document that has nodes of these shapes, and these names besides."""
+    prefixes = prefixes.union(*(shape.prefixes for shape in shapes))
+    return context(terms.union(*(shape.terms for shape in shapes)), prefixes)
 
 
 class _Writer:
@@ -135,7 +132,10 @@ class _Writer:
     def __init__(self, nodes: Graph, survey: _Survey) -> None:
         self.nodes = nodes
         self.references = survey.references
-        self.names = _Names(survey.schemes())
+        self.avoided = survey.schemes()
+        self.shapes: set[_Shape] = set()
+        self.terms: set[Term] = set()
+        self.prefixes: set[str] = set()
         self.order = Order(nodes, survey.references)
         self.labels: dict[str, str] = {}
         self.written: set[str] = set()
@@ -150,7 +150,8 @@ class _Writer:
         for other in self.unreached():
             self.included.append(self.begin(other))
             self.write()
-        found = {"@context": context(self.names.terms, self.names.prefixes), **top}
+        names = _context(frozenset(self.shapes), frozenset(self.terms), frozenset(self.prefixes))
+        found = {"@context": dict(names), **top}
         if self.included:
             found["@included"] = self.included
         return found
@@ -186,35 +187,68 @@ class _Writer:
 
     def fill(self, node: Node, into: dict[str, Any], depth: int) -> None:
         """Write a node's values."""
-        for key in _keys(tuple(node), self.names.avoided):
+        predicates = tuple(node) if all(node.values()) else tuple(name for name, values in node.items() if values)
+        shape = _shape(predicates, self.avoided)
+        self.shapes.add(shape)
+        if types := node.get(TYPE):
+            self.fill_types(types, into, depth)
+        for key in shape.keys:
             values = node[key.iri]
-            if key.iri == TYPE:
-                values = self.types(values, into)
-            if not values:
-                continue
-            self.names.use(key)
-            if len(values) > 1:
-                values = sorted(dict.fromkeys(values), key=self.order.rank)
-            written = [self.value(value, key.link, depth) for value in values]
-            into[key.name] = written if len(written) > 1 else written[0]
+            if len(values) == 1:  # nearly always
+                into[key.name] = self.value(values[0], key.link, depth)
+            else:
+                into[key.name] = self.values(values, key.link, depth)
 
-    def types(self, values: list[terms.Term], into: dict[str, Any]) -> list[terms.Term]:
-        """Write the types that ``@type`` can hold; return the others."""
-        plain = [value for value in values if type(value) is str and value[:2] != "_:"]
+    def fill_types(self, values: list[terms.Term], into: dict[str, Any], depth: int) -> None:
+        """Write the types that ``@type`` can hold, and the others as values like any."""
+        plain = tuple(value for value in values if type(value) is str and value[:2] != "_:")
         if plain:
-            written = [self.names.compact(one) for one in sorted(set(plain))]
-            into["@type"] = written if len(written) > 1 else written[0]
-        return [value for value in values if value not in plain] if len(plain) < len(values) else []
+            into["@type"], prefixes = _types(plain, self.avoided)
+            self.prefixes |= prefixes
+        if others := [value for value in values if value not in plain]:
+            key = term(TYPE, self.avoided)
+            self.use(key)
+            into[key.name] = self.values(others, key.link, depth)
+
+    def use(self, key: Term) -> None:
+        """Add what a key needs to the context."""
+        if key.prefix:
+            self.prefixes.add(key.prefix)
+        elif key.name != key.iri:
+            self.terms.add(key)
+
+    def values(self, values: list[terms.Term], link: bool, depth: int) -> Any:
+        """Return values, each once, as JSON-LD."""
+        if len(values) > 1:
+            values = sorted(dict.fromkeys(values), key=self.order.rank)
+        written = [self.value(value, link, depth) for value in values]
+        return written if len(written) > 1 else written[0]
 
     def value(self, value: terms.Term, link: bool, depth: int) -> Any:
         """Return a value as JSON-LD."""
         if isinstance(value, Literal):
-            return self.names.literal(value, link)
+            return self.literal(value, link)
         if value in self.written or not (value in self.nodes or value[:2] == "_:"):
             return self.reference(value, link)
         if cells := self.cells(value):
             return {"@list": [self.item(one, link, depth) for one in cells]}
         return self.node(value, link, depth)
+
+    def literal(self, literal: Literal, link: bool) -> Any:
+        """Return a literal as JSON-LD.
+
+        Args:
+            link: whether a plain text would be read as an IRI.
+        """
+        text, language, datatype = literal
+        if language:
+            return {"@language": language, "@value": text}
+        if datatype and datatype != XSD_STRING:
+            name, prefix = compact(datatype, self.avoided)
+            if prefix:
+                self.prefixes.add(prefix)
+            return {"@type": name, "@value": text}
+        return {"@value": text} if link else text
 
     def item(self, value: terms.Term, link: bool, depth: int) -> Any:
         """Return a list's value; a list in a list is written as an ordinary node, so that none is too deep."""

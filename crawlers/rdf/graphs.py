@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from crawlers.rdf.terms import Graph, Term
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
-INVALID_IN_IRIS = re.compile('[\\x00-\\x20<>"{}|\\\\^`\ud800-\udfff]')
+INVALID_IN_IRIS = bytes(range(0x21)) + b'<>"{}|\\^`'
+"""And surrogates, which no encoding has."""
+_INVALID_IN_IRIS = re.compile('[\\x00-\\x20<>"{}|\\\\^`\ud800-\udfff]')
 SURROGATE = re.compile("[\ud800-\udfff]")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*|[XIxi](?:-[A-Za-z0-9]{1,8})+")
 
@@ -111,7 +113,7 @@ def valid_iri(iri: str) -> str:
     """Return an IRI without invalid characters; what looks like a JSON-LD keyword becomes relative."""
     if iri.startswith("@"):
         iri = f"./{iri}"
-    return iri if is_blank(iri) else INVALID_IN_IRIS.sub(lambda found: quote(found[0], errors="replace"), iri)
+    return iri if is_blank(iri) else _INVALID_IN_IRIS.sub(lambda found: quote(found[0], errors="replace"), iri)
 
 
 @lru_cache(maxsize=1024)
