@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from crawlers.rdf.namespaces import DCAT, DCT, FOAF, PROV, SKOS, TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from crawlers.rdf.nodes import Nodes
     from crawlers.rdf.terms import Graph, Node
@@ -21,8 +21,13 @@ OTHER_DATASETS = {
     PROV + "wasDerivedFrom",
 }
 """Predicates whose values are often other datasets."""
-_BEYOND = (OTHER_DATASETS - {DCT + "hasPart"}) | {  # thesauri never end; what a dataset is part of is not part of it
-    SKOS + name for name in ("broader", "narrower", "related", "hasTopConcept", "topConceptOf", "member", "memberList")
+_BEYOND = {  # thesauri never end; what a dataset is part of is not part of it
+    *(
+        SKOS + name
+        for name in ("broader", "narrower", "related", "hasTopConcept", "topConceptOf", "member", "memberList")
+    ),
+    *(OTHER_DATASETS - {DCT + "hasPart"}),
+    TYPE,
 }
 _SEPARATE = {DCAT + name for name in ("Dataset", "DatasetSeries", "Catalog", "CatalogRecord")}
 MAX_NODES = 50_000
@@ -69,14 +74,14 @@ class Descriptions:
                 continue
             if len(found) >= MAX_NODES:
                 return found, False
-            length = _length(node)
+            neighbours, length = _neighbours(node, distance)
             if found and length > room:
                 is_everything = False
                 continue
             room -= length if found else 0
             self.budget -= length
             found[current] = node
-            waiting.extend(_neighbours(node, distance))
+            waiting.extend(neighbours)
         return found, is_everything
 
     def _is_separate(self, subject: str, node: Node) -> bool:
@@ -85,21 +90,20 @@ class Descriptions:
         return not _SEPARATE.isdisjoint(types) if types else self.is_listed(subject)
 
 
-def _neighbours(node: Node, distance: int) -> Iterator[tuple[str, int]]:
-    named: list[str] = []
+def _neighbours(node: Node, distance: int) -> tuple[list[tuple[str, int]], int]:
+    """Return the nodes that may belong to a node, each with its distance, and how many characters its values have."""
+    blanks: list[tuple[str, int]] = []
+    named: list[tuple[str, int]] = []
+    length = 0
     for predicate, values in node.items():
-        if predicate == TYPE or predicate in _BEYOND:
-            continue
+        leads_on = predicate not in _BEYOND
         for value in values:
-            if type(value) is str:
-                if value.startswith("_:"):
-                    yield value, distance
-                else:
-                    named.append(value)
-    if distance < _MAX_DISTANCE and (not distance or len(named) <= _MAX_NEIGHBOURS):
-        yield from ((value, distance + 1) for value in named)
-
-
-def _length(node: Node) -> int:
-    """Return how many characters the values of a node have."""
-    return sum(len(value if type(value) is str else value[0]) for values in node.values() for value in values)
+            if type(value) is not str:
+                length += len(value[0])
+                continue
+            length += len(value)
+            if leads_on:
+                blanks.append((value, distance)) if value[:2] == "_:" else named.append((value, distance + 1))
+    if distance >= _MAX_DISTANCE or (distance and len(named) > _MAX_NEIGHBOURS):
+        return blanks, length
+    return blanks + named, length

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from crawlers.rdf.formats import Format
     from crawlers.rdf.terms import Graph
 
+_STEPS = 1000
 _TOO_LONG = "its description is too long: nodes with long texts are named, and what they say is left out"
 _TOO_MANY = f"its description has more than {MAX_NODES} nodes: the rest is left out"
 _TORN = "a part of the file next to its description can't be read: it may be incomplete"
@@ -170,7 +172,9 @@ class RDFPage(Page):
 
     def load(self) -> Iterator[None]:
         known, latest = 0, ""
-        for _ in self.catalogue.read(self.reader):
+        for step, _ in enumerate(self.catalogue.read(self.reader)):
+            if step % _STEPS == 0:
+                gc.freeze()  # what was read stays, so that the collector need not look at it again and again
             for fault in self.faults[known:]:
                 fault.subjects.append(latest)
             known, latest = len(self.faults), self.catalogue.latest
@@ -237,6 +241,7 @@ class RDFPage(Page):
 
     def close(self) -> None:
         self.catalogue.close()
+        gc.unfreeze()
 
 
 def _key(identifier: str, content: Any) -> str:
