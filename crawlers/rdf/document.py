@@ -120,10 +120,62 @@ class _Survey:
 
 
 @lru_cache(maxsize=256)
-def _context(shapes: frozenset[_Shape], terms: frozenset[Term], prefixes: frozenset[str]) -> dict[str, Any]:
-    """Return the context of a document that has nodes of these shapes, and these names besides."""
+def _context(shapes: frozenset[_Shape], prefixes: frozenset[str]) -> dict[str, Any]:
+    """Return the context of a document that has nodes of these shapes, and these prefixes besides."""
     prefixes = prefixes.union(*(shape.prefixes for shape in shapes))
-    return context(terms.union(*(shape.terms for shape in shapes)), prefixes)
+    return context(frozenset().union(*(shape.terms for shape in shapes)), prefixes)
+
+
+class _Names:
+    """The terms and prefixes of a document's context.
+
+    Args:
+        avoided: those that can't be used.
+    """
+
+    def __init__(self, avoided: frozenset[str]) -> None:
+        self.avoided = avoided
+        self.shapes: set[_Shape] = set()
+        self.prefixes: set[str] = set()
+
+    def context(self) -> dict[str, Any]:
+        """Return the context that has what was used."""
+        return dict(_context(frozenset(self.shapes), frozenset(self.prefixes)))
+
+    def keys(self, node: Node) -> tuple[Term, ...]:
+        """Return what stands for a node's predicates, without ``rdf:type``."""
+        predicates = tuple(node) if all(node.values()) else tuple(name for name, values in node.items() if values)
+        shape = _shape(predicates, self.avoided)
+        self.shapes.add(shape)
+        return shape.keys
+
+    def type_key(self) -> str:
+        """Return what stands for ``rdf:type`` where ``@type`` can't hold the values."""
+        name, prefix = compact(TYPE, self.avoided)
+        self.prefixes |= {prefix} if prefix else set()
+        return name
+
+    def types(self, values: tuple[str, ...]) -> Any:
+        """Return the value of ``@type``."""
+        written, prefixes = _types(values, self.avoided)
+        self.prefixes |= prefixes
+        return written
+
+    def literal(self, literal: Literal, link: bool) -> Any:
+        """Return a literal as JSON-LD.
+
+        Args:
+            link: whether a plain text would be read as an IRI.
+        """
+        text, language, datatype = literal
+        if language:
+            return {"@language": language, "@value": text}
+        if datatype and datatype != XSD_STRING:
+            name, prefix = compact(datatype, self.avoided)
+            if prefix:
+                self.prefixes.add(prefix)
+            return {"@type": name, "@value": text}
+        return {"@value": text} if link else text
 
 
 class _Writer:
@@ -132,10 +184,7 @@ class _Writer:
     def __init__(self, nodes: Graph, survey: _Survey) -> None:
         self.nodes = nodes
         self.references = survey.references
-        self.avoided = survey.schemes()
-        self.shapes: set[_Shape] = set()
-        self.terms: set[Term] = set()
-        self.prefixes: set[str] = set()
+        self.names = _Names(survey.schemes())
         self.order = Order(nodes, survey.references)
         self.labels: dict[str, str] = {}
         self.written: set[str] = set()
@@ -150,8 +199,7 @@ class _Writer:
         for other in self.unreached():
             self.included.append(self.begin(other))
             self.write()
-        names = _context(frozenset(self.shapes), frozenset(self.terms), frozenset(self.prefixes))
-        found = {"@context": dict(names), **top}
+        found = {"@context": self.names.context(), **top}
         if self.included:
             found["@included"] = self.included
         return found
@@ -187,12 +235,9 @@ class _Writer:
 
     def fill(self, node: Node, into: dict[str, Any], depth: int) -> None:
         """Write a node's values."""
-        predicates = tuple(node) if all(node.values()) else tuple(name for name, values in node.items() if values)
-        shape = _shape(predicates, self.avoided)
-        self.shapes.add(shape)
         if types := node.get(TYPE):
             self.fill_types(types, into, depth)
-        for key in shape.keys:
+        for key in self.names.keys(node):
             values = node[key.iri]
             if len(values) == 1:  # nearly always
                 into[key.name] = self.value(values[0], key.link, depth)
@@ -201,21 +246,12 @@ class _Writer:
 
     def fill_types(self, values: list[terms.Term], into: dict[str, Any], depth: int) -> None:
         """Write the types that ``@type`` can hold, and the others as values like any."""
-        plain = tuple(value for value in values if type(value) is str and value[:2] != "_:")
+        plain = tuple(value for value in values if isinstance(value, str) and value[:2] != "_:")
         if plain:
-            into["@type"], prefixes = _types(plain, self.avoided)
-            self.prefixes |= prefixes
-        if others := [value for value in values if value not in plain]:
-            key = term(TYPE, self.avoided)
-            self.use(key)
-            into[key.name] = self.values(others, key.link, depth)
-
-    def use(self, key: Term) -> None:
-        """Add what a key needs to the context."""
-        if key.prefix:
-            self.prefixes.add(key.prefix)
-        elif key.name != key.iri:
-            self.terms.add(key)
+            into["@type"] = self.names.types(plain)
+        if len(plain) < len(values):
+            others = [value for value in values if isinstance(value, Literal) or value[:2] == "_:"]
+            into[self.names.type_key()] = self.values(others, False, depth)
 
     def values(self, values: list[terms.Term], link: bool, depth: int) -> Any:
         """Return values, each once, as JSON-LD."""
@@ -227,28 +263,12 @@ class _Writer:
     def value(self, value: terms.Term, link: bool, depth: int) -> Any:
         """Return a value as JSON-LD."""
         if isinstance(value, Literal):
-            return self.literal(value, link)
+            return self.names.literal(value, link)
         if value in self.written or not (value in self.nodes or value[:2] == "_:"):
             return self.reference(value, link)
         if cells := self.cells(value):
             return {"@list": [self.item(one, link, depth) for one in cells]}
         return self.node(value, link, depth)
-
-    def literal(self, literal: Literal, link: bool) -> Any:
-        """Return a literal as JSON-LD.
-
-        Args:
-            link: whether a plain text would be read as an IRI.
-        """
-        text, language, datatype = literal
-        if language:
-            return {"@language": language, "@value": text}
-        if datatype and datatype != XSD_STRING:
-            name, prefix = compact(datatype, self.avoided)
-            if prefix:
-                self.prefixes.add(prefix)
-            return {"@type": name, "@value": text}
-        return {"@value": text} if link else text
 
     def item(self, value: terms.Term, link: bool, depth: int) -> Any:
         """Return a list's value; a list in a list is written as an ordinary node, so that none is too deep."""
