@@ -6,7 +6,7 @@ What RDF does not allow is repaired first, since JSON-LD processors drop it or r
 from __future__ import annotations
 
 import json
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -186,7 +186,7 @@ class _Writer:
         self.references = survey.references
         self.names = _Names(survey.schemes())
         self.order = Order(nodes, survey.references)
-        self.labels: dict[str, str] = {}
+        self.labels = defaultdict[str, str](lambda: f"_:b{len(self.labels)}")  # of blank nodes
         self.written: set[str] = set()
         self.included: list[dict[str, Any]] = []
         self.waiting: deque[tuple[str, dict[str, Any], int]] = deque()
@@ -224,14 +224,10 @@ class _Writer:
         """Return a node to be filled later; a blank one inside the only node that refers to it needs no label."""
         self.written.add(subject)
         named = named or not is_blank(subject) or self.references.get(subject, 0) > (1 if depth else 0)
-        into: dict[str, Any] = {"@id": self.label(subject)} if named else {}
+        into: dict[str, Any] = {"@id": self.labels[subject] if is_blank(subject) else subject} if named else {}
         if self.nodes.get(subject):
             self.waiting.append((subject, into, depth))
         return into
-
-    def label(self, subject: str) -> str:
-        """Return an IRI as it is, and a new name for a blank node."""
-        return self.labels.setdefault(subject, f"_:b{len(self.labels)}") if is_blank(subject) else subject
 
     def fill(self, node: Node, into: dict[str, Any], depth: int) -> None:
         """Write a node's values."""
@@ -285,7 +281,7 @@ class _Writer:
 
     def reference(self, subject: str, link: bool) -> Any:
         """Return a reference to a node."""
-        label = self.label(subject) if subject[:2] == "_:" else subject
+        label = self.labels[subject] if subject[:2] == "_:" else subject
         return label if link else {"@id": label}
 
     def cells(self, cell: str) -> list[terms.Term]:
