@@ -186,7 +186,7 @@ class _Writer:
         self.references = survey.references
         self.names = _Names(survey.schemes())
         self.order = Order(nodes, survey.references)
-        self.labels = defaultdict[str, str](lambda: f"_:b{len(self.labels)}")  # of blank nodes
+        self.labels: defaultdict[str, str] = defaultdict(lambda: f"_:b{len(self.labels)}")  # of blank nodes
         self.written: set[str] = set()
         self.included: list[dict[str, Any]] = []
         self.waiting: deque[tuple[str, dict[str, Any], int]] = deque()
