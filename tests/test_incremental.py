@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from crawlers.kinds.ckan.incremental import since
 from crawlers.values import moment
 from tests.conftest import scrapy
 from tests.portal.actions import TOKEN
@@ -159,9 +160,27 @@ def test_since_last_of_a_catalogue_never_crawled_is_everything(crawl, portal):
     assert done.report["since"] is None, "all of it was listed, and nothing had changed"
 
 
-@pytest.mark.parametrize("since", ["yesterday", "2026-13-01", "01/02/2026", "2026"])
-def test_since_what(since):
-    ran = scrapy("crawl", "hdx", "-a", f"since={since}")
+@pytest.mark.parametrize("text", ["yesterday", "2026-13-01", "01/02/2026", "2026", "2026-11-01T24:61Z", ""])
+def test_since_what(text):
+    with pytest.raises(ValueError, match=r"^last, a date such as"):
+        since(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "begin"),
+    [
+        ("last", "last"),
+        ("2026-11-01", "2026-11-01T00:00:00Z"),
+        ("2026-11-01T06:07", "2026-11-01T06:07:00Z"),
+        ("2026-11-01T06:07:08Z", "2026-11-01T06:07:08Z"),
+    ],
+)
+def test_since_when(text, begin):
+    assert since(text) == begin
+
+
+def test_since_what_ends_the_command():
+    ran = scrapy("crawl", "hdx", "-a", "since=yesterday")
     assert (ran.returncode, "is not last, a date such as" in ran.stderr.splitlines()[-1]) == (1, True)
 
 

@@ -258,6 +258,14 @@ def test_a_limit_ends_the_list(numbered, given, items, is_limited):
     assert (spider.run_state.is_limited, spider.run_state.lists) == (is_limited, {"datasets": "ended"})
 
 
+def test_a_single_resource_that_a_limit_leaves_is_worth_a_page(numbered):
+    spider, first = numbered(max_resources="5")
+    (second,), items = answer(spider, first, numbers=[1, 2], total=3, more=True)
+    assert items == [("1", 2, 0), ("2", 2, 1)]
+    assert answer(spider, second, numbers=[3], total=3) == ([], [("3", 1, 0)])
+    assert spider.run_state.is_limited
+
+
 def test_a_page_that_does_not_come_ends_the_list(numbered):
     spider, first = numbered()
     failure = SimpleNamespace(value=TimeoutError("slow"), request=first)

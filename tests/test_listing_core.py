@@ -10,11 +10,12 @@ from scrapy.http import TextResponse
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import mapping as ckan
 from crawlers.kinds.ckan.cursor import Cursor, Page
+from crawlers.kinds.ckan.incremental import is_cheaper_whole
 from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.recovery import MOST_SKIPPED, Refusal, another
 from crawlers.rdf import guards
 from crawlers.safety import text
-from crawlers.safety.xml import body, plain
+from crawlers.safety.xml import body, entities, plain
 from crawlers.safety.xml.body import Body
 from crawlers.safety.xml.entities import Entities
 
@@ -191,6 +192,17 @@ def test_less_is_asked_for_until_a_record_is_passed_over() -> None:
     assert another(many.by_offset(), refusal(status=500), 1) is None
 
 
+@pytest.mark.parametrize(
+    ("changed", "listed", "largest", "is_cheaper"),
+    [(7, 10, 1, False), (10, 10, 1, False), (11, 10, 1, True), (300, 3000, 1000, False), (301, 3000, 1000, True)],
+)
+def test_everything_is_listed_where_that_takes_fewer_requests(
+    changed: int, listed: int, largest: int, is_cheaper: bool
+) -> None:
+    """What changed is asked for 100 at a time, or as many as the portal gives at once."""
+    assert is_cheaper_whole(changed, Cursor(rows=1000, received=listed, largest=largest, listed=listed)) is is_cheaper
+
+
 # Mapping
 
 
@@ -285,6 +297,19 @@ def test_xml_is_the_same_wherever_a_chunk_ends(monkeypatch: pytest.MonkeyPatch) 
         for odd in (b"<r>a<!--b--></r>", b"<r>a<?b?></r>", b"<r>a&eacute;</r>"):
             assert not body.is_plain(io.BytesIO(odd), 0), size
         assert body.is_plain(io.BytesIO(b"<r>a&amp;&#9;</r>"), 0)
+
+
+def test_entities_are_declared_and_expanded_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_MOST", "_LONGEST"):
+        monkeypatch.setattr(entities, name, 4)
+    declared = Entities()
+    for name, value in {"a": "xx", "b": "&a;&a;", "c": "1234", "d": "&b;y"}.items():
+        declared.declare(name, value)
+    assert (declared.text("b"), declared.text("c")) == ("xxxx", "1234")
+    with pytest.raises(AnswerError, match="entity d stands for over 4 characters"):
+        declared.check()
+    with pytest.raises(AnswerError, match="declares more than 4 entities"):
+        declared.declare("e", "")
 
 
 def test_no_declaration_is_handed_on_in_two_pieces(monkeypatch: pytest.MonkeyPatch) -> None:

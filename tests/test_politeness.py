@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,11 +20,13 @@ from types import SimpleNamespace
 import pytest
 from scrapy.core.downloader import Slot
 from scrapy.http import Request, Response
+from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.settings import Settings
 
 from crawlers.politeness import pace as pace_module
 from crawlers.politeness import robots as robots_module
 from crawlers.politeness.addon import Politeness
+from crawlers.politeness.blocked import Blocked
 from crawlers.politeness.pace import Pace
 from crawlers.politeness.retry import BackoffRetry, retry_after
 from crawlers.politeness.robots import Robots, Rules
@@ -313,6 +316,7 @@ def test_a_longer_wait_extends_a_pause(monkeypatch):
     for seconds in (0.9, 2, 1, 2):
         pace.pauses.start("here", seconds, "HTTP 503")
     assert (waits, slot.lastseen) == ([1, 2], pace.clock.now + 2)
+    assert counted["politeness/waits"] == {"here": "waits 2 s for here: HTTP 503"}
     assert (counted["politeness/holds"], counted["politeness/held_seconds"]) == (1, 2.5)
 
 
@@ -347,6 +351,25 @@ def test_a_pause_doubles_up_to_a_limit(attempt, least, most):
 )
 def test_a_wait_that_makes_no_sense_is_none(value):
     assert retry_after(Response("http://x", headers={"Retry-After": value})) == 0
+
+
+def test_a_burst_counts_once_and_a_new_address_begins_with_the_shortest_pause():
+    """The pause grows with the failures in a row, and with the retries of the address."""
+    waits = []
+
+    class Started(set):
+        def start(self, _key, seconds, _reason):
+            waits.append(seconds)
+
+    pauses = Started()
+    retry = object.__new__(BackoffRetry)
+    retry.failures, retry.pause = {}, float
+    retry.pace = SimpleNamespace(pauses=pauses)
+    for times in (0, 1, 2, 0, 9):
+        retry._back_off("here", Request("http://here", meta={"retry_times": times}), "HTTP 503")
+    pauses.add("here")
+    retry._back_off("here", Request("http://here"), "HTTP 503")
+    assert (waits, retry.failures) == ([0, 1, 2, 0, 4], {"here": 5})
 
 
 def test_a_back_off_grows(crawl, host):
@@ -470,18 +493,35 @@ def test_what_is_not_exempt_is_an_error(crawl, host):
     assert (done.code, done.kinds(), site.requests()) == (4, [("list", "robots")], 1)
 
 
+FORBIDDEN = "User-agent: *\nDisallow: /\n"
+
+
 @pytest.mark.parametrize(
-    ("status", "text"),
+    ("status", "text", "is_allowed"),
     [
-        (404, "User-agent: *\nDisallow: /\n"),
-        (403, "no"),
-        (200, "# long\n" * 80_000 + "User-agent: *\nDisallow: /\n"),
-        (200, "<html><body>Welcome</body></html>"),
+        (200, FORBIDDEN, False),
+        (404, FORBIDDEN, True),
+        (403, "no", True),
+        (302, FORBIDDEN, True),
+        (200, "# long\n" * 80_000 + FORBIDDEN, True),
+        (200, "<html><body>Welcome</body></html>", True),
     ],
-    ids=["404", "403", "behind 512 KiB", "a page"],
+    ids=["forbidden", "404", "403", "302", "behind 512 KiB", "a page"],
 )
-def test_what_robots_txt_does_not_say_is_allowed(crawl, host, status, text):
-    site = host(robots(status, text))
+def test_what_robots_txt_does_not_say_is_allowed(status, text, is_allowed):
+    async def sent(**_):
+        return None
+
+    made = robot(_stats=SimpleNamespace(inc_value=lambda *_: None), _parserimpl=ProtegoRobotParser, longest=0)
+    made._robotstxt_useragent = "me"
+    made.crawler.signals = SimpleNamespace(send_catch_log_async=sent)
+    answer = Response("http://x/robots.txt", status=status, body=text.encode())
+    rules = asyncio.run(made._read(answer, Request("http://x/a")))
+    assert (rules.refusal("x", "http://x/a", "me") is None) is is_allowed
+
+
+def test_without_a_robots_txt_everything_is_asked_for(crawl, host):
+    site = host(robots(404, FORBIDDEN))
     done = crawl("hdx", site)
     assert (done.code, done.report["counts"]["fallback"], site.requests(EXPORT)) == (0, 0, 6)
 
@@ -546,12 +586,68 @@ def test_exports_that_are_blocked_while_the_api_works(crawl, portal, fault):
     assert done.log.count("127.0.0.1, route export, gets no more requests in this run") == 1
 
 
+def blocked(after=3):
+    """The middleware without a crawl, and a function that gives it an answer; it returns whether the host is left."""
+    made = object.__new__(Blocked)
+    made.after, made.longest, made.refusals, made.blocked = after, 60, Counter(), {}
+    made.crawler = SimpleNamespace(stats=SimpleNamespace(inc_value=lambda _: None))
+    made.pace = SimpleNamespace(key=lambda _: "here", dismiss=lambda *_: None)
+
+    def answer(status, route="", body=b"<html>no", **headers):
+        request = Request("http://here/a", meta={"route": route})
+        made.process_response(request, Response("http://here/a", status=status, body=body, headers=headers))
+        return made.refusal(request) is not None
+
+    return made, answer
+
+
+@pytest.mark.parametrize("between", [200, 301, 404])
+def test_an_answer_between_refusals_resets_their_count(between):
+    _, answer = blocked()
+    assert [answer(status) for status in (403, 403, between, 403, 403, 403)] == [False] * 5 + [True]
+
+
+@pytest.mark.parametrize("between", [429, 500, 503])
+def test_an_outage_between_refusals_does_not_reset_their_count(between):
+    _, answer = blocked()
+    assert [answer(status) for status in (403, 403, between, 403)] == [False] * 3 + [True]
+
+
+def test_exports_are_blocked_apart_from_the_host():
+    made, answer = blocked()
+    assert [answer(403, "export") for _ in range(3)] == [False, False, True]
+    assert made.refusal(Request("http://here/b")) is None
+    assert [answer(403, "show") for _ in range(3)] == [False, False, True], "any other route is the host's"
+    assert made.refusal(Request("http://here/b")) is not None
+
+
+def test_no_host_is_blocked_where_that_is_switched_off():
+    _, answer = blocked(after=0)
+    assert [answer(403) for _ in range(9)] == [False] * 9
+
+
+@pytest.mark.parametrize(
+    ("status", "given", "is_refused"),
+    [
+        (403, {"body": b' {"success": false}'}, False),
+        (200, {"body": b"<html>are you not a robot?"}, True),
+        (200, {"body": b'"not a robot"'}, False),
+        (202, {"body": b"", "cf-mitigated": "challenge"}, True),
+        (429, {"Retry-After": "60"}, False),
+        (429, {"Retry-After": "61"}, True),
+        (500, {"Retry-After": "61"}, False),
+    ],
+)
+def test_what_is_a_refusal(status, given, is_refused):
+    assert blocked(after=1)[1](status, **given) is is_refused
+
+
 def test_a_success_between_refusals_resets_their_count(crawl, host):
     def refuse(_host, path):
         return (403, {}, b"<html>no") if EXPORT in path and int(path.split("/")[2][1:]) % 3 else None
 
     site = host(refuse, datasets=15)
-    done = crawl("hdx", site, settings={"REQUESTS_PER_SECOND": "50"})
+    done = crawl("hdx", site, settings={"REQUESTS_PER_SECOND": "50", "CONCURRENT_REQUESTS": "1"})  # in their order
     assert (done.code, done.report["counts"]["fallback"], site.requests(EXPORT)) == (0, 10, 15)
 
 
