@@ -2,6 +2,7 @@
 
     python benchmarks/run.py --only listing
 
+- startup: ``scrapy --help``, ``jobs``, ``search``, and a crawl until its first request, to those of a stock project.
 - listing: ``scrapy crawl ckan`` against bare_loop.py, which asks for the same pages and writes the same files.
 - memory: the peak of that crawl at a tenth of the datasets and at all of them.
 - fetching: ``scrapy crawl hdx`` against bare_spider.py, which asks for the same exports and does nothing with them.
@@ -45,6 +46,7 @@ from benchmarks.pages import crawled, extraction
 from benchmarks.reindex import reindexed
 from benchmarks.report import reported
 from benchmarks.search import searching
+from benchmarks.startup import startup
 from benchmarks.table import Row, tell
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     Measure = Callable[[argparse.Namespace], Iterator[Row]]
 
 MEASURES: dict[str, Measure] = {
+    "startup": startup,
     "listing": listing,
     "memory": memory,
     "fetching": fetching,
