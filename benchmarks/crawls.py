@@ -53,6 +53,11 @@ def bare_loop(site: Portal, output: Path, *options: str) -> Cost:
     return run([str(BENCHMARKS / "bare_loop.py"), site.url, str(output), *options], ROOT)
 
 
+def bare_fetch(urls: Path, output: Path) -> Cost:
+    output.mkdir()
+    return run([str(BENCHMARKS / "bare_fetch.py"), str(urls), str(output)], ROOT)
+
+
 def bare_scrapy(spider: str, folder: Path, *options: str) -> Cost:
     """In a folder far from this project's settings; its code is at hand, for a setting that names it."""
     command = ["-m", "scrapy", "runspider", str(BENCHMARKS / f"{spider}.py"), "--nolog"]

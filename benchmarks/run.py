@@ -5,7 +5,7 @@
 - startup: ``scrapy --help``, ``jobs``, ``search``, and a crawl until its first request, to those of a stock project.
 - listing: ``scrapy crawl ckan`` against bare_loop.py, which asks for the same pages and writes the same files.
 - memory: the peak of that crawl at a tenth of the datasets and at all of them.
-- fetching: ``scrapy crawl hdx`` against bare_spider.py, which asks for the same exports and does nothing with them.
+- fetching: ``scrapy crawl hdx`` against bare_spider.py and bare_fetch.py, which ask for the same and write it.
 - requests: what a first crawl asks for, and what one asks for when nothing has changed.
 - ledger: bare_queue.py with the ledger against the same with Scrapy's own queues, and the peak of bare_backlog.py.
 - rerun: what a crawl of the changes asks for, to that of everything.

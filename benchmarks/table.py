@@ -43,20 +43,8 @@ def times(ratio: Spread) -> str:
     return f"{ratio.median:.2f}x ({ratio.low:.2f}..{ratio.high:.2f})"
 
 
-def percent(ratio: Spread) -> str:
-    return f"{ratio.median:.0%} ({ratio.low:.0%}..{ratio.high:.0%})"
-
-
 def seconds(costs: list[Cost], field: str) -> str:
     return f"{median(costs, field):.1f} s"
-
-
-def milliseconds(costs: list[Cost]) -> str:
-    return f"{median(costs, 'cpu') * 1000:.2f} ms"
-
-
-def rate(costs: list[Cost]) -> str:
-    return f"{1 / median(costs, 'wall'):.0f}"
 
 
 def against(ones: list[Cost], others: list[Cost], field: str) -> str:
