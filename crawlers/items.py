@@ -173,17 +173,22 @@ class LazyDataset(Dataset):
         given: the fields that are known without it, as `Dataset` takes them.
     """
 
-    __slots__ = ("_mapping",)
+    __slots__ = ("_mapping", "_own")
 
     def __init__(self, mapping: Callable[[], Dataset] | None = None, **given: Any) -> None:
-        self._mapping = mapping
-        self.torn, self.stored = False, None
-        for name, value in given.items():
-            setattr(self, name, value)
+        known = {"torn": False, "stored": None} | given
+        object.__setattr__(self, "_own", set(known))
+        object.__setattr__(self, "_mapping", mapping)
+        for name, value in known.items():
+            object.__setattr__(self, name, value)
 
     @property
     def is_mapped(self) -> bool:
         return self._mapping is None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._own.add(name)
+        object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
         """Map the record; called for a field that has no value yet."""
@@ -201,21 +206,13 @@ class LazyDataset(Dataset):
         if self._mapping is None:
             return
         mapped = self._mapping()
-        self._mapping = None
-        for name in _FIELDS:
-            if not _has(self, name):
-                setattr(self, name, getattr(mapped, name))
+        object.__setattr__(self, "_mapping", None)
+        for name, its in _FIELDS.items():
+            if name not in self._own:
+                its.__set__(self, its.__get__(mapped))
 
 
-_FIELDS = tuple(one.name for one in fields(Dataset))
-
-
-def _has(item: Dataset, name: str) -> bool:
-    try:
-        object.__getattribute__(item, name)
-    except AttributeError:
-        return False
-    return True
+_FIELDS = {one.name: Dataset.__dict__[one.name] for one in fields(Dataset)}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -28,7 +28,13 @@ class Documents(Pipeline):
         batch.known = self.index.documents.some([key(item) for item in batch.items])
         unmapped = [item.id for item in batch.items if isinstance(item, Dataset) and not item.is_mapped]
         flawless = self.index.documents.flawless(unmapped) if unmapped and batch.known else {}
-        batch.each(lambda item: self._process(item, batch, flawless))
+        with self.writer:
+            batch.each(lambda item: self._process(item, batch, flawless))
+
+    @cached_property
+    def writer(self) -> inside.Writer:
+        """Keeps the source's folders open while a batch is written."""
+        return inside.Writer(self.folder)
 
     def _process(self, item: Item, batch: Batch, flawless: dict[str, str]) -> None:
         body = _serialised(item)
@@ -74,7 +80,7 @@ class Documents(Pipeline):
             self.records.settle(reference(item), "failed")
             raise NotWritten(f"{record.file} is kept: the new record may be incomplete")
         with self.error_log.writing(f"{self.folder}/{record.file}"):
-            inside.write(self.folder, record.file, body)
+            self.writer.write(record.file, body)
             if known and known.file != record.file:  # before the manifest's line: a run killed here writes both again
                 inside.remove(self.folder, known.file)
         return Stored(file=record.file, status=_status(known), sha256=record.sha256, bytes=len(body))

@@ -120,7 +120,7 @@ class DiesBeforeTheFiles(Dies):
 
 
 class DiesAmongTheFiles(Dies):
-    place = (inside, "write")
+    place = (inside.Writer, "write")
 
 
 class DiesBeforeTheLines(Dies):

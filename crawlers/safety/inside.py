@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,11 +101,52 @@ def write(folder: Path, file: str, body: bytes, scratch: str = ".writing") -> No
     Raises:
         OSError: it can't be written, or leads out of the folder.
     """
-    with _place(folder, scratch) as (name, where):
-        with os.fdopen(_scratch(name, where), "wb", buffering=0) as content:
-            _write_all(content, body)
-        with _place(folder, file, make=True) as (last, place):
-            os.replace(name, last, src_dir_fd=where, dst_dir_fd=place)
+    with Writer(folder, scratch) as writer:
+        writer.write(file, body)
+
+
+class Writer:
+    """Writes many files below a folder, as `write` does; the folders that they are in stay open meanwhile.
+
+    Args:
+        scratch: as in `write`; in the folder itself.
+    """
+
+    def __init__(self, folder: Path, scratch: str = ".writing") -> None:
+        self.folder = folder
+        self.scratch = scratch
+        self.places: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for place in self.places.values():
+            os.close(place)
+        self.places.clear()
+
+    def write(self, file: str, body: bytes) -> None:
+        """Write a file, so that a reader sees the old one or the new one, never a part.
+
+        Raises:
+            OSError: it can't be written, or leads out of the folder.
+        """
+        _parts(file)
+        above, _, name = file.rpartition("/")
+        where, place = self._place(""), self._place(above)
+        scratch = _scratch(self.scratch, where)
+        try:
+            _write_all(scratch, body)
+        finally:
+            os.close(scratch)
+        os.replace(self.scratch, name, src_dir_fd=where, dst_dir_fd=place)
+
+    def _place(self, above: str) -> int:
+        """Return the descriptor of a folder below the folder; it is made where there is none."""
+        if above not in self.places:
+            before, _, name = above.rpartition("/")
+            self.places[above] = _below(name, self._place(before)) if name else os.open(self.folder, _FOLDER)
+        return self.places[above]
 
 
 def remove(folder: Path, file: str) -> None:
@@ -137,13 +178,13 @@ def appended(folder: Path, file: str) -> BinaryIO:
 
 
 @contextmanager
-def _place(folder: Path, file: str, *, make: bool = False) -> Iterator[tuple[str, int]]:
+def _place(folder: Path, file: str) -> Iterator[tuple[str, int]]:
     """The file's own name, and the descriptor of the folder that it is in."""
     *above, name = _parts(file)
     where = os.open(folder, _FOLDER)
     try:
         for part in above:
-            below = _below(part, where, make=make)
+            below = _open(part, _FOLDER | os.O_NOFOLLOW, where)
             os.close(where)
             where = below
         yield name, where
@@ -157,12 +198,11 @@ def _parts(file: str) -> list[str]:
     return file.split("/")
 
 
-def _below(name: str, where: int, *, make: bool) -> int:
+def _below(name: str, where: int) -> int:
+    """Return the descriptor of a folder, which is made where there is none."""
     try:
         return _open(name, _FOLDER | os.O_NOFOLLOW, where)
     except FileNotFoundError:
-        if not make:
-            raise
         os.mkdir(name, dir_fd=where)
         return _open(name, _FOLDER | os.O_NOFOLLOW, where)
 
@@ -185,7 +225,7 @@ def _scratch(name: str, where: int) -> int:
         return os.open(name, _NEW, 0o666, dir_fd=where)
 
 
-def _write_all(content: BinaryIO, body: bytes) -> None:
+def _write_all(file: int, body: bytes) -> None:
     rest = memoryview(body)
     while rest:
-        rest = rest[content.write(rest) :]
+        rest = rest[os.write(file, rest) :]

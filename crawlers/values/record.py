@@ -58,12 +58,15 @@ class Record:
 
     def text(self, *names: str) -> str | None:
         """Return the field as one text."""
+        fields = self.fields
         for name in names:
-            value = self.fields.get(name)
+            value = fields.get(name)
+            if value is None:  # most fields of most records
+                continue
             if isinstance(value, str):
-                text = values.text(value)
+                text = value.strip() or None if value.isascii() else values.text(value)
             else:
-                text = None if value is None or value in _EMPTY else self.as_text(name, value)
+                text = None if value in _EMPTY else self.as_text(name, value)
             if text:
                 return text
         return None
@@ -82,7 +85,7 @@ class Record:
     def read(self, reader: Callable[[str], T | None], *names: str) -> T | None:
         """Return what ``reader`` makes of the text. An unreadable text is not a flaw: catalogues are full of "n/a"."""
         for name in names:
-            if name in self.fields and (text := self.text(name)) and (found := reader(text)) is not None:
+            if self.fields.get(name) is not None and (text := self.text(name)) and (found := reader(text)) is not None:
                 return found
         return None
 
