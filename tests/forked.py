@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import gc
+import io
 import json
 import os
 import resource
@@ -140,6 +141,7 @@ class Zygote:
                 cwd=ROOT,
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
             )
 
     def fork(self, what: dict[str, Any], streams: list[int]) -> int:
@@ -179,7 +181,7 @@ def prepare() -> None:
             import_module(module.name)
     sys.modules["tests.portal.catalogue"].Catalogue().grow(DATASETS)
     del sys.modules["crawlers.settings"]  # it reads the arguments and the environment
-    sys.path[:] = sys.path[1:]
+    sys.path[:] = [folder for folder in sys.path if folder != str(ROOT)]
     gc.collect()
     gc.freeze()
 
@@ -201,17 +203,25 @@ def serve(orders: socket.socket) -> tuple[dict[str, Any], list[int]]:
             os.close(stream)
 
 
+def stream_like(own: Any, number: int) -> io.TextIOWrapper:
+    """Return a standard stream as Python opens it."""
+    buffering = -1 if hasattr(own.buffer, "raw") else 0
+    binary = open(number, f"{own.mode}b", buffering=buffering, closefd=False)  # noqa: SIM115
+    is_line = own.line_buffering or binary.isatty()
+    made = io.TextIOWrapper(binary, own.encoding, own.errors, "\n", is_line, own.write_through)
+    made.mode = own.mode
+    return made
+
+
 def become(what: dict[str, Any], streams: list[int]) -> None:
     """Make this process what a new one would be."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
-        old = getattr(sys, name)
-        new = open(number, old.mode, encoding=old.encoding, errors=old.errors, newline="\n", closefd=False)  # noqa: SIM115
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        new = stream_like(getattr(sys, name), number)
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
-    sys.stderr.reconfigure(line_buffering=True)
     os.environ.clear()
     os.environ.update(what["environment"])
     time.tzset()
