@@ -11,6 +11,7 @@ from rdflib import namespace
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.catalogue import Catalogue
+from crawlers.kinds.dcat.page import RDFPage
 from crawlers.rdf import formats, guards, namespaces, nodes
 from crawlers.rdf.graphs import graph
 from crawlers.rdf.reader import MAX_FAULTS, Reader
@@ -302,3 +303,30 @@ def test_a_description_is_bounded_in_characters(monkeypatch):
     found = catalogue(body + b":long dct:title '%b' . :short dct:title 's' ." % (b"l" * 2000))
     description, whole = found.description("http://a.org/1")
     assert (set(description), whole) == ({"http://a.org/1", "http://a.org/short"}, False)
+
+
+def page(body: bytes) -> RDFPage:
+    found = RDFPage(io.BytesIO(PREFIXES + body), formats.TURTLE, BASE, name="town", language=None)
+    list(found.load())
+    return found
+
+
+def test_a_record_is_mapped_when_a_field_is_read(monkeypatch):
+    (record,) = page(b":1 a dcat:Dataset ; dct:identifier 'id1' ; dct:title 'one' .").records()
+    with monkeypatch.context() as patch:
+        patch.setattr("crawlers.kinds.dcat.mapping.dataset", lambda *_, **__: pytest.fail("it is mapped"))
+        item = record.item()
+        assert (item.source, item.id, item.document["title"], item.torn) == ("town", "id1", "one", False)
+    assert (item.is_mapped, item.title, item.is_mapped, item.flaws) == (False, "one", True, [])
+
+
+def test_a_record_that_may_lack_something_is_mapped_at_once():
+    """Its flaws are no part of its bytes, and must be reported though the bytes are those on disk."""
+    whole, torn = (
+        record.item()
+        for record in page(
+            b":1 a dcat:Dataset ; dct:title 'one' . :2 a dcat:Dataset ; dct:title 'two' ; dct:language <<<< ."
+        ).records()
+    )
+    assert (whole.is_mapped, whole.torn, torn.is_mapped, torn.torn) == (False, False, True, True)
+    assert "may be incomplete" in torn.flaws[-1]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from crawlers.items import Dataset
+from crawlers.items import Dataset, LazyDataset
 from crawlers.kinds.dcat import data_json, mapping
 from crawlers.kinds.dcat.catalogue import Catalogue
 from crawlers.kinds.dcat.description import MAX_NODES, SHARED_FACTOR
@@ -38,7 +38,7 @@ class Record:
         key: tells the record from every other one: its IRI, or else its id and a hash of its content.
         id: the dataset's id; ``None`` if it has none.
         what: what messages call it; the same whenever the page is read.
-        item: makes the item.
+        item: makes the item; one of RDF is mapped when a field of it is read, unless it may lack something.
     """
 
     key: str
@@ -191,15 +191,20 @@ class RDFPage(Page):
         identifier = mapping.identity(description, subject)
         is_torn = bool(self.faults) and self._is_torn(description, identifier)
 
+        def dataset() -> Dataset:
+            return mapping.dataset(description, subject, source=self.name, language=self.language)
+
         def item() -> Dataset:
-            dataset = mapping.dataset(description, subject, source=self.name, language=self.language)
-            dataset.document = document(description, subject)
+            written = document(description, subject)
+            if is_everything and not is_torn:
+                return LazyDataset(dataset, source=self.name, id=identifier, document=written)
+            found = dataset()
+            found.document, found.torn = written, is_torn
             if not is_everything:
-                dataset.flaws.append(_TOO_LONG if len(description) < MAX_NODES else _TOO_MANY)
+                found.flaws.append(_TOO_LONG if len(description) < MAX_NODES else _TOO_MANY)
             if is_torn:
-                dataset.torn = True
-                dataset.flaws.append(_TORN)
-            return dataset
+                found.flaws.append(_TORN)
+            return found
 
         if not is_blank(subject):
             return Record(subject, identifier, subject, item)

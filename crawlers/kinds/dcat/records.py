@@ -57,7 +57,8 @@ class PageRecords:
         listing.stale = 0
         self.spider.run_state.count_listed(after.listed)
         for item in self.spider.guarded(self._item(record), self.response, {"id": record.id}):
-            after.resources += len(item.resources)
+            if self.spider.limits.resources:  # else the record need not be mapped
+                after.resources += len(item.resources)
             yield item
 
     def report_faults(self) -> None:
