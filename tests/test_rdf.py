@@ -316,7 +316,8 @@ def test_a_record_is_mapped_when_a_field_is_read(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("crawlers.kinds.dcat.mapping.dataset", lambda *_, **__: pytest.fail("it is mapped"))
         item = record.item()
-        assert (item.source, item.id, item.document["title"], item.torn) == ("town", "id1", "one", False)
+        assert (item.source, item.id, item.name, item.metadata_modified) == ("town", "id1", None, None)
+        assert (item.document["title"], item.torn) == ("one", False)
     assert (item.is_mapped, item.title, item.is_mapped, item.flaws) == (False, "one", True, [])
 
 

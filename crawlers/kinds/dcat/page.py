@@ -197,7 +197,8 @@ class RDFPage(Page):
         def item() -> Dataset:
             written = document(description, subject)
             if is_everything and not is_torn:
-                return LazyDataset(dataset, source=self.name, id=identifier, document=written)
+                given = {"id": identifier, "name": None, "metadata_modified": None, "document": written}
+                return LazyDataset(dataset, source=self.name, **given)
             found = dataset()
             found.document, found.torn = written, is_torn
             if not is_everything:
