@@ -3,7 +3,8 @@
     python benchmarks/run.py --only listing
 
 - startup: ``scrapy --help``, ``jobs``, ``search``, and a crawl until its first request, to those of a stock project.
-- listing: ``scrapy crawl ckan`` against bare_loop.py, which asks for the same pages and writes the same files.
+- listing: ``scrapy crawl ckan``, the first time and again, against bare_loop.py, which asks for the same pages and
+  writes the same files.
 - memory: the peak of that crawl at a tenth of the datasets and at all of them.
 - fetching: ``scrapy crawl hdx`` against bare_spider.py and bare_fetch.py, which ask for the same and write it.
 - requests: what a first crawl asks for, and what one asks for when nothing has changed.
@@ -83,7 +84,7 @@ def machine() -> str:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", type=int, default=20_000)
-    parser.add_argument("--repeat", type=int, default=3, help="how often what is timed is run")
+    parser.add_argument("--repeat", type=int, default=5, help="how often what is timed is run")
     parser.add_argument("--only", choices=MEASURES)
     parser.add_argument("--folder", type=Path, default=roomy(), help="where files go meanwhile")
     return parser.parse_args()
@@ -93,7 +94,7 @@ def main() -> None:
     options = arguments()
     print(f"{machine()}; files in {options.folder}; the median of {options.repeat} runs (min..max)")
     for name in [options.only] if options.only else MEASURES:
-        tell(name, MEASURES[name](options))
+        tell(f"{name} (load {os.getloadavg()[0]:.1f})", MEASURES[name](options))
 
 
 if __name__ == "__main__":

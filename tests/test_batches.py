@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from scrapy import signals as scrapy_signals
 
-from crawlers import settings
+from crawlers import settings, signals
 from crawlers.items import Dataset, LazyDataset
 from crawlers.kinds.ckan import mapping
 from crawlers.resume import Records
@@ -60,6 +61,25 @@ class Hears(Notes):
 
     def item_scraped(self, item, response, spider):
         self.note("hears", item.id)
+
+
+class CountsBatches(Notes):
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        self.stats = crawler.stats
+        crawler.signals.connect(self.items_kept, signal=signals.items_kept)
+
+    def items_kept(self, items):
+        self.note("batch", len(items), self.stats.get_value("catalogue/ended"))
+
+
+class NotesThePeak(Notes):
+    def __init__(self, crawler):
+        super().__init__(crawler)
+        crawler.signals.connect(self.spider_closed, signal=scrapy_signals.spider_closed)
+
+    def spider_closed(self):
+        self.note("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 class CountsMappings(Notes):
@@ -184,6 +204,25 @@ def test_a_pipeline_that_waits_gets_several_items_at_once(crawl, notes):
     with OddPortal() as site:
         done = crawl("ckan", site, settings=chosen)
     assert (done.code, sorted(noted(notes, "waits"))) == (0, site.ids())
+
+
+def test_the_progress_moves_within_a_page(crawl, notes, portal):
+    site = portal(datasets=600, rows_max=1000)
+    done = crawl("ckan", site, settings=with_(notes, own("EXTENSIONS", CountsBatches=0)))
+    assert (done.code, noted(notes, "batch")) == (0, [250, 250, 100])
+    assert [entry[2] for entry in json_lines(notes)] == [250, 500, 600], "settled by then"
+
+
+@pytest.mark.slow
+def test_the_memory_does_not_grow_with_the_catalogue(crawl, notes, portal):
+    """Peaks at 2,000 datasets and at 12,000, of pages of 1,000; one page's items are some 15 MB."""
+    peaks = []
+    for datasets in (2000, 12_000):
+        site = portal(datasets=datasets, rows_max=1000)
+        done = crawl("ckan", site, source=str(datasets), settings=with_(notes, own("EXTENSIONS", NotesThePeak=0)))
+        assert (done.code, done.report["counts"]["new"]) == (0, datasets)
+        peaks.append(noted(notes, "peak")[-1])
+    assert peaks[1] < peaks[0] * 1.15
 
 
 # Mapped when that is needed
