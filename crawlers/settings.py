@@ -88,7 +88,6 @@ DOWNLOAD_HANDLERS = {
 }
 COOKIES_ENABLED = False  # default True; metadata needs no session
 REFERRER_POLICY = "no-referrer"  # default scrapy-default; a portal need not know what was asked before
-REFERER_ENABLED = False  # default True, which looks at every answer and request, and adds nothing
 METAREFRESH_ENABLED = False  # default True; an API does not redirect so
 REDIRECT_MAX_TIMES = 10  # default 20
 HTTPPROXY_ENABLED = True  # default True; portals are often behind a proxy

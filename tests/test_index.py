@@ -368,6 +368,45 @@ def test_what_was_updated_and_withdrawn_keeps_where_its_last_record_came_from(tm
 # What is lacking
 
 
+def leave(output: Path, *numbers: int) -> Index:
+    """An index whose crawl has written documents, and left what they describe."""
+    index = Index(output, "town", for_crawl=True)
+    for number in numbers:
+        put_ckan(output, "town", record(number))
+        known, name = replace(KNOWN, file=f"datasets/{number}.json"), f"id-{number:05}"
+        index.put("dataset", name, None, known, item=Dataset(source="town", id=name, title="Rain"), time=KNOWN.seen)
+    assert index.flush()
+    return index
+
+
+def test_a_reader_writes_what_a_running_crawl_has_left(tmp_path: Path) -> None:
+    index = leave(tmp_path, 1, 2)
+    held = take(tmp_path / "town" / LOCK)
+    assert held is not None
+    assert (found(tmp_path, "rain"), index.documents.title("id-00001")) == ([], "Rain")
+    catch_up(tmp_path)
+    assert found(tmp_path, "rain") == ["id-00001", "id-00002"]
+    os.close(held)
+    index.engine_stopped()
+    assert (index.failed, found(tmp_path, "rain")) == (None, ["id-00001", "id-00002"])
+
+
+def test_what_a_killed_crawl_has_left_needs_no_document(tmp_path: Path) -> None:
+    leave(tmp_path, 1, 2).database.db.close()
+    shutil.rmtree(tmp_path / "town" / "datasets")
+    lost: list[str] = []
+    catch_up(tmp_path, lost.append)
+    assert (found(tmp_path, "rain"), lost) == (["id-00001", "id-00002"], [])
+
+
+def test_a_dataset_that_is_withdrawn_after_it_was_left_is_withdrawn(tmp_path: Path) -> None:
+    index = leave(tmp_path, 1, 2)
+    gone = replace(KNOWN, file="datasets/1.json", status="withdrawn")
+    index.put("dataset", "id-00001", None, gone, time="2026-01-02T00:00:00.000Z")
+    index.engine_stopped()
+    assert found(tmp_path, "rain") == ["id-00002"]
+
+
 def test_an_index_of_another_version_is_described_by_the_next_crawl(crawl, portal, output: Path) -> None:
     site = portal(datasets=12)
     crawl("ckan", site)

@@ -99,7 +99,7 @@ def test_a_crawl_and_a_reader_rebuild_it(copy: Path, damage: str, caplog: pytest
     assert agrees(copy)
 
 
-@pytest.mark.parametrize("table", ["sources", "documents", "datasets", "changes", "search_data", "complete"])
+@pytest.mark.parametrize("table", ["sources", "documents", "changes", "complete"])
 def test_what_is_found_to_be_damaged_while_a_crawl_writes(copy: Path, table: str, caplog) -> None:
     index = Index(copy, "town", for_crawl=True)
     index.database.wait(0.2)
@@ -118,6 +118,22 @@ def test_what_is_found_to_be_damaged_while_a_crawl_writes(copy: Path, table: str
     assert (found(copy, "zanzibar"), found(copy, "causeway")) == (["id-00002"], ["new"])
     catch_up(copy)
     assert (len(found(copy, "rain")), agrees(copy)) == (59, True)
+    assert len([one for one in caplog.records if "was renamed to" in one.message]) == 1
+
+
+@pytest.mark.parametrize("table", ["datasets", "search_data"])
+def test_what_is_found_to_be_damaged_when_a_crawl_ends(copy: Path, table: str, caplog) -> None:
+    """What the crawl has left to describe goes with the damaged file, and is read from the documents."""
+    index = Index(copy, "town", for_crawl=True)
+    put_ckan(copy, "town", record(61))
+    index.put("dataset", "id-00061", None, KNOWN, item=Dataset(source="town", id="id-00061"), time=KNOWN.seen)
+    tear(copy, table)
+    index.database.db.close()  # what it has read of the pages is forgotten
+    index.database.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)
+    index.engine_stopped()
+    assert index.failed is None
+    catch_up(copy)
+    assert (len(found(copy, "rain")), agrees(copy)) == (61, True)
     assert len([one for one in caplog.records if "was renamed to" in one.message]) == 1
 
 

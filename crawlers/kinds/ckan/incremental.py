@@ -250,7 +250,7 @@ def _size(after: Cursor) -> int:
 
 def _is_recent(begun: str | None, days: float) -> bool:
     """Return whether a moment is at most `days` days ago; one in the future came from a wrong clock."""
-    age = seconds(begun, now())
+    age = seconds(begun, now("milliseconds"))
     return age is not None and 0 <= age <= days * 86_400
 
 

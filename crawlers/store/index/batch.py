@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from crawlers.store.index import full_text
 from crawlers.store.index.description import DATASET, RESOURCE, Description, Row, describe
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from crawlers.items import Dataset
     from crawlers.store.index.documents import Key, Known
@@ -23,8 +25,8 @@ INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11,
 ON CONFLICT DO UPDATE SET file = ?5, sha256 = ?6, bytes = ?7, metadata_modified = ?8, status = ?9, run = ?10,
     last_seen = max(last_seen, ?11), metadata_source = ?12, metadata_url = ?13
 """
-_SHA256 = "SELECT sha256 FROM documents WHERE source = ? AND kind = 'dataset' AND dataset_id = ?"
-_OF_SHA256 = DATASET.index("sha256")
+_NOW = "SELECT sha256, status = 'withdrawn' FROM documents WHERE source = ? AND kind = 'dataset' AND dataset_id = ?"
+_OF_SHA256, _OF_WITHDRAWN = DATASET.index("sha256"), DATASET.index("withdrawn")
 _OF_TITLE = DATASET.index("title")
 _DATASET = f"""
 INSERT INTO datasets ({", ".join(DATASET)}) VALUES ({", ".join("?" * len(DATASET))})
@@ -32,6 +34,7 @@ ON CONFLICT (source, dataset_id) DO UPDATE SET {", ".join(f"{name} = excluded.{n
 """  # noqa: S608  # the names are this module's
 _RESOURCE = f"INSERT INTO resources ({', '.join(RESOURCE)}) VALUES ({', '.join('?' * len(RESOURCE))})"  # noqa: S608
 _NO_RESOURCES = "DELETE FROM resources WHERE source = ? AND dataset_id = ?"
+_STAGE = "INSERT OR REPLACE INTO descriptions VALUES (?, ?, ?)"
 _CHANGE = "INSERT OR IGNORE INTO changes (source, dataset_id, time, run, status) VALUES (?, ?, ?, ?, ?)"
 _WITHDRAWN = "UPDATE datasets SET withdrawn = ?1 WHERE source = ?2 AND dataset_id = ?3 AND withdrawn != ?1"
 
@@ -45,6 +48,8 @@ class Batch:
 
     Attributes:
         documents: by their key.
+        descriptions: by their dataset's id.
+        changes: the rows of `changes`.
     """
 
     def __init__(self, source: str, *, described: bool = True) -> None:
@@ -55,8 +60,8 @@ class Batch:
         """Forget everything: it has been written."""
         self.described = described
         self.documents: dict[Key, Known] = {}
-        self._descriptions: dict[str, Description] = {}
-        self._changes: list[Row] = []
+        self.descriptions: dict[str, Description] = {}
+        self.changes: list[Row] = []
         self._resources = 0
         self._room = DOCUMENTS
 
@@ -67,14 +72,14 @@ class Batch:
 
     @property
     def _size(self) -> int:
-        return max(len(self.documents), len(self._descriptions), self._resources // _RESOURCES)
+        return max(len(self.documents), len(self.descriptions), self._resources // _RESOURCES)
 
     def wait(self) -> None:
         """Put off a write that failed until as much has been added again; drop descriptions beyond a limit."""
         self._room = self._size + DOCUMENTS
         if self._size >= _KEPT:
             self.described, self._resources = False, 0
-            self._descriptions.clear()
+            self.descriptions.clear()
 
     def datasets(self) -> dict[str, Known]:
         """Return the datasets among the documents, by id."""
@@ -82,7 +87,7 @@ class Batch:
 
     def title(self, dataset_id: str) -> str | None:
         """Return the title of a dataset that is described here."""
-        found = self._descriptions.get(dataset_id)
+        found = self.descriptions.get(dataset_id)
         return found.dataset[_OF_TITLE] if found else None
 
     def add(self, key: Key, known: Known, time: str | None = None) -> None:
@@ -95,49 +100,81 @@ class Batch:
         """
         self.documents[key] = known
         if time and key[0] == "dataset":
-            self._changes.append((self.source, key[1], time, known.run, known.status))
+            self.changes.append((self.source, key[1], time, known.run, known.status))
 
     def describe(self, item: Dataset, known: Known) -> None:
         """Add the description of a dataset, whose document is the known one."""
-        self._descriptions[item.id] = found = describe(item, known)
+        self.descriptions[item.id] = found = describe(item, known)
         self._resources += len(found.resources)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether nothing is left to describe once it is staged."""
+        return self.described and not self.descriptions
 
     def drop_overtaken(self, db: sqlite3.Connection) -> int:
         """Drop descriptions of documents that a crawl has changed since they were read; return how many.
 
         The caller begins the transaction.
         """
-        found = [
-            dataset_id
-            for dataset_id, description in self._descriptions.items()
-            if db.execute(_SHA256, (self.source, dataset_id)).fetchone() != (description.dataset[_OF_SHA256],)
-        ]
-        for dataset_id in found:
-            del self._descriptions[dataset_id]
-        return len(found)
+        before = self.descriptions
+        self.descriptions = {}
+        for dataset_id, (dataset, resources) in before.items():
+            sha256, withdrawn = db.execute(_NOW, (self.source, dataset_id)).fetchone() or (None, 0)
+            if sha256 == dataset[_OF_SHA256]:
+                row = (*dataset[:_OF_WITHDRAWN], withdrawn, *dataset[_OF_WITHDRAWN + 1 :])
+                self.descriptions[dataset_id] = Description(row, resources)
+        return len(before) - len(self.descriptions)
 
     def write(self, db: sqlite3.Connection) -> None:
         """Write everything into the index; the caller begins the transaction."""
-        db.executemany(_DOCUMENT, ((self.source, *key, *_columns(known)) for key, known in self.documents.items()))
-        db.executemany(_CHANGE, self._changes)
+        _write_documents(db, self)
         withdrawn = list(self._withdrawn())
-        if self._descriptions or withdrawn:
-            with full_text.changing(db, self.source, {*self._descriptions, *(row[2] for row in withdrawn)}):
-                self._write_datasets(db)
+        if self.descriptions or withdrawn:
+            with full_text.changing(db, self.source, {*self.descriptions, *(row[2] for row in withdrawn)}):
+                _write_datasets(db, self.descriptions.values())
                 db.executemany(_WITHDRAWN, withdrawn)
 
-    def _write_datasets(self, db: sqlite3.Connection) -> None:
-        found = self._descriptions.values()
-        db.executemany(_NO_RESOURCES, (description.dataset[:2] for description in found))
-        db.executemany(_DATASET, (description.dataset for description in found))
-        db.executemany(_RESOURCE, (row for description in found for row in description.resources))
+    def stage(self, db: sqlite3.Connection) -> None:
+        """Write the documents, and leave their descriptions to `describe`; the caller begins the transaction.
+
+        The full text is half of what the index costs, and a reader of the index can write it, too.
+        """
+        _write_documents(db, self)
+        withdrawn = list(self._withdrawn())
+        if withdrawn:
+            with full_text.changing(db, self.source, {row[2] for row in withdrawn}):
+                db.executemany(_WITHDRAWN, withdrawn)
+        rows = ((self.source, name, orjson.dumps(list(found)).decode()) for name, found in self.descriptions.items())
+        db.executemany(_STAGE, rows)
 
     def _withdrawn(self) -> Iterator[Row]:
         """Yield whether datasets are withdrawn that have a new line, but no new description."""
-        for dataset_id in {row[1] for row in self._changes}:
+        for dataset_id in {row[1] for row in self.changes}:
             known = self.documents["dataset", dataset_id, ""]
-            if known.status == "withdrawn" or dataset_id not in self._descriptions:
+            if known.status == "withdrawn" or dataset_id not in self.descriptions:
                 yield int(known.status == "withdrawn"), self.source, dataset_id
+
+
+def restored(source: str, rows: Iterable[tuple[str, str]]) -> Batch:
+    """Return a batch of descriptions that `Batch.stage` left: of each the dataset's id, and its rows as JSON."""
+    batch = Batch(source)
+    for dataset_id, text in rows:
+        dataset, resources = orjson.loads(text)
+        batch.descriptions[dataset_id] = Description(tuple(dataset), [tuple(row) for row in resources])
+    return batch
+
+
+def _write_documents(db: sqlite3.Connection, batch: Batch) -> None:
+    documents = ((batch.source, *key, *_columns(known)) for key, known in batch.documents.items())
+    db.executemany(_DOCUMENT, documents)
+    db.executemany(_CHANGE, batch.changes)
+
+
+def _write_datasets(db: sqlite3.Connection, found: Collection[Description]) -> None:
+    db.executemany(_NO_RESOURCES, (description.dataset[:2] for description in found))
+    db.executemany(_DATASET, (description.dataset for description in found))
+    db.executemany(_RESOURCE, (row for description in found for row in description.resources))
 
 
 def _columns(known: Known) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from crawlers.safety.locks import is_crawled
 from crawlers.store.index import manifest, reports
 from crawlers.store.index.database import NAME, Database, forget, transaction, usable
 from crawlers.store.index.index import Index
+from crawlers.store.index.missing_descriptions import write_staged
 from crawlers.store.index.reader import connect, readable
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 PATIENCE = 10.0  # seconds that a reader waits for another writer
 _SOURCES = "SELECT source FROM sources"
+_LEFT = "SELECT DISTINCT source FROM descriptions"
 _DESCRIBED = "SELECT described FROM sources WHERE source = ?"
 
 
@@ -58,27 +60,31 @@ def catch_up(output: Path, lost: Callable[[str], None] = logger.warning, named: 
 
 
 def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Callable[[str], None]) -> None:
-    late, gone = _late(output, [source for source in asked if not is_crawled(output / source)], sources)
+    late, gone, left = _late(output, [source for source in asked if not is_crawled(output / source)], sources)
     for source in late:
         index = Index(output, source, PATIENCE, tell=lost)
         try:
             index.describe(lost)
         finally:
             index.close()
-    if gone:
-        with closing(Database(output, patience=PATIENCE).db) as db, transaction(db):
-            for source in gone:
-                forget(db, source)
+    if gone or left:
+        with closing(Database(output, patience=PATIENCE).db) as db:
+            for source in left:
+                write_staged(db, source)
+            with transaction(db):
+                for source in gone:
+                    forget(db, source)
 
 
-def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str], list[str]]:
-    """Return the sources that the index is behind of, and those in it that no longer have a folder."""
+def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """Return the sources that the index is behind of, those without a folder, and those whose crawl left something."""
     try:
         with readable(output), closing(connect(output)) as db:
             gone = [source for (source,) in db.execute(_SOURCES) if source not in sources]
-            return [source for source in idle if is_behind(db, output / source)], gone
+            late = [source for source in idle if is_behind(db, output / source)]
+            return late, gone, [source for (source,) in db.execute(_LEFT) if source not in (*late, *gone)]
     except IndexUnreadableError:
-        return idle, []
+        return idle, [], []
 
 
 def is_behind(db: sqlite3.Connection, folder: Path) -> bool:

@@ -24,7 +24,17 @@ T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 NAME = "index.sqlite"
-OF_A_SOURCE = ("documents", "complete", "datasets", "resources", "changes", "runs", "run_errors", "sources")
+OF_A_SOURCE = (
+    "documents",
+    "complete",
+    "datasets",
+    "resources",
+    "descriptions",
+    "changes",
+    "runs",
+    "run_errors",
+    "sources",
+)
 """The tables whose rows belong to one source."""
 
 _NOT_YOURS = "run this as the user who crawls into that folder"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.items import Dataset, Document, Status
 from crawlers.safety import inside, strict_json
+from crawlers.store.index.description import DATASET
 
 if TYPE_CHECKING:
     import sqlite3
@@ -43,7 +44,10 @@ WHERE source = ? AND kind = 'dataset' AND dataset_id > ? AND status != 'withdraw
 """
 _COUNT = "SELECT count(*) FROM documents WHERE source = ? AND kind = 'dataset' AND status != 'withdrawn'"
 _NEWEST = "SELECT max(metadata_modified) FROM documents WHERE source = ? AND kind = 'dataset'"
-_TITLE = "SELECT title FROM datasets WHERE source = ? AND dataset_id = ?"
+_TITLE = f"""
+SELECT rows ->> '$[0][{DATASET.index("title")}]' FROM descriptions WHERE source = ?1 AND dataset_id = ?2
+UNION ALL SELECT title FROM datasets WHERE source = ?1 AND dataset_id = ?2
+"""  # noqa: S608
 
 _CURRENT_EXPORT = """
 SELECT 1 FROM documents e WHERE e.source = d.source AND e.dataset_id = d.dataset_id

@@ -60,9 +60,12 @@ def read_to(db: sqlite3.Connection, folder: Path) -> int | None:
 
 
 def store(db: sqlite3.Connection, folder: Path, batch: Batch, end: int) -> None:
-    """Write a batch, and note that the manifest has been read to an offset; the caller begins the transaction."""
-    batch.write(db)
-    db.execute(_STORE, (folder.name, end, _tail(folder, end), int(batch.described)))
+    """Write a batch, and note that the manifest has been read to an offset; the caller begins the transaction.
+
+    The descriptions are left for `crawlers.store.index.missing_descriptions.describe`.
+    """
+    batch.stage(db)
+    db.execute(_STORE, (folder.name, end, _tail(folder, end), int(batch.is_described)))
 
 
 def read(db: sqlite3.Connection, folder: Path, begin: int) -> Iterator[None]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.items import Dataset
 from crawlers.kind import NoReaderError
 from crawlers.safety import inside, json_lines
-from crawlers.store.index.batch import DOCUMENTS, Batch
+from crawlers.store.index.batch import DOCUMENTS, Batch, restored
 from crawlers.store.index.database import transaction
 from crawlers.store.index.documents import Known
 from crawlers.store.index.stored_dataset import UNREADABLE, item, left_out
@@ -34,6 +34,8 @@ _LACKING = f"{_DOCUMENTS} AND d.dataset_id > ? ORDER BY d.dataset_id LIMIT ?"
 _ONE = f"{_DOCUMENTS} AND d.dataset_id = ?"
 
 
+_STAGED = "SELECT dataset_id, rows FROM descriptions WHERE source = ? LIMIT ?"
+_UNSTAGE = "DELETE FROM descriptions WHERE source = ? AND dataset_id = ?"
 _IS_DESCRIBED = "SELECT described FROM sources WHERE source = ?"
 _DESCRIBED = "UPDATE sources SET described = 1 WHERE source = ?"
 
@@ -46,6 +48,7 @@ def describe(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) 
         folder: the source's.
         lost: called with a sentence for each document that cannot be read; the others follow.
     """
+    write_staged(db, folder.name)
     if db.execute(_IS_DESCRIBED, (folder.name,)).fetchone()[0]:
         return
     is_complete = True
@@ -55,6 +58,17 @@ def describe(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) 
             batch.write(db)
     if is_complete:
         db.execute(_DESCRIBED, (folder.name,))
+
+
+def write_staged(db: sqlite3.Connection, source: str) -> None:
+    """Write the descriptions of a source that its crawl has left; several processes may do so."""
+    while db.execute(_STAGED, (source, 1)).fetchone():
+        with transaction(db):
+            rows = db.execute(_STAGED, (source, DOCUMENTS)).fetchall()
+            batch = restored(source, rows)
+            batch.drop_overtaken(db)
+            batch.write(db)
+            db.executemany(_UNSTAGE, ((source, dataset_id) for dataset_id, _ in rows))
 
 
 def described(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) -> Iterator[Batch]:

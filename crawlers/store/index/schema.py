@@ -1,7 +1,8 @@
 """The tables of index.sqlite: what crawls remember, and what people ask.
 
-The tables `documents`, `complete` and `sources` say what is on disk; the others say what it describes. All of them
-can be rebuilt from the manifests, the documents and the run reports.
+The tables `documents`, `complete` and `sources` say what is on disk; the others say what it describes. A crawl leaves
+the rows of `datasets` and `resources`, and their full text, in `descriptions`; they are written when it ends, or by the
+next reader. All tables can be rebuilt from the manifests, the documents and the run reports.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ CREATE TABLE IF NOT EXISTS documents (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS datasets (
     id INTEGER PRIMARY KEY, source TEXT NOT NULL, dataset_id TEXT NOT NULL,
-    withdrawn INTEGER NOT NULL, sha256 TEXT NOT NULL, flaws INTEGER NOT NULL,
+    withdrawn INTEGER NOT NULL, sha256 TEXT NOT NULL, flaws INTEGER NOT NULL DEFAULT 0,
     name TEXT, title TEXT, identifier TEXT, uri TEXT, landing_page TEXT,
     issued TEXT, modified TEXT, data_modified TEXT, version TEXT, frequency TEXT,
     publisher TEXT, contact TEXT, contact_email TEXT,
@@ -56,6 +57,9 @@ CREATE TABLE IF NOT EXISTS resources (
     license TEXT, issued TEXT, modified TEXT, checksum TEXT, description TEXT,
     PRIMARY KEY (source, dataset_id, position)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS descriptions (
+    source TEXT NOT NULL, dataset_id TEXT NOT NULL, rows TEXT NOT NULL, UNIQUE (source, dataset_id)
+);
 CREATE TABLE IF NOT EXISTS changes (
     source TEXT NOT NULL, dataset_id TEXT NOT NULL, time TEXT NOT NULL, status TEXT NOT NULL, run TEXT NOT NULL,
     PRIMARY KEY (source, dataset_id, time, status)
