@@ -190,6 +190,19 @@ class LazyDataset(Dataset):
         self._own.add(name)
         object.__setattr__(self, name, value)
 
+    def __repr__(self) -> str:
+        """Return it without mapping it: a line of the log must not fail."""
+        return super().__repr__() if self.is_mapped else f"LazyDataset(source={self.source!r}, id={self.id!r}, ...)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dataset) and all(getattr(self, name) == getattr(other, name) for name in _FIELDS)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Map it: a copy is a plain dataset."""
+        return _dataset, ({name: getattr(self, name) for name in _FIELDS},)
+
     def __getattr__(self, name: str) -> Any:
         """Map the record; called for a field that has no value yet."""
         if name.startswith("_") or self._mapping is None:
@@ -210,6 +223,10 @@ class LazyDataset(Dataset):
         for name, its in _FIELDS.items():
             if name not in self._own:
                 its.__set__(self, its.__get__(mapped))
+
+
+def _dataset(given: dict[str, Any]) -> Dataset:
+    return Dataset(**given)
 
 
 _FIELDS = {one.name: Dataset.__dict__[one.name] for one in fields(Dataset)}

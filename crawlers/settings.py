@@ -107,7 +107,7 @@ HTTPCACHE_STORAGE = "crawlers.httpcache.SqliteStorage"  # default FilesystemCach
 REQUEST_FINGERPRINTER_CLASS = "crawlers.httpcache.AcceptFingerprinter"  # default: Turtle and HTML are one request
 
 # Speed
-CONCURRENT_ITEMS = 1  # default 100, a task each for every answer; these pipelines never wait
+CONCURRENT_ITEMS = 2  # default 100, a task each for every answer; these pipelines never wait
 WARN_ON_GENERATOR_RETURN_VALUE = False  # default True, which parses the callback's source for most answers
 
 # Logging

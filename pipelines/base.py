@@ -36,11 +36,13 @@ class Batch:
     Attributes:
         items: those that are still on their way.
         failed: those that are not, each with the reason: a `DropItem`, or a bug.
+        bytes: of the documents, as far as they are known.
         known: what is known of each item's document by now, by key; of those that never were on disk, nothing.
     """
 
     def __init__(self, items: list[Any]) -> None:
         self.items = items
+        self.bytes = 0
         self.failed: list[tuple[Any, Exception]] = []
         self.known: dict[tuple[str, str, str], Known] = {}
 

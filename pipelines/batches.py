@@ -17,7 +17,8 @@ from scrapy.utils.log import logformatter_adapter
 from twisted.python.failure import Failure
 
 from crawlers import signals
-from pipelines.base import Batch
+from crawlers.items import LazyDataset
+from pipelines.base import Batch, Pipeline
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -29,12 +30,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SIZE = 250
-"""Items in a batch at most: after each, other work goes on, and the progress moves."""
+FIRST, MOST = 10, 250
+"""Items in the first batch, and in any: after each, other work goes on, and the progress moves."""
+BYTES = 8 * 1024 * 1024
+"""Of a batch's documents, by the size of those before it: their items are in memory at the same time."""
 
 
 class Pipelines(ItemPipelineManager):
-    """Scrapy's ITEM_PIPELINES in their order; those with ``process_batch`` take a batch, others each of its items."""
+    """Scrapy's ITEM_PIPELINES in their order; the project's own take a batch, others each of its items."""
 
     async def process_item_async(self, item: Any) -> Any:
         """Process an item by itself: one that an errback or the spider's start yields."""
@@ -48,14 +51,17 @@ class Pipelines(ItemPipelineManager):
     async def process_batch(self, batch: Batch) -> None:
         """Take a batch through all pipelines; items that are dropped, or that break one, leave it."""
         for stage in self.middlewares:
-            if hasattr(stage, "process_batch"):
-                stage.process_batch(batch)
+            if isinstance(stage, Pipeline):
+                try:
+                    stage.process_batch(batch)
+                except Exception as error:  # noqa: BLE001 -- a bug of ours: each item is reported
+                    batch.fail(error)
             elif hasattr(stage, "process_item"):
                 await self._each(batch, stage.process_item)
 
     async def _each(self, batch: Batch, process: Callable[..., Any]) -> None:
         there, batch.items = batch.items, []
-        at_once = self.crawler.settings.getint("CONCURRENT_ITEMS")  # type: ignore[union-attr]
+        at_once = max(1, self.crawler.settings.getint("CONCURRENT_ITEMS"))  # type: ignore[union-attr]
         for first in range(0, len(there), at_once):
             items = there[first : first + at_once]
             found = await asyncio.gather(*(self._processed(process, item) for item in items), return_exceptions=True)
@@ -81,6 +87,7 @@ class Batches(BaseSpiderMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.signals = crawler.signals
+        self.size = FIRST
         assert crawler.logformatter is not None  # noqa: S101  # Scrapy makes it before any component
         self.formatter = crawler.logformatter
 
@@ -95,7 +102,7 @@ class Batches(BaseSpiderMiddleware):
                     yield found
                 elif found is not None:
                     items.append(found)
-                if len(items) >= SIZE:
+                if len(items) >= self.size:
                     await self._process(items, response)
                     items = []
                     await asyncio.sleep(0)
@@ -109,11 +116,18 @@ class Batches(BaseSpiderMiddleware):
             return
         batch = Batch(items)
         await self.pipelines.process_batch(batch)
-        for item, error in batch.failed:
-            await self._tell(item, error, response)
+        self.size = max(1, min(MOST, 2 * self.size, BYTES * len(items) // max(1, batch.bytes)))
+        is_heard = any(True for _ in liveReceivers(getAllReceivers(self.crawler, scrapy_signals.item_scraped)))
+        if is_heard:
+            batch.each(_mapped)
         if batch.items:
             self.signals.send_catch_log(signals.items_kept, items=batch.items)
-            await self._announce(batch.items, response)
+        for item in batch.items:
+            self._log(self.formatter.scraped(item, response, self.spider), item)
+            if is_heard:
+                await self._send(scrapy_signals.item_scraped, item, response)
+        for item, error in batch.failed:
+            await self._tell(item, error, response)
 
     @property
     def pipelines(self) -> Pipelines:
@@ -136,13 +150,6 @@ class Batches(BaseSpiderMiddleware):
             self._log(self.formatter.item_error(item, error, response, self.spider), item, error)
             await self._send(scrapy_signals.item_error, item, response, failure=Failure(error))  # type: ignore[no-untyped-call]
 
-    async def _announce(self, items: list[Any], response: Response) -> None:
-        is_heard = any(True for _ in liveReceivers(getAllReceivers(self.crawler, scrapy_signals.item_scraped)))
-        for item in items:
-            self._log(self.formatter.scraped(item, response, self.spider), item)
-            if is_heard:
-                await self._send(scrapy_signals.item_scraped, item, response)
-
     async def _send(self, signal: Any, item: Any, response: Response, **more: Any) -> None:
         await self.signals.send_catch_log_async(signal, item=item, response=response, spider=self.spider, **more)
 
@@ -155,3 +162,9 @@ class Batches(BaseSpiderMiddleware):
         """The spider."""
         assert self.crawler.spider is not None  # noqa: S101  # it gave the items
         return self.crawler.spider
+
+
+def _mapped(item: Any) -> None:
+    """Map an item before others get it: a bug in its mapping is its own."""
+    if isinstance(item, LazyDataset):
+        item.map()

@@ -13,6 +13,7 @@ from crawlers.extensions.error_log import NotWritten
 from crawlers.items import Dataset, Status, Stored
 from crawlers.safety import inside, strict_json
 from crawlers.store.index import Known, Record
+from crawlers.store.index.documents import Key
 from pipelines.base import Batch, Item, Pipeline, key, reference
 
 
@@ -20,12 +21,14 @@ class Documents(Pipeline):
     """Sets ``stored``: new, updated (also if renamed), or unchanged if the bytes are those on disk.
 
     A torn record never replaces a document on disk; its flaws, which are reported, say why. A record is only mapped if
-    it has changed, or if its flaws must be reported again.
+    it has changed, or if its flaws must be reported again; those of a mapped one are reported in any case.
     """
 
     def process_batch(self, batch: Batch) -> None:
         """Write the documents of a batch; one that can't be written leaves it, and that is reported."""
-        batch.known = self.index.documents.some([key(item) for item in batch.items])
+        keys: list[Key] = []
+        batch.each(lambda item: keys.append(key(item)))
+        batch.known = self.index.documents.some(keys)
         unmapped = [item.id for item in batch.items if isinstance(item, Dataset) and not item.is_mapped]
         flawless = self.index.documents.flawless(unmapped) if unmapped and batch.known else {}
         with self.writer:
@@ -37,7 +40,9 @@ class Documents(Pipeline):
         return inside.Writer(self.folder)
 
     def _process(self, item: Item, batch: Batch, flawless: dict[str, str]) -> None:
+        self.report_flaws(item)
         body = _serialised(item)
+        batch.bytes += len(body)
         self._check_size(item, len(body))
         record = Record(self.file(item), hashlib.sha256(body).hexdigest(), item.document, item.metadata_modified)
         known = batch.known.get(key(item))

@@ -13,6 +13,8 @@ from crawlers.listing.state import RunState
 from crawlers.safety import inside, strict_json
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Known, Outcome
+from crawlers.store.index.description import describe
+from crawlers.store.index.documents import Line
 from pipelines.base import Batch, Item, Pipeline, key, reference
 
 if TYPE_CHECKING:
@@ -43,30 +45,31 @@ class Manifest(Pipeline):
 
         A run that is killed before all of them are written does the rest again.
         """
+        changed = [item.id for item in batch.items if isinstance(item, Dataset) and self._may_lack_resources(item)]
+        exports = self.index.documents.exports(changed) if changed else {}
+        entries: list[Outcome] = []
+        batch.each(lambda item: entries.extend(list(self._entries(item, batch.known[key(item)], exports))))
         try:
-            self._keep(list(self._entries(batch)))
+            self._keep(entries)
         except NotWritten as error:
             batch.fail(error)
 
     def _keep(self, entries: list[Outcome]) -> None:
-        """Append the lines, tell the index, and settle the documents.
+        """Append the lines, tell the index, and settle the documents: nothing here fails for one of them.
 
         Raises:
             NotWritten: the manifest or the ledger can't be written; that is reported.
         """
         with self.error_log.writing(self.path):
-            self.lines.extend([entry.line for entry in entries if entry.line])
+            self.lines.extend([entry.line.body for entry in entries if entry.line])
             self.index.put_all(entries)
             self.records.settle_all(entries)
 
-    def _entries(self, batch: Batch) -> Iterator[Outcome]:
-        """Yield the outcome of each document, and before a dataset's those of exports whose resource it lost."""
-        changed = [item for item in batch.items if isinstance(item, Dataset) and self._may_lack_resources(item)]
-        exports = self.index.documents.exports([dataset.id for dataset in changed]) if changed else {}
-        for item in batch.items:
-            if isinstance(item, Dataset) and item.id in exports:
-                yield from self._withdrawn_exports(item, exports.pop(item.id))
-            yield self._entry(item, batch.known[key(item)])
+    def _entries(self, item: Item, known: Known, exports: dict[str, dict[str, Known]]) -> Iterator[Outcome]:
+        """Yield the outcome of a document, and before a dataset's those of exports whose resource it lost."""
+        if isinstance(item, Dataset) and item.id in exports:
+            yield from self._withdrawn_exports(item, exports.pop(item.id))
+        yield self._entry(item, known)
 
     def _entry(self, item: Item, known: Known) -> Outcome:
         stored = item.stored
@@ -77,8 +80,10 @@ class Manifest(Pipeline):
         if stored.status == "unchanged":  # what this run wrote before it was killed is new or updated
             is_own = self.report.job.resumed and known.run == self.report.run
             return Outcome(key(item), known, known.status if is_own else "unchanged", is_fallback)
-        described = item if isinstance(item, Dataset) else None
-        return Outcome(key(item), known, stored.status, is_fallback, self._line(item, stored), described)
+        description = describe(item, known) if isinstance(item, Dataset) else None
+        return Outcome(
+            key(item), known, stored.status, is_fallback, Line.from_entry(self._line(item, stored)), description
+        )
 
     def _may_lack_resources(self, dataset: Dataset) -> bool:
         has_list = dataset.document is not None and isinstance(dataset.document.get("resources"), list)
@@ -111,7 +116,7 @@ class Manifest(Pipeline):
         if known.status == "withdrawn":
             return Outcome(key(item), known, "withdrawn")
         stored = Stored(file=known.file, status="withdrawn", sha256=known.sha256, bytes=known.bytes)
-        line = self._line(item, stored) | {"reason": reason}
+        line = Line.from_entry(self._line(item, stored) | {"reason": reason})
         return Outcome(key(item), replace(known, status="withdrawn", run=self.report.run), "withdrawn", line=line)
 
     def _last_export(self, dataset: Dataset, resource_id: str, known: Known) -> Export:

@@ -1,4 +1,4 @@
-"""The first pipeline: drops what cannot be kept, and reports what could not be read."""
+"""The first pipeline: drops what cannot be kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Validate(Pipeline):
-    """Drops an item without an id or a document; reports a dataset's flaws in one error line, and keeps it."""
+    """Drops an item without an id or a document."""
 
     def process_batch(self, batch: Batch) -> None:
         """Let items that cannot be kept leave the batch."""
@@ -30,7 +30,6 @@ class Validate(Pipeline):
         if item.document is None:
             raise DropItem("the record has no document")
         item.metadata_url = address(item.metadata_url)
-        self.report_flaws(item)
 
 
 def _is_text(text: str) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import os
+import pickle
 import resource
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from scrapy import signals as scrapy_signals
@@ -17,6 +20,7 @@ from crawlers.items import Dataset, LazyDataset
 from crawlers.kinds.ckan import mapping
 from crawlers.resume import Records
 from crawlers.safety import inside
+from crawlers.store.folder import JSONLines
 from pipelines.base import Batch
 from pipelines.manifest import Manifest
 from tests.conftest import json_lines
@@ -71,6 +75,40 @@ class CountsBatches(Notes):
 
     def items_kept(self, items):
         self.note("batch", len(items), self.stats.get_value("catalogue/ended"))
+
+
+class Reads(Notes):
+    def process_item(self, item):
+        assert item.description != 7
+        return item
+
+
+class Copies(Notes):
+    def process_item(self, item):
+        return copy.deepcopy(copy.copy(pickle.loads(pickle.dumps(item))))
+
+
+class MakesOneOdd(Notes):
+    def process_item(self, item):
+        if item.id == "id00004":
+            item.keywords = None
+        return item
+
+
+class LosesOne(Notes):
+    def process_item(self, item):
+        return None if item.id == "id00004" else item
+
+
+class Buffers(Notes):
+    """Its own method has the name of one of the project's."""
+
+    def process_batch(self, batch):
+        raise NotImplementedError
+
+    def process_item(self, item):
+        self.note("buffers", item.id)
+        return item
 
 
 class NotesThePeak(Notes):
@@ -209,8 +247,46 @@ def test_a_pipeline_that_waits_gets_several_items_at_once(crawl, notes):
 def test_the_progress_moves_within_a_page(crawl, notes, portal):
     site = portal(datasets=600, rows_max=1000)
     done = crawl("ckan", site, settings=with_(notes, own("EXTENSIONS", CountsBatches=0)))
-    assert (done.code, noted(notes, "batch")) == (0, [250, 250, 100])
-    assert [entry[2] for entry in json_lines(notes)] == [250, 500, 600], "settled by then"
+    assert (done.code, noted(notes, "batch")) == (0, [10, 20, 40, 80, 160, 250, 40])
+    assert [entry[2] for entry in json_lines(notes)] == [10, 30, 70, 150, 310, 560, 600], "settled by then"
+
+
+def test_a_batch_of_large_documents_is_small(crawl, notes):
+    big = {number: {"notes": "x" * 2_000_000} for number in range(40)}
+    with OddPortal("have", big, most=40) as site:
+        done = crawl("ckan", site, settings=with_(notes, own("EXTENSIONS", CountsBatches=0)))
+    assert (done.code, noted(notes, "batch")) == (0, [10, 4, 4, 4, 4, 4, 4, 4, 2])
+
+
+def test_a_pipeline_with_a_method_of_ours_gets_items(crawl, notes):
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=with_(notes, own("ITEM_PIPELINES", Buffers=200)))
+    assert (done.code, sorted(noted(notes, "buffers"))) == (0, site.ids())
+
+
+def test_a_pipeline_may_copy_its_items(crawl, notes):
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=with_(notes, own("ITEM_PIPELINES", Copies=200)))
+    assert (done.code, done.ids()) == (0, site.ids())
+
+
+@pytest.mark.parametrize(("component", "place"), [("MakesOneOdd", 200), ("LosesOne", 200), ("LosesOne", 350)])
+def test_what_a_pipeline_spoils_costs_that_item_alone(crawl, notes, component, place):
+    with OddPortal() as site:
+        spoiled = crawl("ckan", site, settings=with_(notes, own("ITEM_PIPELINES", **{component: place})))
+        assert (spoiled.code, spoiled.report["counts"]["new"]) == (3, 39)
+        assert ("write", "bug") in spoiled.kinds()
+        done = crawl("ckan", site)
+    assert sorted(line["dataset_id"] for line in done.manifest) == site.ids(), "each has one line"
+    assert (done.code, done.ids()) == (0, site.ids())
+
+
+def test_ids_that_share_what_stands_before_a_nul(crawl):
+    with OddPortal("have", {3: {"id": "abc"}, 4: {"id": "abc\0x"}}) as site:
+        crawl("ckan", site, level="resource")
+        site.datasets[4] |= {"title": "Another", "metadata_modified": "2026-11-01T00:00:00"}
+        done = crawl("ckan", site, level="resource")
+    assert (done.code, done.errors, done.report["counts"]["updated"]) == (0, [], 1)
 
 
 @pytest.mark.slow
@@ -248,6 +324,12 @@ def test_a_flaw_is_reported_again_though_nothing_has_changed(crawl, notes):
     assert [error["dataset_id"] for error in again.errors] == ["id00004", "id00004"]
     assert (first.code, again.code, again.report["counts"]["unchanged"]) == (again.code, first.code, 40)
     assert noted(notes, "maps") == ["id00004"]
+
+
+def test_a_flaw_is_reported_whoever_reads_the_record_before(crawl, notes):
+    with OddPortal("have", {4: {"resources": None}}) as site:
+        done = crawl("ckan", site, settings=with_(notes, own("ITEM_PIPELINES", Reads=200)))
+    assert [error["dataset_id"] for error in done.errors] == ["id00004"]
 
 
 def test_a_bug_in_the_mapping_costs_that_record(crawl, notes):
@@ -325,6 +407,33 @@ def test_a_copy_is_mapped():
     assert (item.title, item.keywords, item.is_mapped) == ("Copy", ["water"], True)
 
 
+def test_it_is_shown_without_being_mapped_and_equals_what_has_the_same_fields():
+    item = lazy(lambda: 1 / 0)
+    assert (repr(item), item.is_mapped) == ("LazyDataset(source='town', id='1', ...)", False)
+    item, same = lazy(mapped), replace(lazy(mapped))
+    assert item == same
+    assert copy.deepcopy(lazy(mapped)) == Dataset(
+        source="town", id="1", document={}, title="Floods", keywords=["water"], retrieved="never"
+    )
+    assert item != lazy(mapped, title="Another")
+
+
 def test_what_is_no_field_is_none():
     with pytest.raises(AttributeError, match="colour"):
         _ = lazy(mapped).colour
+
+
+# The manifest
+
+
+def test_lines_that_are_written_in_part_are_removed(tmp_path):
+    lines = JSONLines(tmp_path / "manifest.jsonl")
+    lines.append({"a": 1})
+    whole = lines.file
+    lines.file = SimpleNamespace(seek=whole.seek, truncate=whole.truncate, write=lambda body: whole.write(body[:11]))
+    with pytest.raises(OSError, match="No space left"):
+        lines.extend([b'{"a": 2}\n', b'{"a": 3}\n'])
+    lines.file = whole
+    lines.append({"a": 4})
+    lines.close()
+    assert json_lines(tmp_path / "manifest.jsonl") == [{"a": 1}, {"a": 4}]

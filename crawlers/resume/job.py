@@ -191,7 +191,7 @@ class Job:
     def _full_disk(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
             self.broken = True
             raise OSError(errno.ENOSPC, f"the ledger can't be written: {error}") from None
 

@@ -12,7 +12,7 @@ from crawlers.safety import inside, json_lines, strict_json
 from crawlers.safety.locks import LOCK, take
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
     from scrapy.crawler import Crawler
 
@@ -70,12 +70,23 @@ class JSONLines:
         self._repair()
 
     def append(self, line: dict[str, Any]) -> None:
-        self.extend([line])
+        self.extend([strict_json.line(line)])
 
-    def extend(self, lines: Sequence[Mapping[str, Any]]) -> None:
-        """Append lines in one write."""
-        body = b"".join(map(strict_json.line, lines))
-        if self.file.write(body) != len(body):
+    def extend(self, lines: Iterable[bytes]) -> None:
+        """Append lines in one write; what is written of them in vain is removed.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        body = b"".join(lines)
+        end = self.file.seek(0, os.SEEK_END)
+        written = 0
+        try:
+            written = self.file.write(body)
+        finally:
+            if written != len(body):
+                self.file.truncate(end)
+        if written != len(body):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def since(self, offset: int) -> Iterator[dict[str, Any]]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from crawlers.items import Document, License, Period
 
 _FREQUENCIES = ("frequency", "accrual_periodicity", "accrualPeriodicity", "update_frequency")
+_OPTIONAL = ("license_id", "license", "license_url", "license_title", "language", "rights", "conforms_to")
+"""Fields that few portals have for a resource: where none is there, none is read."""
 _ACCOUNT = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -220,7 +222,7 @@ def _resource(fields: Record, dataset_id: str) -> Resource:
     download_url = fields.url("download_url")
     if not download_url and fields.text("url_type") == "upload":
         download_url = url
-    return Resource(
+    resource = Resource(
         id=_resource_id(fields, dataset_id),
         dataset_id=dataset_id,
         title=fields.text("name", "name_translated"),
@@ -234,12 +236,14 @@ def _resource(fields: Record, dataset_id: str) -> Resource:
         checksum=checksum(fields.text("hash"), fields.text("hash_algorithm")),
         issued=fields.date("issued", "created"),
         modified=fields.date("modified", "last_modified", "metadata_modified"),
-        license=_license(fields),
-        languages=languages(fields.texts("language")),
-        rights=fields.text("rights"),
-        conforms_to=fields.texts("conforms_to"),
         document=fields.data,
     )
+    if not fields.fields.keys().isdisjoint(_OPTIONAL):
+        resource.license = _license(fields)
+        resource.languages = languages(fields.texts("language"))
+        resource.rights = fields.text("rights")
+        resource.conforms_to = fields.texts("conforms_to")
+    return resource
 
 
 def _resource_id(fields: Record, dataset_id: str) -> str:

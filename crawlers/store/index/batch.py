@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from crawlers.store.index import full_text
-from crawlers.store.index.description import DATASET, RESOURCE, Description, Row, describe
+from crawlers.store.index.description import DATASET, RESOURCE, Description, Row
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterable, Iterator
 
-    from crawlers.items import Dataset
     from crawlers.store.index.documents import Key, Known
 
 DOCUMENTS = 500  # in a transaction: short ones, so that crawls of other sources do not wait
@@ -25,7 +24,11 @@ INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11,
 ON CONFLICT DO UPDATE SET file = ?5, sha256 = ?6, bytes = ?7, metadata_modified = ?8, status = ?9, run = ?10,
     last_seen = max(last_seen, ?11), metadata_source = ?12, metadata_url = ?13
 """
-_NOW = "SELECT sha256, status = 'withdrawn' FROM documents WHERE source = ? AND kind = 'dataset' AND dataset_id = ?"
+_NOW = """
+SELECT dataset_id, sha256, status = 'withdrawn' FROM documents
+WHERE source = ?1 AND kind = 'dataset' AND dataset_id IN ({ids})
+"""
+_OF_ID = DATASET.index("dataset_id")
 _OF_SHA256, _OF_WITHDRAWN = DATASET.index("sha256"), DATASET.index("withdrawn")
 _OF_TITLE = DATASET.index("title")
 _DATASET = f"""
@@ -102,9 +105,9 @@ class Batch:
         if time and key[0] == "dataset":
             self.changes.append((self.source, key[1], time, known.run, known.status))
 
-    def describe(self, item: Dataset, known: Known) -> None:
-        """Add the description of a dataset, whose document is the known one."""
-        self.descriptions[item.id] = found = describe(item, known)
+    def describe(self, found: Description) -> None:
+        """Add the description of a dataset."""
+        self.descriptions[found.dataset[_OF_ID]] = found
         self._resources += len(found.resources)
 
     @property
@@ -117,10 +120,9 @@ class Batch:
 
         The caller begins the transaction.
         """
-        before = self.descriptions
-        self.descriptions = {}
-        for dataset_id, (dataset, resources) in before.items():
-            sha256, withdrawn = db.execute(_NOW, (self.source, dataset_id)).fetchone() or (None, 0)
+        before, self.descriptions = self.descriptions, {}
+        for dataset_id, sha256, withdrawn in full_text.of_datasets(db, _NOW, self.source, before):
+            dataset, resources = before[dataset_id]
             if sha256 == dataset[_OF_SHA256]:
                 row = (*dataset[:_OF_WITHDRAWN], withdrawn, *dataset[_OF_WITHDRAWN + 1 :])
                 self.descriptions[dataset_id] = Description(row, resources)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from crawlers.items import Dataset, Document, Status
+from crawlers.items import Document, Status
 from crawlers.safety import inside, strict_json
-from crawlers.store.index.description import DATASET
+from crawlers.store.index.description import DATASET, Description
+from crawlers.store.index.full_text import of_datasets
 
 if TYPE_CHECKING:
     import sqlite3
@@ -32,11 +33,11 @@ AND d.resource_id = wanted.value ->> 2
 """  # noqa: S608
 _EXPORTS = f"""
 SELECT dataset_id, resource_id, {_KNOWN} FROM documents
-WHERE source = ? AND kind = 'resource_metadata' AND dataset_id IN (SELECT value FROM json_each(?))
+WHERE source = ?1 AND kind = 'resource_metadata' AND dataset_id IN ({{ids}})
 """  # noqa: S608
 _FLAWLESS = """
 SELECT dataset_id, sha256 FROM datasets
-WHERE source = ? AND dataset_id IN (SELECT value FROM json_each(?)) AND flaws = 0
+WHERE source = ?1 AND dataset_id IN ({ids}) AND flaws = 0
 """
 _HELD = """
 SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified FROM documents
@@ -85,6 +86,22 @@ class Known:
     metadata_url: str | None = None
 
 
+class Line(NamedTuple):
+    """A line of the manifest.
+
+    Args:
+        time: when it was written.
+        body: its bytes.
+    """
+
+    time: str
+    body: bytes = b""
+
+    @classmethod
+    def from_entry(cls, entry: Mapping[str, Any]) -> Self:
+        return cls(entry["time"], strict_json.line(entry))
+
+
 class Outcome(NamedTuple):
     """The outcome of a run for one document.
 
@@ -94,15 +111,15 @@ class Outcome(NamedTuple):
         status: its outcome in this run.
         is_fallback: whether it stands in for one that the portal does not give.
         line: its new line in the manifest; ``None`` if it has none.
-        item: the dataset that it describes, if the description is new.
+        description: of the dataset that it describes, if that is new.
     """
 
     key: Key
     known: Known
     status: Status
     is_fallback: bool = False
-    line: Mapping[str, Any] | None = None
-    item: Dataset | None = None
+    line: Line | None = None
+    description: Description | None = None
 
 
 class Held(NamedTuple):
@@ -161,7 +178,7 @@ class Documents:
 
     def flawless(self, ids: Collection[str]) -> dict[str, str]:
         """Return the SHA-256 of the datasets among these whose record, as the index describes it, has no flaw."""
-        return dict(self.database.rows(_FLAWLESS, (self.folder.name, json.dumps(list(ids)))))
+        return dict(self.database.healing(lambda db: of_datasets(db, _FLAWLESS, self.folder.name, ids)))
 
     def current(
         self, kind: str, dataset_id: str, resource_id: str | None, modified: str | None, file: str
@@ -221,7 +238,8 @@ class Documents:
         By the dataset's id, then the resource's.
         """
         found: dict[str, dict[str, Known]] = {dataset_id: {} for dataset_id in ids}
-        for dataset_id, resource_id, *row in self.database.rows(_EXPORTS, (self.folder.name, json.dumps(list(ids)))):
+        rows = self.database.healing(lambda db: of_datasets(db, _EXPORTS, self.folder.name, ids))
+        for dataset_id, resource_id, *row in rows:
             found[dataset_id][resource_id] = Known(*row)
         for (kind, dataset_id, resource_id), known in self.batch.documents.items():
             if kind == "resource_metadata" and dataset_id in found:

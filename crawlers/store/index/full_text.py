@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlers.store.index.schema import INDEXED
 
@@ -26,7 +26,7 @@ UNSPACED = (
 
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _COLUMNS = ", ".join(INDEXED)
-_ID = "SELECT id FROM datasets WHERE source = ? AND dataset_id = ?"
+_IDS = "SELECT id FROM datasets WHERE source = ?1 AND dataset_id IN ({ids})"
 _SOME = "FROM datasets WHERE id IN (SELECT value FROM json_each(?))"
 _TAKE_OUT = f"INSERT INTO search (search, rowid, {_COLUMNS}) SELECT 'delete', id, {_COLUMNS}"
 _PUT_IN = f"INSERT INTO search (rowid, {_COLUMNS}) SELECT id, {_COLUMNS}"
@@ -48,8 +48,21 @@ def changing(db: sqlite3.Connection, source: str, dataset_ids: Collection[str]) 
 
 def _ids(db: sqlite3.Connection, source: str, dataset_ids: Collection[str]) -> str:
     """Return the row ids of the datasets that exist as JSON, in which a query may have any number of them."""
-    rows = (db.execute(_ID, (source, dataset_id)).fetchone() for dataset_id in dataset_ids)
-    return json.dumps([row[0] for row in rows if row])
+    return json.dumps([row[0] for row in of_datasets(db, _IDS, source, dataset_ids)])
+
+
+def of_datasets(db: sqlite3.Connection, query: str, source: str, dataset_ids: Collection[str]) -> list[Any]:
+    """Return the rows of a query about some datasets of a source.
+
+    Args:
+        query: with the source as ``?1`` and ``{ids}`` for the ids.
+    """
+    odd = [name for name in dataset_ids if "\0" in name]  # which ends a text in SQLite's JSON
+    plain = json.dumps([name for name in dataset_ids if "\0" not in name])
+    rows = db.execute(query.format(ids="SELECT value FROM json_each(?2)"), (source, plain)).fetchall()
+    for name in odd:
+        rows += db.execute(query.format(ids="?2"), (source, name)).fetchall()
+    return rows
 
 
 def forget(db: sqlite3.Connection, source: str) -> None:

@@ -16,7 +16,8 @@ from crawlers.store.index import manifest, reports
 from crawlers.store.index.batch import Batch
 from crawlers.store.index.complete_runs import CompleteRuns, mark_seen, remember
 from crawlers.store.index.database import PATIENT, Database, forget, transaction, usable
-from crawlers.store.index.documents import Documents, Known, Outcome, without_exports
+from crawlers.store.index.description import describe as describe_item
+from crawlers.store.index.documents import Documents, Known, Line, Outcome, without_exports
 from crawlers.store.index.missing_descriptions import describe
 
 if TYPE_CHECKING:
@@ -111,15 +112,17 @@ class Index:
             item: the dataset that it describes, if the description is new.
             time: the time of its line, if the line is new.
         """
-        line = {"time": time} if time else None
-        self.put_all([Outcome((kind, dataset_id, resource_id or ""), known, known.status, line=line, item=item)])
+        line = Line(time) if time else None
+        description = describe_item(item, known) if item else None
+        key = (kind, dataset_id, resource_id or "")
+        self.put_all([Outcome(key, known, known.status, line=line, description=description)])
 
     def put_all(self, entries: Iterable[Outcome]) -> None:
         """Remember documents, after their lines are in the manifest: what is written is taken to be all of it."""
         for entry in entries:
-            self.batch.add(entry.key, entry.known, entry.line["time"] if entry.line else None)
-            if entry.item is not None:
-                self.batch.describe(entry.item, entry.known)
+            self.batch.add(entry.key, entry.known, entry.line.time if entry.line else None)
+            if entry.description is not None:
+                self.batch.describe(entry.description)
         if self.batch.full and not self.flush():
             self.batch.wait()
 

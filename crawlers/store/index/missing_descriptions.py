@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from crawlers.kind import NoReaderError
 from crawlers.safety import inside, json_lines
 from crawlers.store.index.batch import DOCUMENTS, Batch, restored
 from crawlers.store.index.database import transaction
+from crawlers.store.index.description import describe as description
 from crawlers.store.index.documents import Known
 from crawlers.store.index.stored_dataset import UNREADABLE, item, left_out
 
@@ -34,8 +36,9 @@ _LACKING = f"{_DOCUMENTS} AND d.dataset_id > ? ORDER BY d.dataset_id LIMIT ?"
 _ONE = f"{_DOCUMENTS} AND d.dataset_id = ?"
 
 
-_STAGED = "SELECT dataset_id, rows FROM descriptions WHERE source = ? LIMIT ?"
-_UNSTAGE = "DELETE FROM descriptions WHERE source = ? AND dataset_id = ?"
+_AT_ONCE = 2 * DOCUMENTS  # of those a crawl has left: another crawl waits for 0.1 s
+_STAGED = "SELECT rowid, dataset_id, rows FROM descriptions WHERE source = ? LIMIT ?"
+_UNSTAGE = "DELETE FROM descriptions WHERE rowid IN (SELECT value FROM json_each(?))"
 _IS_DESCRIBED = "SELECT described FROM sources WHERE source = ?"
 _DESCRIBED = "UPDATE sources SET described = 1 WHERE source = ?"
 
@@ -64,11 +67,11 @@ def write_staged(db: sqlite3.Connection, source: str) -> None:
     """Write the descriptions of a source that its crawl has left; several processes may do so."""
     while db.execute(_STAGED, (source, 1)).fetchone():
         with transaction(db):
-            rows = db.execute(_STAGED, (source, DOCUMENTS)).fetchall()
-            batch = restored(source, rows)
+            rows = db.execute(_STAGED, (source, _AT_ONCE)).fetchall()
+            batch = restored(source, (row[1:] for row in rows))
             batch.drop_overtaken(db)
             batch.write(db)
-            db.executemany(_UNSTAGE, ((source, dataset_id) for dataset_id, _ in rows))
+            db.execute(_UNSTAGE, (json.dumps([row[0] for row in rows]),))
 
 
 def described(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) -> Iterator[Batch]:
@@ -84,7 +87,7 @@ def described(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None])
     batch, unread = Batch(folder.name), Counter[str | None]()
     for dataset_id, known in _lacking(db, folder.name):
         try:
-            batch.describe(item(folder, dataset_id, known), known)
+            batch.describe(description(item(folder, dataset_id, known), known))
         except NoReaderError:
             unread[known.metadata_source] += 1
         except UNREADABLE as error:
@@ -108,7 +111,8 @@ def _named(db: sqlite3.Connection, folder: Path, kinds: set[str | None]) -> Iter
             entry = json_lines.entry(line) or {}
             for known in _unread(db, folder.name, entry, kinds):
                 name, title = (_text(entry.get(key)) for key in ("dataset_name", "dataset_title"))
-                batch.describe(Dataset(source=folder.name, id=entry["dataset_id"], name=name, title=title), known)
+                named = Dataset(source=folder.name, id=entry["dataset_id"], name=name, title=title)
+                batch.describe(description(named, known))
             if batch.full:
                 yield batch
                 batch = Batch(folder.name)
