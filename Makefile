@@ -18,7 +18,7 @@ test: $(VENV)/.dev  ## run the tests, without the slow ones
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 test-slow: $(VENV)/.dev  ## run the tests with browsers, Scrapyd, installations and many kills
-	@$(BIN)/python -m pytest -n auto --dist worksteal -m slow
+	@$(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
 lint: $(VENV)/.dev  ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy crawlers pipelines spiders tests/portal benchmarks docs/kind-template

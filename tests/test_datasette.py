@@ -117,7 +117,16 @@ def test_a_question_over_all_datasets_has_time(get: Callable[..., Any]) -> None:
 def test_the_tables_and_views_are_there(get: Callable[..., Any]) -> None:
     index = get(f"{DATABASE}.json")
     shown = {table["name"]: table["count"] for table in index["tables"] if not table["hidden"]}
-    assert set(shown) == {"datasets", "resources", "changes", "runs", "run_errors", "sources", "documents", "complete"}
+    assert set(shown) == {
+        "datasets",
+        "resources",
+        "changes",
+        "runs",
+        "run_errors",
+        "sources",
+        "documents",
+        "complete",
+    } | {"descriptions"}
     assert (shown["datasets"], shown["runs"], shown["changes"]) == (DATASETS, 2, DATASETS + 1)
     assert {view["name"] for view in index["views"]} == set(VIEWS)
     assert {query["name"] for query in index["queries"]} == set(INDEX["queries"])
