@@ -99,7 +99,7 @@ class Pipeline:
     def report_flaws(self, item: Item) -> None:
         """Report a mapped dataset's flaws in one error line."""
         if isinstance(item, Dataset) and item.is_mapped and item.flaws:
-            self.error_log.record_failed(_flawed(item))
+            self.error_log.record_failed(_unread(item, "invalid_record", "; ".join(item.flaws)))
 
     def map(self, item: Item) -> None:
         """Map a dataset that is not mapped yet, and report its flaws.
@@ -113,7 +113,8 @@ class Pipeline:
             item.map()
         except Exception as error:
             logger.exception("The record of %s could not be handled", item.id)
-            self.error_log.record_failed(_broken(item, error))
+            sentence = f"the record could not be handled: {type(error).__name__}: {error}"
+            self.error_log.record_failed(_unread(item, "bug", sentence, missing=item.kind))
             raise NotWritten(f"the record of {item.id} could not be handled") from error
         self.report_flaws(item)
 
@@ -131,26 +132,14 @@ def key(item: Item) -> tuple[str, str, str]:
     return kind, dataset_id, resource_id or ""
 
 
-def _broken(item: Dataset, error: Exception) -> signals.Failed:
+def _unread(item: Dataset, kind: str, error: str, missing: str | None = None) -> signals.Failed:
     return signals.Failed(
         stage="parse",
-        kind="bug",
-        error=f"the record could not be handled: {type(error).__name__}: {error}",
+        kind=kind,
+        error=error,
         url=item.metadata_url,
         dataset_id=item.id,
         dataset_name=item.name,
         dataset_title=item.title,
-        missing=item.kind,
-    )
-
-
-def _flawed(item: Dataset) -> signals.Failed:
-    return signals.Failed(
-        stage="parse",
-        kind="invalid_record",
-        error="; ".join(item.flaws),
-        url=item.metadata_url,
-        dataset_id=item.id,
-        dataset_name=item.name,
-        dataset_title=item.title,
+        missing=missing,
     )
