@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-Kind = Literal["dataset", "dataset_metadata", "resource_metadata"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Kind = Literal["dataset", "dataset_metadata", "resource_metadata", "file"]
 Status = Literal["new", "updated", "unchanged", "withdrawn", "restored"]
 Document = dict[str, Any]
 
@@ -251,3 +254,90 @@ class Export:
     fallback: bool = False
     document: Document | None = None
     stored: Stored | None = None
+
+
+State = Literal["kept", "unchanged", "alive", "broken", "unknown", "not_taken", "failed_here"]
+"""What a look at a linked file found; docs/archive.md says when each is given.
+
+``alive`` is a link check's "it is there"; the others are an archive's, and a check's, too, where it finds them.
+"""
+
+
+class Body(Protocol):
+    """A downloaded file that is not in the store yet."""
+
+    path: Path
+    size: int
+    sha256: str
+    md5: str
+
+    def discard(self) -> None:
+        """Delete it, if it was not moved away."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Capture:
+    """One look at the file that a resource links: what came, and what is kept of it."""
+
+    kind: ClassVar[Kind] = "file"
+
+    source: str
+    """The archive's: ``archive-of-hdx``."""
+    dataset_id: str
+    resource_id: str
+    url: str
+    """As the catalogue has it, or as the page `origin` links it."""
+    origin: str | None = None
+    """The page that links it, if the catalogue links only that page."""
+    title: str | None = None
+    """The resource's."""
+    format: str | None = None
+    """As the catalogue claims it."""
+    mode: Literal["archive", "check"] = "archive"
+    request_type: str = "file"
+    """file, page (searched for links), form, or the service that was asked for its capabilities: wms, wfs ..."""
+    state: State = "unknown"
+    status: int = 22
+    """ckanext-archiver's status_id: 0, 1, 10, 11, 12, 21, 22, 23."""
+    error: str | None = None
+    """The kind of failure, one of `crawlers.signals.KINDS` or a word of its own; ``None`` for what was kept."""
+    reason: str | None = None
+    """Why it is not kept, or what is odd about it: one sentence."""
+    is_broken: bool | None = False
+    """``None`` if that is not known: a time-out, a 403, a server's error."""
+    http_status: int | None = None
+    redirects: list[str] = field(default_factory=list)
+    """The addresses that the first one led to, the last of them the one that answered."""
+    headers: list[list[str]] = field(default_factory=list)
+    """Of the answer, as pairs of name and value."""
+    media_type: str | None = None
+    """As the server declares it."""
+    found_type: str | None = None
+    """As the first bytes show it, a media type."""
+    extension: str | None = None
+    """For the readable name, by what was found: csv; no dot."""
+    finding: str | None = None
+    """Where catalogue, header and bytes disagree: "says CSV, is HTML"."""
+    name: str | None = None
+    """A readable file name, without extension."""
+    size: int | None = None
+    """Bytes: of what is kept, else as the server declares them."""
+    sha256: str | None = None
+    """Of the blob that is held for this resource; also in later looks that found it unchanged or gone."""
+    md5: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    fresh_until: str | None = None
+    """The moment until which the answer's headers say that it need not be asked for again."""
+    kept_at: str | None = None
+    """When the resource was first found to have that blob; names it in ``cache_url``."""
+    cache_url: str | None = None
+    first_failure: str | None = None
+    """Of the failures since the last success."""
+    last_success: str | None = None
+    failure_count: int = 0
+    """Failures in a row."""
+    time: str | None = None
+    run: str | None = None
+    body: Body | None = None
+    """What came and is to be stored; not part of the capture's line."""

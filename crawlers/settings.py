@@ -56,6 +56,18 @@ PROMETHEUS_FILE = ""  # a text file for node_exporter's textfile collector: cata
 FULL_LISTING_DAYS = 7.0  # a crawl with since=last lists everything when that was not done for so long; 0 = never
 SHRINK_LIMIT = 0.02  # the part of a catalogue that may be gone at once; beyond it nothing is withdrawn
 
+# The archive of linked files (scrapy crawl archive)
+ARCHIVE_STORE = str(_HOME / "archive")  # a folder, or s3://bucket/prefix
+ARCHIVE_MAX_SIZE = 1024 * 1024 * 1024  # bytes of a file; what is larger is recorded, not kept; 0 = no limit
+ARCHIVE_LINKS_PER_PAGE = 20  # files that are archived of a page that came instead of a file
+ARCHIVE_ROBOTSTXT_OBEY = False  # True: robots.txt counts for the catalogue's own links, too
+ARCHIVE_BROKEN_AFTER_DAYS = 7.0  # days after which a file that nobody can fetch counts as broken
+ARCHIVE_CACHE_URL = ""  # the address under which `scrapy dashboard` or a web server serves the archive
+ARCHIVE_KEEP_VERSIONS = 0  # older versions of a file that `scrapy archive prune` leaves; 0 = all
+ARCHIVE_KEEP_DAYS = 0  # days for which it leaves older versions; 0 = for ever
+ARCHIVE_MAX_BYTES = 0  # of all blobs; beyond it `scrapy archive prune` removes the oldest versions; 0 = no limit
+FORMS_FILE = str(_HOME / "forms.toml")  # the forms before files: docs/archive.md
+
 # Politeness
 REQUESTS_PER_SECOND = 2.0  # a host; 0 = no limit. AutoThrottle goes slower when the portal does, never faster
 AUTOTHROTTLE_TARGET_CONCURRENCY = 2.0  # default 1.0; at 1.0 a portal that takes a second gets one request a second

@@ -67,11 +67,16 @@ KINDS = {
     "forbidden_address": "A redirect or a name led to an address that is not public, or not the portal's.",
     "ignored": "Scrapy or a middleware dropped the request: a redirect loop, an offsite filter.",
     "unaccounted": "Nothing was ever heard of something that was listed: its request was dropped on the way.",
+    "broken_link": "A file that the catalogue links is not there; a finding, not a gap of the crawl.",
+    "not_taken": "A linked file was not archived: too large, a page, an API. A finding, not a gap of the crawl.",
     "feed": "A feed (-o, -O, FEEDS) could not be stored; the documents on disk are not affected.",
     "disk": "A file could not be written.",
     "bug": "This project's own code failed; please report it.",
 }
 """What can be in an error line's ``kind``, and what it means."""
+
+FINDINGS = ("broken_link", "not_taken")
+"""The kinds that say something about the catalogue, and do not make a crawl incomplete."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

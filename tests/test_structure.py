@@ -40,6 +40,7 @@ FLOORS = (
     ("crawlers.kinds.ckan", "crawlers.kinds.dcat"),
     ("crawlers.kinds.html", "crawlers.kinds.waf"),
     ("crawlers.kinds",),
+    ("crawlers.archive",),
     ("crawlers.extensions",),
     ("pipelines",),
     ("crawlers.operate",),

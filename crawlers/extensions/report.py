@@ -127,7 +127,7 @@ class Report:
             expected=self.state.expected,
             listed=self.state.listed,
             limited=self.state.is_limited,
-            errors=self.error_log.failures(),
+            errors={kind: count for kind, count in self.error_log.failures().items() if kind not in signals.FINDINGS},
             blocked=self.job.state.get("blocked", False) or bool(blocked_hosts),
         )
         self._describe(reason, datasets)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import IndexUnreadableError, OutputError
 from crawlers.safety.damaged_database import identity
 from crawlers.safety.locks import is_crawled
-from crawlers.store.index import manifest, reports
+from crawlers.store.index import captures, manifest, reports
 from crawlers.store.index.database import NAME, Database, forget, transaction, usable
 from crawlers.store.index.index import Index
 from crawlers.store.index.missing_descriptions import write_staged
@@ -91,6 +91,8 @@ def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
     """Return whether the index lacks something of a source, or has a report that is gone; takes no lock."""
     described = db.execute(_DESCRIBED, (folder.name,)).fetchone()
     if not described or not described[0] or manifest.read_to(db, folder) != manifest.size(folder):
+        return True
+    if captures.read_to(db, folder) != captures.size(folder):
         return True
     return bool(reports.gone(db, folder) or reports.unread(db, folder))
 

@@ -33,6 +33,8 @@ OF_A_SOURCE = (
     "changes",
     "runs",
     "run_errors",
+    "captures",
+    "captures_read",
     "sources",
 )
 """The tables whose rows belong to one source."""

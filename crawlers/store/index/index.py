@@ -12,8 +12,9 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from crawlers.resume import Job
-from crawlers.store.index import manifest, reports
+from crawlers.store.index import captures, manifest, reports
 from crawlers.store.index.batch import Batch
+from crawlers.store.index.captures import Captures
 from crawlers.store.index.complete_runs import CompleteRuns, mark_seen, remember
 from crawlers.store.index.database import PATIENT, Database, forget, transaction, usable
 from crawlers.store.index.description import describe as describe_item
@@ -47,6 +48,7 @@ class Index:
 
     Attributes:
         documents: what is known of the source's documents.
+        captures: what its looks at linked files found, if it is an archive.
         runs: the last complete runs of the source.
         failed: why the last write failed; ``None`` if it did not.
         forgot: whether the index was rebuilt since this run began, so that it lacks which datasets the run has seen.
@@ -74,6 +76,7 @@ class Index:
             self.database = Database(output, self._catch_up, patience, for_crawl=for_crawl, tell=tell)
             self.database.healing(self._catch_up)
         self.documents = Documents(self.database, self.batch, self.folder)
+        self.captures = Captures(self.database, source)
         self.runs = CompleteRuns(self.database, self.batch, self.folder)
 
     @classmethod
@@ -148,7 +151,7 @@ class Index:
 
     def flush(self) -> bool:
         """Write the batch; return ``False`` if that fails now: the batch is kept, and ``failed`` says why."""
-        if not self.batch.documents and not self.reports:
+        if not (self.batch.documents or self.reports or self.captures.waiting):
             return True
         try:
             self.database.reopen()
@@ -162,8 +165,10 @@ class Index:
     def _write(self, db: sqlite3.Connection) -> None:
         with transaction(db):
             manifest.store(db, self.folder, self.batch, manifest.size(self.folder))
+            self.captures.write(db, self.folder)
             whole = [report["started"] for report in self.reports if remember(db, self.source, report)]
         self.batch.clear()
+        self.captures.clear()
         self.reports = []
         if whole and self.forgot:
             mark_seen(db, self.source, max(whole))
@@ -180,6 +185,7 @@ class Index:
         if begin < manifest.size(self.folder):
             for _ in manifest.read(db, self.folder, begin):
                 self.database.bound_log()
+        captures.catch_up(db, self.folder)
         reports.update(db, self.folder)
 
     def describe(self, lost: Callable[[str], None]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawlers.safety import inside, json_lines
+from crawlers.store.folder import tail
 from crawlers.store.index.batch import Batch
 from crawlers.store.index.database import transaction
 from crawlers.store.index.documents import Key, Known, stored
@@ -24,7 +25,6 @@ logger = logging.getLogger(__name__)
 
 FILE = "manifest.jsonl"
 
-_TAIL = 256  # bytes that identify a manifest
 _BLOCK = 1024 * 1024
 _LARGEST = 2**63
 _LOGGED = 20  # damaged lines that are logged one by one
@@ -56,7 +56,7 @@ def size(folder: Path) -> int:
 def read_to(db: sqlite3.Connection, folder: Path) -> int | None:
     """Return how many bytes of the manifest the index has read; ``None`` if it has read another manifest."""
     covered, before = db.execute(_READ_TO, (folder.name,)).fetchone() or (-1, b"")
-    return covered if 0 <= covered <= size(folder) and before == _tail(folder, covered) else None
+    return covered if 0 <= covered <= size(folder) and before == tail(folder, FILE, covered) else None
 
 
 def store(db: sqlite3.Connection, folder: Path, batch: Batch, end: int) -> None:
@@ -65,7 +65,7 @@ def store(db: sqlite3.Connection, folder: Path, batch: Batch, end: int) -> None:
     The descriptions are left for `crawlers.store.index.missing_descriptions.describe`.
     """
     batch.stage(db)
-    db.execute(_STORE, (folder.name, end, _tail(folder, end), int(batch.is_described)))
+    db.execute(_STORE, (folder.name, end, tail(folder, FILE, end), int(batch.is_described)))
 
 
 def read(db: sqlite3.Connection, folder: Path, begin: int) -> Iterator[None]:
@@ -93,15 +93,6 @@ def _with_origin(db: sqlite3.Connection, source: str, batch: Batch, line: Line) 
     if known.status == "withdrawn" and (before := batch.documents.get(key) or stored(db, source, key)):
         known = replace(known, metadata_source=before.metadata_source, metadata_url=before.metadata_url)
     return key, known, time
-
-
-def _tail(folder: Path, end: int) -> bytes:
-    """Return the bytes before an offset of the manifest: they differ in another manifest."""
-    if not end:
-        return b""
-    with inside.opened(folder, FILE) as file:
-        file.seek(max(0, end - _TAIL))
-        return file.read(min(end, _TAIL))
 
 
 def _lines(folder: Path, offset: int) -> Iterator[tuple[int, Line | None]]:

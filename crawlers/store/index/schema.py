@@ -7,7 +7,7 @@ next reader. All tables can be rebuilt from the manifests, the documents and the
 
 from __future__ import annotations
 
-VERSION = 11  # of the tables and the views; an index of another version is rebuilt
+VERSION = 12  # of the tables and the views; an index of another version is rebuilt
 
 SEARCHED = ("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "spaced")
 """The columns in which `search` finds words; its last column, ``kept``, is for filters."""
@@ -74,6 +74,21 @@ CREATE TABLE IF NOT EXISTS runs (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS run_errors (
     source TEXT, run TEXT, kind TEXT, count INTEGER, PRIMARY KEY (source, run, kind)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS captures (
+    source TEXT NOT NULL, dataset_id TEXT NOT NULL, resource_id TEXT NOT NULL, url TEXT NOT NULL,
+    origin TEXT, title TEXT, format TEXT, mode TEXT, request_type TEXT,
+    state TEXT NOT NULL, status INTEGER, error TEXT, reason TEXT, is_broken INTEGER, http_status INTEGER,
+    redirects TEXT NOT NULL, headers TEXT NOT NULL, media_type TEXT, found_type TEXT, extension TEXT, finding TEXT,
+    name TEXT, size INTEGER, sha256 TEXT, md5 TEXT, etag TEXT, last_modified TEXT, fresh_until TEXT,
+    kept_at TEXT, cache_url TEXT, first_failure TEXT, last_success TEXT, failure_count INTEGER,
+    time TEXT NOT NULL, run TEXT NOT NULL, is_last INTEGER NOT NULL,
+    UNIQUE (source, dataset_id, resource_id, url, run)
+);
+CREATE INDEX IF NOT EXISTS captures_last ON captures (source, dataset_id, resource_id, url) WHERE is_last;
+CREATE INDEX IF NOT EXISTS captures_blob ON captures (sha256);
+CREATE TABLE IF NOT EXISTS captures_read (
+    source TEXT PRIMARY KEY, bytes INTEGER NOT NULL, tail BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5 (
     {", ".join(INDEXED)}, content = 'datasets', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'

@@ -1,0 +1,1 @@
+"""The archive: the files that a source's datasets link, each kept once, checked, and reported."""

@@ -1,0 +1,173 @@
+"""The captures of an archive: what each look at a linked file found. captures.jsonl is the truth, the table a cache."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from crawlers.items import Capture
+from crawlers.safety import inside, json_lines
+from crawlers.store.folder import tail
+from crawlers.store.index.database import transaction
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from crawlers.store.index.database import Database
+
+    Key = tuple[str, str, str]
+    """Dataset id, resource id, address."""
+
+FILE = "captures.jsonl"
+FIELDS = tuple(field.name for field in fields(Capture) if field.name != "body")
+"""The fields of a line, and the columns of the table, in their order."""
+
+_ROWS = 500  # in a transaction
+_LISTS = ("redirects", "headers")
+_TEXTS = ("source", "dataset_id", "resource_id", "url", "state", "time", "run")
+_KEY = "source = ? AND dataset_id = ? AND resource_id = ? AND url = ?"
+_READ_TO = "SELECT bytes, tail FROM captures_read WHERE source = ?"
+_STORE = "INSERT OR REPLACE INTO captures_read VALUES (?, ?, ?)"
+_IS_NO_MORE_LAST = f"UPDATE captures SET is_last = 0 WHERE {_KEY} AND is_last"  # noqa: S608
+_INSERT = f"""
+INSERT OR REPLACE INTO captures ({", ".join(FIELDS)}, is_last) VALUES ({", ".join("?" * len(FIELDS))}, 1)
+"""  # noqa: S608  # the names are the dataclass's
+_LAST = f"SELECT {', '.join(FIELDS)} FROM captures WHERE {_KEY} AND is_last"  # noqa: S608
+_HAS_BLOB = """
+SELECT 1 FROM captures WHERE sha256 = ?1 AND source = ?2
+UNION ALL SELECT 1 FROM documents WHERE source = ?2 AND kind = 'file' AND sha256 = ?1 LIMIT 1
+"""
+
+
+class Captures:
+    """The captures of one source: those that wait to be written, then those in index.sqlite."""
+
+    def __init__(self, database: Database, source: str) -> None:
+        self.database = database
+        self.source = source
+        self.waiting: list[Mapping[str, Any]] = []
+        self._by_key: dict[Key, Mapping[str, Any]] = {}
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to write."""
+        return len(self.waiting) >= _ROWS
+
+    def put(self, line: Mapping[str, Any]) -> None:
+        """Remember a capture, after its line is in captures.jsonl."""
+        self.waiting.append(line)
+        self._by_key[line["dataset_id"], line["resource_id"], line["url"]] = line
+
+    def last(self, dataset_id: str, resource_id: str, url: str) -> Capture | None:
+        """Return the last capture of a resource's file; ``None`` if it was never looked at."""
+        found = self._by_key.get((dataset_id, resource_id, url))
+        if found is not None:
+            return Capture(**found)
+        rows = self.database.rows(_LAST, (self.source, dataset_id, resource_id, url))
+        return capture(rows[0]) if rows else None
+
+    def has_blob(self, sha256: str) -> bool:
+        """Return whether a blob has its line in the manifest or in captures.jsonl."""
+        if any(line["sha256"] == sha256 for line in self.waiting):
+            return True
+        return bool(self.database.rows(_HAS_BLOB, (sha256, self.source)))
+
+    def write(self, db: sqlite3.Connection, folder: Path) -> None:
+        """Write what waits, and note that captures.jsonl has been read to its end; the caller begins the transaction.
+
+        What waits is forgotten by `clear`, once the transaction has ended.
+        """
+        if self.waiting:
+            _insert(db, self.waiting)
+            _note(db, folder, size(folder))
+
+    def clear(self) -> None:
+        """Forget what has been written."""
+        self.waiting.clear()
+        self._by_key.clear()
+
+
+def capture(row: Iterable[Any]) -> Capture:
+    """Return the capture of a row that has `FIELDS`."""
+    values = dict(zip(FIELDS, row, strict=True))
+    values |= {name: json.loads(values[name]) for name in _LISTS}
+    if values["is_broken"] is not None:
+        values["is_broken"] = bool(values["is_broken"])
+    return Capture(**values)
+
+
+def line(found: Capture) -> dict[str, Any]:
+    """Return a capture as a line of captures.jsonl."""
+    return {name: getattr(found, name) for name in FIELDS}
+
+
+def size(folder: Path) -> int:
+    """Return the bytes of captures.jsonl; 0 if there is none."""
+    try:
+        return inside.size(folder, FILE)
+    except FileNotFoundError:
+        return 0
+
+
+def read_to(db: sqlite3.Connection, folder: Path) -> int | None:
+    """Return how many bytes of captures.jsonl the index has read; ``None`` if it has read another file."""
+    covered, before = db.execute(_READ_TO, (folder.name,)).fetchone() or (0, b"")
+    return covered if 0 <= covered <= size(folder) and before == tail(folder, FILE, covered) else None
+
+
+def catch_up(db: sqlite3.Connection, folder: Path) -> None:
+    """Read what captures.jsonl has and the index lacks; all of it if the file is another one."""
+    begin = read_to(db, folder)
+    if begin is None:
+        with transaction(db):
+            db.execute("DELETE FROM captures WHERE source = ?", (folder.name,))
+            _note(db, folder, 0)
+        begin = 0
+    if begin == size(folder):
+        return
+    batch: list[Mapping[str, Any]] = []
+    end = begin
+    for end, entry in _lines(folder, begin):
+        batch += [entry] if entry else []
+        if len(batch) >= _ROWS:
+            _store(db, folder, batch, end)
+            batch = []
+    _store(db, folder, batch, end)
+
+
+def _store(db: sqlite3.Connection, folder: Path, batch: Iterable[Mapping[str, Any]], end: int) -> None:
+    with transaction(db):
+        _insert(db, batch)
+        _note(db, folder, end)
+
+
+def _insert(db: sqlite3.Connection, lines: Iterable[Mapping[str, Any]]) -> None:
+    for entry in lines:
+        db.execute(_IS_NO_MORE_LAST, tuple(entry[name] for name in ("source", "dataset_id", "resource_id", "url")))
+        row = (json.dumps(entry[name]) if name in _LISTS else entry[name] for name in FIELDS)
+        db.execute(_INSERT, tuple(row))
+
+
+def _note(db: sqlite3.Connection, folder: Path, end: int) -> None:
+    db.execute(_STORE, (folder.name, end, tail(folder, FILE, end)))
+
+
+def _lines(folder: Path, offset: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Yield where each line ends and the capture in it; ``None`` for a line that no crawl wrote."""
+    with inside.opened(folder, FILE) as file:
+        file.seek(offset)
+        for length, text in json_lines.lines(file):
+            offset += length
+            yield offset, _entry(json_lines.entry(text), folder.name)
+
+
+def _entry(entry: dict[str, Any] | None, source: str) -> dict[str, Any] | None:
+    if entry is None or any(not isinstance(entry.get(name), str) for name in _TEXTS) or entry["source"] != source:
+        return None
+    found = {name: entry.get(name) for name in FIELDS}
+    are_lists = all(isinstance(found[name], list) for name in _LISTS)
+    are_values = all(isinstance(found[name], str | int | None) for name in FIELDS if name not in _LISTS)
+    return found if are_lists and are_values else None
