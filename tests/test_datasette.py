@@ -35,6 +35,10 @@ INDEX = json.loads(METADATA.read_bytes())["databases"]["index"]
 DATABASE = "index"
 DATASETS = 30
 START_SECONDS = 30
+TABLES = (
+    *("datasets", "resources", "descriptions", "changes", "runs", "run_errors", "captures", "captures_read"),
+    *("sources", "documents", "complete"),
+)
 
 Get = "Callable[..., Any]"
 
@@ -117,23 +121,14 @@ def test_a_question_over_all_datasets_has_time(get: Callable[..., Any]) -> None:
 def test_the_tables_and_views_are_there(get: Callable[..., Any]) -> None:
     index = get(f"{DATABASE}.json")
     shown = {table["name"]: table["count"] for table in index["tables"] if not table["hidden"]}
-    assert set(shown) == {
-        "datasets",
-        "resources",
-        "changes",
-        "runs",
-        "run_errors",
-        "sources",
-        "documents",
-        "complete",
-    } | {"descriptions"}
+    assert set(shown) == set(TABLES)
     assert (shown["datasets"], shown["runs"], shown["changes"]) == (DATASETS, 2, DATASETS + 1)
     assert {view["name"] for view in index["views"]} == set(VIEWS)
     assert {query["name"] for query in index["queries"]} == set(INDEX["queries"])
 
 
 @pytest.mark.parametrize(
-    "name", [*VIEWS, "datasets", "resources", "changes", "runs", "run_errors", "sources", "documents"]
+    "name", [*VIEWS, "datasets", "resources", "changes", "runs", "run_errors", "captures", "sources", "documents"]
 )
 def test_a_page_opens_with_its_description(get: Callable[..., Any], name: str) -> None:
     page = get(f"{DATABASE}/{name}")

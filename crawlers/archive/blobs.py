@@ -27,7 +27,7 @@ class Blobs(Protocol):
     """A store of blobs.
 
     Attributes:
-        location: ARCHIVE_STORE, for people.
+        location: ARCHIVE_STORE, as messages name it.
         scratch: the folder that downloads are written into; from there a local store renames them.
     """
 
@@ -56,7 +56,7 @@ class Blobs(Protocol):
         """Yield all blobs."""
 
     def remove(self, sha256: str) -> None:
-        """Delete a blob; one that is not there is no error."""
+        """Delete a blob, if it is there."""
 
 
 def key(sha256: str) -> str:
