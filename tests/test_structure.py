@@ -198,7 +198,18 @@ def test_the_top_level_is_as_drawn():
     folders = {name.partition("/")[0] for name in tracked if "/" in name and not name.startswith(".")}
     assert folders in (set(), {"benchmarks", "catalogues", "crawlers", "docs", "pipelines", "spiders", "tests"})
     rooms = {path.name for path in (ROOT / "crawlers").iterdir() if path.is_dir() and (path / "__init__.py").exists()}
-    parts = {"browser", "httpcache", "politeness", "rdf", "resume", "safety", "scrapy_internals", "spool", "values"}
+    parts = {
+        "archive",
+        "browser",
+        "httpcache",
+        "politeness",
+        "rdf",
+        "resume",
+        "safety",
+        "scrapy_internals",
+        "spool",
+        "values",
+    }
     assert rooms == {"extensions", "kinds", "listing", "operate", "store"} | parts
 
 
