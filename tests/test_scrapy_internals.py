@@ -106,6 +106,13 @@ def test_the_parser_has_states_and_a_limit_of_lines():
     assert hasattr(_newclient.HTTPParser, "lineLengthExceeded")
 
 
+def test_a_protocol_takes_the_class_of_another_parser_which_sees_the_length():
+    assert "self._parser.__class__ = _LenientHTTPClientParser" in source(http11._LenientHTTP11ClientProtocol)
+    assert "_contentLength(self.connHeaders)" in source(_newclient.HTTPClientParser.allHeadersReceived)
+    assert 'connHeaders.getRawHeaders(b"Connection"' in source(_newclient.HTTP11ClientProtocol)
+    assert issubclass(http.LenientParser, _newclient.HTTPClientParser)
+
+
 @pytest.mark.parametrize("name", scrapy_internals.__all__ + http.__all__)
 def test_a_name_is_used(name):
     files = [path for path in (ROOT / "crawlers").rglob("*.py") if path.parent.name != "scrapy_internals"]

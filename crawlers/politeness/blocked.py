@@ -94,7 +94,7 @@ def challenge(response: Response) -> str | None:
     for header in _HEADERS:
         if header in response.headers:
             return f"a firewall answered instead of the portal (HTTP {response.status}, {header})"
-    if _is_html(response) and any(mark in response.body[:_PAGE_START].lower() for mark in _MARKS):
+    if _is_html(response) and any(mark in _start(response).lower() for mark in _MARKS):
         return f"a robot check came instead of an answer (HTTP {response.status})"
     return None
 
@@ -113,4 +113,10 @@ def _refused(response: Response, longest: float) -> str | None:
 
 def _is_html(response: Response) -> bool:
     content_type = (response.headers.get("Content-Type") or b"").lower()
-    return b"html" in content_type or response.body[:256].lstrip().lower().startswith((b"<!doctype", b"<html"))
+    return b"html" in content_type or _start(response)[:256].lstrip().lower().startswith((b"<!doctype", b"<html"))
+
+
+def _start(response: Response) -> bytes:
+    """Return how its body begins, if that is on disk, too: such a response has a ``head``."""
+    head: bytes = getattr(response, "head", response.body)
+    return head[:_PAGE_START]

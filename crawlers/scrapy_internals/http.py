@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy.core.downloader.handlers.http11 import _LenientHTTP11ClientFactory as LenientFactory
 from scrapy.core.downloader.handlers.http11 import _LenientHTTP11ClientProtocol as LenientProtocol
+from scrapy.core.downloader.handlers.http11 import _LenientHTTPClientParser as LenientParser
 from scrapy.core.downloader.handlers.http11 import _ResponseReader as ResponseReader
 from scrapy.core.downloader.handlers.http11 import _ResultT as Result
 from scrapy.core.downloader.handlers.http11 import _ScrapyAgent as ScrapyAgent
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from twisted.web.client import HTTPConnectionPool
     from twisted.web.client import Response as TxResponse
 
-__all__ = ["BODY", "DONE", "LenientFactory", "LenientProtocol", "ResponseReader", "Result", "ScrapyAgent"]
-__all__ += ["abort", "finished", "set_buffer", "set_protocol", "transport", "wrap_twisted_exceptions"]
+__all__ = ["BODY", "DONE", "LenientFactory", "LenientParser", "LenientProtocol", "ResponseReader", "Result"]
+__all__ += ["ScrapyAgent", "abort", "finished", "set_buffer", "set_protocol", "transport", "wrap_twisted_exceptions"]
 
 
 def set_protocol(pool: HTTPConnectionPool, factory: type[LenientFactory]) -> None:

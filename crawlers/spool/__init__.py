@@ -7,6 +7,6 @@ A request opts in with ``Request(url, meta={"spool": True})``; Scrapy handles al
 from crawlers.spool.errors import NotUnpacked, TooLarge
 from crawlers.spool.file import SpooledFile
 from crawlers.spool.handler import SpoolingHandler
-from crawlers.spool.response import SpooledResponse
+from crawlers.spool.response import DiskResponse, SpooledResponse
 
-__all__ = ["NotUnpacked", "SpooledFile", "SpooledResponse", "SpoolingHandler", "TooLarge"]
+__all__ = ["DiskResponse", "NotUnpacked", "SpooledFile", "SpooledResponse", "SpoolingHandler", "TooLarge"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from scrapy.exceptions import StopDownload
 from twisted.internet.protocol import Protocol, connectionDone
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from twisted.internet.defer import Deferred
     from twisted.web.client import Response as TxResponse
 
-_STRIDE = 4 * 1024 * 1024  # for each, DOWNLOAD_TIMEOUT: what is too large for memory may take more than a minute
-
 
 class SpoolingAgent(ScrapyAgent):
     """Connections, proxies, TLS and signals are Scrapy's; the body of an answer that succeeds is spooled.
@@ -35,7 +33,10 @@ class SpoolingAgent(ScrapyAgent):
 
     Attributes:
         body: None for any other answer, which is kept as small as DOWNLOAD_MAXSIZE says.
+        stride: bytes that renew DOWNLOAD_TIMEOUT when they came: a large body may take more than a minute.
     """
+
+    stride: ClassVar[int] = 4 * 1024 * 1024
 
     def __init__(self, limits: Limits, *, unpack: bool, **keywords: Any) -> None:
         super().__init__(**keywords)
@@ -47,7 +48,7 @@ class SpoolingAgent(ScrapyAgent):
         if not 200 <= txresponse.code < 300:
             return super()._cb_bodyready(txresponse, request)
         try:
-            self.body = self._begun(txresponse)
+            self.body = self._begun(txresponse, request)
         except AnswerError:
             abort(transport(txresponse))
             raise
@@ -56,20 +57,30 @@ class SpoolingAgent(ScrapyAgent):
         self._spool(txresponse, self.body, lambda: cast("DelayedCall", self._timeout_cl).reset(seconds))
         return super()._cb_bodyready(txresponse, request)
 
-    def _begun(self, txresponse: TxResponse) -> Body:
-        most, announced = self._limits.most, cast("int | str", txresponse.length)
-        if most and isinstance(announced, int) and announced > most:
-            raise TooLarge(most)
-        self._undoing, self._staying = undone(txresponse.headers.getRawHeaders(b"Content-Encoding", []))
-        return Body(self._limits, self._undoing if self._unpack else ())
+    def _begun(self, txresponse: TxResponse, request: Request) -> Body:  # noqa: ARG002  # subclasses need it
+        """Return what takes the body.
 
-    @staticmethod
-    def _spool(txresponse: TxResponse, body: Body, renew: Callable[[], None]) -> None:
+        Raises:
+            AnswerError: the body is not wanted.
+        """
+        self._refuse_beyond(cast("int | str", txresponse.length))
+        return Body(self._limits, self._encodings(txresponse))
+
+    def _refuse_beyond(self, announced: int | str) -> None:
+        if self._limits.most and isinstance(announced, int) and announced > self._limits.most:
+            raise TooLarge(self._limits.most)
+
+    def _encodings(self, txresponse: TxResponse) -> list[bytes]:
+        """Return the content encodings to undo, the last one first."""
+        self._undoing, self._staying = undone(txresponse.headers.getRawHeaders(b"Content-Encoding", []))
+        return self._undoing if self._unpack else []
+
+    def _spool(self, txresponse: TxResponse, body: Body, renew: Callable[[], None]) -> None:
         deliver = txresponse.deliverBody
 
         def spool(reader: ResponseReader) -> None:
             finished(reader).addErrback(body.drop)
-            deliver(SpoolingReader(reader, body, renew))  # type: ignore[no-untyped-call]
+            deliver(SpoolingReader(reader, body, renew, self.stride))  # type: ignore[no-untyped-call]
 
         txresponse.deliverBody = spool  # type: ignore[method-assign]
 
@@ -80,7 +91,7 @@ class SpoolingAgent(ScrapyAgent):
         if not result.get("stop_download") and "dataloss" not in (result.get("flags") or ()):
             body.end()
         if self._unpack and self._undoing:
-            _say_unpacked(result["txresponse"], self._staying, body.size)
+            say_unpacked(result["txresponse"], self._staying, body.size)
         try:
             return _spooled(super()._cb_bodydone(result, url), body)
         except StopDownload as stop:
@@ -92,11 +103,11 @@ class SpoolingReader(Protocol):
     """Stands before Scrapy's reader, whose buffer it changes, and ends the download when that can take no more.
 
     Args:
-        renew: called whenever much has come.
+        renew: called for each `stride` bytes that came.
     """
 
-    def __init__(self, reader: ResponseReader, body: Body, renew: Callable[[], None]) -> None:
-        self.reader, self.body, self.renew = reader, body, renew
+    def __init__(self, reader: ResponseReader, body: Body, renew: Callable[[], None], stride: int) -> None:
+        self.reader, self.body, self.renew, self.stride = reader, body, renew, stride
         self.renewed = 0
         set_buffer(reader, body)
 
@@ -109,7 +120,7 @@ class SpoolingReader(Protocol):
         except AnswerError as error:
             finished(self.reader).errback(Failure(error))  # type: ignore[no-untyped-call]
             abort(self.transport)
-        if self.body.received - self.renewed >= _STRIDE and not finished(self.reader).called:
+        if self.body.received - self.renewed >= self.stride and not finished(self.reader).called:
             self.renewed = self.body.received
             self.renew()
 
@@ -117,7 +128,7 @@ class SpoolingReader(Protocol):
         self.reader.connectionLost(reason)
 
 
-def _say_unpacked(txresponse: TxResponse, staying: list[bytes], size: int) -> None:
+def say_unpacked(txresponse: TxResponse, staying: list[bytes], size: int) -> None:
     """Make the headers agree with the body."""
     txresponse.headers.removeHeader(b"Content-Encoding")
     if staying:

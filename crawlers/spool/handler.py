@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.utils.defer import maybe_deferred_to_future
@@ -12,7 +12,7 @@ from crawlers.spool.agent import SpoolingAgent
 from crawlers.spool.body import Limits
 from crawlers.spool.certificates import ExplainedTrust, explained
 from crawlers.spool.headers import BoundedFactory
-from crawlers.spool.response import SpooledResponse
+from crawlers.spool.response import DiskResponse, SpooledResponse
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -47,32 +47,35 @@ class SpoolingHandler(HTTP11DownloadHandler):
         with explained():
             if not request.meta.get("spool"):
                 return await super().download_request(request)
-            agent = self._agent(request)
+            agent = SpoolingAgent(self._limits(request), unpack=self._unpack, **self._agent_options())
             with wrap_twisted_exceptions():
                 response = await maybe_deferred_to_future(agent.download_request(request))
         self._came(agent, request, response)
         return response
 
-    def _agent(self, request: Request) -> SpoolingAgent:
+    def _limits(self, request: Request) -> Limits:
         most = request.meta.get("download_maxsize", self._most)
-        return SpoolingAgent(
-            Limits(above=self._above, most=most, folder=self._folder),
-            unpack=self._unpack,
-            contextFactory=self._contextFactory,
-            bindAddress=self._bind_address,
-            pool=self._pool,
-            maxsize=self._default_maxsize,
-            warnsize=self._default_warnsize,
-            fail_on_dataloss=self._fail_on_dataloss,
-            crawler=self._crawler,
-            tls_verbose_logging=self._tls_verbose_logging,
-        )
+        return Limits(above=self._above, most=most, folder=self._folder)
+
+    def _agent_options(self) -> dict[str, Any]:
+        """Return what Scrapy gives its own agent."""
+        return {
+            "contextFactory": self._contextFactory,
+            "bindAddress": self._bind_address,
+            "pool": self._pool,
+            "maxsize": self._default_maxsize,
+            "warnsize": self._default_warnsize,
+            "fail_on_dataloss": self._fail_on_dataloss,
+            "crawler": self._crawler,
+            "tls_verbose_logging": self._tls_verbose_logging,
+        }
 
     def _came(self, agent: SpoolingAgent, request: Request, response: Response) -> None:
         """Count the received bytes, since DownloaderStats only sees the body; keep caches from storing an empty one."""
         if agent.body and self._counts:
             self._crawler.stats.inc_value("downloader/response_bytes", agent.body.received - len(response.body))
-        if isinstance(response, SpooledResponse):
+        if isinstance(response, DiskResponse):
             request.meta["dont_cache"] = True
+        if isinstance(response, SpooledResponse):
             self._crawler.stats.inc_value("spool/response_count")
             self._crawler.stats.inc_value("spool/response_bytes", response.size)

@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.python.failure import Failure
 
-from crawlers.scrapy_internals.http import BODY, DONE, LenientFactory, LenientProtocol
+from crawlers.scrapy_internals.http import BODY, DONE, LenientFactory, LenientParser, LenientProtocol
 from crawlers.spool.errors import HeadersTooLarge
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from twisted.internet.defer import Deferred
     from twisted.internet.interfaces import IAddress
     from twisted.web.iweb import IResponse
 
 MOST_HEADERS = 256 * 1024
 """Bytes of the status lines and headers of an answer, those of 1xx answers before it too; curl stops at 300 KB."""
+MOST_DIGITS = 18
+"""Of a Content-Length: a larger number fits no file system and no database."""
 
 
 class BoundedFactory(LenientFactory):
@@ -25,6 +29,35 @@ class BoundedFactory(LenientFactory):
         return BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
 
 
+class LengthParser(LenientParser):
+    """Takes an answer whose Content-Length makes no sense for one without: Twisted refuses it, browsers do not.
+
+    The connection is closed after it, so nothing that follows such a body is taken for the next answer: RFC 9112, 6.3.
+    """
+
+    def allHeadersReceived(self) -> None:  # noqa: N802
+        values = self.connHeaders.getRawHeaders(b"Content-Length", [])
+        if values and length(values) is None:
+            self.connHeaders.removeHeader(b"Content-Length")
+            self.connHeaders.setRawHeaders(b"Connection", [b"close"])
+        super().allHeadersReceived()  # type: ignore[no-untyped-call]
+
+
+def length(values: Sequence[bytes]) -> int | None:
+    """Return the number of bytes that Content-Length gives, once or several times; ``None`` if that is not clear.
+
+    >>> length([b"42"]), length([b"42", b"042"]), length([b"42, 42"])
+    (42, 42, 42)
+    >>> length([b"42, 43"]), length([b"-1"]), length([b"abc"]), length([b"9" * 30])
+    (None, None, None, None)
+    """
+    texts = [part.strip() for value in values for part in value.split(b",")]
+    if not all(text.isdigit() and len(text) <= MOST_DIGITS for text in texts):
+        return None
+    numbers = {int(text) for text in texts}
+    return numbers.pop() if len(numbers) == 1 else None
+
+
 class BoundedProtocol(LenientProtocol):
     """Gives up an answer whose headers are larger than MOST_HEADERS, or have a line that Twisted takes for endless."""
 
@@ -32,6 +65,7 @@ class BoundedProtocol(LenientProtocol):
         self._came = 0
         answer = super().request(request)
         parser: Any = self._parser
+        parser.__class__ = LengthParser  # as Scrapy sets its own: Twisted gives no choice
         parser.lineLengthExceeded = lambda _: self._refuse()
         return answer
 

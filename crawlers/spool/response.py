@@ -1,4 +1,4 @@
-"""A response whose body is in a temporary file."""
+"""Responses whose body is in a temporary file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,32 @@ if TYPE_CHECKING:
 _HEAD = 64 * 1024
 
 
-class SpooledResponse(Response):
+class DiskResponse(Response):
+    """An answer whose body is on disk: its ``body`` is empty, and copies share what is on disk."""
+
+    def replace(self, *arguments: Any, cls: type[Response] | None = None, **keywords: Any) -> Response:  # type: ignore[override]
+        """Return a copy with other attributes and the same file, always of this class: no other can have the file.
+
+        With a ``body``, it is an ordinary response.
+        """
+        if keywords.get("body"):
+            known = {name: getattr(self, name) for name in Response.attributes}
+            return (cls or Response)(*arguments, **known | keywords)
+        if cls is not None and not issubclass(cls, DiskResponse):
+            keywords.pop("encoding", None)
+            cls = None
+        return super().replace(*arguments, cls=cls, **keywords)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Refuse to be stored: the stored body would be empty.
+
+        Raises:
+            NotSupported: always.
+        """
+        raise NotSupported(f"{self} can't be stored: its body is in a temporary file")
+
+
+class SpooledResponse(DiskResponse):
     """An answer too large for memory: read it with `open`, unpacked, as often as you like; its ``body`` is empty.
 
     Copies share the file. It is removed with the last response and reader of it, or with the process.
@@ -52,24 +77,3 @@ class SpooledResponse(Response):
         """The first 64 KiB."""
         with self.open() as reader:
             return reader.read(_HEAD)
-
-    def replace(self, *arguments: Any, cls: type[Response] | None = None, **keywords: Any) -> Response:  # type: ignore[override]
-        """Return a copy with other attributes and the same file, always of this class: no other can have the file.
-
-        With a ``body``, it is an ordinary response.
-        """
-        if keywords.get("body"):
-            known = {name: getattr(self, name) for name in Response.attributes}
-            return (cls or Response)(*arguments, **known | keywords)
-        if cls is not None and not issubclass(cls, SpooledResponse):
-            keywords.pop("encoding", None)
-            cls = None
-        return super().replace(*arguments, cls=cls, **keywords)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Refuse to be stored: the stored body would be empty.
-
-        Raises:
-            NotSupported: always.
-        """
-        raise NotSupported(f"{self} can't be stored: its body is in a temporary file")
