@@ -112,8 +112,9 @@ def commands() -> list[str]:
 
 
 def item_fields() -> list[tuple[str, str]]:
-    kinds = (items.Dataset, items.Resource, items.Agent, items.Place, items.Period, items.License, items.Checksum)
-    return [(kind.__name__, field.name) for kind in kinds for field in fields(kind)]
+    described = (items.Agent, items.Place, items.Period, items.License, items.Checksum, items.Capture)
+    kinds = (items.Dataset, items.Resource, *described)
+    return [(kind.__name__, field.name) for kind in kinds for field in fields(kind) if field.name != "body"]
 
 
 def stats() -> set[str]:

@@ -13,7 +13,7 @@ from crawlers.extensions.report import Report
 from crawlers.kinds.ckan.generic import CKAN
 from crawlers.resume import Job, LedgerScheduler, Records
 from crawlers.resume.job import _LONGEST
-from crawlers.resume.scheduler import restored_request, stored_request
+from crawlers.resume.scheduler import Hosts, restored_request, stored_request
 
 IDENTITY = {"spider": "one", "arguments": {}}
 
@@ -150,7 +150,7 @@ def test_what_was_under_way_waits_again(queue):
     queue.close("shutdown")
     assert done not in queue.leased
     queue.open(queue.spider)
-    assert (queue.waiting, queue.next_request().url) == (1, under_way.url)
+    assert (queue.hosts.waiting.total(), queue.next_request().url) == (1, under_way.url)
 
 
 @pytest.mark.parametrize("damage", ["not JSON", "[]", "{}", "null", '"text"', "[" * 100_000, None])
@@ -247,3 +247,33 @@ def test_a_job_that_is_not_finished_keeps_its_rows(tmp_path):
     assert job.db.execute("SELECT count(*) FROM listed").fetchone() == (10,)
     assert job.resumed
     job.db.close()
+
+
+# Turns
+
+
+def test_a_slow_host_holds_up_no_other(queue):
+    """A host has at most twice as many requests in progress as it is sent in parallel; the others go on."""
+    for number in range(40):
+        queue.enqueue_request(Request(f"https://slow.example.org/{number}"))
+    queue.enqueue_request(Request("https://quick.example.org/1", priority=-5))
+    queue.hosts.limit = 4
+    given = []
+    while request := queue.next_request():
+        queue.crawler.engine._slot.inprogress.add(request)
+        given.append(request)
+    assert [request.url.split(".")[0] for request in given] == ["https://slow", "https://quick", *["https://slow"] * 3]
+    assert queue.has_pending_requests()
+    queue.crawler.engine._slot.inprogress.remove(given[0])
+    assert queue.next_request().url == "https://slow.example.org/4"
+
+
+def test_hosts_take_turns():
+    hosts = Hosts(10)
+    for host, count in (("a", 3), ("b", 1), ("c", 2)):
+        hosts.add(host, count)
+    order = []
+    while (host := hosts.turn()) is not None:
+        order.append(host)
+        hosts.take(host)
+    assert order == ["a", "b", "c", "a", "c", "a"]

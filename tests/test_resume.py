@@ -192,7 +192,7 @@ def test_a_job_of_another_format_is_refused_unless_it_is_finished(portal, tmp_pa
     resumed(output, jobdir, site)
     with sqlite3.connect(jobdir / "ledger.sqlite") as ledger:
         ledger.execute(
-            """UPDATE facts SET value = replace(value, '"format": 2', '"format": 0') WHERE name = 'identity'"""
+            """UPDATE facts SET value = replace(value, '"format": 3', '"format": 0') WHERE name = 'identity'"""
         )
     ledger.close()
     again = resumed(output, jobdir, site)
@@ -201,7 +201,7 @@ def test_a_job_of_another_format_is_refused_unless_it_is_finished(portal, tmp_pa
         ledger.execute("DELETE FROM facts WHERE name = 'finished'")
     ledger.close()
     again = resumed(output, jobdir, site)
-    assert (again.code, "is of format 0, not 2" in again.lines[-1]) == (1, True)
+    assert (again.code, "is of format 0, not 3" in again.lines[-1]) == (1, True)
 
 
 def test_a_job_that_is_no_job(portal, tmp_path):

@@ -24,23 +24,26 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
 _SCHEMA = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
 PRAGMA journal_size_limit = 8388608;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+"""
+_TABLES = """
 CREATE TABLE IF NOT EXISTS requests (
-    id INTEGER PRIMARY KEY, fingerprint BLOB UNIQUE, priority INTEGER, state INTEGER NOT NULL, request TEXT
+    id INTEGER PRIMARY KEY, fingerprint BLOB UNIQUE,
+    host TEXT NOT NULL DEFAULT '', priority INTEGER, state INTEGER NOT NULL, request TEXT
 );
-CREATE INDEX IF NOT EXISTS waiting ON requests (priority DESC, id) WHERE state = 0;
+CREATE INDEX IF NOT EXISTS waiting ON requests (host, priority DESC, id) WHERE state = 0;
 CREATE TABLE IF NOT EXISTS records (
     kind TEXT, dataset_id TEXT, resource_id TEXT, planned_by TEXT, outcome TEXT, fallback INTEGER,
     PRIMARY KEY (kind, dataset_id, resource_id)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS listed (dataset_id TEXT, list TEXT, by TEXT, PRIMARY KEY (dataset_id, list)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS failures (key TEXT PRIMARY KEY, kind TEXT NOT NULL) WITHOUT ROWID;
-"""
+"""  # made once the facts say that the ledger is of this format
 _JOBS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _STATS = (
     "catalogue/planned",
@@ -79,6 +82,8 @@ class Job:
             self.db.executescript(_SCHEMA)
             self.db.execute("BEGIN IMMEDIATE")
             self._check(identity)
+            for statement in _TABLES.split(";"):
+                self.db.execute(statement)
             self.state: dict[str, Any] = self._object("state")
         except CrawlersError:
             self.db.close()

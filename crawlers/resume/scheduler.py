@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections import Counter, deque
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
+from scrapy.utils.httpobj import urlparse_cached
 from scrapy.utils.request import request_from_dict
 
 from crawlers import signals
@@ -21,10 +23,10 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
 WAITING, LEASED, DONE = range(3)
-_ENQUEUE = "INSERT OR IGNORE INTO requests (fingerprint, priority, state, request) VALUES (?, ?, 0, ?)"
+_ENQUEUE = "INSERT OR IGNORE INTO requests (fingerprint, host, priority, state, request) VALUES (?, ?, ?, 0, ?)"
 _LEASE = """
 UPDATE requests SET state = 1
-WHERE id = (SELECT id FROM requests WHERE state = 0 ORDER BY priority DESC, id LIMIT 1)
+WHERE id = (SELECT id FROM requests WHERE state = 0 AND host = ? ORDER BY priority DESC, id LIMIT 1)
 RETURNING id, request
 """
 _DONE = "UPDATE requests SET state = 2, request = NULL WHERE id = ?"
@@ -39,6 +41,9 @@ class LedgerScheduler(BaseScheduler):
     A request is leased when the engine takes it, and done when the engine has let go of it: its callback has run, and
     the requests it made are queued here, the items it gave have been through the pipelines. Requests leased by a run
     that crashed are made again. Requests are JSON, never pickles: what JSON can't express is refused in a JOBDIR.
+
+    Hosts take turns. Each has at most twice as many requests in progress as it is sent in parallel
+    (CONCURRENT_REQUESTS_PER_DOMAIN), so that a slow one does not hold up the others.
     """
 
     def __init__(self, crawler: Crawler, job: Job) -> None:
@@ -46,7 +51,7 @@ class LedgerScheduler(BaseScheduler):
         self.job = job
         self.leased: dict[Request, int] = {}
         self.unstored: dict[int | None, Request] = {}
-        self.waiting = 0
+        self.hosts = Hosts(0)
         self.closing: asyncio.Task[None] | None = None
 
     @classmethod
@@ -56,8 +61,10 @@ class LedgerScheduler(BaseScheduler):
     def open(self, spider: Spider) -> None:
         self.spider = spider
         self.job.execute("UPDATE requests SET state = ? WHERE state = ?", (WAITING, LEASED))
-        query = "SELECT count(*) FROM requests WHERE state = ?"
-        self.waiting = self.job.db.execute(query, (WAITING,)).fetchone()[0]
+        self.hosts = Hosts(2 * max(1, self.crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")))
+        query = "SELECT host, count(*) FROM requests WHERE state = ? GROUP BY host ORDER BY min(id)"
+        for host, count in self.job.db.execute(query, (WAITING,)):
+            self.hosts.add(host, count)
         self.job.commit()
 
     def close(self, reason: str) -> None:  # noqa: ARG002
@@ -66,7 +73,7 @@ class LedgerScheduler(BaseScheduler):
             self.job.commit()
 
     def has_pending_requests(self) -> bool:
-        return self.waiting > 0
+        return self.hosts.waiting.total() > 0
 
     def enqueue_request(self, request: Request) -> bool:
         stored = None
@@ -79,14 +86,14 @@ class LedgerScheduler(BaseScheduler):
         again = request.dont_filter or "redirect_urls" in request.meta  # many may be sent to one place, a login
         fingerprint = None if again else self.crawler.request_fingerprinter.fingerprint(request)
         try:
-            row = self.job.execute(_ENQUEUE, (fingerprint, request.priority, stored))
+            row = self.job.execute(_ENQUEUE, (fingerprint, host_of(request), request.priority, stored))
         except OSError as error:
             self._stop(error)
             return False
         added = row.rowcount
         if added and stored is None:
             self.unstored[row.lastrowid] = request
-        self.waiting += added
+        self.hosts.add(host_of(request), added)
         self.crawler.stats.inc_value("scheduler/enqueued" if added else "dupefilter/filtered")
         return bool(added)
 
@@ -101,11 +108,13 @@ class LedgerScheduler(BaseScheduler):
 
     def _next(self) -> Request | None:
         """Leases the next request that can be made: an engine that gets none waits for seconds before it asks again."""
-        while self.waiting and (row := self.job.execute(_LEASE).fetchone()):
-            self.waiting -= 1
+        while (host := self.hosts.turn()) is not None:
+            row = self.job.execute(_LEASE, (host,)).fetchone()
+            self.hosts.take(host)
             request = self._restored(*row)
             if request is not None:
                 self.leased[request] = row[0]
+                self.hosts.active[host] += 1
                 self.crawler.stats.inc_value("scheduler/dequeued")
                 return request
         return None
@@ -127,6 +136,7 @@ class LedgerScheduler(BaseScheduler):
         working = requests_in_progress(self.crawler)
         for request in [request for request in self.leased if request not in working]:
             self.job.execute(_DONE, (self.leased.pop(request),))
+            self.hosts.active[host_of(request)] -= 1
 
     def _stop(self, error: OSError) -> None:
         """Nothing more is asked for that could not be remembered."""
@@ -142,6 +152,51 @@ class LedgerScheduler(BaseScheduler):
         self.spider.logger.error("%s: %s", url or kind, error)
         failed = signals.Failed(stage=stage, kind=kind, error=error, url=url)
         self.crawler.signals.send_catch_log(signals.record_failed, failed=failed)
+
+
+class Hosts:
+    """The hosts of waiting requests, which take turns.
+
+    Args:
+        limit: the requests of a host that may be in progress at once.
+
+    Attributes:
+        waiting: how many requests wait for each host.
+        active: how many are in progress.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.waiting: Counter[str] = Counter()
+        self.active: Counter[str] = Counter()
+        self._turns: deque[str] = deque()
+
+    def add(self, host: str, count: int) -> None:
+        """Note that more requests wait for a host."""
+        if count and not self.waiting[host]:
+            self._turns.append(host)
+        self.waiting[host] += count
+
+    def turn(self) -> str | None:
+        """Return the host whose turn it is; ``None`` if none has a request that may be made now."""
+        for _ in range(len(self._turns)):
+            host = self._turns[0]
+            self._turns.rotate(-1)
+            if self.active[host] < self.limit:
+                return host
+        return None
+
+    def take(self, host: str) -> None:
+        """Note that a request of a host no longer waits."""
+        self.waiting[host] -= 1
+        if not self.waiting[host]:
+            del self.waiting[host]
+            self._turns.remove(host)
+
+
+def host_of(request: Request) -> str:
+    """Return what the downloader has a slot for."""
+    return str(request.meta.get("download_slot") or urlparse_cached(request).hostname or "")
 
 
 def stored_request(request: Request, spider: Spider) -> str:
