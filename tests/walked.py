@@ -1,0 +1,156 @@
+"""A spider walked through a catalogue in this process: a function answers its requests, and no engine, pipeline or
+network is there. What a listing decides takes milliseconds so: which page follows, what an end proves, what is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from email.message import Message
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from scrapy import Request, Spider
+from scrapy.http import Headers, Response
+from scrapy.responsetypes import responsetypes
+from scrapy.spidermiddlewares.httperror import HttpError
+from scrapy.utils.misc import build_from_crawler, load_object
+from scrapy.utils.test import get_crawler
+from twisted.python.failure import Failure
+
+from crawlers import settings, signals
+from crawlers.resume import Job
+from crawlers.store.index import Index
+from tests.site import Asked, Site
+
+FINGERPRINTER = settings.REQUEST_FINGERPRINTER_CLASS
+SETTINGS = {name: getattr(settings, name) for name in ("JSON_MAXSIZE", "LINKED_DATASETS_MAX", "SHRINK_LIMIT")}
+MOST = 1000  # requests
+Answers = Callable[[Request], Response]
+
+
+@dataclass
+class Walked:
+    """What a spider collected.
+
+    Attributes:
+        asked: its requests, in order; one that is repeated is sent once.
+        errors: the signals of what is missing.
+    """
+
+    spider: Any
+    asked: list[Request] = field(default_factory=list)
+    items: list[Any] = field(default_factory=list)
+    errors: list[signals.Failed] = field(default_factory=list)
+    fingerprints: set[bytes] = field(default_factory=set)
+
+    def ids(self) -> list[str]:
+        return sorted(item.id for item in self.items)
+
+    def kinds(self) -> Counter[str]:
+        return Counter(error.kind for error in self.errors)
+
+    @property
+    def evidence(self) -> dict[str, str]:
+        return self.spider.run_state.evidence
+
+    @property
+    def judged(self) -> tuple[str, int | None, int]:
+        """The verdict that a crawl's report would give, how many datasets are expected, and how many were listed."""
+        state = self.spider.run_state
+        is_whole = not self.errors and set(state.lists.values()) == {"ended"}
+        verdict = "partial" if state.is_limited else "complete" if state.evidence else "incomplete"
+        return verdict if is_whole else "incomplete", state.expected, state.listed
+
+    def note(self, failed: signals.Failed) -> None:
+        self.errors.append(failed)
+
+    async def run(self, answers: Answers) -> None:
+        waiting = [each async for each in self.spider.start()]
+        while waiting:
+            request = waiting.pop(0)
+            fingerprint = self.spider.crawler.request_fingerprinter.fingerprint(request)
+            if fingerprint in self.fingerprints and not request.dont_filter:
+                continue
+            self.fingerprints.add(fingerprint)
+            self.asked.append(request)
+            assert len(self.asked) < MOST, "it has no end"
+            for each in await self.outputs(request, answers):
+                (waiting if isinstance(each, Request) else self.items).append(each)
+
+    async def outputs(self, request: Request, answers: Answers) -> list[Any]:
+        response = followed(request, answers)
+        if 200 <= response.status < 300 or response.status in request.meta.get("handle_httpstatus_list", ()):
+            found = request.callback(response, **request.cb_kwargs)
+        else:
+            failure = Failure(HttpError(response))
+            failure.request = request
+            found = request.errback(failure)
+        return [each async for each in found] if isinstance(found, AsyncIterator) else list(found or ())
+
+
+def followed(request: Request, answers: Answers) -> Response:
+    """Return the answer at the end of redirects, as Scrapy's middleware gives it."""
+    asked, response = request, answers(request)
+    while response.status in {301, 302}:
+        address = urljoin(asked.url, response.headers["Location"].decode())
+        was = [*asked.meta.get("redirect_urls", []), asked.url]
+        asked = asked.replace(url=address, meta={**asked.meta, "redirect_urls": was})
+        response = answers(asked)
+    response.request = asked
+    return response
+
+
+def walk(
+    spider: type[Spider], answers: Answers, folder: Path, changes: dict[str, Any] | None = None, **given: str
+) -> Walked:
+    """Walk a spider through a catalogue.
+
+    Args:
+        answers: returns the answer to a request.
+        folder: where the index is, which nothing fills.
+        changes: other settings.
+        given: the spider's arguments.
+    """
+    crawler = get_crawler(spider, SETTINGS | (changes or {}))
+    crawler.spider = spider.from_crawler(crawler, **given)
+    crawler.request_fingerprinter = build_from_crawler(load_object(FINGERPRINTER), crawler)
+    index = Index(folder, crawler.spider.source)
+    crawler.spider.opened_index = lambda: index
+    walked = Walked(crawler.spider)
+    crawler.signals.connect(walked.note, signal=signals.record_failed)
+    try:
+        asyncio.run(walked.run(answers))
+    finally:
+        index.close()
+        Job.from_crawler(crawler).db.close()
+    return walked
+
+
+def answers_of(site: Site) -> Answers:
+    """Return what a site of the loopback answers, asked without the loopback."""
+
+    def answers(request: Request) -> Response:
+        headers = Message()
+        for name, values in request.headers.items():
+            headers[name.decode()] = values[0].decode()
+        site.asked.append(Asked(path(request), headers))
+        given = site.answer(site.asked[-1])
+        return response(request, given.body, given.status, given.headers)
+
+    return answers
+
+
+def response(request: Request, body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return an answer of the class that Scrapy chooses for it."""
+    chosen = responsetypes.from_args(headers=Headers(headers or {}), url=request.url, body=body)
+    return chosen(request.url, status=status, headers=headers, body=body)
+
+
+def path(request: Request) -> str:
+    """Return the path of a request with its query, as a server sees it."""
+    parts = urlsplit(request.url)
+    return parts.path + (f"?{parts.query}" if parts.query else "")
