@@ -1,4 +1,7 @@
-"""Catalogues that mean harm, crawled whole: whatever comes, the crawl ends, says why, and keeps to its folder."""
+"""Catalogues that mean harm: whatever comes, the crawl ends, says why, and keeps to its folder.
+
+They are crawled whole in a cage where memory, time or the disk is at stake, and walked through where words are.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,18 @@ from resource import RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE
 import pytest
 
 from benchmarks import dcat_catalogue
+from crawlers.kinds.dcat.generic import DCAT
 from crawlers.signals import KINDS
 from tests import forked
 from tests.conftest import ROOT, Crawl, options
 from tests.site import Answer, Site, redirect
 from tests.waiting import HANG
+from tests.walked import Walked, response, walk
 
 MIB = 1 << 20
 TURTLE, RDF_XML, JSON_LD, JSON = "text/turtle", "application/rdf+xml", "application/ld+json", "application/json"
-FINE = "https://data.example.org/fine"
+SITE = "https://data.example.org"
+FINE = f"{SITE}/fine"
 PREFIXES = {
     "dcat": "http://www.w3.org/ns/dcat#",
     "dct": "http://purl.org/dc/terms/",
@@ -130,6 +136,24 @@ def harvest(cage):
     return run
 
 
+@pytest.fixture
+def walked(tmp_path):
+    """Walks through a site of one answer, without a crawl; nothing but that answer may be asked for."""
+
+    def run(body: bytes, content_type: str = TURTLE) -> Walked:
+        headers = {"Content-Type": content_type}
+        done = walk(DCAT, lambda asked: response(asked, body, headers=headers), tmp_path, url=f"{SITE}/catalogue")
+        assert [asked.url for asked in done.asked] == [f"{SITE}/catalogue"]
+        assert done.kinds().keys() <= KINDS.keys() - UNMEANT, done.errors[:3]
+        return done
+
+    return run
+
+
+def titled(done: Walked) -> list[str]:
+    return sorted(item.title for item in done.items)
+
+
 def without_robots(answer):
     return lambda asked: Answer(status=404) if asked.path == "/robots.txt" else answer(asked)
 
@@ -218,7 +242,13 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_entities_that_blow_up(harvest, bomb):
+def test_entities_that_blow_up(walked, bomb):
+    done = walked(BOMBS[bomb], RDF_XML)
+    assert (done.kinds(), done.items) == ({"unsafe_xml": 1}, [])
+
+
+@pytest.mark.parametrize("bomb", ["billion laughs", "quadratic", "a long DTD"])
+def test_entities_that_blow_up_take_no_memory(harvest, bomb):
     crawl = harvest(BOMBS[bomb], RDF_XML, seconds=5, most=150)
     assert (crawl.code, kinds(crawl), ids(crawl)) == (4, {"unsafe_xml": 1}, [])
 
@@ -280,8 +310,15 @@ ENCODINGS = {
 
 
 @pytest.mark.parametrize("name", ENCODINGS)
-def test_xml_in_any_encoding(harvest, name):
+def test_xml_in_any_encoding(walked, name):
     declaration, encoding, mark, content_type, title = ENCODINGS[name]
+    body = rdf_xml(element("2", title=title), declaration=declaration).decode()
+    done = walked(mark + body.encode(encoding), content_type)
+    assert (titled(done), done.errors) == (sorted([title, "Title of fine"]), [])
+
+
+def test_a_spooled_answer_in_another_encoding(harvest):
+    declaration, encoding, mark, content_type, title = ENCODINGS["UTF-16 BE"]
     body = rdf_xml(element("2", title=title), declaration=declaration).decode()
     crawl = harvest(mark + body.encode(encoding), content_type, settings={"SPOOL_ABOVE": "100"})
     assert (crawl.code, titles(crawl)) == (0, sorted([title, "Title of fine"]))
@@ -297,9 +334,9 @@ def test_xml_in_any_encoding(harvest, name):
     ],
     ids=["Turtle", "JSON-LD", "JSON-LD in UTF-16", "data.json"],
 )
-def test_byte_order_marks(harvest, body, content_type):
-    crawl = harvest(body, content_type)
-    assert (crawl.code, titles(crawl)) == (0, ["Title of fine"])
+def test_byte_order_marks(walked, body, content_type):
+    done = walked(body, content_type)
+    assert (titled(done), done.errors) == (["Title of fine"], [])
 
 
 # JSON-LD
@@ -323,6 +360,12 @@ def contexts(url: str) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("way", contexts(""))
+def test_a_remote_context_is_told(walked, way):
+    done = walked(contexts("http://other.example.org/context.jsonld")[way], JSON_LD)
+    assert done.kinds().keys() & {"remote_context", "invalid_rdf"}
+
+
+@pytest.mark.parametrize("way", ["named", "imported"])
 def test_a_remote_context_is_not_asked_for(harvest, way):
     with Site(lambda _: Answer(json.dumps({"@context": PREFIXES}).encode())) as listener:
         crawl = harvest(contexts(f"{listener.url}/context.jsonld")[way], JSON_LD)
@@ -353,9 +396,9 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("name", KNOWN)
-def test_known_contexts_need_no_request(harvest, name):
-    crawl = harvest(json.dumps(KNOWN[name]).encode(), JSON_LD)
-    assert (crawl.code, kinds(crawl), ids(crawl)) == (0, {}, ["fine"])
+def test_known_contexts_need_no_request(walked, name):
+    done = walked(json.dumps(KNOWN[name]).encode(), JSON_LD)
+    assert (done.errors, done.ids()) == ([], ["fine"])
 
 
 # Paging
@@ -799,13 +842,12 @@ def odd(serialisation: str) -> tuple[str, bytes]:
 
 
 @pytest.mark.parametrize("serialisation", ["RDF/XML", "Turtle", "JSON-LD"])
-def test_odd_iris_and_language_tags(harvest, serialisation):
+def test_odd_iris_and_language_tags(walked, serialisation):
     content_type, body = odd(serialisation)
-    crawl = harvest(body, content_type)
-    assert ids(crawl) == ["2", "3", "fine"]
-    assert kinds(crawl).keys() <= {"invalid_record"}
-    assert titles(crawl) == ["Title of 2", "Title of 3", "Title of fine"]
-    third = next(one for one in crawl.documents().values() if one["identifier"] == "3")
+    done = walked(body, content_type)
+    assert (done.ids(), done.errors) == (["2", "3", "fine"], [])
+    assert titled(done) == ["Title of 2", "Title of 3", "Title of fine"]
+    third = next(item.document for item in done.items if item.id == "3")
     assert "en" in json.dumps(third["description"])
 
 
@@ -813,29 +855,32 @@ def test_odd_iris_and_language_tags(harvest, serialisation):
 
 GARBAGE = b"\n<<<< ]]] }} ;; oops & \x00\xff\xfe\n"
 BROKEN = {
-    "RDF/XML cut off": (RDF_XML, rdf_xml(element("2"))[:-60], 3, {"invalid_rdf": 1}, ["fine"]),
-    "RDF/XML with garbage": (RDF_XML, rdf_xml("<dct:A <b>", element("2")), 3, None, ["fine"]),
-    "Turtle with garbage": (TURTLE, turtle(GARBAGE, record("2")), 3, None, ["fine"]),
-    "Turtle cut off": (TURTLE, turtle(record("2"))[:-30], 3, None, ["fine"]),
-    "N-Triples with garbage": ("application/n-triples", b"<a:b> <a:c> <a:d> .\n" + GARBAGE * 500, 3, None, []),
-    "JSON-LD cut off": (JSON_LD, json_ld(node("2"))[:-40], None, None, None),
-    "data.json cut off": (JSON, b'{"dataset": [{"identifier": "a", "title": "t"}, {"ident', None, None, None),
-    "nothing": (TURTLE, b"", None, None, []),
-    "NUL": (TURTLE, b"\0" * 100_000, None, None, []),
-    "an image": ("image/png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 50, 4, {"not_rdf": 1}, []),
-    "a lone mark": (RDF_XML, codecs.BOM_UTF16_LE, None, None, []),
+    "RDF/XML cut off": (RDF_XML, rdf_xml(element("2"))[:-60], {"invalid_rdf": 1}, ["fine"]),
+    "RDF/XML with garbage": (RDF_XML, rdf_xml("<dct:A <b>", element("2")), None, ["fine"]),
+    "Turtle with garbage": (TURTLE, turtle(GARBAGE, record("2")), None, ["fine"]),
+    "Turtle cut off": (TURTLE, turtle(record("2"))[:-30], None, ["fine"]),
+    "N-Triples with garbage": ("application/n-triples", b"<a:b> <a:c> <a:d> .\n" + GARBAGE * 500, None, []),
+    "JSON-LD cut off": (JSON_LD, json_ld(node("2"))[:-40], None, None),
+    "data.json cut off": (JSON, b'{"dataset": [{"identifier": "a", "title": "t"}, {"ident', None, None),
+    "nothing": (TURTLE, b"", None, []),
+    "NUL": (TURTLE, b"\0" * 100_000, None, []),
+    "an image": ("image/png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 50, {"not_rdf": 1}, []),
+    "a lone mark": (RDF_XML, codecs.BOM_UTF16_LE, None, []),
 }
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_what_is_broken(harvest, broken):
-    content_type, body, code, found, kept = BROKEN[broken]
-    crawl = harvest(body, content_type)
-    assert crawl.code in ((3, 4) if code is None else (code,))
-    assert crawl.errors
-    assert len(crawl.errors) <= 102
-    assert found is None or kinds(crawl) == found
-    assert kept is None or ids(crawl) == kept or kept == ["fine"] == [one for one in ids(crawl) if one != "2"]
+def test_what_is_broken(walked, broken):
+    content_type, body, found, kept = BROKEN[broken]
+    done = walked(body, content_type)
+    assert 0 < len(done.errors) <= 102
+    assert found is None or done.kinds() == found
+    assert kept is None or kept == [one for one in done.ids() if one != "2"]
+
+
+def test_a_crawl_of_what_is_broken_keeps_what_can_be_read(harvest):
+    crawl = harvest(turtle(GARBAGE, record("2")))
+    assert (crawl.code, "fine" in ids(crawl)) == (3, True)
 
 
 WRONG = [
