@@ -1,9 +1,11 @@
 """Mutants of the core: one small change each, which a test has to notice.
 
 python tests/mutants.py --seed 13 --count 20
+python tests/mutants.py --named
 
-Each mutant is run in a copy of the tree, first with the tests that start no crawl, then with the others; the first test
-that fails, and does not without it, has killed it. What lives makes no difference, or lacks a test.
+Each mutant is run in a copy of the tree, first with the tests that start no process, then with the others; the first
+test that fails, and does not without it, has killed it. What lives makes no difference, or lacks a test. mutants.toml
+lists those that make no difference, which are not drawn, and some that once lived, by name.
 """
 
 from __future__ import annotations
@@ -12,18 +14,20 @@ import argparse
 import ast
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = {
@@ -39,7 +43,7 @@ TESTS = {
     "crawlers/politeness/robots.py": "politeness",
     "crawlers/politeness/blocked.py": "politeness",
     "crawlers/resume/*.py": "ledger resume jobs",
-    "crawlers/safety/*.py": "text safety components output_hostile ledger index_damage",
+    "crawlers/safety/*.py": "locks text safety components output_hostile ledger index_damage",
     "crawlers/safety/xml/*.py": "safety_xml listing_core",
     "crawlers/rdf/*.py": "rdf rdf_jsonld listing_core mapping_dcat_document dcat_hostile",
     "pipelines/*.py": "components feeds crawl index incremental",
@@ -56,6 +60,8 @@ _OPPOSITES = {
 }
 _REMOVED = (ast.Expr, ast.AugAssign, ast.Raise, ast.Delete)
 _MOST_SECONDS = 900
+_MOST_WORK = 60  # seconds of processor time
+_LOGGED = re.compile(r"(?:[\w.]+\.)?(?:logger|log)\.")
 _KILLER = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 
 
@@ -74,7 +80,11 @@ class Mutant:
     new: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {' '.join(self.old.split())} -> {self.new}"
+        return f"{self.path}:{self.line}: {self.change}"
+
+    @property
+    def change(self) -> str:
+        return f"{' '.join(self.old.split())} -> {self.new}"
 
     def apply(self, tree: Path) -> None:
         body = (ROOT / self.path).read_bytes()
@@ -141,7 +151,7 @@ def _is_number(node: ast.AST) -> bool:
 def _is_said(statement: ast.stmt) -> bool:
     """Return whether a statement is a docstring, or a line of the log."""
     value = getattr(statement, "value", None)
-    return isinstance(value, ast.Constant | ast.Yield) or ast.unparse(statement).startswith(("logger.", "log."))
+    return isinstance(value, ast.Constant | ast.Yield) or bool(_LOGGED.match(ast.unparse(statement)))
 
 
 def core() -> dict[str, list[str]]:
@@ -153,64 +163,107 @@ def core() -> dict[str, list[str]]:
     }
 
 
-def killer(tree: Path, mutant: Mutant, tests: list[str]) -> str | None:
+def drawn(seed: int, count: int) -> list[Mutant]:
+    """Return mutants of the core in a random order, without those that mutants.toml knows to make no difference."""
+    same = {(each["file"], each["change"]) for each in listed("equivalent")}
+    every = [each for path in core() for each in mutants(path)]
+    shuffled = random.Random(seed).sample(every, len(every))
+    return [each for each in shuffled if (each.path, each.change) not in same][:count]
+
+
+def named() -> list[Mutant]:
+    """Return the mutants that mutants.toml names."""
+    return [located(each["file"], each["old"], each["new"]) for each in listed("named")]
+
+
+def located(path: str, old: str, new: str) -> Mutant:
+    body = (ROOT / path).read_bytes()
+    assert body.count(old.encode()) == 1, f"{path} has {old!r} {body.count(old.encode())} times"
+    start = body.index(old.encode())
+    return Mutant(path, body[:start].count(b"\n") + 1, start, start + len(old.encode()), old, new)
+
+
+def listed(table: str) -> list[dict[str, Any]]:
+    return tomllib.loads((ROOT / "tests" / "mutants.toml").read_text(encoding="utf-8")).get(table, [])
+
+
+def tests_of(path: str) -> list[str]:
+    """Return the test files that concern a module."""
+    given = next((each["tests"] for each in listed("named") if each["file"] == path and "tests" in each), [])
+    return core().get(path) or [f"tests/test_{name}.py" for name in given]
+
+
+def killer(tree: Path, mutant: Mutant, phases: list[str]) -> str | None:
     """Return the first test that fails with the mutant and passes without; ``None`` where there is none."""
-    failing: list[str] = []  # without the mutant, too
-    for crawls in ("none", "only"):
+    tests, failing = tests_of(mutant.path), []  # without the mutant, too
+    for processes in phases:
+        option = f"--processes={processes}"
         while True:
             mutant.apply(tree)
-            paths = [*tests, *([mutant.path] if crawls == "none" else [])]
-            found = failed(tree, [f"--crawls={crawls}", *(f"--deselect={each}" for each in failing), *paths])
+            found = failed(tree, [option, *(f"--deselect={each}" for each in failing), *tests, mutant.path])
             shutil.copy(ROOT / mutant.path, tree / mutant.path)
             if not found:
                 break
-            if "::" not in found or not failed(tree, [found]):
+            if "::" not in found or not failed(tree, [option, found]):
                 return found
             failing.append(found)
     return None
 
 
 def failed(tree: Path, arguments: list[str]) -> str | None:
-    """Return the first test that fails."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    command += ["-p", "tests.mutants", *arguments]
+    """Return the first fast test that fails."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
+    command += ["-p", "no:xdist", "-p", "tests.mutants", *arguments]
+    keywords: dict[str, Any] = {"cwd": tree, "capture_output": True, "text": True, "timeout": _MOST_SECONDS}
     try:
-        ran = subprocess.run(command, cwd=tree, capture_output=True, text=True, timeout=_MOST_SECONDS, check=False)
+        ran = subprocess.run(command, check=False, preexec_fn=_limited, **keywords)
     except subprocess.TimeoutExpired:
         return "no end"
     if ran.returncode in {0, 5}:  # 5: no test
         return None
+    if ran.returncode < 0:
+        return "no end"
     found = _KILLER.search(ran.stdout)
     return found[1] if found else "no import"
 
 
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (_MOST_WORK, _MOST_WORK))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--crawls", choices=("none", "only"), help="only tests without a crawl, or only those with one")
+    parser.addoption("--processes", choices=("none", "any"), default="any", help="none: skip what starts a process")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if given := config.getoption("--crawls"):
-        items[:] = [each for each in items if ("crawl" in getattr(each, "fixturenames", ())) == (given == "only")]
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--processes") == "none":
+        subprocess.Popen.__init__ = _skipped  # type: ignore[method-assign]
+
+
+def _skipped(*_: Any, **__: Any) -> None:
+    pytest.skip("it starts a process")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--named", action="store_true", help="those that mutants.toml names, and no others")
+    parser.add_argument("--unit", action="store_true", help="only with the tests that start no process")
     parser.add_argument("--list", action="store_true", help="print the mutants and run no test")
     options = parser.parse_args()
-    modules = core()
-    drawn = random.Random(options.seed).sample([each for path in modules for each in mutants(path)], options.count)
+    phases = ["none"] if options.unit else ["none", "any"]
+    chosen = named() if options.named else drawn(options.seed, options.count)
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(folder, "tree")
         if not options.list:
             shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", "output"))
-        for each in drawn:
-            print(each if options.list else judged(tree, each, modules[each.path]), flush=True)
+        for each in chosen:
+            print(each if options.list else judged(tree, each, phases), flush=True)
 
 
-def judged(tree: Path, mutant: Mutant, tests: list[str]) -> str:
-    found = killer(tree, mutant, tests)
+def judged(tree: Path, mutant: Mutant, phases: list[str]) -> str:
+    found = killer(tree, mutant, phases)
     return f"{mutant}\n    {f'died: {found}' if found else 'LIVES'}"
 
 

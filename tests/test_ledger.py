@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from scrapy import Request, Spider
+from scrapy import signals as scrapy_signals
 from scrapy.utils.test import get_crawler
 
 from crawlers.exceptions import JobError, JobFinished
@@ -237,6 +240,50 @@ def test_a_finished_job_gives_its_rows_back_and_keeps_its_facts(tmp_path):
     with pytest.raises(JobFinished, match=r"finished: incomplete, says runs/20261120T030000Z\.json\. Nothing") as told:
         Job(tmp_path, IDENTITY)
     assert told.value.verdict == "incomplete"
+
+
+def left_open(folder):
+    """The files below a folder that this process has open."""
+    opened = (path.readlink() for path in Path("/proc/self/fd").iterdir() if path.is_symlink())
+    return [path for path in opened if path.is_relative_to(folder)]
+
+
+@pytest.mark.parametrize("wrong", ["another", "locked", "no ledger"])
+def test_a_job_that_can_not_be_opened_is_left_closed(tmp_path, wrong):
+    """So nothing keeps the crawl from it that it belongs to."""
+    ledger, identity = tmp_path / "ledger.sqlite", IDENTITY
+    holder = sqlite3.connect(ledger, isolation_level=None)
+    if wrong == "locked":
+        holder.execute("BEGIN EXCLUSIVE")
+    elif wrong == "another":
+        Job(tmp_path, IDENTITY).engine_stopped()
+        identity = {"spider": "two", "arguments": {}}
+    else:
+        ledger.write_bytes(b"no database" * 1000)
+    with pytest.raises(JobError) as refused:
+        Job(tmp_path, identity)
+    holder.close()
+    assert (left_open(tmp_path), refused.type) == ([], JobError)
+
+
+def test_a_job_is_finished_when_its_crawl_says_so(tmp_path):
+    for reason in ("shutdown", "finished"):
+        crawler = get_crawler(One, {"JOBDIR": str(tmp_path)})
+        crawler.spider = One()
+        job = Job.from_crawler(crawler)
+        assert (job.finished, job.broken) == (False, False)
+        crawler.signals.send_catch_log(scrapy_signals.spider_closed, reason=reason)
+        crawler.signals.send_catch_log(scrapy_signals.engine_stopped)
+        assert not left_open(tmp_path)
+    with pytest.raises(JobFinished):
+        Job(tmp_path, {"spider": "one", "arguments": {}})
+
+
+def test_a_job_without_an_end_is_not_finished(tmp_path):
+    Job(tmp_path, IDENTITY).engine_stopped()
+    again = Job(tmp_path, IDENTITY)
+    assert again.resumed
+    again.db.close()
 
 
 def test_a_job_that_is_not_finished_keeps_its_rows(tmp_path):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
 import pytest
+from scrapy import Request
 from scrapy.http import TextResponse
+from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import mapping as ckan
 from crawlers.kinds.ckan.cursor import Cursor, Page
-from crawlers.kinds.ckan.incremental import is_cheaper_whole
+from crawlers.kinds.ckan.incremental import Changes, is_cheaper_whole
 from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.recovery import MOST_SKIPPED, Refusal, another
+from crawlers.listing import paging
 from crawlers.rdf import guards
 from crawlers.safety import text
 from crawlers.safety.xml import body, entities, plain
@@ -85,6 +89,15 @@ def test_a_record_that_can_not_be_had_is_passed_over_by_its_id_alone() -> None:
 def test_a_count_is_asked_for_without_records_and_without_a_place() -> None:
     asked = Cursor(rows=100, last="z", received=9, counting=True).parameters(Query(tag="rain"))
     assert (asked["rows"], asked["fq"]) == (0, "tags:rain")
+
+
+def test_a_listing_begins_with_nothing() -> None:
+    begun = {"pages": 0, "listed": 0, "resources": 0, "expected": None, "stale": 0}
+    assert paging.Cursor().plain() == begun
+    own = Cursor(rows=7).plain()
+    assert {name: own[name] for name in begun} == begun
+    assert not any(value for name, value in own.items() if name != "rows")
+    assert paging.Entry("a", {}).resources == 0
 
 
 def test_a_cursor_is_plain_data() -> None:
@@ -164,6 +177,37 @@ def test_what_a_refusal_means() -> None:
     assert refusal("not_json").elsewhere
     assert not refusal(status=404, spoken=True).elsewhere, "CKAN itself has answered"
     assert not refusal(status=500).elsewhere
+
+
+def failure(status: int, body: bytes, **headers: str) -> SimpleNamespace:
+    return SimpleNamespace(value=HttpError(TextResponse(PORTAL, status=status, body=body, headers=headers)))
+
+
+def test_a_refusal_has_the_words_and_the_time_of_the_portal() -> None:
+    words = b'{"success": false, "error": {"__type": "Search Query Error", "message": "no such field"}}'
+    found = Refusal.from_failure(failure(409, words, Date="Sun, 01 Nov 2026 06:00:00 GMT"))
+    assert (found.error.kind, found.status, found.spoken) == ("http", 409, True)
+    assert "no such field" in str(found.error)
+    assert found.date == "Sun, 01 Nov 2026 06:00:00 GMT"
+    plain = Refusal.from_failure(failure(500, b"<h1>Error</h1>"))
+    assert (str(plain.error), plain.status, plain.spoken, plain.date) == (
+        "HTTP 500 Internal Server Error",
+        500,
+        False,
+        None,
+    )
+    lost = Refusal.from_failure(SimpleNamespace(value=AnswerError("timeout", "no answer in time")))
+    assert (lost.error.kind, lost.status, lost.spoken) == ("timeout", None, False)
+
+
+def test_a_record_of_another_dataset_is_not_taken_for_the_one_that_was_asked_for() -> None:
+    said = []
+    spider = SimpleNamespace(failed=lambda stage, error, _, **subject: said.append((stage, subject["dataset_id"])))
+    request = Request(f"{PORTAL}/api/3/action/package_show?id=a")
+    body = b'{"success": true, "result": {"id": "b", "name": "b"}}'
+    response = TextResponse(request.url, body=body, encoding="utf-8", request=request)
+    assert not list(Changes(spider).parse_shown(response, "a", 0))  # type: ignore[arg-type]
+    assert said == [("fetch", "a")]
 
 
 def test_another_way_is_tried_on_the_first_page_only() -> None:
@@ -262,6 +306,22 @@ def test_the_attributes_of_an_element_are_counted_over_blocks(monkeypatch: pytes
     monkeypatch.setattr(guards, "_BLOCK", len(document) // 2 + 1)
     with pytest.raises(AnswerError, match="attributes"):
         guards.XMLGuard(io.BytesIO(document)).read()
+
+
+def test_a_parser_may_take_longer_for_what_is_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a hundred bytes a second, after a second's grace."""
+    for name, value in {"_BLOCK": 100, "SLOWEST": 100, "GRACE": 1.0}.items():
+        monkeypatch.setattr(guards, name, value)
+    document = b"<a> <b> <c> .\n" * 100
+
+    def read(seconds: float) -> bytes:
+        """Each block takes so long."""
+        times = iter(range(1000))
+        return guards.TextGuard(io.BytesIO(document), lambda: next(times) * seconds).read()
+
+    assert read(0.9) == document
+    with pytest.raises(AnswerError, match="reading takes too long"):
+        read(1.5)
 
 
 @pytest.mark.parametrize("block", [80, 1 << 20])

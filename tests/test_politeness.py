@@ -18,17 +18,19 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
+from scrapy import Spider
 from scrapy.core.downloader import Slot
 from scrapy.http import Request, Response
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.settings import Settings
+from scrapy.utils.test import get_crawler
 
 from crawlers.politeness import pace as pace_module
 from crawlers.politeness import robots as robots_module
 from crawlers.politeness.addon import Politeness
 from crawlers.politeness.blocked import Blocked
 from crawlers.politeness.pace import Pace
-from crawlers.politeness.retry import BackoffRetry, retry_after
+from crawlers.politeness.retry import BackoffRetry, WaitTooLong, retry_after
 from crawlers.politeness.robots import Robots, Rules
 from crawlers.settings import ROBOTS_EXEMPT
 from tests import forked
@@ -318,6 +320,9 @@ def test_a_longer_wait_extends_a_pause(monkeypatch):
     assert (waits, slot.lastseen) == ([1, 2], pace.clock.now + 2)
     assert counted["politeness/waits"] == {"here": "waits 2 s for here: HTTP 503"}
     assert (counted["politeness/holds"], counted["politeness/held_seconds"]) == (1, 2.5)
+    monkeypatch.setattr(pace_module, "process_queue", lambda *_: None)
+    pace.pauses._end("here", slot)
+    assert (counted["politeness/waits"], "here" in pace.pauses) == ({}, False)
 
 
 @pytest.mark.parametrize(("value", "seconds"), [("5", 5), (" 7 ", 7), ("7200", 7200), ("007", 7)])
@@ -367,9 +372,73 @@ def test_a_burst_counts_once_and_a_new_address_begins_with_the_shortest_pause():
     retry.pace = SimpleNamespace(pauses=pauses)
     for times in (0, 1, 2, 0, 9):
         retry._back_off("here", Request("http://here", meta={"retry_times": times}), "HTTP 503")
+    retry._back_off("here", Request("http://here"), "HTTP 503")
     pauses.add("here")
     retry._back_off("here", Request("http://here"), "HTTP 503")
-    assert (waits, retry.failures) == ([0, 1, 2, 0, 4], {"here": 5})
+    assert (waits, retry.failures) == ([0, 1, 2, 0, 4, 0], {"here": 6})
+
+
+@pytest.fixture
+def retrying(monkeypatch):
+    """The middleware, and what it tells the pace: answers and refusals in words, pauses in seconds."""
+    said = []
+    pauses = type("Pauses", (set,), {"start": lambda _, key, seconds, reason: said.append((seconds, reason))})()
+    answered = lambda request, refusal="": said.append(refusal or "answered")  # noqa: E731
+    pace = SimpleNamespace(key=lambda _: "here", pauses=pauses, answered=answered)
+    monkeypatch.setattr(Pace, "installed", lambda _: pace)
+    settings = {"RETRY_TIMES": 2, "RETRY_HTTP_CODES": [429, 500, 503], "RETRY_BACKOFF": 8, "RETRY_AFTER_MAX": 60}
+    crawler = get_crawler(Spider, settings)
+    crawler.spider = Spider.from_crawler(crawler, "one")
+    retry = BackoffRetry.from_crawler(crawler)
+    monkeypatch.setattr(retry, "pause", lambda attempt: attempt)
+    return retry, said
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "expected"),
+    [
+        (200, {}, ["answered"]),
+        (404, {}, ["answered"]),
+        (500, {}, [(0, "HTTP 500, back-off")]),
+        (503, {}, [(0, "HTTP 503, back-off")]),
+        (429, {}, ["HTTP 429", (0, "HTTP 429, back-off")]),
+        (503, {"Retry-After": "9"}, ["HTTP 503", (9, "HTTP 503, Retry-After"), (0, "HTTP 503, back-off")]),
+        (500, {"Retry-After": "9"}, [(9, "HTTP 500, Retry-After"), (0, "HTTP 500, back-off")]),
+    ],
+)
+def test_what_an_answer_means_for_its_host(retrying, status, headers, expected):
+    """A failure is asked for again after a pause; a refusal slows the host down; all else is an answer."""
+    retry, said = retrying
+    request = Request("http://here")
+    response = Response("http://here", status=status, headers=headers)
+    outcome = retry.process_response(request, response)
+    assert said == expected
+    if "answered" in expected:
+        assert outcome is response
+    else:
+        assert (outcome.url, outcome.meta["retry_times"], retry.failures) == (request.url, 1, {"here": 1})
+
+
+def test_an_answer_ends_a_row_of_failures_and_one_of_the_cache_tells_nothing_of_the_host(retrying):
+    retry, said = retrying
+    retry.failures["here"] = 3
+    cached = Response("http://here", flags=["cached"])
+    assert retry.process_response(Request("http://here"), cached) is cached
+    assert (said, retry.failures) == ([], {})
+
+
+def test_after_the_last_retry_the_failure_is_the_answer(retrying):
+    retry, said = retrying
+    failed = Response("http://here", status=500)
+    assert retry.process_response(Request("http://here", meta={"retry_times": 2}), failed) is failed
+    assert said == []
+
+
+def test_a_wait_beyond_the_limit_is_given_up(retrying):
+    retry, said = retrying
+    with pytest.raises(WaitTooLong):
+        retry.process_response(Request("http://here"), Response("http://here", status=429, headers={"Retry-After": 61}))
+    assert said == ["HTTP 429"]
 
 
 def test_a_back_off_grows(crawl, host):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import logging
 import re
 import subprocess
 import sys
@@ -14,11 +15,12 @@ from urllib.parse import quote
 
 import pytest
 from scrapy import Request, Spider
-from scrapy.exceptions import NotConfigured
+from scrapy.exceptions import CannotResolveHostError, NotConfigured
 from scrapy.utils.test import get_crawler
 
+from crawlers.safety.logs import Redact
 from crawlers.safety.redact import redact
-from crawlers.safety.resolver import PublicOnlyResolver, is_public, spelled
+from crawlers.safety.resolver import ForbiddenAddressError, PublicOnly, PublicOnlyResolver, is_public, spelled
 from crawlers.safety.tokens import ApiToken
 from crawlers.store.index import scope
 from tests.conftest import ROOT, Crawl, json_lines, options, scrapy
@@ -126,6 +128,17 @@ def test_an_address_is_known_in_any_spelling(host):
 @pytest.mark.parametrize("host", ["example.org", "deadbeef.example", "a.1", "", "xn--mnchen-3ya.de"])
 def test_a_name_is_no_address(host):
     assert spelled(host) is None
+
+
+def test_only_a_host_that_was_refused_is_called_so():
+    """Any other failure of a connection stays what it is."""
+    only = PublicOnly(get_crawler(settings_dict={"HTTPPROXY_ENABLED": False}))
+    only.resolver = SimpleNamespace(refused={"inner.example": "10.0.0.7"})
+    inner, outer = Request("http://inner.example/"), Request("http://outer.example/")
+    assert only.process_exception(inner, TimeoutError()) is None
+    assert only.process_exception(outer, CannotResolveHostError()) is None
+    with pytest.raises(ForbiddenAddressError, match=r"inner\.example.*10\.0\.0\.7"):
+        only.process_exception(inner, CannotResolveHostError())
 
 
 def test_a_portal_does_not_become_private():
@@ -280,6 +293,14 @@ def test_a_token_that_a_portal_repeats_is_stored_nowhere(crawl, monkeypatch, tmp
     assert "for=***" in done.manifest[-1]["metadata_url"]
     kept = everything(tmp_path / "output") + (tmp_path / "feed.jsonl").read_bytes() + done.log.encode()
     assert [form for form in (SECRET, quote(token, safe="")) if form.encode() in kept] == []
+
+
+def test_a_line_of_the_log_is_redacted_and_written():
+    record = logging.makeLogRecord({"msg": "%s\n\x1b[31m2026", "args": ("http://me:secret@a.org/",)})
+    assert Redact().filter(record)
+    assert "secret" not in record.getMessage()
+    assert "\x1b" not in record.getMessage()
+    assert record.getMessage().splitlines()[1].startswith("    "), "no line is forged"
 
 
 def test_credentials_in_addresses_are_stored_nowhere(tmp_path):
