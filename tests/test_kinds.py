@@ -158,7 +158,7 @@ def _assigned(tree):
 
 
 HTMLS_OWN = ("operate/learn/", "operate/pages.py", "operate/sources/learn_rules.py")
-OTHER_THINGS = ("rdf/", "store/export/dcat.py", "store/export/writers.py")
+OTHER_THINGS = ("archive/", "rdf/", "store/export/dcat.py", "store/export/writers.py")
 """Where such a name is that of a format or of a prefix."""
 
 

@@ -36,7 +36,11 @@ def safe(identifier: str) -> str:
 
 
 @lru_cache(maxsize=1024)  # a document's name is asked for by each pipeline
-def _slug(name: str, maxlen: int) -> str:
+def slug(name: str, maxlen: int) -> str:
+    """
+    >>> slug("Côte d’Ivoire: limits", 80)
+    'cote-divoire-limits'
+    """
     return slugify(name, max_length=maxlen, backend="text-unidecode")  # else an import is tried for every name
 
 
@@ -61,7 +65,7 @@ class Names:
         >>> Names(maxlen=0).file("resource_metadata", "1f2e", "77aa", "limits.csv")
         'resource_metadata/1f2e__77aa.json'
         """
-        slug = _slug(name[:1000], self.maxlen) if name and self.maxlen else ""
+        title = slug(name[:1000], self.maxlen) if name and self.maxlen else ""
         ids = safe(dataset_id) if resource_id is None else f"{safe(dataset_id)}__{safe(resource_id)}"
-        slug = slug[: _LONGEST - len(f"{ids}__.json")].rstrip("-")
-        return f"{_FOLDERS.get(kind, kind)}/{ids}{'__' if slug else ''}{slug}.json"
+        title = title[: _LONGEST - len(f"{ids}__.json")].rstrip("-")
+        return f"{_FOLDERS.get(kind, kind)}/{ids}{'__' if title else ''}{title}.json"
