@@ -9,8 +9,12 @@ import threading
 from contextlib import suppress
 
 import pytest
+from twisted.internet.error import ConnectionDone
+from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.testing import StringTransport
-from twisted.web._newclient import Request
+from twisted.python.failure import Failure
+from twisted.web._newclient import Request, ResponseDone
+from twisted.web.http import PotentialDataLoss
 from twisted.web.http_headers import Headers
 
 from crawlers.exceptions import AnswerError
@@ -61,6 +65,53 @@ def test_many_headers_are_no_headers_without_end():
     headers = b"".join(b"X-%d: %s\r\n" % (number, b"y" * 1000) for number in range(200))
     response, _, closed = received(OK, headers, b"Content-Length: 0\r\n\r\n")
     assert (response.code, closed, len(list(response.headers.getAllRawHeaders()))) == (200, False, 200)
+
+
+class Collected(Protocol):
+    """Takes a body."""
+
+    def __init__(self):
+        self.body, self.end = b"", None
+
+    def dataReceived(self, data):
+        self.body += data
+
+    def connectionLost(self, reason=connectionDone):
+        self.end = reason.type
+
+
+UNCLEAR = [[b"abc"], [b"0, 5"], [b"0", b"5"], [b"-1"], [b""], [b"9" * 30], [b"+3"], [b"0x3"]]
+
+
+@pytest.mark.parametrize("lengths", UNCLEAR, ids=repr)
+@pytest.mark.parametrize("body", [b"HTTP/1.1 200 OK\r\n\r\n", b"3\r\nabc\r\n0\r\n\r\n"])
+def test_a_connection_is_not_used_again_after_a_length_without_sense(lengths, body):
+    free, found = [], []
+    protocol, transport, taken = BoundedProtocol(free.append), StringTransport(), Collected()
+    protocol.makeConnection(transport)
+    protocol.request(Request(b"GET", b"/", Headers({b"Host": [b"a"]}), None, persistent=True)).addCallback(found.append)
+    is_chunked = body.startswith(b"3")
+    protocol.dataReceived(OK + b"".join(b"Content-Length: %b\r\n" % value for value in lengths))
+    protocol.dataReceived((b"Transfer-Encoding: chunked\r\n" if is_chunked else b"") + b"\r\n")
+    found[0].deliverBody(taken)
+    protocol.dataReceived(body)
+    if not is_chunked:
+        protocol.connectionLost(Failure(ConnectionDone()))
+    assert (taken.body, taken.end) == ((b"abc", ResponseDone) if is_chunked else (body, PotentialDataLoss))
+    assert free == []
+    assert transport.disconnecting or not is_chunked
+
+
+@pytest.mark.parametrize("lengths", [[b"3"], [b"3", b"3"], [b"3, 003"]])
+def test_a_connection_is_used_again_after_a_length_that_is_clear(lengths):
+    free, taken = [], Collected()
+    protocol, transport = BoundedProtocol(free.append), StringTransport()
+    protocol.makeConnection(transport)
+    protocol.request(Request(b"GET", b"/", Headers({b"Host": [b"a"]}), None, persistent=True)).addCallback(
+        lambda response: response.deliverBody(taken)
+    )
+    protocol.dataReceived(OK + b"".join(b"Content-Length: %b\r\n" % value for value in lengths) + b"\r\nabc")
+    assert (taken.body, free, transport.disconnecting) == (b"abc", [protocol], False)
 
 
 def test_trailers_without_end():
