@@ -13,6 +13,7 @@ _IN_QUERY = re.compile(
     re.IGNORECASE,
 )
 _LEFT = re.compile(r"[?&](?=#|$)")
+_PORTS = {"http": 80, "https": 443}
 
 
 def absolute(target: str, *here: str) -> str | None:
@@ -32,6 +33,20 @@ def absolute(target: str, *here: str) -> str | None:
     except ValueError:
         return None
     return address.partition("#")[0] if usable else None
+
+
+def host(address: str) -> str:
+    """Return an address's host, with its port where it is not the default one; empty where there is none.
+
+    >>> host("https://Data.example.org/ckan"), host("http://127.0.0.1:8000"), host("http:/a"), host("http://[a")
+    ('data.example.org', '127.0.0.1:8000', '', '')
+    """
+    try:
+        parts = urlsplit(address)
+        name, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    return name if port in (None, _PORTS.get(parts.scheme)) else f"{name}:{port}"
 
 
 def without_session(address: str) -> str:

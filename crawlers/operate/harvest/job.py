@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from crawlers.operate.sources import Source
+from crawlers.values.addresses import host
 
 _OWN = ("OUTPUT_DIR", "JOBDIR", "JOBS_DIR", "LOGS_DIR", "LOG_FILE", "SOURCES_FILE", "SCRAPYD_NODES")
-_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,17 +94,6 @@ def plan(job: Job, spider: Any) -> Plan:
     identity["output"] = job.settings["OUTPUT_DIR"]
     addresses = made.start_urls or [getattr(made, spider.address)]
     return Plan(job=job, hosts=frozenset(map(host, addresses)), identity=identity)
-
-
-def host(address: str) -> str:
-    """Return an address's host, with its port where it is not the default one.
-
-    >>> host("https://Data.example.org/ckan"), host("http://127.0.0.1:8000")
-    ('data.example.org', '127.0.0.1:8000')
-    """
-    parts = urlsplit(address)
-    is_default = parts.port in (None, _PORTS.get(parts.scheme))
-    return f"{parts.hostname}" if is_default else f"{parts.hostname}:{parts.port}"
 
 
 def setting_text(value: Any) -> str:

@@ -46,6 +46,8 @@ ADVICE = {
     "forbidden_address": "Look at the address; if it may be asked, name its host in ALLOWED_PRIVATE_HOSTS.",
     "ignored": "Read the error and the log.",
     "unaccounted": "Run again; if it stays, look for a middleware or a setting of yours that drops requests.",
+    "broken_link": "Tell the publisher; scrapy dashboard lists them by host and publisher.",
+    "not_taken": "Read the error; a larger ARCHIVE_MAX_SIZE takes larger files.",
     "disk": "Free some space or mend the rights, then run again.",
     "bug": "Please report it, with its line of errors.jsonl.",
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -10,22 +12,29 @@ from crawlers.items import Capture
 from crawlers.safety import inside, json_lines
 from crawlers.store.folder import tail
 from crawlers.store.index.database import transaction
+from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+    from typing import BinaryIO
 
     from crawlers.store.index.database import Database
 
     Key = tuple[str, str, str]
     """Dataset id, resource id, address."""
 
+logger = logging.getLogger(__name__)
+
 FILE = "captures.jsonl"
 FIELDS = tuple(field.name for field in fields(Capture) if field.name != "body")
-"""The fields of a line, and the columns of the table, in their order."""
+"""The fields of a line, and the first columns of the table, in their order; the others follow from them."""
 
 _ROWS = 500  # in a transaction
+_BLOCK = 64 * 1024
+_LARGEST = 2**63
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LISTS = ("redirects", "headers")
 _TEXTS = ("source", "dataset_id", "resource_id", "url", "state", "time", "run")
 _KEY = "source = ? AND dataset_id = ? AND resource_id = ? AND url = ?"
@@ -33,7 +42,7 @@ _READ_TO = "SELECT bytes, tail FROM captures_read WHERE source = ?"
 _STORE = "INSERT OR REPLACE INTO captures_read VALUES (?, ?, ?)"
 _IS_NO_MORE_LAST = f"UPDATE captures SET is_last = 0 WHERE {_KEY} AND is_last"  # noqa: S608
 _INSERT = f"""
-INSERT OR REPLACE INTO captures ({", ".join(FIELDS)}, is_last) VALUES ({", ".join("?" * len(FIELDS))}, 1)
+INSERT OR REPLACE INTO captures ({", ".join(FIELDS)}, host, is_last) VALUES ({", ".join("?" * len(FIELDS))}, ?, 1)
 """  # noqa: S608  # the names are the dataclass's
 _LAST = f"SELECT {', '.join(FIELDS)} FROM captures WHERE {_KEY} AND is_last"  # noqa: S608
 _HAS_BLOB = """
@@ -148,7 +157,7 @@ def _insert(db: sqlite3.Connection, lines: Iterable[Mapping[str, Any]]) -> None:
     for entry in lines:
         db.execute(_IS_NO_MORE_LAST, tuple(entry[name] for name in ("source", "dataset_id", "resource_id", "url")))
         row = (json.dumps(entry[name]) if name in _LISTS else entry[name] for name in FIELDS)
-        db.execute(_INSERT, tuple(row))
+        db.execute(_INSERT, (*row, host(entry["url"])))
 
 
 def _note(db: sqlite3.Connection, folder: Path, end: int) -> None:
@@ -158,10 +167,29 @@ def _note(db: sqlite3.Connection, folder: Path, end: int) -> None:
 def _lines(folder: Path, offset: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Yield where each line ends and the capture in it; ``None`` for a line that no crawl wrote."""
     with inside.opened(folder, FILE) as file:
+        offset = _line_start(file, offset)
         file.seek(offset)
+        damaged = 0
         for length, text in json_lines.lines(file):
             offset += length
-            yield offset, _entry(json_lines.entry(text), folder.name)
+            found = _entry(json_lines.entry(text), folder.name)
+            damaged += found is None
+            yield offset, found
+    if damaged:
+        lines = "1 damaged line is" if damaged == 1 else f"{damaged} damaged lines are"
+        logger.warning("%s: %s left out; the others are read", folder / FILE, lines)
+
+
+def _line_start(file: BinaryIO, offset: int) -> int:
+    """Return where the line before an offset begins, if it was torn then: a later crawl may have written it again."""
+    while offset:
+        step = min(offset, _BLOCK)
+        file.seek(offset - step)
+        newline = file.read(step).rfind(b"\n")
+        if newline >= 0:
+            return offset - step + newline + 1
+        offset -= step
+    return 0
 
 
 def _entry(entry: dict[str, Any] | None, source: str) -> dict[str, Any] | None:
@@ -169,5 +197,12 @@ def _entry(entry: dict[str, Any] | None, source: str) -> dict[str, Any] | None:
         return None
     found = {name: entry.get(name) for name in FIELDS}
     are_lists = all(isinstance(found[name], list) for name in _LISTS)
-    are_values = all(isinstance(found[name], str | int | None) for name in FIELDS if name not in _LISTS)
+    are_values = all(_is_value(found[name]) for name in FIELDS if name not in _LISTS)
     return found if are_lists and are_values else None
+
+
+def _is_value(value: Any) -> bool:
+    """Return whether SQLite takes a value: no number of more than 64 bits, no half of a surrogate pair."""
+    if isinstance(value, str):
+        return not _SURROGATE.search(value)
+    return value is None or (isinstance(value, int) and -_LARGEST <= value < _LARGEST)

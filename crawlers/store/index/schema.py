@@ -7,7 +7,7 @@ next reader. All tables can be rebuilt from the manifests, the documents and the
 
 from __future__ import annotations
 
-VERSION = 12  # of the tables and the views; an index of another version is rebuilt
+VERSION = 13  # of the tables and the views; an index of another version is rebuilt
 
 SEARCHED = ("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "spaced")
 """The columns in which `search` finds words; its last column, ``kept``, is for filters."""
@@ -82,11 +82,13 @@ CREATE TABLE IF NOT EXISTS captures (
     redirects TEXT NOT NULL, headers TEXT NOT NULL, media_type TEXT, found_type TEXT, extension TEXT, finding TEXT,
     name TEXT, size INTEGER, sha256 TEXT, md5 TEXT, etag TEXT, last_modified TEXT, fresh_until TEXT,
     kept_at TEXT, cache_url TEXT, first_failure TEXT, last_success TEXT, failure_count INTEGER,
-    time TEXT NOT NULL, run TEXT NOT NULL, is_last INTEGER NOT NULL,
+    time TEXT NOT NULL, run TEXT NOT NULL, host TEXT NOT NULL, is_last INTEGER NOT NULL,
     UNIQUE (source, dataset_id, resource_id, url, run)
 );
 CREATE INDEX IF NOT EXISTS captures_last ON captures (source, dataset_id, resource_id, url) WHERE is_last;
+CREATE INDEX IF NOT EXISTS captures_broken ON captures (source) WHERE is_last AND is_broken IS NOT 0;
 CREATE INDEX IF NOT EXISTS captures_blob ON captures (sha256);
+CREATE INDEX IF NOT EXISTS captures_served ON captures (resource_id, kept_at) WHERE kept_at IS NOT NULL;
 CREATE TABLE IF NOT EXISTS captures_read (
     source TEXT PRIMARY KEY, bytes INTEGER NOT NULL, tail BLOB NOT NULL
 ) WITHOUT ROWID;

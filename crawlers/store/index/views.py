@@ -41,6 +41,37 @@ _SAME = " UNION ALL ".join(
     for way, key in _KEYS.items()
 )
 
+_FILE = """
+    c.source, substr(c.source, 12) AS catalogue, c.dataset_id, d.title AS dataset, d.publisher,
+    c.resource_id, c.title, c.host, c.url, c.origin, c.format, c.state, c.status, c.error, c.reason, c.is_broken,
+    c.http_status, c.finding, c.size, c.sha256, c.name, c.extension, c.kept_at, c.cache_url,
+    c.last_success, c.first_failure, c.failure_count, c.time, c.run,
+    CASE WHEN d.withdrawn THEN 'dataset'
+        WHEN d.resources <= 1000 AND NOT EXISTS (
+            SELECT 1 FROM resources r
+            WHERE r.source = d.source AND r.dataset_id = d.dataset_id AND r.resource_id = c.resource_id
+        ) THEN 'resource' END AS gone
+"""  # of the captures c and their datasets d; the index has a dataset's first 1,000 resources
+_DATASETS = "LEFT JOIN datasets d ON d.source = substr(c.source, 12) AND d.dataset_id = c.dataset_id"
+_LOOKED_AT = """
+    c.is_last AND NOT (
+        c.origin IS NULL AND EXISTS (
+            SELECT 1 FROM captures o
+            WHERE o.is_last AND o.source = c.source AND o.dataset_id = c.dataset_id AND o.resource_id = c.resource_id
+                AND o.url != c.url AND o.origin IS NULL AND o.time > c.time AND o.run != c.run
+        ) AND NOT EXISTS (
+            SELECT 1 FROM resources r
+            WHERE r.source = substr(c.source, 12) AND r.dataset_id = c.dataset_id AND r.resource_id = c.resource_id
+                AND r.url = c.url
+        )
+    )
+"""  # not of an address that the resource had before
+_BROKEN = "c.is_broken IS NOT 0 AND c.state IN ('broken', 'unknown')"
+_IS_LAST_COPY = """
+    gone IS NOT NULL AND sha256 IS NOT NULL
+    AND sha256 NOT IN (SELECT sha256 FROM {files} WHERE gone IS NULL AND is_broken = 0 AND sha256 IS NOT NULL)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class View:
@@ -57,6 +88,72 @@ class View:
 
 _SOURCE = {"source": "The source."}
 _DATASET = {**_SOURCE, "dataset_id": "The dataset's id there.", "title": "Its title."}
+
+_FILE_COLUMNS = {
+    "source": "The archive: `archive-of-` and the source whose links it keeps.",
+    "catalogue": "That source.",
+    "dataset_id": "The dataset's id there.",
+    "dataset": "The dataset's title.",
+    "publisher": "Its publisher.",
+    "resource_id": "The resource's id.",
+    "title": "The resource's title.",
+    "host": "The host of the address, with its port where it is not the default one.",
+    "url": "The file's address.",
+    "origin": "The page that links the file, if the catalogue links only that page.",
+    "format": "The format that the catalogue claims.",
+    "state": "kept, unchanged, alive, broken, unknown, not_taken or failed_here.",
+    "status": "The number that ckanext-archiver gives that.",
+    "error": "The kind of failure.",
+    "reason": "Why it is not kept, in a sentence.",
+    "is_broken": "1, 0, or empty if that is not known yet.",
+    "http_status": "The status of the answer.",
+    "finding": "Where the catalogue, the header and the bytes disagree.",
+    "size": "The bytes of what is kept, else what the server declares.",
+    "sha256": "The SHA-256 of the file that is held; empty if none is.",
+    "name": "A readable file name, without extension.",
+    "extension": "The extension, by what was found.",
+    "kept_at": "When the resource was first found to have that file.",
+    "cache_url": "Where the file is served, if ARCHIVE_CACHE_URL is set.",
+    "last_success": "When the file was last found to be there.",
+    "first_failure": "When the first failure since then was.",
+    "failure_count": "How many looks in a row have failed.",
+    "time": "When the last look was.",
+    "run": "The run that looked.",
+    "gone": "What the catalogue has no longer: dataset or resource; empty while it has both.",
+}
+_COUNTED = {
+    "files": "How many files its datasets link, or linked once.",
+    "held": "How many of them the archive has.",
+    "bytes": "The bytes of those; a file that several resources link counts for each.",
+    "broken": "How many links are broken.",
+    "unknown": "Of how many links that is not known yet.",
+    "not_taken": "How many files were not taken: too large, no data, a service.",
+    "last_copies": "How many are held that the catalogue has no longer.",
+}
+
+
+def _counts(what: str, meaning: str) -> View:
+    """Return the view that counts the files of each source, or of each of its publishers or hosts."""
+    by = {} if what == "source" else {what: meaning}
+    names = ", ".join(("source", *by))
+    columns = ", ".join(("source", *(f"coalesce({name}, '') AS {name}" for name in by)))
+    return View(
+        f"How many files each {what} links, and how those stand." if by else "What each archive has.",
+        {"source": _FILE_COLUMNS["source"], **by, **_COUNTED},
+        f"""
+        WITH file AS MATERIALIZED (
+            SELECT {columns}, gone, is_broken, state, size, sha256 FROM files
+        )
+        SELECT {names}, count(*) AS files, count(sha256) AS held,
+            coalesce(sum(size) FILTER (WHERE sha256 IS NOT NULL), 0) AS bytes,
+            sum(gone IS NULL AND is_broken IS 1) AS broken,
+            sum(gone IS NULL AND is_broken IS NULL AND state = 'unknown') AS unknown,
+            sum(gone IS NULL AND state = 'not_taken') AS not_taken,
+            sum({_IS_LAST_COPY.format(files="file")}) AS last_copies
+        FROM file GROUP BY {names} ORDER BY files DESC
+        """,  # noqa: S608
+    )
+
 
 VIEWS = {
     "overview": View(
@@ -231,5 +328,26 @@ VIEWS = {
         GROUP BY s.ids ORDER BY sources DESC, datasets DESC
         """,  # noqa: S608
     ),
+    "files": View(
+        "The last look at each file that the datasets of a source link.",
+        _FILE_COLUMNS,
+        f"SELECT {_FILE} FROM captures c INDEXED BY captures_last {_DATASETS} WHERE {_LOOKED_AT}",  # noqa: S608
+    ),
+    "broken_links": View(
+        "The links of the catalogues that are broken, or that may be: that is not known yet.",
+        _FILE_COLUMNS,
+        f"""
+        SELECT {_FILE} FROM captures c INDEXED BY captures_broken {_DATASETS}
+        WHERE {_BROKEN} AND {_LOOKED_AT} AND gone IS NULL ORDER BY c.is_broken DESC, c.first_failure
+        """,  # noqa: S608
+    ),
+    "last_copies": View(
+        "The files that an archive holds and that the catalogue has no longer: no other resource links the same file.",
+        _FILE_COLUMNS,
+        f"SELECT * FROM files WHERE {_IS_LAST_COPY.format(files='files')} ORDER BY time DESC",  # noqa: S608
+    ),
+    "files_by_source": _counts("source", ""),
+    "files_by_publisher": _counts("publisher", "The publisher of the dataset; empty where none is given."),
+    "files_by_host": _counts("host", _FILE_COLUMNS["host"]),
 }
 """In the order in which they are made."""
