@@ -110,7 +110,7 @@ def harvested(tmp_path_factory):
     [
         (["--help"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds()), 50),
         (["jobs"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds()), 50),
-        (["search", "water"], (*NO_CRAWL, *OPERATE, *kinds()), 77),
+        (["search", "water"], (*NO_CRAWL, *OPERATE, *kinds()), 78),
         (
             ["report", "-o", "-"],
             (*NO_CRAWL, "tomlkit", "crawlers.operate.learn", "crawlers.operate.sources", *kinds()),

@@ -89,7 +89,7 @@ class View:
 _SOURCE = {"source": "The source."}
 _DATASET = {**_SOURCE, "dataset_id": "The dataset's id there.", "title": "Its title."}
 
-_FILE_COLUMNS = {
+_LINK_COLUMNS = {
     "source": "The archive: `archive-of-` and the source whose links it keeps.",
     "catalogue": "That source.",
     "dataset_id": "The dataset's id there.",
@@ -101,6 +101,8 @@ _FILE_COLUMNS = {
     "url": "The file's address.",
     "origin": "The page that links the file, if the catalogue links only that page.",
     "format": "The format that the catalogue claims.",
+}
+_FILE_COLUMNS = _LINK_COLUMNS | {
     "state": "kept, unchanged, alive, broken, unknown, not_taken or failed_here.",
     "status": "The number that ckanext-archiver gives that.",
     "error": "The kind of failure.",
