@@ -122,7 +122,7 @@ def harvested(tmp_path_factory):
             120,
         ),
         (["reindex"], (*BROWSER, *HTTP, *OPERATE, "spiders", "rdflib", *kinds("ckan")), 90),
-        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 146),
+        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 147),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
