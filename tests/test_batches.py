@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import resource
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,10 +22,44 @@ from crawlers.kinds.ckan import mapping
 from crawlers.resume import Records
 from crawlers.safety import inside
 from crawlers.store.folder import JSONLines
+from crawlers.store.index.documents import Known, Record
 from pipelines.base import Batch
+from pipelines.documents import Documents
 from pipelines.manifest import Manifest
 from tests.conftest import json_lines
 from tests.portal.odd import OddPortal
+
+# A part of it, by itself
+
+
+def test_what_is_withdrawn_already_gets_no_second_line():
+    manifest = object.__new__(Manifest)
+    manifest.report = SimpleNamespace(run="2")
+    item = Dataset(source="town", id="a")
+    known = Known("datasets/a.json", "0" * 64, 2, None, "new", "1", "1")
+    gone = manifest._withdrawn(item, known, "deleted")
+    assert (gone.status, gone.known.status, gone.known.run) == ("withdrawn", "withdrawn", "2")
+    line = json.loads(gone.line.body)
+    assert (line["status"], line["reason"], line["run"], line["sha256"]) == ("withdrawn", "deleted", "2", "0" * 64)
+    again = manifest._withdrawn(item, gone.known, "deleted")
+    assert (again.status, again.known, again.line) == ("withdrawn", gone.known, None)
+
+
+def test_a_document_with_another_name_leaves_no_file_of_the_old_one(tmp_path):
+    documents = object.__new__(Documents)
+    documents.folder = tmp_path
+    documents.error_log = SimpleNamespace(writing=lambda _: nullcontext())
+    item = Dataset(source="town", id="a")
+    names = ["datasets/a__old.json", "datasets/a__old.json", "datasets/a__new.json"]
+    known = None
+    with inside.Writer(tmp_path) as documents.writer:
+        for number, name in enumerate(names):
+            body = str(number).encode()
+            stored = documents._written(item, Record(name, "0" * 64, {}, None), body, known)
+            known = Known(stored.file, "0" * 64, 1, None, stored.status, "1", "1")
+            assert [(path.name, path.read_bytes()) for path in (tmp_path / "datasets").iterdir()] == [(name[9:], body)]
+    assert known.status == "updated"
+
 
 # Components that a crawl gets by name
 

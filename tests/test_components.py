@@ -332,6 +332,18 @@ def test_a_title_in_a_name(title, slug):
     assert Names().file("dataset", "1f2e", name=title) == f"datasets/1f2e{slug}.json"
 
 
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"FILENAME_SLUG": "False", "FILENAME_SLUG_MAXLEN": 80}, "datasets/a.json"),
+        ({"FILENAME_SLUG": "True", "FILENAME_SLUG_MAXLEN": 3}, "datasets/a__abc.json"),
+        ({"FILENAME_SLUG": "True", "FILENAME_SLUG_MAXLEN": 0}, "datasets/a.json"),
+    ],
+)
+def test_a_slug_is_as_long_as_the_settings_say(given, name):
+    assert Names.from_settings(Settings(given)).file("dataset", "a", name="abcdef") == name
+
+
 def test_a_name_is_never_too_long_for_a_disk():
     file = Names(maxlen=1000).file("resource_metadata", "x" * 100, "y" * 100, "z" * 1000)
     assert len(file.partition("/")[2]) == 255

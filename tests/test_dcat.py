@@ -26,8 +26,6 @@ from tests.test_resume import left
 from tests.waiting import until
 from tests.walked import Walked, answers_of, walk
 
-KILLS = 8
-
 
 @pytest.fixture
 def harvest(output):
@@ -883,7 +881,8 @@ def begun(output, jobdir, site):
     return crawl
 
 
-def test_killed_and_resumed(harvest, catalogue, tmp_path, output):
+@pytest.mark.parametrize("kills", [2, pytest.param(8, marks=pytest.mark.slow)])
+def test_killed_and_resumed(harvest, catalogue, tmp_path, output, kills):
     """At random moments, while pages fail and connections are cut."""
     random.seed(4)
     faults = {"http_500": "3:2", "cut": "5:2", "duplicates": "", "titleless": "", "nameless": ""}
@@ -891,7 +890,7 @@ def test_killed_and_resumed(harvest, catalogue, tmp_path, output):
     whole = harvest(site.address, source="whole")
     site.failed.clear()
     jobdir = tmp_path / "job"
-    for _ in range(KILLS):
+    for _ in range(kills):
         killed = begun(output, jobdir, site)
         time.sleep(random.uniform(0, 0.2))
         killed.send_signal(signal.SIGKILL)

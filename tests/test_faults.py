@@ -144,15 +144,11 @@ def test_a_record_the_portal_cannot_give(crawl, portal):
     assert done.report["listed"] == 305
 
 
-@pytest.mark.parametrize("off", [5, -5, -250])
-def test_a_count_that_lies(crawl, portal, off):
-    site = portal(faults=(f"count_off={off}",))
+def test_a_count_that_lies(crawl, portal):
+    site = portal(faults=("count_off=5",))
     done = crawl("ckan", site)
-    assert done.ids() == site.ids()
-    assert done.code == (3 if off > 0 else 0)
-    if off > 0:
-        assert done.kinds() == [("list", "count_mismatch")]
-        assert "says it has 310 datasets, and listed 305" in done.errors[0]["error"]
+    assert (done.code, done.ids(), done.kinds()) == (3, site.ids(), [("list", "count_mismatch")])
+    assert "says it has 310 datasets, and listed 305" in done.errors[0]["error"]
 
 
 def test_no_count_at_all(crawl, portal):
@@ -274,7 +270,7 @@ def started(output, portal, *more):
     return crawl
 
 
-@pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGTERM, signal.SIGTERM]])
+@pytest.mark.parametrize("signals", [[signal.SIGINT], [signal.SIGTERM, signal.SIGTERM]])
 def test_an_interrupted_crawl_says_so_and_the_next_goes_on(crawl, portal, output, signals):
     site = portal(datasets=100, resources=2)
     first = started(output, site)
@@ -342,7 +338,13 @@ def test_an_index_that_is_broken(crawl, portal, output):
     assert "it was renamed to index.sqlite.damaged-" in done.log
 
 
-@pytest.mark.parametrize(("kilobytes", "job"), [(400, False), (400, True), (300, True), (60, True)])
+@pytest.mark.parametrize(
+    ("kilobytes", "job"),
+    [
+        (300, True),
+        *(pytest.param(most, job, marks=pytest.mark.slow) for most, job in ((400, False), (400, True), (60, True))),
+    ],
+)
 def test_a_disk_that_fills_up(portal, output, tmp_path, kilobytes, job):
     """No file may grow beyond a limit: whichever does so first, the crawl stops, and says what to do."""
     site = portal(datasets=300)

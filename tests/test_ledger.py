@@ -11,6 +11,7 @@ from scrapy import Request, Spider
 from scrapy import signals as scrapy_signals
 from scrapy.utils.test import get_crawler
 
+from crawlers import signals
 from crawlers.exceptions import JobError, JobFinished
 from crawlers.extensions.report import Report
 from crawlers.kinds.ckan.generic import CKAN
@@ -132,6 +133,25 @@ def test_a_queue_gives_requests_by_priority_and_once(queue):
     assert given[1].callback == queue.spider.parse_other
     assert queue.next_request() is None
     assert not queue.has_pending_requests()
+
+
+def test_a_request_that_can_not_be_stored_is_reported_and_not_made(tmp_path):
+    """Without a JOBDIR nothing has to be stored, so it is made."""
+    for folder, is_made in (("", True), (str(tmp_path), False)):
+        made, said = get_crawler(One, {"JOBDIR": folder}), []
+
+        def note(failed, said=said):
+            said.append((failed.stage, failed.kind, failed.url))
+
+        made.spider = One.from_crawler(made, "one")
+        made.request_fingerprinter = SimpleNamespace(fingerprint=lambda request: request.url.encode())
+        made.signals.connect(note, signal=signals.record_failed)
+        queue = LedgerScheduler.from_crawler(made)
+        queue.open(made.spider)
+        url = "https://example.org/"
+        assert queue.enqueue_request(Request(url, meta={"odd": object()})) is is_made
+        assert said == ([] if is_made else [("fetch", "bug", url)])
+        Job.from_crawler(made).db.close()
 
 
 def test_a_callback_may_belong_to_an_object_that_the_spider_has():

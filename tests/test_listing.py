@@ -24,6 +24,7 @@ URL = "https://example.org/api"
 
 class Numbers(CatalogueSpider):
     name = "numbers"
+    portal: str | None = None
 
 
 @pytest.fixture
@@ -45,6 +46,14 @@ def spiders():
     yield make
     for crawler in made:
         Job.from_crawler(crawler).db.close()
+
+
+def test_the_source_is_the_users_name_or_the_spiders_or_the_host(spiders):
+    assert spiders().source == "numbers"
+    assert spiders(source="mine").source == "mine"
+    spider = spiders()
+    spider.portal = "https://Data.example.org:8000/"
+    assert spider.source == "data.example.org", "for a spider of any catalogue"
 
 
 # Limits

@@ -77,11 +77,12 @@ def test_killed_twenty_times(crawl, portal, tmp_path):
     assert len(list((done.folder / "runs").iterdir())) == 1, "it is one run, however often it was killed"
 
 
-def test_failures_are_told_once(crawl, portal, tmp_path):
+@pytest.mark.parametrize("kills", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_failures_are_told_once(crawl, portal, tmp_path, kills):
     site = portal(datasets=40, faults=(f"gone={EXPORT}", "forbidden=resource_show"))
     whole = crawl("hdx", site, settings={"BLOCKED_AFTER": "0"})
     output, jobdir = tmp_path / "killed", tmp_path / "job"
-    for _ in range(4):
+    for _ in range(kills):
         killed = begun(output, jobdir, site, REQUESTS_PER_SECOND="60", BLOCKED_AFTER="0")
         time.sleep(0.3)
         killed.send_signal(signal.SIGKILL)

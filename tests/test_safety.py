@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import itertools
 import json
 import logging
@@ -21,6 +22,7 @@ from scrapy.utils.test import get_crawler
 from crawlers.safety.logs import Redact
 from crawlers.safety.redact import redact
 from crawlers.safety.resolver import ForbiddenAddressError, PublicOnly, PublicOnlyResolver, is_public, spelled
+from crawlers.safety.terminal import Terminal
 from crawlers.safety.tokens import ApiToken
 from crawlers.store.index import scope
 from tests.conftest import ROOT, Crawl, json_lines, options, scrapy
@@ -137,7 +139,7 @@ def test_only_a_host_that_was_refused_is_called_so():
     inner, outer = Request("http://inner.example/"), Request("http://outer.example/")
     assert only.process_exception(inner, TimeoutError()) is None
     assert only.process_exception(outer, CannotResolveHostError()) is None
-    with pytest.raises(ForbiddenAddressError, match=r"inner\.example.*10\.0\.0\.7"):
+    with pytest.raises(ForbiddenAddressError, match=r"^inner\.example:80 leads to 10\.0\.0\.7, which is not public"):
         only.process_exception(inner, CannotResolveHostError())
 
 
@@ -301,6 +303,14 @@ def test_a_line_of_the_log_is_redacted_and_written():
     assert "secret" not in record.getMessage()
     assert "\x1b" not in record.getMessage()
     assert record.getMessage().splitlines()[1].startswith("    "), "no line is forged"
+
+
+def test_a_terminal_takes_all_that_is_written_and_shows_what_is_harmless():
+    shown = io.StringIO()
+    terminal = Terminal(shown)
+    assert terminal.write("\x07title\n") == 7
+    assert terminal.buffer.write("é\x1b]0;\r\n".encode()) == 8
+    assert shown.getvalue() == "\\u0007title\né\\u001b]0;\n"
 
 
 def test_credentials_in_addresses_are_stored_nowhere(tmp_path):

@@ -137,6 +137,8 @@ def answers_of(site: Site) -> Answers:
         headers = Message()
         for name, values in request.headers.items():
             headers[name.decode()] = values[0].decode()
+        if request.body:
+            headers.set_payload(request.body.decode())
         site.asked.append(Asked(path(request), headers))
         given = site.answer(site.asked[-1])
         return response(request, given.body, given.status, given.headers)

@@ -325,6 +325,11 @@ def duplicates(page: Page, search: Search) -> None:
 
 
 @odd(PAGES)
+def count_is_off(page: Page, search: Search, by: int) -> None:
+    page.count += by
+
+
+@odd(PAGES)
 def count_is_text(page: Page, search: Search) -> None:
     page.count = str(page.count)
 
