@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from crawlers.exceptions import OutputError
+from crawlers.safety import inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
     from typing import BinaryIO
+
+    from scrapy.settings import BaseSettings
+
+_KEY = re.compile(r"sha256/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 
 
 class Blob(NamedTuple):
@@ -28,21 +37,30 @@ class Blobs(Protocol):
 
     Attributes:
         location: ARCHIVE_STORE, as messages name it.
-        scratch: the folder that downloads are written into; from there a local store renames them.
     """
 
     location: str
-    scratch: Path
+
+    @property
+    def scratch(self) -> Path:
+        """Return the folder that downloads are written into, which is made; from there a local store renames them.
+
+        Raises:
+            OutputError: it can't be made.
+        """
 
     async def put(self, path: Path, sha256: str) -> bool:
         """Move a complete file into the store; return whether it was not there yet.
 
+        The blob is there as a whole afterwards, or not at all. One that is there with another size is damaged, and
+        replaced. After a kill between this call and the next step, a repeated call returns that it was there.
+
         Raises:
-            OSError: it can't be stored; the sentence says why.
+            OSError: it can't be stored; the sentence says why (``strerror``), and the file is where it was.
         """
 
     def open(self, sha256: str) -> BinaryIO:
-        """Return a reader of a blob, as a stream.
+        """Return a reader of a blob: a stream that can seek, and is never in memory as a whole.
 
         Raises:
             FileNotFoundError: there is none.
@@ -50,7 +68,11 @@ class Blobs(Protocol):
         """
 
     def get(self, sha256: str) -> Blob | None:
-        """Return what is known of a blob; ``None`` if it is not there."""
+        """Return what is known of a blob; ``None`` if it is not there.
+
+        Raises:
+            OSError: the store can't be read; so for the methods below.
+        """
 
     def __iter__(self) -> Iterator[Blob]:
         """Yield all blobs."""
@@ -66,3 +88,104 @@ def key(sha256: str) -> str:
     'sha256/ab/ab12'
     """
     return f"sha256/{sha256[:2]}/{sha256}"
+
+
+def named_by(path: str) -> str | None:
+    """Return the SHA-256 of the blob that a path relative to ARCHIVE_STORE is for; ``None`` for anything else.
+
+    >>> named_by("sha256/ab/ab" + 62 * "0") == "ab" + 62 * "0", named_by("sha256/ab/notes.txt")
+    (True, None)
+    """
+    found = _KEY.fullmatch(path)
+    return found[2] if found else None
+
+
+def open_blobs(settings: BaseSettings) -> Blobs:
+    """Return the store that ARCHIVE_STORE names; a folder is made where there is none.
+
+    Raises:
+        OutputError: it is neither a folder nor an S3 bucket, or can't be used.
+    """
+    location = str(settings.get("ARCHIVE_STORE") or "")
+    if location.startswith("s3://"):
+        from crawlers.archive.s3 import open_bucket  # noqa: PLC0415  # obstore takes long to import
+
+        return open_bucket(location, settings.get("SPOOL_DIR"))
+    if not location or "://" in location:
+        raise OutputError("ARCHIVE_STORE is neither a folder nor s3://bucket/prefix.")
+    return FolderBlobs(Path(location))
+
+
+class FolderBlobs(Blobs):
+    """Blobs in a folder, renamed into their place: no link below the folder is followed.
+
+    A blob may be read by everyone who may read the folder.
+
+    Raises:
+        OutputError: the folder can't be made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.location = str(folder)
+        self.folder = folder
+        make_folder(folder, 0o777)
+
+    @cached_property
+    def scratch(self) -> Path:
+        """Make the folder for downloads: on the same file system, and closed to others."""
+        make_folder(self.folder / "tmp", 0o700)
+        return self.folder / "tmp"
+
+    async def put(self, path: Path, sha256: str) -> bool:
+        return self._move(path, sha256)
+
+    def _move(self, path: Path, sha256: str) -> bool:
+        """Return whether the blob is new; nothing else of this process comes between the look and the renaming."""
+        held = self.get(sha256)
+        if held and held.bytes == path.stat().st_size:
+            path.unlink()
+            return False
+        try:
+            path.chmod(self.folder.stat().st_mode & 0o666)
+            inside.move(self.folder, key(sha256), path)
+        except OSError as error:
+            raise OSError(error.errno, f"{path} can't be moved into {self.location}: {error.strerror}.") from None
+        return True
+
+    def open(self, sha256: str) -> BinaryIO:
+        return inside.opened(self.folder, key(sha256))
+
+    def get(self, sha256: str) -> Blob | None:
+        try:
+            found = inside.status(self.folder, key(sha256))
+        except FileNotFoundError:
+            return None
+        return Blob(sha256, found.st_size, found.st_mtime)
+
+    def __iter__(self) -> Iterator[Blob]:
+        for below in (f"sha256/{number:02x}" for number in range(256)):
+            for name in self._names(below):
+                sha256 = named_by(f"{below}/{name}")
+                if sha256 and (blob := self.get(sha256)):
+                    yield blob
+
+    def remove(self, sha256: str) -> None:
+        inside.remove(self.folder, key(sha256))
+
+    def _names(self, below: str) -> list[str]:
+        try:
+            return sorted(inside.names(self.folder, below))
+        except FileNotFoundError:
+            return []
+
+
+def make_folder(folder: Path, mode: int) -> None:
+    """Make a folder where there is none.
+
+    Raises:
+        OutputError: it can't be made.
+    """
+    try:
+        folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder} can't be made ({error.strerror}): check ARCHIVE_STORE and SPOOL_DIR.") from None

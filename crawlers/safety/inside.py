@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -72,11 +72,20 @@ def size(folder: Path, file: str) -> int:
     Raises:
         OSError: as `opened`.
     """
+    return status(folder, file).st_size
+
+
+def status(folder: Path, file: str) -> os.stat_result:
+    """Return what the operating system knows of a regular file below a folder.
+
+    Raises:
+        OSError: as `opened`.
+    """
     with _place(folder, file) as (name, where):
         found = os.stat(name, dir_fd=where, follow_symlinks=False)
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is no regular file", file)
-    return found.st_size
+    return found
 
 
 def names(folder: Path, below: str) -> list[str]:
@@ -103,6 +112,20 @@ def write(folder: Path, file: str, body: bytes, scratch: str = ".writing") -> No
     """
     with Writer(folder, scratch) as writer:
         writer.write(file, body)
+
+
+def move(folder: Path, file: str, source: Path) -> None:
+    """Move a whole file below a folder, so that a reader sees the old one or the new one, never a part.
+
+    Args:
+        file: its new path, relative to the folder; folders above it are made where there are none.
+        source: where it is, on the same file system.
+
+    Raises:
+        OSError: it can't be moved, or leads out of the folder.
+    """
+    with _place(folder, file, make=True) as (name, where):
+        os.replace(source, name, dst_dir_fd=where)
 
 
 class Writer:
@@ -178,13 +201,13 @@ def appended(folder: Path, file: str) -> BinaryIO:
 
 
 @contextmanager
-def _place(folder: Path, file: str) -> Iterator[tuple[str, int]]:
-    """The file's own name, and the descriptor of the folder that it is in."""
+def _place(folder: Path, file: str, *, make: bool = False) -> Iterator[tuple[str, int]]:
+    """The file's own name, and the descriptor of the folder that it is in, which is made if that is asked for."""
     *above, name = _parts(file)
     where = os.open(folder, _FOLDER)
     try:
         for part in above:
-            below = _open(part, _FOLDER | os.O_NOFOLLOW, where)
+            below = _below(part, where) if make else _open(part, _FOLDER | os.O_NOFOLLOW, where)
             os.close(where)
             where = below
         yield name, where
@@ -203,7 +226,8 @@ def _below(name: str, where: int) -> int:
     try:
         return _open(name, _FOLDER | os.O_NOFOLLOW, where)
     except FileNotFoundError:
-        os.mkdir(name, dir_fd=where)
+        with suppress(FileExistsError):  # another process was first
+            os.mkdir(name, dir_fd=where)
         return _open(name, _FOLDER | os.O_NOFOLLOW, where)
 
 
