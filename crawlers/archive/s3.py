@@ -36,7 +36,8 @@ PART = 5 * 1024 * 1024
 """Bytes that are uploaded in one request: the smallest part that S3 takes. Larger files come in several."""
 _PARTS = 9_999  # of S3's 10,000
 _AT_ONCE = 2  # parts of a file
-_UPLOADS = 4  # files
+_SMALL = 256 * 1024
+_UPLOADS = {True: 8, False: 2}  # small files, and others
 _FIRST, _LARGEST = 256 * 1024, 8 * 1024 * 1024  # bytes of a request for a part of a blob; doubled while it is read on
 _TRIES = 3
 _ATTRIBUTES = {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}
@@ -109,7 +110,7 @@ class S3Blobs(Blobs):
         self._spool = spool
         self._timeout = patience.timeout
         self._store = _store(bucket, prefix, patience)
-        self._uploads = asyncio.Semaphore(_UPLOADS)
+        self._uploads = {is_small: asyncio.Semaphore(most) for is_small, most in _UPLOADS.items()}
         self._under_way: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     @cached_property
@@ -131,7 +132,8 @@ class S3Blobs(Blobs):
             next(iter(obstore.list(self._store, "sha256", chunk_size=1)), None)
 
     async def put(self, path: Path, sha256: str) -> bool:
-        async with self._under_way.setdefault(sha256, asyncio.Lock()), self._uploads:
+        is_small = _size(path) <= _SMALL
+        async with self._under_way.setdefault(sha256, asyncio.Lock()), self._uploads[is_small]:
             is_new = await self._put(path, sha256, _TRIES)
         _remove(path)
         return is_new
