@@ -128,7 +128,8 @@ class Report:
             listed=self.state.listed,
             limited=self.state.is_limited,
             errors={kind: count for kind, count in self.error_log.failures().items() if kind not in signals.FINDINGS},
-            blocked=self.job.state.get("blocked", False) or bool(blocked_hosts),
+            blocked=not getattr(self.crawler.spider, "crosses_hosts", False)
+            and (self.job.state.get("blocked", False) or bool(blocked_hosts)),
         )
         self._describe(reason, datasets)
 

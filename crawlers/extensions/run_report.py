@@ -10,7 +10,7 @@ import scrapy
 
 from crawlers.extensions.error_log import now
 from crawlers.safety.redact import redact
-from crawlers.store.runs.words import nothing_changed
+from crawlers.store.runs.words import looked_at, nothing_changed
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -52,6 +52,7 @@ def run_report(
         **{name: report.crawler.stats.get_value(stat, 0) for name, stat in _STATS.items()},
         "whole_listing": reason == "finished" and state.is_whole_listing,
         **_for_the_next_run(report),
+        **getattr(report.crawler.spider, "reported", {}),
         **_environment(report.crawler.settings),
     }
 
@@ -122,6 +123,8 @@ def summary(report: dict[str, Any], folder: Path, unwritten: str = "") -> str:
 
 def _documents(report: dict[str, Any]) -> str:
     quiet = nothing_changed(report)
+    if "captures" in report:
+        return looked_at(report)
     if quiet:
         return quiet[0].upper() + quiet[1:]
     counts, expected = report["counts"], report["expected"]

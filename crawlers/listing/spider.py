@@ -65,6 +65,7 @@ class CatalogueSpider(scrapy.Spider):
 
     Attributes:
         kind: the name of its `crawlers.kind.Kind`.
+        crosses_hosts: whether it crawls many hosts, of which one that blocks it does not stop the others.
         address: the attribute, and argument, that locates the catalogue.
         arguments: the ``-a`` arguments of this spider, by name.
         given: those the user gave, as text; without Scrapyd's own, which start with ``_``.
@@ -74,6 +75,7 @@ class CatalogueSpider(scrapy.Spider):
     """
 
     kind: ClassVar[str] = ""
+    crosses_hosts: ClassVar[bool] = False
     address: ClassVar[str] = "portal"
     arguments: ClassVar[dict[str, Argument]] = {
         "source": Argument(
@@ -91,7 +93,7 @@ class CatalogueSpider(scrapy.Spider):
         super().__init__()
         self.args: dict[str, Any] = arguments.parse(self.name, self.arguments, given)
         self.given = {name: value for name, value in given.items() if not name.startswith("_")}
-        self.limits = Limits(self.args["max_datasets"], self.args["max_resources"])
+        self.limits = Limits(self.args.get("max_datasets"), self.args.get("max_resources"))
         self.request_names = RequestNames()
 
     @classmethod
@@ -111,7 +113,7 @@ class CatalogueSpider(scrapy.Spider):
     @property
     def encoding(self) -> str | None:
         """The encoding of the catalogue's texts, as the user declares it."""
-        return self.args["encoding"]  # type: ignore[no-any-return]
+        return self.args.get("encoding")
 
     @cached_property
     def records(self) -> Records:
@@ -128,6 +130,11 @@ class CatalogueSpider(scrapy.Spider):
     @cached_property
     def withdrawals(self) -> Withdrawals:
         return Withdrawals(self)
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        """What the run report says of this spider only."""
+        return {}
 
     def failed(self, stage: signals.Stage, error: AnswerError, request: Request | None = None, **subject: Any) -> None:
         """Report that something is missing; it becomes one line of errors.jsonl.

@@ -17,7 +17,7 @@ from crawlers.exceptions import CrawlersError, HarvestError
 from crawlers.operate.console import ignoring_output_errors, print_error
 from crawlers.operate.harvest import Harvest, Outcome
 from crawlers.operate.harvest.claim import see
-from crawlers.operate.harvest.job import Plan, job, plan
+from crawlers.operate.harvest.job import Job, Plan, job, plan
 from crawlers.operate.harvest.outcome import INTERRUPTED, exit_code
 from crawlers.operate.harvest.processes import Processes
 from crawlers.operate.harvest.retention import remove_logs, remove_reports
@@ -95,21 +95,25 @@ class Harvesting:
 
     def _crawl(self, chosen: list[Source], parallel: int) -> int:
         due = {source.name: source for source in chosen} if self.opts.due else {}
+        archives = [source.archived for source in chosen if source.archive]
+        self.sources |= {source.name: source for source in archives}
+        followers = {str(source.arguments["of"]): self._plan(source) for source in archives}
         harvest = Harvest(
             self.output,
             self.jobs,
             parallel=parallel,
             tell=self._tell,
             report=self._notify,
-            is_wanted=lambda name: not due or still_due(due[name], self.output, self.jobs, datetime.now(UTC)),
+            is_wanted=lambda name: name not in due or still_due(due[name], self.output, self.jobs, datetime.now(UTC)),
+            followers=followers,
             silent=bool(due) and not self.opts.verbose,
         )
         runner = self._runner(harvest)
-        self.width = max(len(source.name) for source in chosen)
+        self.width = max(len(source.name) for source in (*chosen, *archives))
         with tqdm(total=len(chosen), unit="source", disable=not sys.stderr.isatty()) as self.bar:
             plans = self._plans(chosen, harvest)
             asyncio.run(_run(harvest, plans, runner))
-        for source in chosen:
+        for source in (*chosen, *archives):
             remove_reports(self.output, source.name, self.kept["RUNS_KEPT_DAYS"])
             remove_logs(self.logs, source.name, self.kept["LOGS_KEPT_DAYS"])
         if harvest.outcomes:
@@ -117,16 +121,20 @@ class Harvesting:
         return INTERRUPTED if harvest.is_stopping else exit_code([*self.outcomes, *harvest.outcomes])
 
     def _plans(self, chosen: list[Source], harvest: Harvest) -> list[Plan]:
-        settings = arglist_to_dict(self.opts.set)
         plans = []
         for source in chosen:
-            spider = self.known.spiders[source.spider]
-            wanted = job(source, spider, output=self.output, jobs=self.jobs, settings=settings)
             try:
-                plans.append(plan(wanted, spider))
+                plans.append(self._plan(source))
             except CrawlersError as error:
-                harvest.refuse(wanted, str(error))
+                harvest.refuse(self._job(source), str(error))
         return plans
+
+    def _plan(self, source: Source) -> Plan:
+        return plan(self._job(source), self.known.spiders[source.spider])
+
+    def _job(self, source: Source) -> Job:
+        settings = arglist_to_dict(self.opts.set)
+        return job(source, self.known.spiders[source.spider], output=self.output, jobs=self.jobs, settings=settings)
 
     def _runner(self, harvest: Harvest) -> Runner:
         urls = [word for word in self.opts.scrapyd if _is_address(word)] or self.settings.getlist("SCRAPYD_NODES")

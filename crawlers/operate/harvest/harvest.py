@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from crawlers.exceptions import HarvestError
@@ -16,6 +17,9 @@ from crawlers.operate.harvest.turn import Turn, already_running
 from crawlers.store.runs.stored import at_work
 
 _PAUSE = 0.5  # seconds until a host that another harvest crawls is tried again
+
+_FOLLOWED = ("complete", "partial", "incomplete")
+"""The states after which a source's archive is crawled: others leave an old catalogue, or a job to resume."""
 
 Tell = Callable[[str, str], None]
 
@@ -30,6 +34,7 @@ class Harvest:
         tell: prints what happens to a source: its name, and a sentence.
         report: receives the report of a run that could not write one itself.
         is_wanted: whether a source that was claimed is still to be crawled; another harvest may have just done it.
+        followers: the crawls that follow a source's own, by its name: that of its archive.
         silent: whether sources that another harvest has claimed are left out without a message.
     """
 
@@ -42,6 +47,7 @@ class Harvest:
         tell: Tell,
         report: Callable[[dict[str, Any]], None],
         is_wanted: Callable[[str], bool] = lambda _: True,
+        followers: Mapping[str, Plan] = MappingProxyType({}),
         silent: bool = False,
     ) -> None:
         self.output = output
@@ -50,7 +56,9 @@ class Harvest:
         self.tell = tell
         self.report = report
         self.is_wanted = is_wanted
+        self.followers = followers
         self.silent = silent
+        self.waiting: list[Plan] = []
         self.claims: dict[str, Claim] = {}
         self.outcomes: list[Outcome] = []
         self.stops = 0
@@ -82,12 +90,12 @@ class Harvest:
         """
         self.runner = runner
         try:
-            waiting = [plan for plan in plans if await self._claim(plan)]
-            while (waiting and not self.is_stopping) or self.crawls:
-                busy = hosts_at_work(self.output, self.jobs, self.claims) if waiting else set()
-                waiting = [plan for plan in waiting if plan.hosts & busy or not self._start(plan)]
+            self.waiting = [plan for plan in plans if await self._claim(plan)]
+            while (self.waiting and not self.is_stopping) or self.crawls:
+                busy = hosts_at_work(self.output, self.jobs, self.claims) if self.waiting else set()
+                self.waiting = [plan for plan in self.waiting if plan.hosts & busy or not self._start(plan)]
                 await self._wait()
-            for plan in waiting:
+            for plan in self.waiting:
                 self._end(Outcome(source=plan.job.source, state="skipped", sentence="skipped."))
         finally:
             await runner.close()
@@ -152,6 +160,9 @@ class Harvest:
             self.refuse(plan.job, f"{error.filename}: {error.strerror}" if error.filename else str(error))
         else:
             self._end(outcome)
+            follower = self.followers.get(source)
+            if follower and outcome.state in _FOLLOWED and await self._claim(follower):
+                self.waiting.append(follower)
 
     def refuse(self, job: Job, why: str) -> None:
         """Record that a job can't start."""

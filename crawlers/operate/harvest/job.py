@@ -18,7 +18,7 @@ class Job:
     """One crawl of one source, wherever it runs.
 
     Args:
-        arguments: the spider's ``-a``, with ``source`` and, where the spider takes it, ``since``.
+        arguments: the spider's ``-a``, with ``source`` and ``since`` where the spider takes them.
         settings: Scrapy's ``-s``, with ``OUTPUT_DIR`` and ``JOBDIR`` as absolute paths.
     """
 
@@ -33,7 +33,7 @@ class Plan:
     """A job, and what is known of its crawl before it starts.
 
     Args:
-        hosts: the hosts of the source's addresses, with their port where it is not the default one.
+        hosts: the hosts of the source's addresses, with their port where it is not the default; an archive has none.
         identity: what the crawl's JOBDIR is recognised by.
     """
 
@@ -69,11 +69,12 @@ def job(source: Source, spider: Any, *, output: Path, jobs: Path, settings: Mapp
         spider: the class.
         settings: the user's ``-s``; they override the source's own.
     """
+    own = {"source": source.name} if "source" in spider.arguments else {}
     since = {"since": "last"} if "since" in spider.arguments else {}
     return Job(
         source=source.name,
         spider=spider.name,
-        arguments={**since, **source.arguments, "source": source.name},
+        arguments={**since, **source.arguments, **own},
         settings={
             **{name: setting_text(value) for name, value in source.settings.items()},
             **{name: value for name, value in settings.items() if name not in _OWN},
@@ -92,7 +93,7 @@ def plan(job: Job, spider: Any) -> Plan:
     made = spider(**job.arguments)
     identity = {"spider": spider.name, "arguments": made.given, **getattr(made, "identity", {})}
     identity["output"] = job.settings["OUTPUT_DIR"]
-    addresses = made.start_urls or [getattr(made, spider.address)]
+    addresses = [] if made.crosses_hosts else made.start_urls or [getattr(made, spider.address)]
     return Plan(job=job, hosts=frozenset(map(host, addresses)), identity=identity)
 
 

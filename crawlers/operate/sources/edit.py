@@ -135,6 +135,8 @@ def _table(source: Source) -> dict[str, Any]:
     table: dict[str, Any] = {name: value for name, value in keys.items() if value}
     if not source.enabled:
         table["enabled"] = False
+    if source.archive:
+        table["archive"] = True
     inner = {"arguments": source.arguments, "settings": source.settings}
     return table | {name: value for name, value in inner.items() if value}
 

@@ -28,6 +28,7 @@ class Source:
         schedule: when it is due; ``None``: only when it is named.
         contact: whom to ask at the catalogue if something is wrong; it is sent nowhere.
         enabled: whether ``--all`` and ``--due`` take it.
+        archive: whether a harvest archives its files, too, after its crawl.
     """
 
     name: str
@@ -37,6 +38,13 @@ class Source:
     schedule: Schedule | None = None
     contact: str | None = None
     enabled: bool = True
+    archive: bool = False
+
+    @property
+    def archived(self) -> Source:
+        """The source that its archive is, with the same settings."""
+        name = f"archive-of-{self.name}"
+        return Source(name=name, spider="archive", arguments={"of": self.name}, settings=self.settings)
 
 
 @dataclass(frozen=True, slots=True)

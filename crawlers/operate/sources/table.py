@@ -53,6 +53,7 @@ def _source(name: str, table: Table, known: Known) -> Source:
         schedule=_schedule(name, table.text("schedule")),
         contact=_contact(name, table.text("contact")),
         enabled=table.typed("enabled", bool, True),
+        archive=table.typed("archive", bool, False),
     )
     table.end()
     _check(spider, found)
@@ -86,6 +87,8 @@ def _check(spider: type[CatalogueSpider], found: Source) -> None:
     if "source" in found.arguments:
         raise SourcesError(f"[{found.name}.arguments]: source is the table's name, {found.name}: leave it out.")
     arguments.parse(spider.name, spider.arguments, found.arguments)
+    if spider.crosses_hosts and found.name != f"archive-of-{found.arguments.get('of')}":
+        raise SourcesError(f'[{found.name}]: an archive is named after its source: [archive-of-NAME], of = "NAME".')
     if spider.address not in found.arguments and getattr(spider, spider.address, None) is None:
         kind = registered().get(spider.kind)
         example = f', {spider.address} = "{kind.example}"' if kind else ""

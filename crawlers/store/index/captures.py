@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+from collections import Counter
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ _INSERT = f"""
 INSERT OR REPLACE INTO captures ({", ".join(FIELDS)}, host, is_last) VALUES ({", ".join("?" * len(FIELDS))}, ?, 1)
 """  # noqa: S608  # the names are the dataclass's
 _LAST = f"SELECT {', '.join(FIELDS)} FROM captures WHERE {_KEY} AND is_last"  # noqa: S608
+_COUNTS = "SELECT state, count(*) FROM captures WHERE source = ? AND run = ? GROUP BY state"
 _HAS_BLOB = """
 SELECT 1 FROM captures WHERE sha256 = ?1 AND source = ?2
 UNION ALL SELECT 1 FROM documents WHERE source = ?2 AND kind = 'file' AND sha256 = ?1 LIMIT 1
@@ -83,6 +85,12 @@ class Captures:
         if any(line["sha256"] == sha256 for line in self.waiting):
             return True
         return bool(self.database.rows(_HAS_BLOB, (sha256, self.source)))
+
+    def counts(self, run: str) -> dict[str, int]:
+        """Return how many looks of a run found what: kept, unchanged, broken ..."""
+        found = Counter(dict(self.database.rows(_COUNTS, (self.source, run))))
+        found.update(line["state"] for line in self.waiting if line["run"] == run)
+        return dict(sorted(found.items()))
 
     def write(self, db: sqlite3.Connection, folder: Path) -> None:
         """Write what waits, and note that captures.jsonl has been read to its end; the caller begins the transaction.

@@ -89,6 +89,7 @@ CREATE INDEX IF NOT EXISTS captures_last ON captures (source, dataset_id, resour
 CREATE INDEX IF NOT EXISTS captures_broken ON captures (source) WHERE is_last AND is_broken IS NOT 0;
 CREATE INDEX IF NOT EXISTS captures_blob ON captures (sha256);
 CREATE INDEX IF NOT EXISTS captures_served ON captures (resource_id, kept_at) WHERE kept_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS captures_run ON captures (source, run, state);
 CREATE TABLE IF NOT EXISTS captures_read (
     source TEXT PRIMARY KEY, bytes INTEGER NOT NULL, tail BLOB NOT NULL
 ) WITHOUT ROWID;

@@ -22,6 +22,8 @@ _COLOURS = {
 
 def sentence(run: Run) -> str:
     """Return a run in one line: the state, the datasets, the documents, the errors."""
+    if isinstance(run.details.get("captures"), dict):
+        return f"{run.state}. {looked_at(run.details)}."
     quiet = nothing_changed(run.details)
     if quiet:
         return f"{run.state}. {quiet[0].upper()}{quiet[1:]}."
@@ -29,6 +31,16 @@ def sentence(run: Run) -> str:
     gone = f", {run.counts['withdrawn']} withdrawn" if run.counts.get("withdrawn") else ""
     wrong = f" Errors: {errors(run)}." if run.errors else ""
     return f"{run.state}. {listed(run)} datasets listed; documents: {became}{gone}.{wrong}"
+
+
+def looked_at(report: Mapping[str, Any]) -> str:
+    """Return what an archive's run found, by the states of its captures.
+
+    >>> looked_at({"listed": 3, "captures": {"kept": 2, "broken": 1}})
+    '3 files: 2 kept, 1 broken'
+    """
+    found = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in report["captures"].items() if count)
+    return f"{report['listed']} file{'' if report['listed'] == 1 else 's'}" + (f": {found}" if found else "")
 
 
 def listed(run: Run) -> str:

@@ -1,0 +1,345 @@
+"""The archive as a crawl: each case of ckanext-archiver with its state, conditional requests, kills, many hosts."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import signal
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+
+from crawlers.archive import findings
+from crawlers.archive.targets import is_fresh, is_put_off, requestable
+from crawlers.items import Capture
+from tests.archives import SOURCE, Archives
+from tests.conftest import options, scrapy
+from tests.portal.files import CHANGED, CSV, Files
+from tests.waiting import HANG, until
+
+SHA256 = hashlib.sha256(CSV).hexdigest()
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def files():
+    with Files(hosts=4) as hosts:
+        yield hosts
+
+
+@pytest.fixture
+def archives(tmp_path, files):
+    return Archives(tmp_path, files)
+
+
+# Cases
+
+
+CASES = {
+    "/ok.csv": ("kept", 0, False, None),
+    "/untyped": ("kept", 0, False, None),
+    "/redirect/1": ("kept", 0, False, None),
+    "/length-none.csv": ("kept", 0, False, None),
+    "/chunked.csv": ("kept", 0, False, None),
+    "/gzip.csv": ("kept", 0, False, None),
+    "/cut-once.csv": ("kept", 0, False, None),
+    "/wms?service=WMS&request=GetCapabilities": ("kept", 0, False, None),
+    "/status/404": ("broken", 11, True, "http"),
+    "/status/410": ("broken", 11, True, "http"),
+    "/status/500": ("unknown", 11, None, "http"),
+    "/redirect/loop": ("broken", 11, True, "ignored"),
+    "/empty.csv": ("broken", 12, True, "empty"),
+    "/wms-exception": ("broken", 12, True, "exception"),
+    "/chunked-cut.csv": ("unknown", 22, None, "truncated"),
+    "/promised.bin": ("not_taken", 21, None, "too_large"),
+    "/endless.bin": ("not_taken", 21, None, "too_large"),
+    "/about.html": ("not_taken", 21, None, "page"),
+}
+
+
+def test_each_case_gets_its_state(archives, files):
+    refused = {files.url(f"/status/{status}", 1): "CSV" for status in (403,)}
+    elsewhere = {"ftp://127.0.0.1/a.csv": "CSV", files.url("/ok.csv?other", 2): "CSV"}
+    archives.list({**dict.fromkeys(CASES, "CSV"), **refused, **elsewhere})
+    ran = archives.crawl({"ARCHIVE_MAX_SIZE": "100000", "DOWNLOAD_TIMEOUT": "5"})
+    last = archives.last()
+    found = {path: tuple(last[path][name] for name in ("state", "status", "is_broken", "error")) for path in CASES}
+    assert found == CASES
+    assert last[next(iter(refused))]["state"] == "unknown"
+    assert last["ftp://127.0.0.1/a.csv"]["error"] == "unsupported_scheme"
+    assert (ran.code, ran.report["verdict"]) == (3, "incomplete"), ran.log
+    assert len(archives.captures) == len(CASES) + 3
+    assert ran.report["captures"]["kept"] == 9
+    assert "9 kept" in ran.lines[-3], ran.lines
+    assert set(archives.blobs()) == {line["sha256"] for line in archives.captures if line["sha256"]}
+    assert archives.blobs()[SHA256] == CSV
+    assert [line["kind"] for line in ran.manifest] == ["file"] * len(archives.blobs())
+    assert {line["metadata_file"] for line in ran.manifest} == {
+        f"sha256/{name[:2]}/{name}" for name in archives.blobs()
+    }
+    lines = {(error["kind"], error["url"].removeprefix(files.sites[0])) for error in ran.errors}
+    assert {("broken_link", "/status/404"), ("http", "/status/500"), ("not_taken", "/about.html")} <= lines
+    assert last["/promised.bin"]["size"] == 10**10
+    assert last["/redirect/1"]["redirects"] == [files.url("/ok.csv")]
+    assert "Traceback" not in ran.log
+
+
+def test_findings_alone_leave_a_run_complete(archives):
+    """A dead link is the catalogue's, not the crawl's: nothing is missing that could be had."""
+    archives.list(["/ok.csv", "/status/404"])
+    ran = archives.crawl()
+    assert (ran.code, ran.report["verdict"], ran.report["errors"]) == (0, "complete", {"broken_link": 1})
+    assert ran.report["evidence"] == {"files": "file"}
+    assert ran.report["robotstxt_obeyed"] is False
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("", "gives no address"),
+        ("file:///etc/passwd", "unsupported scheme file:"),
+        ("ftp://a.org/b", "unsupported scheme ftp:"),
+        ("//a.org/b", "unsupported address without a scheme"),
+        ("http:host.com", "it has no host"),
+        ("http://[1::2/", "is invalid"),
+        ("http://a.org:99999/", "is invalid"),
+        ("http://a.org/" + "x" * 2000, "2000 characters or more"),
+    ],
+)
+def test_an_address_that_can_not_be_requested(url, reason):
+    with pytest.raises(ValueError, match=reason):
+        requestable(url)
+
+
+# Again
+
+
+def test_what_is_unchanged_costs_one_304_and_what_is_fresh_costs_nothing(archives, files):
+    paths = ["/ok.csv", "/cache/max-age.csv", "/etag/changing.csv", "/etag/new.csv", "/etag/gone.csv", "/untyped"]
+    archives.list(paths)
+    archives.crawl()
+    first = archives.last()
+    assert {line["state"] for line in first.values()} == {"kept"}
+    fresh = [path for path, line in first.items() if line["fresh_until"]]
+    before = len(files.log)
+    again = archives.crawl()
+    asked = {one.path: one for one in files.log[before:]}
+    assert sorted(asked) == sorted(set(paths) - set(fresh))
+    last = archives.last()
+    assert asked["/ok.csv"].headers["if-none-match"] == '"1"'
+    states = {path: last[path]["state"] for path in paths if path not in fresh}
+    assert states == {
+        "/ok.csv": "unchanged",
+        "/etag/changing.csv": "kept",
+        "/etag/new.csv": "unchanged",
+        "/etag/gone.csv": "broken",
+        "/untyped": "unchanged",
+    }
+    assert last["/etag/changing.csv"]["sha256"] == hashlib.sha256(CHANGED).hexdigest()
+    assert last["/ok.csv"]["kept_at"] == first["/ok.csv"]["kept_at"]
+    gone = last["/etag/gone.csv"]
+    assert (gone["sha256"], gone["is_broken"], gone["failure_count"]) == (SHA256, True, 1)
+    assert gone["last_success"] == first["/etag/gone.csv"]["time"]
+    assert again.report["captures"].get("fresh", 0) == len(fresh)
+    assert len(again.manifest) == 2
+
+
+def test_resources_that_share_an_address_share_the_request_and_the_blob(archives, files):
+    services = [f"/wms?service=WMS&request=GetMap&layers={layer}" for layer in "abc"]
+    archives.list(["/ok.csv", "/ok.csv?", files.url("/ok.csv "), *services])
+    ran = archives.crawl()
+    assert (ran.code, len(archives.asked("/ok.csv")), len(archives.asked("/wms"))) == (0, 1, 1)
+    assert {line["state"] for line in archives.captures} == {"kept"}
+    assert (len(archives.captures), len(archives.blobs()), len(ran.manifest)) == (6, 2, 2)
+    assert len(archives.crawl().manifest) == 2
+
+
+def test_a_check_stores_nothing_and_forgets_nothing(archives, files):
+    archives.list(["/ok.csv", "/head-405.csv", "/status/404", "/etag/changing.csv"])
+    archives.crawl()
+    held = archives.last()
+    ran = archives.crawl(mode="check")
+    last = archives.last()
+    assert {path: line["state"] for path, line in last.items()} == {
+        "/ok.csv": "alive",
+        "/head-405.csv": "alive",
+        "/status/404": "broken",
+        "/etag/changing.csv": "alive",
+    }
+    assert [one.method for one in files.log if one.path == "/head-405.csv"][-2:] == ["HEAD", "GET"]
+    assert (ran.code, len(ran.manifest)) == (0, 1)
+    kept = ("sha256", "etag", "last_modified", "kept_at", "size")
+    for path in ("/ok.csv", "/etag/changing.csv"):
+        assert [last[path][name] for name in kept] == [held[path][name] for name in kept]
+    assert archives.crawl().code == 0
+    assert archives.last()["/etag/changing.csv"]["sha256"] == hashlib.sha256(CHANGED).hexdigest()
+
+
+def capture(**given):
+    known = {"source": "archive-of-a", "dataset_id": "d", "resource_id": "r", "url": "https://a.org/", "run": "r"}
+    return Capture(**known | {"time": "2026-11-22T11:00:00.000Z"} | given)
+
+
+def look(kind, **given):
+    found = findings.of_failure(kind, given.get("http_status"), is_online=True)
+    return capture(state=found.state, status=found.status, is_broken=found.is_broken, error=kind, **given)
+
+
+def test_a_failed_file_is_asked_for_in_three_more_runs_then_weekly():
+    last = None
+    for failures in range(1, 6):
+        now = look("timeout")
+        findings.settle(now, last, NOW, 7)
+        last = now
+        assert last.failure_count == failures
+        assert is_put_off(last, NOW) == (failures > 3)
+    assert not is_put_off(last, NOW + timedelta(days=7))
+    now = capture(state="kept", sha256="a")
+    findings.settle(now, last, NOW, 7)
+    assert (now.failure_count, now.first_failure, is_put_off(now, NOW)) == (0, None, False)
+
+
+def test_what_is_unknown_for_long_is_broken():
+    first = look("http", http_status=503)
+    findings.settle(first, None, NOW, 7)
+    assert (first.state, first.is_broken) == ("unknown", None)
+    later = look("http", http_status=503)
+    findings.settle(later, first, NOW + timedelta(days=6), 7)
+    assert later.is_broken is None
+    last = look("http", http_status=503)
+    findings.settle(last, later, NOW + timedelta(days=7), 7)
+    assert (last.state, last.is_broken, last.first_failure) == ("broken", True, first.time)
+
+
+def test_validators_are_those_of_the_blob_that_is_held():
+    held = capture(state="kept", sha256="a", etag='"1"', last_modified="x", size=3)
+    findings.settle(held, None, NOW, 7)
+    failed = look("http", http_status=404, etag='"2"', last_modified="y")
+    findings.settle(failed, held, NOW, 7)
+    assert (failed.sha256, failed.etag, failed.last_modified, failed.size) == ("a", '"1"', "x", 3)
+    never = look("http", http_status=404, etag='"2"')
+    findings.settle(never, None, NOW, 7)
+    assert (never.sha256, never.etag) == (None, None)
+
+
+def test_freshness_ends():
+    kept = capture(state="kept", sha256="a", fresh_until="2026-11-22T12:00:01Z")
+    assert is_fresh(kept, NOW)
+    assert not is_fresh(kept, NOW + timedelta(seconds=1))
+    assert not is_fresh(capture(state="broken", sha256="a", fresh_until="2026-11-22T12:00:01Z"), NOW)
+
+
+# Many hosts
+
+
+def test_a_slow_host_holds_up_no_other(archives, files):
+    """Of one slow host 40 files come first; those of the others do not wait for them."""
+    slow = {files.url(f"/slow.csv?seconds=0.5&{number}", 1): "CSV" for number in range(20)}
+    quick = {files.url(f"/ok.csv?{number}", 2 + number % 2): "CSV" for number in range(20)}
+    archives.list({**slow, **quick})
+    assert archives.crawl().code == 0
+    order = [one.host for one in archives.asked("/") if one.host != "127.0.0.1"]
+    last_quick = max(place for place, host in enumerate(order) if host != "127.0.0.2")
+    assert order[:last_quick].count("127.0.0.2") <= 8
+
+
+def test_a_host_is_not_asked_faster_than_its_pace(archives, files):
+    archives.list({files.url(f"/ok.csv?{number}", number % 2): "CSV" for number in range(8)})
+    assert archives.crawl({"REQUESTS_PER_SECOND": "4"}).code == 0
+    for host in ("127.0.0.1", "127.0.0.2"):
+        times = [one.time for one in archives.asked("/ok.csv") if one.host == host]
+        assert min(later - sooner for sooner, later in pairwise(times)) > 0.2
+
+
+def test_a_host_that_blocks_does_not_block_the_others(archives, files):
+    refusing = {files.url(f"/status/403?{number}", 1): "CSV" for number in range(6)}
+    archives.list({**refusing, "/ok.csv": "CSV"})
+    ran = archives.crawl()
+    assert (ran.report["verdict"], archives.last()["/ok.csv"]["state"]) == ("incomplete", "kept")
+    assert len(archives.asked("/status/403")) < 6
+    assert {archives.last()[url]["state"] for url in refusing} == {"unknown"}
+
+
+# Limits, choices
+
+
+def test_the_choice_of_files(archives, files):
+    archives.list({"/ok.csv": "CSV", "/untyped": "XLSX", "/ok.csv?b": "JSON"}, publisher={"name": "The Office"})
+    ran = archives.crawl(format="csv,json")
+    assert (ran.report["verdict"], sorted(archives.last())) == ("complete", ["/ok.csv", "/ok.csv?b"])
+    assert archives.crawl(dataset="d1", publisher="the office").report["listed"] == 1
+    assert archives.crawl(publisher="nobody").report["listed"] == 0
+    limited = archives.crawl(max_files="1")
+    assert (limited.code, limited.report["verdict"], limited.report["listed"]) == (0, "partial", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"of": "nope"}, f"has no source of that name: it has {SOURCE}"),
+        ({"of": f"archive-of-{SOURCE}"}, "has no source of that name"),
+        ({}, "needs to know the source whose files it archives: -a of=hdx"),
+        ({"of": SOURCE, "mode": "look"}, "mode"),
+        ({"of": SOURCE, "max_datasets": "1"}, "has no argument 'max_datasets'"),
+    ],
+)
+def test_a_wrong_argument_is_one_sentence(archives, arguments, told):
+    archives.list(["/ok.csv"])
+    ran = scrapy("crawl", "archive", *options(archives.output, archives.settings, **arguments))
+    assert (ran.returncode, "Traceback" in ran.stderr) == (1, False)
+    assert told in ran.stderr
+
+
+# Kills
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_a_kill_loses_nothing_and_keeps_nothing_twice(archives, files, tmp_path, seed):
+    links = [f"/made/{number}.txt?size={3000 * number}" for number in range(1, 30)]
+    archives.list([*links, "/status/404", "/ok.csv", "/page.html"])
+    job = {"JOBDIR": str(tmp_path / "job")}
+    crawl = archives.start(job)
+    answers = random.Random(seed).randrange(1, 32)
+    until(lambda: len(files.log) >= answers or crawl.poll() is not None)
+    crawl.send_signal(signal.SIGKILL)
+    crawl.communicate(timeout=HANG)
+    stored = set(archives.blobs())
+    assert all(hashlib.sha256(body).hexdigest() == name for name, body in archives.blobs().items())
+    ran = archives.crawl(job)
+    assert ran.report["verdict"] == "complete", ran.log
+    assert stored <= set(archives.blobs())
+    seen = [(line["resource_id"], line["url"]) for line in archives.captures]
+    assert len(seen) == len(set(seen))
+    assert {line["sha256"] for line in archives.captures if line["sha256"]} == set(archives.blobs())
+    assert sorted(line["sha256"] for line in ran.manifest) == sorted(archives.blobs())
+    assert ran.report["captures"]["kept"] >= 30
+
+
+# After a harvest
+
+
+def test_a_harvest_archives_what_its_table_says(archives, files, tmp_path):
+    archives.list(["/ok.csv"])
+    address, output, jobs = files.url("/data.json"), archives.output, tmp_path / "jobs"
+    (tmp_path / "sources.toml").write_text(
+        f'[{SOURCE}]\nspider = "dcat"\narchive = true\narguments = {{ url = "{address}" }}\n'
+        f'[{SOURCE}.settings]\nALLOWED_PRIVATE_HOSTS = ["127.0.0.1"]\nARCHIVE_STORE = "{archives.store}"\n'
+    )
+    settings = {"SOURCES_FILE": tmp_path / "sources.toml", "JOBS_DIR": jobs, "LOGS_DIR": tmp_path / "logs"}
+    ran = scrapy("harvest", SOURCE, *options(output, {name: str(value) for name, value in settings.items()}))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert [line.split()[2] for line in ran.stdout.splitlines() if "started" in line] == [
+        SOURCE,
+        f"archive-of-{SOURCE}",
+    ]
+    assert "complete. 1 file: 1 kept." in ran.stdout
+    assert archives.blobs() == {SHA256: CSV}
+
+
+def test_an_archive_in_the_table_is_named_after_its_source(archives, tmp_path):
+    table = tmp_path / "sources.toml"
+    table.write_text('[files]\nspider = "archive"\narguments = { of = "towns" }\n')
+    ran = scrapy("sources", "-s", f"SOURCES_FILE={table}", "-s", f"OUTPUT_DIR={archives.output}")
+    assert '[files]: an archive is named after its source: [archive-of-NAME], of = "NAME".' in ran.stderr
