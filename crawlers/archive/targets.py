@@ -42,7 +42,7 @@ SELECT json_group_array(json(subject)) AS subjects FROM (
         address(coalesce(r.url, ''), r.format) AS asked, row_number() OVER (ORDER BY d.id, r.position) AS place
     {_CURRENT} AND {{chosen}} ORDER BY place
 ) GROUP BY asked ORDER BY min(place)
-"""
+"""  # noqa: S608  # the names are this module's
 _SOME = "SELECT rowid, subjects FROM targets WHERE rowid > ? ORDER BY rowid LIMIT ?"
 _LEFT_OUT = "SELECT sum(max(0, resources - ?)) FROM datasets WHERE source = ? AND NOT withdrawn"
 
