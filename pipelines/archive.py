@@ -1,4 +1,4 @@
-"""What becomes of a look at a file: first the blob is stored, then its manifest line, then the capture's line."""
+"""The way of a look at a file to disk: first the blob is stored, then its manifest line, then the capture's line."""
 
 from __future__ import annotations
 

@@ -51,6 +51,7 @@ FLOORS = (
 """The house from the ground up: nobody imports from a floor above, or from another room of the same floor."""
 GROUND = FLOORS[0]
 BY_NAME_ONLY = {
+    ("crawlers.archive.spider", "pipelines.archive"),  # Scrapy's setting of that spider: files take another way to disk
     ("crawlers.kind", "crawlers.kinds"),  # the registry asks the list of kinds, which names each of them
     ("crawlers.operate.sources.project_context", "crawlers.settings"),  # as Scrapy does: SCRAPY_SETTINGS_MODULE
 }

@@ -28,6 +28,6 @@ class Forms:
         """Read the file."""
         return cls()
 
-    def of(self, url: str) -> FormRule | None:  # noqa: ARG002
+    def rule(self, url: str) -> FormRule | None:  # noqa: ARG002
         """Return the form before an address."""
         return None

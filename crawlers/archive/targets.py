@@ -20,7 +20,6 @@ from crawlers.store.index.reader import connect
 from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
@@ -66,13 +65,13 @@ class Choice:
     """The resources that the user wants.
 
     Args:
-        of: the source.
+        source: the source whose files are archived.
         dataset: the id or the name of a dataset.
         publisher: the name of a publisher, in any case.
         formats: formats in upper case.
     """
 
-    of: str
+    source: str
     dataset: str | None = None
     publisher: str | None = None
     formats: Collection[str] = ()
@@ -96,10 +95,10 @@ class Choice:
     def values(self) -> dict[str, str | None]:
         """The values of the condition's names."""
         formats = json.dumps(list(self.formats))
-        return {"of": self.of, "dataset": self.dataset, "publisher": self.publisher, "formats": formats}
+        return {"of": self.source, "dataset": self.dataset, "publisher": self.publisher, "formats": formats}
 
 
-def check(output: Path, of: str) -> None:
+def check(output: Path, source: str) -> None:
     """Bring the index up to date with a source.
 
     Raises:
@@ -107,10 +106,10 @@ def check(output: Path, of: str) -> None:
         OutputError: there is no index that can be read.
     """
     known = [name for name in sources_in(output) if not name.startswith("archive-of-")]
-    if of not in known:
+    if source not in known:
         names = f": it has {', '.join(known[:10])}" if known else ", and no other either"
-        raise ArgumentError(f"-a of={of}: {output} has no source of that name{names}. Crawl it first.")
-    catch_up(output, named=[of])
+        raise ArgumentError(f"-a of={source}: {output} has no source of that name{names}. Crawl it first.")
+    catch_up(output, named=[source])
 
 
 def targets(output: Path, choice: Choice) -> Iterator[list[Subject]]:
@@ -138,10 +137,10 @@ def _address(url: str, format: str | None) -> str:  # noqa: A002  # DCAT's word
     return canonicalize_url(api.addresses[0] if api else asked)
 
 
-def left_out(output: Path, of: str, kept: int) -> int:
+def left_out(output: Path, source: str, kept: int) -> int:
     """Return how many resources of a source are not in the index: it keeps some number of each dataset."""
     with closing(connect(output)) as db:
-        return int(db.execute(_LEFT_OUT, (kept, of)).fetchone()[0] or 0)
+        return int(db.execute(_LEFT_OUT, (kept, source)).fetchone()[0] or 0)
 
 
 def requestable(url: str) -> str:
@@ -188,10 +187,3 @@ def is_put_off(last: Capture | None, now: datetime) -> bool:
 def utc() -> datetime:
     """Return the time."""
     return datetime.now(UTC)
-
-
-def current(db: sqlite3.Connection, of: str, dataset_id: str, resource_id: str) -> bool:
-    """Return whether a source still has a resource."""
-    query = f"SELECT 1 {_CURRENT} AND r.dataset_id = :dataset AND r.resource_id = :resource LIMIT 1"
-    values = {"of": of, "dataset": dataset_id, "resource": resource_id}
-    return db.execute(query, values).fetchone() is not None

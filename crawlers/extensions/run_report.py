@@ -52,7 +52,6 @@ def run_report(
         **{name: report.crawler.stats.get_value(stat, 0) for name, stat in _STATS.items()},
         "whole_listing": reason == "finished" and state.is_whole_listing,
         **_for_the_next_run(report),
-        **getattr(report.crawler.spider, "reported", {}),
         **_environment(report.crawler.settings),
     }
 
@@ -85,7 +84,8 @@ def _since(given: dict[str, str], decided: str | None) -> str | None:
 def _for_the_next_run(report: Report) -> dict[str, Any]:
     sizes = {name: report.job.state[name] for name in ("manifest_bytes", "errors_bytes")}
     answers = {"provisional": report.state.has_stale_answer, "validators": report.state.validators}
-    return {**answers, "resumed": report.job.resumed, **sizes}
+    own = getattr(report.crawler.spider, "reported", {})
+    return {**answers, "resumed": report.job.resumed, **sizes, **own}
 
 
 def _environment(settings: BaseSettings) -> dict[str, Any]:

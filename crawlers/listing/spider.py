@@ -65,7 +65,7 @@ class CatalogueSpider(scrapy.Spider):
 
     Attributes:
         kind: the name of its `crawlers.kind.Kind`.
-        crosses_hosts: whether it crawls many hosts, of which one that blocks it does not stop the others.
+        crosses_hosts: whether it crawls many hosts; one that blocks it does not stop the others.
         address: the attribute, and argument, that locates the catalogue.
         arguments: the ``-a`` arguments of this spider, by name.
         given: those the user gave, as text; without Scrapyd's own, which start with ``_``.
@@ -130,11 +130,6 @@ class CatalogueSpider(scrapy.Spider):
     @cached_property
     def withdrawals(self) -> Withdrawals:
         return Withdrawals(self)
-
-    @property
-    def reported(self) -> dict[str, Any]:
-        """What the run report says of this spider only."""
-        return {}
 
     def failed(self, stage: signals.Stage, error: AnswerError, request: Request | None = None, **subject: Any) -> None:
         """Report that something is missing; it becomes one line of errors.jsonl.

@@ -133,12 +133,6 @@ class Records:
         query = "SELECT 1 FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ?"
         return self.job.db.execute(query, (kind, dataset_id, resource_id or "")).fetchone() is not None
 
-    def is_settled(self, reference: Reference) -> bool:
-        """Return whether a document's outcome is known."""
-        query = "SELECT outcome FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ?"
-        row = self.job.db.execute(query, _key(reference)).fetchone()
-        return row is not None and row[0] is not None
-
     def settle(self, reference: Reference, outcome: str, *, fallback: bool = False) -> None:
         self.job.execute(_END, (*_key(reference), outcome, fallback))
         self.stats.inc_value("catalogue/ended")
@@ -184,6 +178,13 @@ def see_all(records: Records, ids: Sequence[str], name: str, by: str) -> set[str
     parameters = (name, by, json.dumps(ids))
     records.job.execute(_SEE_SOME, parameters)
     return {row[0] for row in records.job.db.execute(_SEEN_BY, parameters)}
+
+
+def is_settled(records: Records, reference: Reference) -> bool:
+    """Return whether a document's outcome is known."""
+    query = "SELECT outcome FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ?"
+    row = records.job.db.execute(query, _key(reference)).fetchone()
+    return row is not None and row[0] is not None
 
 
 class Failures:

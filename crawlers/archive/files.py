@@ -1,0 +1,95 @@
+"""What comes when a file is asked for: the file, a page, an exception, nothing, a failure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy.spidermiddlewares.httperror import HttpError
+
+from crawlers.archive import findings
+from crawlers.archive.content import look
+from crawlers.archive.download import FileResponse
+from crawlers.archive.looks import Asked, header, redirects, subjects_of
+from crawlers.archive.names import file_name
+from crawlers.archive.targets import requestable
+from crawlers.politeness import failures
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.archive.spider import ArchiveSpider
+    from crawlers.items import Capture
+
+
+class Files:
+    """Handles the answers to requests for files, for a spider."""
+
+    def __init__(self, spider: ArchiveSpider) -> None:
+        self.spider = spider
+        self.looks = spider.looks
+
+    async def parse(self, response: Response, asked: Asked) -> AsyncIterator[Any]:
+        """Yield the captures of a file, or of a page, and the requests for the data that the page links."""
+        self.spider.is_online = True
+        if response.status == 304:
+            found: Any = self._not_modified(response, asked)
+        elif isinstance(response, FileResponse) and response.file is not None:
+            found = await self._look_at(response, asked)
+        else:
+            found = self.looks.too_large(asked, response, self.spider.max_size)
+        for one in found:
+            yield one
+
+    def _not_modified(self, response: Response, asked: Asked) -> Iterator[Capture]:
+        held = self.spider.requests.held(asked)
+        if held is not None:
+            return self.looks.not_modified(asked, response, held)
+        given = {"error": "http", "reason": "HTTP 304 to a request that was not conditional"}
+        return self.looks.captures(asked, findings.NOT_SURE, response, **given)
+
+    async def _look_at(self, response: FileResponse, asked: Asked) -> Iterator[Any]:
+        assert response.file is not None  # noqa: S101  # parse asks
+        hint = file_name(response.url, header(response, "Content-Disposition"))
+        declared, claimed = header(response, "Content-Type"), subjects_of(asked)[0].format
+        content = look(response.head, response.file.size, declared, hint, claimed)
+        seen = {"found_type": content.found_type, "extension": content.extension, "finding": content.finding}
+        if content.verdict == "file":
+            return self.looks.kept(asked, response, **seen)
+        if content.verdict == "page":
+            refusal = None if asked["origin"] else await self.spider.pages.refusal(response)
+            return self.spider.pages.search(response, asked, refusal, seen)
+        is_empty = content.verdict == "empty"
+        reason = "the file has no bytes" if is_empty else f"an exception came instead of the file: {content.detail}"
+        return self.looks.captures(asked, findings.NO_CONTENT, response, error=content.verdict, reason=reason, **seen)
+
+    def parse_form(self, response: Response, asked: Asked) -> Iterator[Request | Capture]:
+        """Yield the request that the form before a file makes."""
+        self.spider.is_online = True
+        rule = self.spider.forms.rule(requestable(subjects_of(asked)[0].url))
+        assert rule is not None  # noqa: S101  # the first request was for its page
+        try:
+            method, url, body, content_type = rule.request(response)
+        except ValueError as error:
+            given = {"error": "form", "reason": str(error)}
+            yield from self.looks.captures(asked, findings.FAILED_HERE, response, **given)
+            return
+        headers = {"Content-Type": content_type} if content_type else {}
+        yield self.spider.requests.make(url, asked, self.parse, method=method, headers=headers, body=body)
+
+    def failed(self, failure: Failure) -> Iterator[Request | Capture]:
+        """Yield another request for a file, if there is another way, or its captures; an errback."""
+        request, status = failures.request(failure), failures.status(failure)
+        self.spider.is_online = self.spider.is_online or status is not None
+        asked: Asked = request.cb_kwargs["asked"]
+        yield from self.spider.requests.another(request, asked, status) or self._lost(failure, request, asked)
+
+    def _lost(self, failure: Failure, request: Request, asked: Asked) -> Iterator[Capture]:
+        error, status = failures.from_failure(failure), failures.status(failure)
+        response = failure.value.response if isinstance(failure.value, HttpError) else None
+        meaning = findings.of_failure(error.kind, status, is_online=self.spider.is_online)
+        given = {"error": error.kind, "reason": str(error), "redirects": redirects(request, request.url)}
+        yield from self.looks.captures(asked, meaning, response, **given)

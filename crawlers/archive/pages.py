@@ -1,0 +1,73 @@
+"""HTML pages that come instead of files: they are searched for the data that they link."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from crawlers.archive import findings
+from crawlers.archive.links import data_links
+from crawlers.archive.looks import Asked, asked_about, subjects_of
+from crawlers.politeness.robots import Robots
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from crawlers.archive.download import FileResponse
+    from crawlers.archive.spider import ArchiveSpider
+    from crawlers.items import Capture
+
+_LARGEST = 10 * 1024 * 1024  # bytes of a page that are searched
+
+
+class Pages:
+    """Searches pages, for a spider."""
+
+    def __init__(self, spider: ArchiveSpider) -> None:
+        self.spider = spider
+
+    async def refusal(self, response: Response) -> str | None:
+        """Return why robots.txt forbids to search a page; ``None`` if it does not."""
+        robots = self.spider.crawler.get_downloader_middleware(Robots)
+        if robots is None or response.request is None:
+            return None
+        page = response.request.replace(url=response.url)
+        rules = await robots.of_host(page)
+        return rules.refusal(urlsplit(page.url).netloc, page.url, robots.agent(page))
+
+    def search(
+        self, response: FileResponse, asked: Asked, refusal: str | None, seen: dict[str, Any]
+    ) -> Iterator[Request | Capture]:
+        """Yield the requests for the data that a page links, and the page's captures.
+
+        Args:
+            refusal: why it may not be searched.
+            seen: fields of the captures.
+        """
+        links: list[str] = []
+        if asked["origin"] is not None:
+            reason = "an HTML page came instead of the file that another page links"
+        elif refusal:
+            reason = f"an HTML page came instead of a file, and it is not searched for links: {refusal}"
+        else:
+            links = self._links(response)
+            reason = f"an HTML page came instead of a file; it links {len(links)} data files"
+        for url in links:
+            yield from self._linked(url, response.url, asked)
+        given = seen | {"error": "page", "reason": reason, "request_type": "page"}
+        yield from self.spider.looks.captures(asked, findings.NOT_TAKEN, response, **given)
+
+    def _links(self, response: FileResponse) -> list[str]:
+        assert response.file is not None  # noqa: S101  # it was looked into
+        with response.file.path.open("rb") as file:
+            body = file.read(_LARGEST)
+        return [link.url for link in data_links(body, response.url, None, self.spider.links_per_page)]
+
+    def _linked(self, url: str, page: str, asked: Asked) -> Iterator[Request]:
+        subjects = (subject._replace(url=url, format=None) for subject in subjects_of(asked))
+        due = [subject for subject in subjects if self.spider.is_due(subject, f"{subject.resource_id} {url}")]
+        if due:
+            yield self.spider.requests.file(url, asked_about(due, page))

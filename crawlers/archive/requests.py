@@ -1,0 +1,106 @@
+"""The requests of an archive: for a file, the form before it, an API's capabilities, or a link check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from crawlers.archive.looks import Asked, subjects_of
+from crawlers.archive.services import service
+from crawlers.archive.targets import requestable
+
+if TYPE_CHECKING:
+    from crawlers.archive.services import Service
+    from crawlers.archive.spider import ArchiveSpider
+    from crawlers.items import Capture
+
+_HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity"}
+
+
+class Requests:
+    """Makes the requests of a spider."""
+
+    def __init__(self, spider: ArchiveSpider) -> None:
+        self.spider = spider
+
+    def first(self, url: str, asked: Asked) -> Request:
+        """Return the first request for an address."""
+        spider = self.spider
+        rule, api = spider.forms.rule(url), service(url, subjects_of(asked)[0].format)
+        if spider.is_check:
+            return self.make(url, asked, spider.checks.parse, method="HEAD")
+        if rule is not None:
+            asked["request_type"] = "form"
+            return self.make(rule.page or url, asked, spider.files.parse_form, is_file=False)
+        if api is not None:
+            asked["request_type"] = api.name
+            return self.capabilities(api, asked, 0)
+        return self.file(url, asked)
+
+    def file(self, url: str, asked: Asked) -> Request:
+        """Return the request for a file; a conditional one if the file is held."""
+        return self.make(url, asked, self.spider.files.parse, headers=self._conditions(asked))
+
+    def capabilities(self, api: Service, asked: Asked, attempt: int) -> Request:
+        """Return one of the requests for an API's capabilities."""
+        headers = {"Accept": api.accept}
+        return self.make(api.addresses[attempt], asked, self.spider.apis.parse, headers=headers, attempt=attempt)
+
+    def another(self, request: Request, asked: Asked, status: int | None) -> list[Request]:
+        """Return the request after one that failed: GET after HEAD, the next one for an API's capabilities."""
+        if request.method == "HEAD":
+            return self.spider.checks.another(request, asked, status)
+        attempt = request.cb_kwargs.get("attempt")
+        if attempt is None or status is None:
+            return []
+        api = api_of(asked)
+        return [self.capabilities(api, asked, attempt + 1)] if attempt + 1 < len(api.addresses) else []
+
+    def make(
+        self,
+        url: str,
+        asked: Asked,
+        callback: Any,
+        *,
+        method: str = "GET",
+        headers: dict[str, str] | None = None,
+        body: bytes = b"",
+        is_file: bool = True,
+        max_size: int | None = None,
+        **more: Any,
+    ) -> Request:
+        """Return a request about a file.
+
+        Args:
+            is_file: whether the answer goes into a file.
+            max_size: bytes of that; by default ARCHIVE_MAX_SIZE.
+            more: what the callback is called with.
+        """
+        spider, sent = self.spider, _HEADERS | (headers or {})
+        meta: dict[str, Any] = {"handle_httpstatus_list": [304]}
+        if is_file and method != "HEAD":
+            size = spider.max_size if max_size is None else max_size
+            meta["archive"] = {"scratch": str(spider.blobs.scratch), "max_size": size}
+        if asked["origin"] is None and not spider.obeys_robots:
+            meta["dont_obey_robotstxt"] = True
+        known: dict[str, Any] = {"method": method, "body": body, "headers": sent, "meta": meta}
+        return Request(url, callback, errback=spider.files.failed, cb_kwargs={"asked": asked, **more}, **known)
+
+    def held(self, asked: Asked) -> Capture | None:
+        """Return the last look at a file, if the store has what it found."""
+        known = (last for last in map(self.spider.last, subjects_of(asked)) if last and last.sha256)
+        return next((last for last in known if self.spider.blobs.get(str(last.sha256)) is not None), None)
+
+    def _conditions(self, asked: Asked) -> dict[str, str]:
+        held = self.held(asked)
+        found = {"If-None-Match": held.etag, "If-Modified-Since": held.last_modified} if held else {}
+        return {name: value for name, value in found.items() if value}
+
+
+def api_of(asked: Asked) -> Service:
+    """Return the API that a request is about."""
+    first = subjects_of(asked)[0]
+    found = service(requestable(first.url), first.format)
+    assert found is not None  # noqa: S101  # its first request was for the capabilities
+    return found
