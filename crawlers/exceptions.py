@@ -45,6 +45,14 @@ class RunError(CrawlersError):
     """No run has that name."""
 
 
+class ArchiveError(CrawlersError):
+    """`scrapy archive` can't do what it is asked: nothing has that name, or the store can't be used."""
+
+
+class DamagedError(ArchiveError):
+    """A file of an archive is missing, or has other bytes than when it was stored."""
+
+
 class JobError(CrawlersError):
     """JOBDIR can't be used: it is another job's, or no job's; raised before any request."""
 

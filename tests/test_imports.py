@@ -101,6 +101,8 @@ def harvested(tmp_path_factory):
         portal = stack.enter_context(Portal(5))
         words = options(folder / "output", {}, portal=portal.url)
         assert imported(folder, "crawl", "ckan", *words)
+    (folder / "output" / "archive-of-x").mkdir()
+    (folder / "output" / "archive-of-x" / "captures.jsonl").touch()
     (folder / "sources.toml").write_text('[x]\nspider = "hdx"\nschedule = "daily"\n')
     return folder
 
@@ -121,13 +123,16 @@ def harvested(tmp_path_factory):
             (*BROWSER, *HTTP, "spiders", "crawlers.listing", "rdflib", *kinds("ckan")),
             120,
         ),
+        (["archive", "status"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 90),
+        (["archive", "prune"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 95),
         (["reindex"], (*BROWSER, *HTTP, *OPERATE, "spiders", "rdflib", *kinds("ckan")), 90),
         (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 147),
     ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_command_imports_what_it_needs(harvested, tmp_path, words, forbidden, most):
     settings = {"OUTPUT_DIR": harvested / "output", "SOURCES_FILE": harvested / "sources.toml"}
+    settings["ARCHIVE_STORE"] = harvested / "archive"
     given = [] if words == ["--help"] else [f"-s{name}={value}" for name, value in settings.items()]
     names = imported(tmp_path, *words, *given)
     assert within(names, ("crawlers.operate.commands.", "crawlers.settings"))

@@ -11,9 +11,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 from crawlers.exceptions import CrawlersError, IndexUnreadableError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.cache import Remembered
+from crawlers.operate.formatting import natural
 from crawlers.operate.report import environment
 from crawlers.operate.report.errors import ADVICE
-from crawlers.operate.report.formatting import natural
 from crawlers.operate.report.overview_data import known
 from crawlers.operate.report.source_status import with_status
 from crawlers.operate.report.sources import chosen

@@ -7,7 +7,8 @@ from typing import IO, TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from crawlers.kind import registered
-from crawlers.operate.report import formatting, text
+from crawlers.operate import formatting
+from crawlers.operate.report import text
 from crawlers.operate.report.overview_data import overview
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from crawlers.operate.report import formatting
-from crawlers.operate.report.formatting import natural
+from crawlers.operate import formatting
+from crawlers.operate.formatting import natural
 from crawlers.operate.report.sources import NOTHING, RUNS
 from crawlers.values.moment import moment
 

@@ -7,9 +7,9 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import SourcesError
-from crawlers.operate.report import formatting
+from crawlers.operate import formatting
+from crawlers.operate.formatting import natural
 from crawlers.operate.report.chart import spark
-from crawlers.operate.report.formatting import natural
 
 if TYPE_CHECKING:
     import sqlite3

@@ -107,6 +107,6 @@ def _is_readable(output: Path) -> bool:
 
 def sources_in(output: Path) -> list[str]:
     """Return the sources that have a folder in OUTPUT_DIR, by name; one that never started has run reports only."""
-    written = {path.parent.name for path in output.glob("*/manifest.jsonl")}
+    written = {path.parent.name for name in (manifest.FILE, captures.FILE) for path in output.glob(f"*/{name}")}
     rest = (path for path in output.glob("*/runs") if path.parent.name not in written)
     return sorted(written.union(path.parent.name for path in rest if reports.names(path.parent)))

@@ -1,0 +1,47 @@
+"""``scrapy archive``: the files that were archived, and what is known of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawlers.operate.strict_command import ProjectCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Command(ProjectCommand):
+    """Exit code: 0 right, 1 not done, 3 gaps or damage."""
+
+    def syntax(self) -> str:
+        return (
+            "status [SOURCE] [--by publisher|host] [--json] | get DATASET|RESOURCE|URL [--at DATE] [-o FILE] | "
+            "verify [--sample N|PERCENT] [SOURCE] | prune [--yes] | bag DATASET ... -o x.zip | "
+            "warc [SOURCE|DATASET ...] -o x.warc.gz"
+        )
+
+    def short_desc(self) -> str:
+        return "Count, take out, verify, prune and pack the files of an archive"
+
+    def long_desc(self) -> str:
+        return (
+            "`scrapy crawl archive -a of=SOURCE` fills an archive. status counts its files; get writes one, or those "
+            "of a dataset; verify hashes what is stored again; prune lists, and with --yes removes, what is not "
+            "needed; bag and warc pack files with their provenance. Exit code: 0 right, 1 not done, 3 gaps or damage."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--json", action="store_true", help="status: print JSON")
+        parser.add_argument("--by", choices=("publisher", "host"), help="status: a row for each publisher or host")
+        parser.add_argument("--at", metavar="DATE", help="get: the file as it was held then, such as 2026-11-20")
+        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="get, bag, warc: the file; - for stdout")
+        parser.add_argument("--force", action="store_true", help="get, bag, warc: overwrite the file")
+        parser.add_argument("--sample", metavar="N|PERCENT", help="verify: hash only some files: 100, or 5%%")
+        parser.add_argument("--yes", action="store_true", help="prune: remove what it lists")
+
+    def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.operate.archive.command import execute
+
+        self.exitcode = execute(self, args, opts)
