@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import io
 import json
@@ -15,17 +16,21 @@ from typing import Any
 
 import bagit
 import pytest
+from scrapy.settings import BaseSettings
 from warcio.archiveiterator import ArchiveIterator
 
-from crawlers.archive.blobs import key
+from crawlers.archive.blobs import key, open_blobs
 from crawlers.items import Capture
 from crawlers.safety import strict_json
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index.captures import line
 from tests import forked
 from tests.conftest import ROOT, json_lines, scrapy
+from tests.seaweed import Seaweed, seaweed
 from tests.test_commands import on_terminal
 from tests.test_export import put_ckan, record
+
+__all__ = ["seaweed"]
 
 HOST = "https://data.example.org"
 HEADERS = [["Content-Type", "text/csv; charset=utf-8"], ["Content-Encoding", "gzip"], ["Content-Length", "44"]]
@@ -716,3 +721,75 @@ def test_a_warc_file_on_standard_output(full: Archive) -> None:
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     kinds = [found.rec_type for found in ArchiveIterator(io.BytesIO(ran.stdout))]
     assert kinds == ["warcinfo", "response", "metadata"]
+
+
+# S3, and large files
+
+
+@pytest.mark.slow
+def test_an_archive_in_s3(full: Archive, seaweed: Seaweed, tmp_path: Path) -> None:
+    os.environ.update(seaweed.environment)
+    seaweed.make_bucket("towns")
+    full.settings["ARCHIVE_STORE"] = "s3://towns/kept"
+    blobs = open_blobs(BaseSettings(full.settings))
+    for body in (b"old\n", CSV, b"gone", b"loose"):
+        path = tmp_path / "download"
+        path.write_bytes(body)
+        asyncio.run(blobs.put(path, sha256(body)))
+    assert full.run("verify").stdout.splitlines()[-2] == "0 files damaged, 0 files missing, 1 file unreferenced."
+    assert full.run("get", "r1", "-o", str(tmp_path / "x")).returncode == 0
+    assert (tmp_path / "x").read_bytes() == CSV
+    assert full.run("warc", "-o", str(tmp_path / "x.warc.gz")).returncode == 0
+    check_warc(tmp_path / "x.warc.gz")
+    assert full.run("bag", "d1", "-o", str(tmp_path / "bag.zip")).returncode == 0
+    bagit.Bag(str(unpacked(tmp_path / "bag.zip"))).validate()
+    assert full.run("prune", "--yes", "-sARCHIVE_KEEP_DAYS=1").returncode == 0
+    assert {blob.sha256 for blob in blobs} == {sha256(CSV), sha256(b"gone")}
+    blobs.remove(sha256(b"gone"))
+    ran = full.run("verify")
+    assert (ran.returncode, ran.stdout.split()[:2]) == (3, ["missing", sha256(b"gone")])
+    os.environ["AWS_ENDPOINT_URL"] = "http://127.0.0.1:9"
+    ran = full.run("verify", timeout=300)
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (1, 1)
+
+
+PEAK = """
+import atexit, resource, sys
+from pathlib import Path
+from scrapy.cmdline import execute
+
+path = Path(sys.argv.pop())
+atexit.register(lambda: path.write_text(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)))
+execute()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["verify"], ["get", "r1"], ["bag", "d1"], ["warc"]], ids=lambda words: words[0])
+def test_a_large_file_takes_no_memory(archive: Archive, tmp_path: Path, words: list[str]) -> None:
+    def peak(name: str) -> int:
+        chosen = {"OUTPUT_DIR": archive.output, "ARCHIVE_STORE": archive.store}
+        given = [*words, *([] if words == ["verify"] else ["-o", str(tmp_path / f"{name}.zip")])]
+        command = [
+            sys.executable,
+            "-c",
+            PEAK,
+            "archive",
+            *given,
+            *(f"-s{key}={value}" for key, value in chosen.items()),
+        ]
+        ran = subprocess.run([*command, str(tmp_path / name)], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stderr
+        return int((tmp_path / name).read_text())
+
+    archive.look(1, CSV)
+    small = peak("small")
+    size, digest = 200_000_000, hashlib.sha256()
+    for _ in range(100):
+        digest.update(bytes(size // 100))
+    path = archive.store / key(digest.hexdigest())
+    path.parent.mkdir(parents=True)
+    path.touch()
+    os.truncate(path, size)
+    archive.look(2, b"", sha256=digest.hexdigest(), size=size)
+    assert peak("large") - small < 20_000, "KiB"
