@@ -112,7 +112,7 @@ def harvested(tmp_path_factory):
     [
         (["--help"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds()), 50),
         (["jobs"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds()), 50),
-        (["search", "water"], (*NO_CRAWL, *OPERATE, *kinds()), 78),
+        (["search", "water"], (*NO_CRAWL, *OPERATE, *kinds()), 79),
         (
             ["report", "-o", "-"],
             (*NO_CRAWL, "tomlkit", "crawlers.operate.learn", "crawlers.operate.sources", *kinds()),
@@ -126,7 +126,7 @@ def harvested(tmp_path_factory):
         (["archive", "status"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 90),
         (["archive", "prune"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 95),
         (["reindex"], (*BROWSER, *HTTP, *OPERATE, "spiders", "rdflib", *kinds("ckan")), 90),
-        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 147),
+        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 148),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
