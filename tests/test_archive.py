@@ -5,18 +5,24 @@ from __future__ import annotations
 import hashlib
 import random
 import signal
+import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
+from scrapy.settings import Settings
 
 from crawlers.archive import findings
+from crawlers.archive.blobs import open_blobs
 from crawlers.archive.targets import is_fresh, is_put_off, requestable
 from crawlers.items import Capture
 from tests.archives import SOURCE, Archives
 from tests.conftest import options, scrapy
 from tests.portal.files import CHANGED, CSV, Files
+from tests.seaweed import Faults, seaweed
 from tests.waiting import HANG, until
+
+__all__ = ["seaweed"]
 
 SHA256 = hashlib.sha256(CSV).hexdigest()
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -143,6 +149,17 @@ def test_what_is_unchanged_costs_one_304_and_what_is_fresh_costs_nothing(archive
     assert gone["last_success"] == first["/etag/gone.csv"]["time"]
     assert again.report["captures"].get("fresh", 0) == len(fresh)
     assert len(again.manifest) == 2
+
+
+def test_a_file_that_the_store_has_lost_is_asked_for_again(archives, files):
+    archives.list(["/ok.csv", "/etag/unasked.csv"])
+    archives.crawl()
+    for path in archives.store.glob("sha256/*/*"):
+        path.unlink()
+    ran = archives.crawl()
+    assert [one.headers.get("if-none-match") for one in archives.asked("/ok.csv")] == [None, '"1"', None]
+    assert (archives.blobs(), len(ran.manifest)) == ({SHA256: CSV}, 1)
+    assert archives.last()["/etag/unasked.csv"]["reason"] == "HTTP 304 to a request that was not conditional"
 
 
 def test_resources_that_share_an_address_share_the_request_and_the_blob(archives, files):
@@ -303,6 +320,7 @@ def test_a_kill_loses_nothing_and_keeps_nothing_twice(archives, files, tmp_path,
     crawl = archives.start(job)
     answers = random.Random(seed).randrange(1, 32)
     until(lambda: len(files.log) >= answers or crawl.poll() is not None)
+    time.sleep(random.Random(seed).random() / 20)
     crawl.send_signal(signal.SIGKILL)
     crawl.communicate(timeout=HANG)
     stored = set(archives.blobs())
@@ -343,3 +361,63 @@ def test_an_archive_in_the_table_is_named_after_its_source(archives, tmp_path):
     table.write_text('[files]\nspider = "archive"\narguments = { of = "towns" }\n')
     ran = scrapy("sources", "-s", f"SOURCES_FILE={table}", "-s", f"OUTPUT_DIR={archives.output}")
     assert '[files]: an archive is named after its source: [archive-of-NAME], of = "NAME".' in ran.stderr
+
+
+# In S3
+
+
+@pytest.fixture
+def in_s3(archives, seaweed, monkeypatch):
+    for name, value in seaweed.environment.items():
+        monkeypatch.setenv(name, value)
+    bucket = f"b{time.time_ns()}"
+    seaweed.make_bucket(bucket)
+    archives.settings["ARCHIVE_STORE"] = f"s3://{bucket}/files"
+    return archives
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_a_kill_loses_nothing_in_s3(in_s3, files, tmp_path, seed):
+    links = [f"/made/{number}.txt?size={90_000 * number}" for number in range(1, 20)]
+    in_s3.list([*links, "/status/404"])
+    job = {"JOBDIR": str(tmp_path / "job")}
+    crawl = in_s3.start(job)
+    answers = random.Random(seed).randrange(1, 20)
+    until(lambda: len(files.log) >= answers or crawl.poll() is not None)
+    time.sleep(random.Random(seed).random() / 5)
+    crawl.send_signal(signal.SIGKILL)
+    crawl.communicate(timeout=HANG)
+    ran = in_s3.crawl(job)
+    assert ran.report["verdict"] == "complete", ran.log
+    blobs = open_blobs(Settings(in_s3.settings | {"SPOOL_DIR": str(tmp_path)}))
+    stored = {blob.sha256: blob.bytes for blob in blobs}
+    captured = {line["sha256"]: line["size"] for line in in_s3.captures if line["sha256"]}
+    assert stored == captured
+    assert sorted(line["sha256"] for line in ran.manifest) == sorted(stored)
+    assert len(in_s3.captures) == len(in_s3.last()) == 20
+    for sha256 in stored:
+        with blobs.open(sha256) as blob:
+            assert hashlib.file_digest(blob, "sha256").hexdigest() == sha256
+
+
+@pytest.mark.slow
+def test_a_file_that_s3_does_not_take_is_a_failure_of_ours(in_s3, files, seaweed, monkeypatch, tmp_path):
+    in_s3.list(["/ok.csv"])
+    with Faults(seaweed.url) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.url)
+        proxy.planned["PUT"] = ["503"] * 40
+        ran = in_s3.crawl()
+        (failed,) = in_s3.captures
+        assert (ran.code, ran.report["verdict"], len(ran.manifest)) == (3, "incomplete", 0)
+        assert (failed["state"], failed["status"], failed["is_broken"], failed["sha256"]) == (
+            "failed_here",
+            23,
+            None,
+            None,
+        )
+        assert failed["reason"].startswith("the file can't be stored: ")
+        assert "Traceback" not in ran.log
+        proxy.planned["PUT"] = []
+        ran = in_s3.crawl()
+    assert (ran.code, in_s3.last()["/ok.csv"]["state"], len(ran.manifest)) == (0, "kept", 1)

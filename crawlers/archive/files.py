@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -15,7 +16,7 @@ from crawlers.archive.targets import requestable
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterable, Iterator
 
     from scrapy import Request
     from scrapy.http import Response
@@ -36,7 +37,7 @@ class Files:
         """Yield the captures of a file, or of a page, and the requests for the data that the page links."""
         self.spider.is_online = True
         if response.status == 304:
-            found: Any = self._not_modified(response, asked)
+            found: Any = await self._not_modified(response, asked)
         elif isinstance(response, FileResponse) and response.file is not None:
             found = await self._look_at(response, asked)
         else:
@@ -44,9 +45,12 @@ class Files:
         for one in found:
             yield one
 
-    def _not_modified(self, response: Response, asked: Asked) -> Iterator[Capture]:
+    async def _not_modified(self, response: Response, asked: Asked) -> Iterable[Request | Capture]:
         held = self.spider.requests.held(asked)
         if held is not None:
+            blob = await asyncio.to_thread(self.spider.blobs.get, str(held.sha256))
+            if blob is None:
+                return [self.spider.requests.lost_file(response.url, asked)]
             return self.looks.not_modified(asked, response, held)
         given = {"error": "http", "reason": "HTTP 304 to a request that was not conditional"}
         return self.looks.captures(asked, findings.NOT_SURE, response, **given)

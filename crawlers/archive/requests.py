@@ -42,6 +42,10 @@ class Requests:
         """Return the request for a file; a conditional one if the file is held."""
         return self.make(url, asked, self.spider.files.parse, headers=self._conditions(asked))
 
+    def lost_file(self, url: str, asked: Asked) -> Request:
+        """Return the request for a file that has not changed, and that the store has lost."""
+        return self.make(url, asked, self.spider.files.parse).replace(dont_filter=True)
+
     def capabilities(self, api: Service, asked: Asked, attempt: int) -> Request:
         """Return one of the requests for an API's capabilities."""
         headers = {"Accept": api.accept}
@@ -88,9 +92,8 @@ class Requests:
         return Request(url, callback, errback=spider.files.failed, cb_kwargs={"asked": asked, **more}, **known)
 
     def held(self, asked: Asked) -> Capture | None:
-        """Return the last look at a file, if the store has what it found."""
-        known = (last for last in map(self.spider.last, subjects_of(asked)) if last and last.sha256)
-        return next((last for last in known if self.spider.blobs.get(str(last.sha256)) is not None), None)
+        """Return the last look at a file that is held; the store may have lost it."""
+        return next((last for last in map(self.spider.last, subjects_of(asked)) if last and last.sha256), None)
 
     def _conditions(self, asked: Asked) -> dict[str, str]:
         held = self.held(asked)
