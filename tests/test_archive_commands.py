@@ -25,7 +25,9 @@ from crawlers.safety import strict_json
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index.captures import line
 from tests import forked
+from tests.archives import SOURCE, Archives
 from tests.conftest import ROOT, json_lines, scrapy
+from tests.portal.files import Files
 from tests.seaweed import Seaweed, seaweed
 from tests.test_commands import on_terminal
 from tests.test_export import put_ckan, record
@@ -145,6 +147,31 @@ def full(archive: Archive) -> Archive:
     archive.look(6, url=f"{HOST}/roads.csv", dataset_id="d2", resource_id="r3", name=None, extension=None)
     archive.look(2, b"gone", url="http://old.example.org/x.pdf", resource_id="r9", extension="pdf", name="Map 1")
     return archive
+
+
+# After a crawl
+
+
+def test_what_a_crawl_leaves(tmp_path: Path) -> None:
+    with Files(hosts=1) as files:
+        archives = Archives(tmp_path, files)
+        archives.list(["/ok.csv", "/gzip.csv", "/redirect/1", "/status/404", "/about.html", "/promised.bin"])
+        archives.crawl()
+        archives.crawl()
+    archive = Archive(tmp_path, SOURCE, {"ARCHIVE_STORE": str(archives.store)})
+    (row,) = json.loads(archive.run("status", "--json").stdout)
+    assert (row["files"], row["unchanged"] + row["kept"], row["not_data"], row["too_large"]) == (6, 3, 1, 1)
+    assert row["broken_by_reason"] == {"HTTP 404": 1}
+    assert archive.run("verify").stdout.endswith("0 files damaged, 0 files missing, 0 files unreferenced.\n")
+    assert archive.run("prune").stdout == "Nothing can be removed.\n"
+    ran = archive.run("get", files.url("/redirect/1"), "-o", str(tmp_path / "x"))
+    assert (ran.returncode, sha256((tmp_path / "x").read_bytes()) in archives.blobs()) == (0, True), ran.stderr
+    assert archive.run("bag", "d0", "-o", str(tmp_path / "bag.zip")).returncode == 0
+    bagit.Bag(str(unpacked(tmp_path / "bag.zip"))).validate()
+    assert archive.run("warc", "-o", str(tmp_path / "x.warc.gz")).returncode == 0
+    check_warc(tmp_path / "x.warc.gz")
+    kinds = [kind for kind, *_ in warc_records(tmp_path / "x.warc.gz")]
+    assert kinds.count("response") == len(archives.blobs())
 
 
 # Mistakes

@@ -8,9 +8,7 @@ import sys
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from crawlers.operate.archive.holdings import ARCHIVE_OF
 from crawlers.operate.formatting import number, size
 from crawlers.store.runs.words import table
 
@@ -20,32 +18,17 @@ if TYPE_CHECKING:
 
     from crawlers.operate.archive.holdings import Holdings
 
-_GROUPS = {
-    None: "NULL",
-    "publisher": f"""(
-        SELECT publisher FROM datasets d WHERE d.source = substr(c.source, {len(ARCHIVE_OF) + 1})
-        AND d.dataset_id = c.dataset_id
-    )""",  # noqa: S608
-    "host": "host(url)",
-}
-_IS_LAST_COPY = f"""
-sha256 IS NOT NULL AND EXISTS (SELECT 1 FROM sources s WHERE s.source = substr(c.source, {len(ARCHIVE_OF) + 1}))
-AND NOT EXISTS (
-    SELECT 1 FROM datasets d JOIN resources r ON r.source = d.source AND r.dataset_id = d.dataset_id
-    WHERE d.source = substr(c.source, {len(ARCHIVE_OF) + 1}) AND d.dataset_id = c.dataset_id
-    AND NOT d.withdrawn AND r.resource_id = c.resource_id
-)
-"""  # noqa: S608
+_GROUPS = {None: "NULL", "publisher": "publisher", "host": "host"}
 _COUNTS = """
-SELECT source, {group} AS part, state, error, http_status, request_type, count(*) AS files,
-    sum({is_last_copy}) AS last_copies
-FROM captures c WHERE is_last GROUP BY ALL_OF_THEM
-""".replace("ALL_OF_THEM", "1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 3, files DESC")
+SELECT source, {group} AS part, state, error, http_status, count(*) AS files FROM files
+GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, files DESC
+"""
+_LAST_COPIES = "SELECT source, {group} AS part, count(*) AS files FROM last_copies GROUP BY 1, 2"
 _SIZE = "(SELECT max(size) FROM captures k WHERE k.sha256 = c.sha256 AND k.state IN ('kept', 'unchanged'))"
 _BYTES = """
 SELECT source, part, count(*) AS blobs, sum(bytes) AS bytes, sum(linked * bytes) AS linked_bytes FROM (
     SELECT source, {group} AS part, count(*) AS linked, {size} AS bytes
-    FROM captures c WHERE is_last AND sha256 IS NOT NULL GROUP BY source, part, sha256
+    FROM files c WHERE sha256 IS NOT NULL GROUP BY source, part, sha256
 ) GROUP BY source, part
 """
 _ALL_BYTES = """
@@ -104,35 +87,25 @@ def _has_colours() -> bool:
 
 
 def _rows(holdings: Holdings, by: str | None) -> list[Row]:
-    holdings.db.create_function("host", 1, _host, deterministic=True)
     rows: dict[tuple[str, str | None], Row] = {}
-    for found in holdings.rows(_COUNTS.format(group=_GROUPS[by], is_last_copy=_IS_LAST_COPY)):
+    for found in holdings.rows(_COUNTS.format(group=_GROUPS[by])):
         key = found["source"], found["part"]
         row = rows.setdefault(key, Row(source=found["source"], part=found["part"]))
-        row.states[_state(found["state"], found["error"], found["request_type"])] += found["files"]
-        row.last_copies += found["last_copies"]
+        row.states[_state(found["state"], found["error"])] += found["files"]
         if found["state"] == "broken":
             row.reasons[_reason(found["error"], found["http_status"])] += found["files"]
+    for found in holdings.rows(_LAST_COPIES.format(group=_GROUPS[by])):
+        rows[found["source"], found["part"]].last_copies = found["files"]
     for found in holdings.rows(_BYTES.format(group=_GROUPS[by], size=_SIZE)):
         row = rows[found["source"], found["part"]]
         row.blobs, row.bytes, row.linked_bytes = found["blobs"], found["bytes"] or 0, found["linked_bytes"] or 0
     return list(rows.values())
 
 
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
-
-
-def _state(state: str, error: str | None, request_type: str | None) -> str:
+def _state(state: str, error: str | None) -> str:
     """Return the column in which a file counts."""
-    if state != "not_taken":
-        return state.replace("_", " ")
-    if error == "too_large":
-        return "too large"
-    return "not data" if error == "not_data" or request_type == "page" else "not taken"
+    names = {"too_large": "too large", "page": "not data"} if state == "not_taken" else {}
+    return names.get(error or "", state.replace("_", " "))
 
 
 def _reason(error: str | None, http_status: int | None) -> str:
