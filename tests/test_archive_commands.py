@@ -561,6 +561,14 @@ def test_a_shared_old_version_stays_while_one_resource_may_keep_it(archive: Arch
     assert archive.run("prune").stdout == "Nothing can be removed.\n"
 
 
+def test_a_file_that_one_resource_replaced_and_another_has_stays(archive: Archive) -> None:
+    archive.settings |= {"ARCHIVE_KEEP_DAYS": "1", "ARCHIVE_MAX_BYTES": "1"}
+    versions(archive, b"shared", b"2")
+    archive.look(1, b"shared", url=f"{HOST}/rain.csv", resource_id="r2")
+    assert archive.run("prune", "--yes").returncode == 0
+    assert archive.files() == set(map(sha256, (b"shared", b"2")))
+
+
 @pytest.mark.parametrize("words", [["prune"], ["prune", "--yes"]])
 def test_an_archive_that_is_crawled_is_not_pruned(full: Archive, words: list[str]) -> None:
     full.put(b"in flight")
