@@ -311,6 +311,9 @@ def test_a_wrong_argument_is_one_sentence(archives, arguments, told):
 # Kills
 
 
+WORDS = ("verify", "prune")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_a_kill_loses_nothing_and_keeps_nothing_twice(archives, files, tmp_path, seed):
@@ -325,6 +328,10 @@ def test_a_kill_loses_nothing_and_keeps_nothing_twice(archives, files, tmp_path,
     crawl.communicate(timeout=HANG)
     stored = set(archives.blobs())
     assert all(hashlib.sha256(body).hexdigest() == name for name, body in archives.blobs().items())
+    left = stored - {line["sha256"] for line in archives.captures}
+    verified, pruned = (scrapy("archive", word, *options(archives.output, archives.settings)) for word in WORDS)
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    assert {name for name in stored if name in pruned.stdout} == left, pruned.stdout
     ran = archives.crawl(job)
     assert ran.report["verdict"] == "complete", ran.log
     assert stored <= set(archives.blobs())
