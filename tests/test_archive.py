@@ -61,6 +61,18 @@ CASES = {
     "/promised.bin": ("not_taken", 21, None, "too_large"),
     "/endless.bin": ("not_taken", 21, None, "too_large"),
     "/about.html": ("not_taken", 21, None, "page"),
+    "/redirect/private": ("not_taken", 21, None, "forbidden_address"),
+    "/redirect/metadata": ("not_taken", 21, None, "forbidden_address"),
+    "/redirect/file": ("broken", 11, True, "http"),
+    "/redirect/ftp": ("broken", 11, True, "http"),
+    "/redirect/data": ("broken", 11, True, "http"),
+    "/redirect/broken": ("broken", 11, True, "http"),
+    "/redirect/empty": ("broken", 11, True, "ignored"),
+    "/redirect/missing": ("broken", 11, True, "http"),
+    "/length-abc.csv": ("kept", 0, False, None),
+    "/length-two.csv": ("kept", 0, False, None),
+    "/length-long.csv": ("unknown", 22, None, "truncated"),
+    "/drip.csv?seconds=3": ("unknown", 11, None, "timeout"),
 }
 
 
@@ -76,8 +88,8 @@ def test_each_case_gets_its_state(archives, files):
     assert last["ftp://127.0.0.1/a.csv"]["error"] == "unsupported_scheme"
     assert (ran.code, ran.report["verdict"]) == (3, "incomplete"), ran.log
     assert len(archives.captures) == len(CASES) + 3
-    assert ran.report["captures"]["kept"] == 9
-    assert "9 kept" in ran.lines[-3], ran.lines
+    assert ran.report["captures"]["kept"] == 11
+    assert "11 kept" in ran.lines[-3], ran.lines
     assert set(archives.blobs()) == {line["sha256"] for line in archives.captures if line["sha256"]}
     assert archives.blobs()[SHA256] == CSV
     assert [line["kind"] for line in ran.manifest] == ["file"] * len(archives.blobs())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from traceback import walk_tb
 from typing import TYPE_CHECKING
 
+from scrapy.downloadermiddlewares.redirect import RedirectMiddleware
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadCancelledError,
@@ -58,7 +60,15 @@ def from_failure(failure: Failure) -> AnswerError:
         if isinstance(error, known):
             detail = str(error)
             return AnswerError(kind, f"{sentence} ({detail})" if detail else sentence)
-    return AnswerError("bug", f"{type(error).__name__}: {error}")
+    is_redirect = isinstance(error, ValueError) and _is_raised_in(error, RedirectMiddleware.__module__)
+    redirect = AnswerError("http", f"the redirect's address is invalid ({error})")
+    return redirect if is_redirect else AnswerError("bug", f"{type(error).__name__}: {error}")
+
+
+def _is_raised_in(error: Exception, module: str) -> bool:
+    """Return whether an exception came out of a module, or of what that called."""
+    frames = (frame for frame, _ in walk_tb(error.__traceback__))
+    return any(frame.f_globals.get("__name__") == module for frame in frames)
 
 
 def from_status(response: Response) -> AnswerError:
