@@ -113,7 +113,8 @@ class XMLGuard(Guard):
         while at < len(text):
             end = text.find(b"<", at + _STEP)
             part = text[at : end if end >= 0 else len(text)]
-            self.depth += part.count(b"<") - 2 * part.count(b"</") - _empty(part)
+            begun = part.count(b"<")
+            self.depth += begun - 2 * part.count(b"</") - _empty(part, begun)
             if self.depth > MAX_DEPTH:
                 raise AnswerError(
                     "invalid_rdf", f"elements are nested more than {MAX_DEPTH} deep: the rest is not read"
@@ -121,9 +122,9 @@ class XMLGuard(Guard):
             at += len(part)
 
 
-def _empty(part: bytes) -> int:
+def _empty(part: bytes, begun: int) -> int:
     """Return how many elements end where they begin; where each ``>`` ends a tag, that needs no regular expression."""
-    is_plain = part.count(b">") == part.count(b"<")
+    is_plain = part.count(b">") == begun
     return part.count(b"/>") if is_plain else len(_EMPTY.findall(part))
 
 
