@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent / "crawlers"
 KEYS = {
+    "archive/links.toml": {"least", "words", "formats"},
     "archive/services.toml": {"wms", "arcgis", "sparql"},
     "archive/signatures.csv": {"0", "zip", "root", "json"},
     "archive/types.csv": {"text/csv", "application/zip"},
@@ -26,7 +27,7 @@ KEYS = {
     "values/licenses.csv": {"cc-by", "odc-odbl"},
     "values/no_license.toml": {"en", "de", "ja"},
 }
-WORDS = [name for name in KEYS if name.endswith(".toml") and name != "archive/services.toml"]
+WORDS = [name for name in KEYS if name.endswith(".toml") and not name.startswith("archive/")]
 CSV = [name for name in KEYS if name.endswith(".csv")]
 
 

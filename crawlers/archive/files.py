@@ -13,6 +13,7 @@ from crawlers.archive.download import FileResponse
 from crawlers.archive.looks import Asked, header, redirects, subjects_of
 from crawlers.archive.names import file_name
 from crawlers.archive.targets import requestable
+from crawlers.exceptions import AnswerError
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Files:
         assert rule is not None  # noqa: S101  # the first request was for its page
         try:
             method, url, body, content_type = rule.request(response)
-        except ValueError as error:
+        except AnswerError as error:
             given = {"error": "form", "reason": str(error)}
             yield from self.looks.captures(asked, findings.FAILED_HERE, response, **given)
             return

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
+from crawlers.kinds.html.form import Form
 from crawlers.kinds.html.mapping.page import text
 from crawlers.kinds.html.paging import PAGER, is_in, page_number
-from crawlers.kinds.html.postback import Form, chosen_option
+from crawlers.kinds.html.postback import chosen_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

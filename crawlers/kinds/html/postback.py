@@ -1,9 +1,7 @@
 """ASP.NET pagers without a browser: the form that a page number's script would post.
 
 ``__doPostBack(target, argument)`` posts the page's form with both in hidden fields; the form's other fields carry the
-server's state (``__VIEWSTATE``, ``__EVENTVALIDATION`` ...). What a browser sends is defined by HTML, 4.10.21.4,
-"constructing the entry list". The form is read here and not by form2request, which needs lxml's own form elements,
-sends disabled fields and ``type=button``, and knows no encoding but UTF-8.
+server's state (``__VIEWSTATE``, ``__EVENTVALIDATION`` ...).
 """
 
 from __future__ import annotations
@@ -16,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from crawlers.kinds.html import words
-from crawlers.kinds.html.links import charset, codec, outermost
+from crawlers.kinds.html.form import filled
+from crawlers.kinds.html.links import outermost
 from crawlers.kinds.html.paging import cell_of, is_off, page_number, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from crawlers.kinds.html.form import Form
     from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.rules.rules import Paging
 
@@ -37,22 +37,6 @@ _CONTROLS = (
     " or contains(@href, 'WebForm_PostBackOptions') or contains(@onclick, 'WebForm_PostBackOptions')"
     " or self::input[@type='submit' or @type='image' or @type='SUBMIT'] or self::button[not(@type) or @type='submit']]"
 )
-_FIELDS = ("input", "select", "textarea")
-_NEVER_SENT = frozenset(("submit", "image", "button", "reset"))
-_UNSAFE = re.compile(rb"[^A-Za-z0-9*._-]")
-_WRITTEN = {byte: b"+" if byte == 0x20 else b"%%%02X" % byte for byte in range(256)}
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A request that a form makes.
-
-    Args:
-        body: application/x-www-form-urlencoded, for a POST; empty for a form that asks by GET: all is in ``url`` then.
-    """
-
-    url: str
-    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +79,7 @@ def postback(page: Page, paging: Paging, number: int, encoding: str | None = Non
     if control is None:
         return None
     form = _form_of(page, control)
-    return None if form is None else _filled(page, form, control, encoding or charset(page))
+    return None if form is None else _filled(page, form, control, encoding)
 
 
 def chosen_option(page: Page, select: Any, value: str, encoding: str | None = None) -> Form | None:
@@ -111,7 +95,7 @@ def chosen_option(page: Page, select: Any, value: str, encoding: str | None = No
     control = _Control(select, (), target, argument)
     is_alone = not target and select.get("form") is None and next(select.iterancestors("form"), None) is None
     form = None if is_alone else _form_of(page, control)
-    return None if form is None else _filled(page, form, control, encoding or charset(page), value)
+    return None if form is None else _filled(page, form, control, encoding, value)
 
 
 # The control
@@ -288,88 +272,16 @@ def _form_of(page: Page, control: _Control) -> Any | None:
     return forms[0] if forms else None
 
 
-def _filled(page: Page, form: Any, control: _Control, encoding: str, chosen: str | None = None) -> Form | None:
-    entries = list(_entries(page, form, control))
-    if chosen is not None:
-        entries = _set(entries, control.element.get("name") or "", chosen)
+def _filled(page: Page, form: Any, control: _Control, encoding: str | None, chosen: str | None = None) -> Form | None:
+    changes: list[tuple[str, str | None]] = [] if chosen is None else [(control.element.get("name") or "", chosen)]
     if control.target:
-        entries = _set(_set(entries, "__EVENTTARGET", control.target), "__EVENTARGUMENT", control.argument)
-    action = (control.action or control.element.get("formaction") or form.get("action") or "").strip()
-    url = page.absolute(action) if action else page.url
-    if url is None:
-        return None
-    body = _encoded(entries, _accepted(form) or encoding)
-    method = (control.element.get("formmethod") or form.get("method") or "get").strip().lower()
-    return Form(url, body) if method == "post" else Form(f"{url.partition('?')[0]}?{body.decode()}", b"")
-
-
-def _accepted(form: Any) -> str | None:
-    return next((name for part in (form.get("accept-charset") or "")[:200].split() if (name := codec(part))), None)
-
-
-def _set(entries: list[tuple[str, str]], name: str, value: str) -> list[tuple[str, str]]:
-    if all(own != name for own, _ in entries):
-        return [*entries, (name, value)]
-    return [(own, value if own == name else given) for own, given in entries]
-
-
-def _entries(page: Page, form: Any, control: _Control) -> Iterator[tuple[str, str]]:
-    """Yield names and values in the form's order, including those of the clicked button."""
-    disabled = {
-        element for fieldset in outermost(page.find("//fieldset[@disabled]")) for element in fieldset.iter(*_FIELDS)
-    }
-    for element in _elements(page, form):
-        if element is control.element and not control.target:
-            yield from _button(element)
-        elif element.get("name") and element.get("disabled") is None and element not in disabled:
-            yield from ((element.get("name"), value) for value in _sent(element))
-
-
-def _elements(page: Page, form: Any) -> Iterator[Any]:
-    """Yield the form's own fields, wherever they stand."""
-    name = form.get("id")
-    yield from (element for element in form.iter(*_FIELDS, "button") if element.get("form") in (None, name))
-    if name is not None:
-        outside = set(page.find("//*[@form]")).difference(form.iter())
-        yield from (
-            element for element in page.find("//*[@form]") if element in outside and element.get("form") == name
-        )
-
-
-def _button(element: Any) -> list[tuple[str, str]]:
-    name = element.get("name")
-    if (element.get("type") or "").lower() == "image":
-        return [(f"{name}.x", "0"), (f"{name}.y", "0")]
-    return [(name, element.get("value") or "")]
-
-
-def _sent(element: Any) -> list[str]:
-    if element.tag == "select":
-        return _options(element)
-    if element.tag not in _FIELDS:
-        return []
-    if element.tag == "textarea":
-        return ["".join(element.itertext()).removeprefix("\n")]
-    kind = (element.get("type") or "text").strip().lower()
-    if kind in _NEVER_SENT:
-        return []
-    if kind in ("checkbox", "radio"):
-        return [element.get("value", "on")] if element.get("checked") is not None else []
-    return ["" if kind == "file" else element.get("value") or ""]
-
-
-def _options(select: Any) -> list[str]:
-    options = [element for element in select.iter("option") if element.get("disabled") is None]
-    chosen = [option for option in options if option.get("selected") is not None]
-    if select.get("multiple") is None:
-        chosen = chosen[-1:] or (options[:1] if select.get("size") in (None, "", "0", "1") else [])
-    return [item.get("value", " ".join("".join(item.itertext()).split())) for item in chosen]
-
-
-def _encoded(entries: Iterable[tuple[str, str]], encoding: str) -> bytes:
-    return b"&".join(_quoted(name, encoding) + b"=" + _quoted(value, encoding) for name, value in entries)
-
-
-def _quoted(text: str, encoding: str) -> bytes:
-    lines = re.sub(r"\r\n?|\n", "\r\n", text)
-    return _UNSAFE.sub(lambda found: _WRITTEN[found[0][0]], lines.encode(encoding, "xmlcharrefreplace"))
+        changes += [("__EVENTTARGET", control.target), ("__EVENTARGUMENT", control.argument)]
+    return filled(
+        page,
+        form,
+        changes=changes,
+        button=control.element,
+        encoding=encoding,
+        action=control.action,
+        is_scripted=bool(control.target),
+    )
