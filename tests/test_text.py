@@ -253,7 +253,7 @@ def test_pages_in_the_encoding_of_their_rules(tmp_path):
     assert [document["fields"]["title"]["value"] for document in done.documents().values()] == ["Łódź"]
 
 
-@pytest.mark.parametrize("written", ["Café", "Café\nnaïve", "Café\nb"])
+@pytest.mark.parametrize("written", ["Café", "Café\nnaïve", "Café\nb", "a\nCafé"])
 def test_a_file_is_read_by_all_of_its_first_piece(written):
     """Its first letter may be ASCII in any encoding."""
     flaws: list[str] = []

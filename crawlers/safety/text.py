@@ -253,8 +253,8 @@ def _encoding_of_file(file: BinaryIO, label: str | None) -> str:
     file.seek(0)
     while chunk := file.read(CHUNK):
         if not chunk.isascii():
-            cut = chunk.rfind(b"\n") + 1 or len(chunk)
-            return widened(decoded(chunk[:cut], label, is_utf8=True).encoding)
+            whole = chunk[: chunk.rfind(b"\n") + 1]  # the last line of a piece may end within a character
+            return widened(decoded(chunk if whole.isascii() else whole, label, is_utf8=True).encoding)
     return UTF8
 
 
