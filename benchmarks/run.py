@@ -17,6 +17,8 @@
 - html-pages: the peak of ``scrapy crawl html`` at 20,000 dataset pages, to that at 2,000.
 - search: the queries of ``scrapy search``, and the views, of an index of 100,000 datasets.
 - report: ``scrapy report`` of an index of 100,000 datasets, and its peak to that of 10,000.
+- archive: ``scrapy crawl archive`` of files at 200 hosts against bare_archive.py and bare_downloads.py, a second run in
+  which nothing changed, and one large file against curl, sha256sum and md5sum.
 - reindex: ``scrapy reindex`` with a year of daily run reports, to that with one; the view `overview` of as many runs.
 
 Everything is asked of a portal on the loopback, with delays off; seconds, processor and memory are those of the whole
@@ -37,6 +39,7 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # it is run as a script, from any folder
 
+from benchmarks.archiving import archiving
 from benchmarks.asked import requests, rerun
 from benchmarks.crawls import roomy
 from benchmarks.dcat import growth, paged, parsing
@@ -71,6 +74,7 @@ MEASURES: dict[str, Measure] = {
     "search": searching,
     "report": reported,
     "reindex": reindexed,
+    "archive": archiving,
 }
 
 
