@@ -98,7 +98,7 @@ def _links(page: Page) -> Iterator[Link]:
 def _score(element: Any, address: str) -> int:
     table = _table()
     suffix = _suffix(address)
-    if suffix in table["never"] and element.get("download") is None:
+    if (suffix in table["never"] and element.get("download") is None) or _is_for_people(address):
         return 0
     text = f"{_text(element)} {element.get('title') or ''}"[:400]
     points = _of_address(address)
@@ -107,6 +107,20 @@ def _score(element: Any, address: str) -> int:
     points += table["named"] if any(map(_names_data, _WORD.findall(text))) else 0
     shown = f"{text} {element.get('class') or ''} {urlsplit(address).path}"[:2000].casefold()
     return points + (int(table["word"]) if _words().search(shown) else 0)
+
+
+def _is_for_people(address: str) -> bool:
+    """Return whether an address is a login's or a social network's, whatever its link says.
+
+    >>> _is_for_people("https://a.org/user/login/?next=/x.csv"), _is_for_people("https://www.facebook.com/x?format=csv")
+    (True, True)
+    >>> _is_for_people("https://a.org/register.csv"), _is_for_people("https://a.org/register/7")
+    (False, False)
+    """
+    host, path = _host(address), urlsplit(without_session(address)).path
+    last = path.rstrip("/").rpartition("/")[2].partition(".")[0].lower()
+    is_login = last in _table()["logins"] and not _of_address(address)
+    return is_login or any(f".{host}".endswith(f".{network}") for network in _table()["networks"])
 
 
 def _of_address(address: str) -> int:
