@@ -39,6 +39,7 @@ class Command(StrictCommand):
         parser.add_argument("--open", action="store_true", help="open it in a browser")
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.archive.blobs import open_blobs
         from crawlers.operate import dashboard
         from crawlers.operate.dashboard.server import Server
 
@@ -48,7 +49,8 @@ class Command(StrictCommand):
             return
         settings: Any = self.settings
         output = Path(settings["OUTPUT_DIR"])
-        app = dashboard.app(output, jobs=Path(settings["JOBS_DIR"]), logs=Path(settings["LOGS_DIR"]))
+        folders = {"jobs": Path(settings["JOBS_DIR"]), "logs": Path(settings["LOGS_DIR"])}
+        app = dashboard.app(output, **folders, blobs=partial(open_blobs, settings))
         try:
             server = Server(app, opts.port)
         except CrawlersError as error:

@@ -37,7 +37,7 @@ class Command(ProjectCommand):
         self._write(args, None if str(opts.output) == "-" else opts.output)
 
     def _write(self, args: list[str], file: Path | None) -> None:
-        from crawlers.operate.report.report import write
+        from crawlers.operate.report.report import has_files, write, write_links
         from crawlers.store.export.target import target
         from crawlers.store.index import catch_up
         from crawlers.store.index.reader import connect, readable
@@ -45,7 +45,21 @@ class Command(ProjectCommand):
 
         output, jobs = self.path("OUTPUT_DIR"), self.path("JOBS_DIR")
         catch_up(output, print_error, args)
-        with readable(output), closing(connect(output)) as db, target(file) as into:
-            write(db, into, args, current=unfinished(output, jobs))
+        with readable(output), closing(connect(output)) as db:
+            links = _beside(file) if file and has_files(db, args) else None
+            with target(file) as into:
+                write(db, into, args, current=unfinished(output, jobs), listed=links.name if links else None)
+            if links:
+                with target(links) as into:
+                    write_links(db, into, args)
         if file:
-            print(f"Wrote {file}.")
+            print(f"Wrote {file}{f' and {links}' if links else ''}.")
+
+
+def _beside(page: Path) -> Path:
+    """Return the CSV file of a page.
+
+    >>> _beside(Path("out/report.html")).name
+    'report.broken-links.csv'
+    """
+    return page.with_name(f"{page.stem}.broken-links.csv")

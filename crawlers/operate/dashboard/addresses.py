@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
+
+from crawlers.values.moment import moment
+from crawlers.values.moment import name as compact
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def source(name: str) -> str:
@@ -21,7 +28,7 @@ def dataset(source_name: str, dataset_id: str) -> str:
     >>> dataset("hdx", "../x")
     '/sources/hdx/datasets?id=..%2Fx'
     """
-    if all(part not in ("", ".", "..") for part in dataset_id.split("/")):
+    if _is_in_path(dataset_id):
         return f"{source(source_name)}/datasets/{quote(dataset_id, safe='/')}"
     return f"{source(source_name)}/datasets?{urlencode({'id': dataset_id})}"
 
@@ -34,6 +41,32 @@ def run(source_name: str, name: str) -> str:
     return f"/runs/{_segment(source_name)}/{_segment(name)}"
 
 
+def file(row: Mapping[str, Any]) -> str | None:
+    """Return the address of a file that is held, by its capture; ``None`` if none is.
+
+    >>> held = {"sha256": "ab", "kept_at": "2026-11-20T03:00:05.250Z", "name": "flood", "extension": "csv"}
+    >>> file(held | {"resource_id": "a/b"})
+    '/archive/20261120T030005Z/a%2Fb/flood.csv'
+    >>> file(held | {"resource_id": "../x"})
+    '/archive/20261120T030005Z?id=..%2Fx&name=flood.csv'
+    """
+    kept_at = moment(row["kept_at"])
+    if not row["sha256"] or not kept_at:
+        return None
+    named, resource_id = file_name(row["name"], row["extension"]), row["resource_id"]
+    if _is_in_path(resource_id) and _is_in_path(named):
+        return f"/archive/{compact(kept_at)}/{_segment(resource_id)}/{_segment(named)}"
+    return here(f"/archive/{compact(kept_at)}", id=resource_id, name=named)
+
+
+def file_name(name: str | None, extension: str | None) -> str:
+    """
+    >>> file_name("flood", "csv"), file_name(None, None)
+    ('flood.csv', 'file')
+    """
+    return f"{name or 'file'}.{extension}" if extension else name or "file"
+
+
 def here(path: str, **words: str | int | None) -> str:
     """Return the address of a page with a query of the values that are not empty.
 
@@ -42,6 +75,11 @@ def here(path: str, **words: str | int | None) -> str:
     """
     given = {name: value for name, value in words.items() if value not in (None, "")}
     return f"{path}?{urlencode(given)}" if given else path
+
+
+def _is_in_path(name: str) -> bool:
+    """Return whether a browser leaves a name as it is in a path."""
+    return all(part not in ("", ".", "..") for part in name.split("/"))
 
 
 def _segment(name: str) -> str:

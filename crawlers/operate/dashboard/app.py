@@ -12,7 +12,7 @@ from flask import Flask, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, MethodNotAllowed
 
 from crawlers.exceptions import IndexUnreadableError
-from crawlers.operate.dashboard.pages import dataset, errors, home, run, runs, search, source
+from crawlers.operate.dashboard.pages import dataset, errors, files, held_file, home, run, runs, search, source
 from crawlers.operate.dashboard.site import Site
 from crawlers.safety.locks import is_crawled
 from crawlers.safety.logs import Redact
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from werkzeug.sansio.response import Response as AnyResponse
+
+    from crawlers.archive.blobs import Blobs
 
 
 METHODS = ("GET", "HEAD")
@@ -56,7 +58,8 @@ def only_reading() -> None:
 
 def headers(response: Response) -> Response:
     """Add the headers that say what a browser may do with an answer."""
-    response.headers.update(_HEADERS)
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
     return response
 
 
@@ -69,6 +72,10 @@ _PAGES: dict[str, Callable[..., AnyResponse | str]] = {
     "/runs": runs.page,
     "/runs/<source>/<name>": run.page,
     "/errors": errors.page,
+    "/files": files.page,
+    "/files.csv": files.as_csv,
+    "/archive/<timestamp>": held_file.by_query,
+    "/archive/<timestamp>/<path:resource_id>/<name>": held_file.page,
 }
 _TITLES = {404: "Nothing here", 500: "This page could not be made"}
 _SENTENCES = {
@@ -77,17 +84,24 @@ _SENTENCES = {
 }
 
 
-def app(output: Path, *, jobs: Path | None = None, logs: Path | None = None) -> Flask:
+def app(
+    output: Path,
+    *,
+    jobs: Path | None = None,
+    logs: Path | None = None,
+    blobs: Callable[[], Blobs] | None = None,
+) -> Flask:
     """Return a WSGI app that shows what OUTPUT_DIR holds, and changes nothing in it.
 
     Args:
         output: OUTPUT_DIR.
         jobs: JOBS_DIR, for the runs that a harvest has queued.
         logs: LOGS_DIR; no log is shown without it.
+        blobs: opens the archive's store; no file is served without it.
     """
     made = Flask("crawlers.operate.dashboard", static_folder=None)
     made.url_map.merge_slashes = False  # ids have slashes of their own
-    site = made.extensions["site"] = Site(output, jobs, logs)
+    site = made.extensions["site"] = Site(output, jobs, logs, blobs)
     made.before_request(only_reading)
     made.after_request(headers)
     for rule, page in _PAGES.items():

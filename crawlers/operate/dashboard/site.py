@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 
-from crawlers.exceptions import CrawlersError, IndexUnreadableError
+from crawlers.exceptions import CrawlersError, IndexUnreadableError, OutputError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.cache import Remembered
 from crawlers.operate.formatting import natural
@@ -26,9 +26,10 @@ from crawlers.store.index.reader import connect
 from crawlers.store.runs import sources, unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from crawlers.archive.blobs import Blobs
     from crawlers.store.runs import Run
 
 _NAMES = "SELECT source FROM sources"
@@ -42,12 +43,17 @@ class Site:
         output: OUTPUT_DIR.
         jobs: JOBS_DIR, for the runs that a harvest has queued.
         logs: LOGS_DIR; no log is shown without it.
+        open_blobs: opens the archive's store; no file is served without it.
     """
 
-    def __init__(self, output: Path, jobs: Path | None, logs: Path | None) -> None:
+    def __init__(
+        self, output: Path, jobs: Path | None, logs: Path | None, open_blobs: Callable[[], Blobs] | None = None
+    ) -> None:
         self.output = output
         self.jobs = jobs
         self.logs = logs
+        self.open_blobs = open_blobs
+        self.opened: Blobs | None = None
         self.templates = _templates()
         self.remembered = Remembered(output)
         self.file = identity(output / NAME)
@@ -76,6 +82,18 @@ class Site:
     def unfinished(self, source: str | None = None) -> list[Run]:
         """Return the runs without a report, of one source or of all."""
         return unfinished(self.output, self.jobs, source)
+
+    def blobs(self) -> Blobs:
+        """Return the archive's store, which is opened when the first file is asked for.
+
+        Raises:
+            OutputError: there is none, or it can't be used.
+        """
+        if self.open_blobs is None:
+            raise OutputError("this dashboard has none.")
+        if self.opened is None:
+            self.opened = self.open_blobs()
+        return self.opened
 
     def warm(self) -> None:
         """Make the overview before it is requested, if the index is readable."""
@@ -122,6 +140,8 @@ def _templates() -> Environment:
         source_href=addresses.source,
         dataset_href=addresses.dataset,
         run_href=addresses.run,
+        file_href=addresses.file,
+        files_href=lambda name, value: addresses.here("/files", **{name: value}),
         here=addresses.here,
         meanings=KINDS,
         advice=ADVICE,

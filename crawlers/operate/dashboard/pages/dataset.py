@@ -68,6 +68,11 @@ _DATASET = "SELECT * FROM datasets WHERE source = ? AND dataset_id = ?"
 _RESOURCES = "SELECT * FROM resources WHERE source = ? AND dataset_id = ? ORDER BY position LIMIT 500"
 _CHANGES = "SELECT * FROM changes WHERE source = ? AND dataset_id = ? ORDER BY time DESC LIMIT 500"
 _DOCUMENTS = "SELECT * FROM documents WHERE source = ? AND dataset_id = ? AND kind = ? LIMIT 500"
+_LOOKS = """
+    SELECT * FROM captures
+    WHERE source = 'archive-of-' || ? AND dataset_id = ? AND (is_last OR state NOT IN ('unchanged', 'alive'))
+    ORDER BY resource_id, url, time DESC LIMIT 500
+"""
 _SHOWN = 4000  # characters of a description; the document has all of it
 _KINDS = ("dataset", "dataset_metadata", "resource_metadata")
 _OTHERS = """
@@ -90,6 +95,7 @@ def page(site: Site, source: str, dataset_id: str) -> str:
             "resources": db.execute(_RESOURCES, (source, dataset_id)).fetchall(),
             "changes": db.execute(_CHANGES, (source, dataset_id)).fetchall(),
             "documents": _documents(db, source, dataset_id),
+            "looks": [dict(look) for look in db.execute(_LOOKS, (source, dataset_id))],
             "others": db.execute(_OTHERS, row).fetchall(),
         }
     row |= {name: _listed(row[name]) for name in _LISTS}

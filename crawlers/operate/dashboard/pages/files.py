@@ -1,0 +1,67 @@
+"""The files that catalogues link: last copies, broken links by publisher and host, and both as CSV."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from flask import Response, request, stream_with_context
+
+from crawlers.operate.dashboard import addresses, parameters
+from crawlers.operate.dashboard.parameters import Paging, some
+from crawlers.operate.report.files import Filter, broken_links, files, last_copies, write_csv
+from crawlers.operate.formatting import natural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlers.operate.dashboard.site import Site
+
+_SIZE = 50
+_CATALOGUES = "SELECT DISTINCT catalogue FROM (SELECT substr(source, 12) AS catalogue FROM captures_read)"
+
+
+def page(site: Site) -> str:
+    """Return the page of all files, or of those of a publisher or host."""
+    words = _words()
+    number, wanted = parameters.page(request.args), _wanted(words)
+    with site.index() as db:
+        catalogues = sorted((name for (name,) in db.execute(_CATALOGUES)), key=natural)
+        known: dict[str, Any] = {"copies": list(last_copies(db, wanted))} if words["publisher"] or words["host"] else {}
+        rows, more = some(broken_links(db, wanted), number, _SIZE)
+    return site.render(
+        "links.html",
+        page="files",
+        words=words,
+        catalogues=catalogues,
+        files=site.remembered.get(("files", words["source"]), lambda: _files(site, Filter(wanted.sources))),
+        rows=rows,
+        paging=Paging("/files", words, number, more),
+        csv=addresses.here("/files.csv", **words),
+        **known,
+    )
+
+
+def as_csv(site: Site) -> Response:
+    """Return the last copies and broken links that the page shows, all of them, as a file to download."""
+    answer = Response(stream_with_context(_lines(site, _wanted(_words()))), mimetype="text/csv")
+    answer.headers["Content-Disposition"] = 'attachment; filename="broken-links.csv"'
+    return answer
+
+
+def _lines(site: Site, wanted: Filter) -> Iterator[bytes]:
+    with site.index() as db:
+        yield from write_csv(db, wanted)
+
+
+def _files(site: Site, wanted: Filter) -> dict[str, Any] | None:
+    with site.index() as db:
+        return files(db, wanted)
+
+
+def _words() -> dict[str, str]:
+    return {name: parameters.text(request.args, name) for name in ("source", "publisher", "host")}
+
+
+def _wanted(words: dict[str, str]) -> Filter:
+    return Filter(json.dumps([words["source"]]) if words["source"] else None, words["publisher"], words["host"])
