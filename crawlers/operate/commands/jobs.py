@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import RunError, hint
 from crawlers.operate.strict_command import ProjectCommand
 from crawlers.store.runs import find, items, runs, sources
-from crawlers.store.runs.words import coloured, described, duration, errors, item_line, listed, minute, table
+from crawlers.store.runs.words import coloured, described, duration, errors, item_line, listed, looks, minute, table
 
 if TYPE_CHECKING:
     import argparse
@@ -89,6 +89,7 @@ class Command(ProjectCommand):
 def _row(run: Run) -> tuple[str, ...]:
     counts = [str(run.counts.get(name, 0)) if run.run else "" for name in _COUNTS]
     datasets = listed(run) if run.run else ""
+    datasets += " files" if looks(run) is not None else ""
     return (
         run.run or "",
         run.source,

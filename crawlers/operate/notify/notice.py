@@ -63,7 +63,7 @@ class Notice:
 
     @property
     def datasets(self) -> str:
-        """Return how many datasets were listed, or that nothing changed.
+        """Return how many datasets were listed or files looked at, or that nothing changed.
 
         >>> Notice({"listed": 300, "expected": 305}, Path()).datasets
         '300 of 305 datasets listed'
@@ -73,7 +73,8 @@ class Notice:
             return unchanged
         expected = self.report.get("expected")
         total = f" of {expected}" if expected is not None else ""
-        return f"{self.report.get('listed') or 0}{total} datasets listed"
+        what = "files looked at" if isinstance(self.report.get("captures"), dict) else "datasets listed"
+        return f"{self.report.get('listed') or 0}{total} {what}"
 
     @property
     def advice(self) -> str | None:

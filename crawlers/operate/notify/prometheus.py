@@ -7,9 +7,10 @@ import re
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from crawlers.exceptions import ArgumentError
+from crawlers.items import State
 from crawlers.operate.notify.channel import NotificationError
 from crawlers.operate.notify.notice import VERDICTS
 from crawlers.safety import inside, strict_json
@@ -30,6 +31,7 @@ METRICS = {
     "run_duration_seconds": ("How long the last run took, from its first start.", ["source"]),
     "run_datasets": ("Datasets that the portal states, that it listed, and that are on disk.", ["source", "what"]),
     "run_documents": ("Documents of the last run by outcome.", ["source", "outcome"]),
+    "run_files": ("Files that the last run of an archive looked at, by what it found.", ["source", "state"]),
     "run_errors": ("Errors of the last run.", ["source", "kind"]),
     "run_verdict": ("1 for the last run's verdict, 0 for the others.", ["source", "verdict"]),
     "run_requests": ("Requests of the last run.", ["source"]),
@@ -189,6 +191,8 @@ def _values(run: LastRun) -> Iterator[tuple[str, tuple[str, ...], Any]]:
         yield "run_datasets", (source, what), report.get(name)
     for outcome in OUTCOMES:
         yield "run_documents", (source, outcome), _table(report, "counts").get(outcome)
+    for state in get_args(State):
+        yield "run_files", (source, state), _table(report, "captures").get(state)
     for kind in KINDS:
         yield "run_errors", (source, kind), _table(report, "errors").get(kind)
     for verdict in VERDICTS:

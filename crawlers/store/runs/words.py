@@ -102,14 +102,34 @@ def described(run: Run) -> Iterator[str]:
     yield from _field("process", run.where or "")
     yield from _field("waits", run.why if run.state == "running" else "")
     yield from _field("pace", "" if run.pace is None else f"{run.pace:.2f} requests per second")
-    yield from _field("datasets", f"{listed(run)} listed")
-    yield from _field("documents", ", ".join(f"{count} {name}" for name, count in run.counts.items() if count))
+    yield from _counts(run)
     for kind, count in run.errors.items():
         yield from _field("errors", f"{count} {kind}: {KINDS.get(kind, '')}")
     yield from _field("requests", f"{run.requests}, {run.retries} of them retries; {run.bytes} bytes")
     yield from _field("resumed", "yes" if run.resumed else "")
     yield from _field("log", run.log or "")
     yield from _field("report", str(run.report or ""))
+
+
+def _counts(run: Run) -> Iterator[str]:
+    if looks(run) is None:
+        yield from _field("datasets", f"{listed(run)} listed")
+        yield from _field("documents", ", ".join(f"{count} {name}" for name, count in run.counts.items() if count))
+    else:
+        yield from _field("files", f"{listed(run)} looked at")
+        yield from _field("found", ", ".join(f"{count} {state}" for state, count in (looks(run) or {}).items()))
+
+
+def looks(run: Run) -> dict[str, int] | None:
+    """Return how many looks of an archive's run found what; ``None`` for the run of a catalogue.
+
+    >>> looks(Run(source="a", run=None, state="running", details={"captures": {"kept": 2, "alive": 0}}))
+    {'kept': 2}
+    """
+    found = run.details.get("captures")
+    if not isinstance(found, dict):
+        return None
+    return {str(state).replace("_", " "): count for state, count in found.items() if count}
 
 
 def _field(name: str, text: str) -> Iterator[str]:

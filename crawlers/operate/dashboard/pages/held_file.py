@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from flask import Response, abort, request
@@ -60,12 +61,17 @@ def _download(blobs: Blobs, sha256: str, name: str) -> Response:
     blob = blobs.get(sha256)
     if blob is None:
         raise FileNotFoundError(sha256)
-    is_asked_for = request.method != "HEAD"
-    body: Any = FileWrapper(blobs.open(sha256), _BLOCK) if is_asked_for else ()
-    answer = Response(body, headers=_HEADERS, direct_passthrough=True)
+    answer = Response(headers=_HEADERS, direct_passthrough=True)
     answer.content_length = blob.bytes
     answer.set_etag(sha256)
-    file_name = _NOT_IN_A_NAME.sub("_", name) or "file"
-    answer.headers["Content-Disposition"] = f'attachment; filename="{file_name}"'
-    answer.make_conditional(request, accept_ranges=True, complete_length=blob.bytes)
+    answer.headers["Content-Disposition"] = f'attachment; filename="{_NOT_IN_A_NAME.sub("_", name) or "file"}"'
+    file = blobs.open(sha256)
+    with ExitStack() as unused:
+        unused.callback(file.close)
+        answer.response = FileWrapper(file, _BLOCK)
+        answer.make_conditional(request, accept_ranges=True, complete_length=blob.bytes)
+        if request.method != "HEAD" and answer.status_code in (200, 206):
+            unused.pop_all()  # whoever sends it closes it
+        else:
+            answer.response = ()
     return answer

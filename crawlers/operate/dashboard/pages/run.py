@@ -14,6 +14,7 @@ from crawlers.operate.dashboard.parameters import RUN, Paging, live, some
 from crawlers.operate.dashboard.tail import Budget, log_end
 from crawlers.signals import OUTCOMES
 from crawlers.store.runs import Run, find, items
+from crawlers.store.runs.words import looks
 
 if TYPE_CHECKING:
     from crawlers.operate.dashboard.site import Site
@@ -35,6 +36,7 @@ def page(site: Site, source: str, name: str) -> str:
         "run.html",
         page="runs",
         run=run,
+        looks=looks(run),
         errors=sorted(run.errors.items(), key=lambda error: (-error[1], error[0])),
         failed=failed,
         written=written,
