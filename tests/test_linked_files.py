@@ -13,6 +13,7 @@ import sqlite3
 from contextlib import closing
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 from lxml import html
@@ -27,9 +28,11 @@ from crawlers.operate.report.files import COLUMNS
 from crawlers.operate.report.report import has_files, write
 from crawlers.store.index import catch_up
 from crawlers.store.index.reader import connect
+from tests.archives import Archives
 from tests.captured import TIME, archived, broken, look, written
 from tests.conftest import options, scrapy
 from tests.indexed import indexed
+from tests.portal.files import CSV, Files
 from tests.portal.portal import Portal
 
 if TYPE_CHECKING:
@@ -385,6 +388,72 @@ def test_a_store_that_can_not_be_used_is_a_sentence(made):
     answer = get(SimpleNamespace(**vars(made) | {"blobs": refuse}), held(made), 503)
     assert "no credentials" in answer.text
     get(SimpleNamespace(**vars(made) | {"blobs": None}), held(made), 503)
+
+
+# After a crawl
+
+
+AT = "https://archive.example.org"
+FILES = {"/ok.zip": None, "/ok.json": None, "/wms?service=WMS&request=GetCapabilities": None, "/ok.csv": CSV}
+
+
+@pytest.fixture(scope="module")
+def crawled(tmp_path_factory) -> Iterator[SimpleNamespace]:
+    """The archive that a crawl left of a catalogue, which has dropped the dataset of /ok.csv since."""
+    with Files() as files:
+        archives = Archives(tmp_path_factory.mktemp("crawled"), files)
+        archives.list(["/status/404", *FILES])
+        assert archives.crawl({"ARCHIVE_CACHE_URL": f"{AT}/"}).code == 0
+        for _ in range(2):  # a catalogue in DCAT has dropped what two listings lack
+            archives.list(["/status/404", *FILES][:-1])
+        blobs = open_blobs(Settings(archives.settings))
+        yield SimpleNamespace(output=archives.output, blobs=lambda: blobs, last=archives.last(), store=archives.store)
+
+
+def served(crawled: SimpleNamespace, path: str) -> str:
+    """Return where the dashboard has a file that the crawl found."""
+    url: str = crawled.last[path]["cache_url"]
+    assert url.startswith(f"{AT}/archive/")
+    return url.removeprefix(AT)
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_crawled_file_is_a_download_at_its_cache_url(crawled, path):
+    found = crawled.last[path]
+    answer = get(crawled, served(crawled, path))
+    assert hashlib.sha256(answer.data).hexdigest() == found["sha256"]
+    assert FILES[path] in (None, answer.data)
+    name = addresses.file_name(found["name"], found["extension"])
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert served(crawled, path) == addresses.file(found)
+
+
+def test_what_the_store_has_and_the_index_does_not_know_is_not_served(crawled):
+    (crawled.store / "sha256" / "secret.csv").write_bytes(b"secret")
+    assert crawled.last["/status/404"]["cache_url"] is None
+    folder, identifier, name = served(crawled, "/ok.csv").rsplit("/", 2)
+    other = crawled.last["/status/404"]["resource_id"]
+    sha256 = crawled.last["/ok.csv"]["sha256"]
+    unknown = [f"{folder}/{quote(other, safe='')}/{name}", f"{folder}/{identifier}/other.csv"]
+    unknown += [f"/archive/20000101T000000Z/{identifier}/{name}", f"{folder}/{identifier}/{sha256}"]
+    unknown += [f"{folder}/sha256/{part}" for part in ("secret.csv", f"{sha256[:2]}/{sha256}", "..%2Fsecret.csv")]
+    unknown += [f"{folder}/..%2F..%2Fsha256/secret.csv", f"{folder}?id=../sha256&name=secret.csv"]
+    for path in unknown:
+        get(crawled, path, 404)
+
+
+def test_a_crawled_dataset_that_the_catalogue_dropped_leaves_a_last_copy(crawled):
+    page = get(crawled, "/files").text
+    shown = tables(page)
+    copies = next(rows for caption, rows in shown.items() if caption.startswith("Last copies"))
+    assert [(row[2], row[3], row[-1]) for row in copies] == [("towns", "dataset", "download")]
+    assert served(crawled, "/ok.csv") in html.document_fromstring(page).xpath("//a/@href")
+    (link,) = next(rows for caption, rows in shown.items() if caption.startswith("Broken links, "))
+    assert "/status/404" in link[1]
+    assert link[2] == "broken"
 
 
 # A run of an archive, wherever runs are shown

@@ -89,7 +89,7 @@ class Command(ProjectCommand):
 def _row(run: Run) -> tuple[str, ...]:
     counts = [str(run.counts.get(name, 0)) if run.run else "" for name in _COUNTS]
     datasets = listed(run) if run.run else ""
-    datasets += " files" if looks(run) is not None else ""
+    datasets += " files" if looks(run.details) is not None else ""
     return (
         run.run or "",
         run.source,

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from crawlers.safety.line import safe_line
 from crawlers.store.runs.run import State
-from crawlers.store.runs.words import nothing_changed
+from crawlers.store.runs.words import looks, nothing_changed
 from crawlers.values.moment import seconds
 
 VERDICTS = tuple(state for state in get_args(State) if state not in ("pending", "running"))
@@ -73,7 +73,7 @@ class Notice:
             return unchanged
         expected = self.report.get("expected")
         total = f" of {expected}" if expected is not None else ""
-        what = "files looked at" if isinstance(self.report.get("captures"), dict) else "datasets listed"
+        what = "files looked at" if looks(self.report) is not None else "datasets listed"
         return f"{self.report.get('listed') or 0}{total} {what}"
 
     @property

@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawlers.safety.redact import redact
-from crawlers.store.export.csv import cell
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 Row = dict[str, Any]
 
@@ -84,16 +83,18 @@ def last_copies(db: sqlite3.Connection, wanted: Filter) -> Iterator[Row]:
 
 
 def broken_links(db: sqlite3.Connection, wanted: Filter) -> Iterator[Row]:
-    """Yield the links that are broken, those that have been for longest first; then those of which it is unknown."""
+    """Yield the links that are broken, those that have been for longest first; then those that are unknown."""
     return _rows(db, "broken_links", wanted)
 
 
 def write_csv(db: sqlite3.Connection, wanted: Filter) -> Iterator[bytes]:
     """Yield the lines of a CSV file: last copies first, then broken links; no cell is a formula."""
+    from crawlers.store.export.csv import cell  # noqa: PLC0415 -- the page needs no export
+
     yield _line(COLUMNS)
     for found in (last_copies(db, wanted), broken_links(db, wanted)):
         for row in found:
-            yield _line(tuple(row[name] for name in COLUMNS))
+            yield _line([cell(None if row[name] is None else str(row[name])) for name in COLUMNS])
 
 
 def _rows(db: sqlite3.Connection, view: str, wanted: Filter) -> Iterator[Row]:
@@ -106,7 +107,7 @@ def _groups(db: sqlite3.Connection, column: str, words: Row) -> list[Row]:
     return [dict(row) for row in db.execute(_GROUPS.format(column=column, chosen=_CHOSEN), words)]
 
 
-def _line(values: tuple[Any, ...]) -> bytes:
+def _line(cells: Sequence[str]) -> bytes:
     text = io.StringIO(newline="")
-    csv.writer(text).writerow(cell(None if value is None else str(value)) for value in values)
+    csv.writer(text).writerow(cells)
     return text.getvalue().encode()

@@ -22,7 +22,7 @@ _COLOURS = {
 
 def sentence(run: Run) -> str:
     """Return a run in one line: the state, the datasets, the documents, the errors."""
-    if isinstance(run.details.get("captures"), dict):
+    if looks(run.details) is not None:
         return f"{run.state}. {looked_at(run.details)}."
     quiet = nothing_changed(run.details)
     if quiet:
@@ -39,8 +39,24 @@ def looked_at(report: Mapping[str, Any]) -> str:
     >>> looked_at({"listed": 3, "captures": {"kept": 2, "broken": 1}})
     '3 files: 2 kept, 1 broken'
     """
-    found = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in report["captures"].items() if count)
+    found = _found(looks(report) or {})
     return f"{report['listed']} file{'' if report['listed'] == 1 else 's'}" + (f": {found}" if found else "")
+
+
+def looks(report: Mapping[str, Any]) -> dict[str, int] | None:
+    """Return how many looks of an archive's run found what; ``None`` for the run of a catalogue.
+
+    >>> looks({"captures": {"not_taken": 2, "alive": 0}})
+    {'not taken': 2}
+    """
+    found = report.get("captures")
+    if not isinstance(found, dict):
+        return None
+    return {str(state).replace("_", " "): count for state, count in found.items() if count}
+
+
+def _found(looks: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {state}" for state, count in looks.items())
 
 
 def listed(run: Run) -> str:
@@ -112,24 +128,13 @@ def described(run: Run) -> Iterator[str]:
 
 
 def _counts(run: Run) -> Iterator[str]:
-    if looks(run) is None:
+    found = looks(run.details)
+    if found is None:
         yield from _field("datasets", f"{listed(run)} listed")
         yield from _field("documents", ", ".join(f"{count} {name}" for name, count in run.counts.items() if count))
     else:
         yield from _field("files", f"{listed(run)} looked at")
-        yield from _field("found", ", ".join(f"{count} {state}" for state, count in (looks(run) or {}).items()))
-
-
-def looks(run: Run) -> dict[str, int] | None:
-    """Return how many looks of an archive's run found what; ``None`` for the run of a catalogue.
-
-    >>> looks(Run(source="a", run=None, state="running", details={"captures": {"kept": 2, "alive": 0}}))
-    {'kept': 2}
-    """
-    found = run.details.get("captures")
-    if not isinstance(found, dict):
-        return None
-    return {str(state).replace("_", " "): count for state, count in found.items() if count}
+        yield from _field("found", _found(found))
 
 
 def _field(name: str, text: str) -> Iterator[str]:

@@ -71,7 +71,7 @@ def _download(blobs: Blobs, sha256: str, name: str) -> Response:
         answer.response = FileWrapper(file, _BLOCK)
         answer.make_conditional(request, accept_ranges=True, complete_length=blob.bytes)
         if request.method != "HEAD" and answer.status_code in (200, 206):
-            unused.pop_all()  # whoever sends it closes it
+            unused.pop_all()  # the server closes it after the last block
         else:
             answer.response = ()
     return answer

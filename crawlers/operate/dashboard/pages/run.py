@@ -36,7 +36,7 @@ def page(site: Site, source: str, name: str) -> str:
         "run.html",
         page="runs",
         run=run,
-        looks=looks(run),
+        looks=looks(run.details),
         errors=sorted(run.errors.items(), key=lambda error: (-error[1], error[0])),
         failed=failed,
         written=written,
