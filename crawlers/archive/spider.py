@@ -70,7 +70,8 @@ class ArchiveSpider(CatalogueSpider):
     }
     custom_settings: dict[str, Any] | None = {  # noqa: RUF012  # as Scrapy declares it
         "CONCURRENT_REQUESTS": 200,  # default 16; of many hosts
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 2,  # default 8
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 2,  # default 8; two in parallel are what AutoThrottle aims at for each host,
+        "AUTOTHROTTLE_ENABLED": False,  # and with hundreds of hosts the latency that it measures would be our own
         "RETRY_TIMES": 2,  # a file that fails is asked for again in the next run
         "DOWNLOAD_HANDLERS": {
             **dict.fromkeys(("file", "data", "ftp", "s3")),

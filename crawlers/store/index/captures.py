@@ -61,6 +61,7 @@ class Captures:
         self.source = source
         self.waiting: list[Mapping[str, Any]] = []
         self._by_key: dict[Key, Mapping[str, Any]] = {}
+        self._blobs: set[str] = set()
 
     @property
     def is_full(self) -> bool:
@@ -71,6 +72,7 @@ class Captures:
         """Remember a capture, after its line is in captures.jsonl."""
         self.waiting.append(line)
         self._by_key[line["dataset_id"], line["resource_id"], line["url"]] = line
+        self._blobs.add(line["sha256"])
 
     def last(self, dataset_id: str, resource_id: str, url: str) -> Capture | None:
         """Return the last capture of a resource's file; ``None`` if it was never looked at."""
@@ -82,9 +84,7 @@ class Captures:
 
     def has_blob(self, sha256: str) -> bool:
         """Return whether a blob has its line in the manifest or in captures.jsonl."""
-        if any(line["sha256"] == sha256 for line in self.waiting):
-            return True
-        return bool(self.database.rows(_HAS_BLOB, (sha256, self.source)))
+        return sha256 in self._blobs or bool(self.database.rows(_HAS_BLOB, (sha256, self.source)))
 
     def counts(self, run: str) -> dict[str, int]:
         """Return how many looks of a run found what: kept, unchanged, broken ..."""
@@ -105,6 +105,7 @@ class Captures:
         """Forget what has been written."""
         self.waiting.clear()
         self._by_key.clear()
+        self._blobs.clear()
 
 
 def capture(row: Iterable[Any]) -> Capture:

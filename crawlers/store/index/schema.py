@@ -33,6 +33,7 @@ CREATE TABLE IF NOT EXISTS documents (
     metadata_source TEXT, metadata_url TEXT,
     PRIMARY KEY (source, kind, dataset_id, resource_id)
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS documents_file ON documents (source, sha256) WHERE kind = 'file';
 CREATE TABLE IF NOT EXISTS datasets (
     id INTEGER PRIMARY KEY, source TEXT NOT NULL, dataset_id TEXT NOT NULL,
     withdrawn INTEGER NOT NULL, sha256 TEXT NOT NULL, flaws INTEGER NOT NULL DEFAULT 0,
