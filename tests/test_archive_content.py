@@ -75,7 +75,7 @@ KINDS = [
     (b"PK\x05\x06" + bytes(18), "application/zip", "zip"),
     (b"PK\x03\x04" + b"\xff" * 30, "application/zip", "zip"),
     (b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "application/pdf", "pdf"),
-    (gzip.compress(CSV), "application/gzip", "gz"),
+    (gzip.compress(CSV, mtime=0), "application/gzip", "gz"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + "Workbook\0".encode("utf-16-le"), None, "xls"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504), "application/x-ole-storage", "ole"),
     (b"SQLite format 3\0" + bytes(52) + b"GPKG" + bytes(30), "application/geopackage+sqlite3", "gpkg"),
@@ -129,7 +129,7 @@ FINDINGS = [
     (b"<kml>", "text/xml", None, "KML", None),
     (b"<data/>", "text/xml", None, "KML", None),
     (b"<kml>", None, None, "GML", "says GML, is KML"),
-    (gzip.compress(CSV), "text/csv", "a.csv", "CSV", "says CSV, is GZIP"),
+    (gzip.compress(CSV, mtime=0), "text/csv", "a.csv", "CSV", "says CSV, is GZIP"),
     (bytes(range(256)), "application/foo", None, "CSV", None),
     (CSV, "x" * 100_000, "y" * 100_000, "z" * 100_000, None),
 ]
