@@ -202,6 +202,13 @@ def test_a_form_that_changed_is_not_guessed(forms, html, changes, sentence):
     assert "ada" not in str(raised.value)
 
 
+def test_the_only_form_needs_no_selector(forms):
+    only = FORM.partition("\n")[2]
+    assert forms(form="").request(page(only)) == forms().request(page(only))
+    with pytest.raises(AnswerError, match="'form' finds 2 elements on "):
+        forms(form="").request(page(FORM))
+
+
 def test_the_first_rule_that_matches_counts(monkeypatch):
     rules = Forms.loads(
         '[[forms]]\naddress = "https://a.org/x/*"\nform = "form"\npage = "https://a.org/terms"\n'
@@ -219,10 +226,6 @@ WRONG = [
     ("[[forms]", "this is not TOML"),
     ("[[forms]]", 'forms[0].address is missing: the files\' addresses, "https://example.org/files/*".'),
     ('[[forms]]\naddress = "*"', "forms[0].address: '*' does not begin with http:// or https://."),
-    (
-        '[[forms]]\naddress = "https://a.org/*"',
-        'forms[0].form is missing: which form of the page, form = "form#licence".',
-    ),
     ('[[forms]]\naddress = "https://a.org/*"\nform = "form["', "forms[0].form is not a CSS selector"),
     ('[[forms]]\naddress = "https://a.org/*"\nform = "f"\nsubmit = 1', "forms[0].submit is not a text."),
     (

@@ -49,7 +49,7 @@ class FormRule:
     Args:
         address: the pattern of the files' addresses, as fnmatch takes it: ``*`` for any characters, ``?`` for one.
         page: the address of the page with the form; ``None`` if the file's own address shows it.
-        form: which form of the page, in CSS.
+        form: which form of the page, in CSS; by default the only one.
         fields: the fields that are set: to a text, or ``True`` and ``False`` for a box that is ticked or not.
         submit: the button that is clicked, in CSS; without it, no button's name is sent.
     """
@@ -145,9 +145,9 @@ def _rule(table: Table) -> FormRule:
     rule = FormRule(
         address=_pattern(table),
         page=_address(table),
-        form=_selector(table, "form", 'which form of the page, form = "form#licence"') or "",
+        form=_selector(table, "form") or "form",
         fields=_fields(table.table("fields")),
-        submit=_selector(table, "submit", None),
+        submit=_selector(table, "submit"),
     )
     table.end()
     return rule
@@ -169,12 +169,10 @@ def _address(table: Table) -> str | None:
     return address
 
 
-def _selector(table: Table, key: str, missing: str | None) -> str | None:
+def _selector(table: Table, key: str) -> str | None:
     css = table.text(key)
     if css is not None:
         from_css(css, table.name(key))
-    elif missing:
-        raise RulesError(f"{table.name(key)} is missing: {missing}.")
     return css
 
 

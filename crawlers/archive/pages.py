@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from w3lib.encoding import http_content_type_encoding
+
 from crawlers.archive import findings
 from crawlers.archive.links import data_links
-from crawlers.archive.looks import Asked, asked_about, subjects_of
+from crawlers.archive.looks import Asked, asked_about, header, subjects_of
 from crawlers.politeness.robots import Robots
 
 if TYPE_CHECKING:
@@ -64,7 +66,8 @@ class Pages:
         assert response.file is not None  # noqa: S101  # it was looked into
         with response.file.path.open("rb") as file:
             body = file.read(_LARGEST)
-        return [link.url for link in data_links(body, response.url, None, self.spider.links_per_page)]
+        charset = http_content_type_encoding(header(response, "Content-Type"))
+        return [link.url for link in data_links(body, response.url, charset, self.spider.links_per_page)]
 
     def _linked(self, url: str, page: str, asked: Asked) -> Iterator[Request]:
         subjects = (subject._replace(url=url, format=None) for subject in subjects_of(asked))
