@@ -155,7 +155,7 @@ def test_the_report_lists_last_copies_first_then_broken_links(made):
     first = made.resources[0]["dataset_id"]
     of_first = [number for number, row in enumerate(made.resources) if row["dataset_id"] == first]
     held = {str(number) for number in of_first if number == 0 or number % 5 in (0, 3, 4)}
-    assert gone == dict.fromkeys(held, "dataset") | {str(len(made.resources) - 1): "resource"}
+    assert gone == dict.fromkeys(held, "dataset gone") | {str(len(made.resources) - 1): "resource gone"}
     assert [line["what"] for line in lines] == sorted(
         (line["what"] for line in lines), key=["last copy", "broken", "unknown"].index
     )
@@ -449,11 +449,21 @@ def test_a_crawled_dataset_that_the_catalogue_dropped_leaves_a_last_copy(crawled
     page = get(crawled, "/files").text
     shown = tables(page)
     copies = next(rows for caption, rows in shown.items() if caption.startswith("Last copies"))
-    assert [(row[2], row[3], row[-1]) for row in copies] == [("towns", "dataset", "download")]
+    assert [(row[2], row[3], row[-1]) for row in copies] == [("towns", "dataset gone", "download")]
     assert served(crawled, "/ok.csv") in html.document_fromstring(page).xpath("//a/@href")
     (link,) = next(rows for caption, rows in shown.items() if caption.startswith("Broken links, "))
     assert "/status/404" in link[1]
     assert link[2] == "broken"
+
+
+def test_the_page_of_an_archive_and_of_its_catalogue_counts_files(crawled):
+    for source in ("towns", "archive-of-towns"):
+        tree = html.document_fromstring(get(crawled, f"/sources/{source}").text)
+        facts = {words(one.find("dt")): words(one.find("dd")).split()[0] for one in tree.xpath("//dl/div")}
+        assert (facts["Last copies"], facts["Broken links"], facts["Files"]) == ("1", "1", "5")
+        assert ("Datasets" in facts) == (source == "towns")
+        (link,) = tree.xpath("//main//a[starts-with(@href, '/files')]/@href")
+        assert "Last copies" in words(html.document_fromstring(get(crawled, link).text))
 
 
 # A run of an archive, wherever runs are shown

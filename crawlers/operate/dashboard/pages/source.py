@@ -13,6 +13,7 @@ from crawlers.operate.dashboard.pages import runs
 from crawlers.operate.dashboard.parameters import Paging, live, some
 from crawlers.operate.report import contents
 from crawlers.operate.report.errors import errors
+from crawlers.operate.report.files import Filter, files
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,6 +32,7 @@ _CHANGES = """
     FROM (SELECT * FROM changes WHERE source = ? ORDER BY time DESC LIMIT 20)
     LEFT JOIN datasets USING (source, dataset_id) ORDER BY time DESC
 """
+_IS_ARCHIVE = "SELECT EXISTS (SELECT 1 FROM captures_read WHERE source = ?)"
 _WITHDRAWN = """
     SELECT d.dataset_id, d.title, d.publisher,
         (SELECT max(time) FROM changes c WHERE c.source = d.source AND c.dataset_id = d.dataset_id
@@ -69,6 +71,8 @@ def _about(db: sqlite3.Connection, source: str) -> dict[str, Any]:
     return {
         "counts": dict(db.execute(_COUNTS, (source,)).fetchone()),
         "errors": errors(db, named),
+        "files": files(db, Filter(named)),
+        "is_archive": db.execute(_IS_ARCHIVE, (source,)).fetchone()[0],
         "changes": [dict(row) for row in db.execute(_CHANGES, (source,))],
         "formats": contents.formats(db, named),
         "licences": contents.licences(db, named),
