@@ -326,6 +326,14 @@ def test_a_file_on_standard_output(full: Archive) -> None:
     assert f"{HOST}/rain.csv" in ran.stderr
 
 
+def test_an_address_of_two_resources_is_one_file(full: Archive) -> None:
+    kept = {"sha256": sha256(CSV), "kept_at": "2026-11-05T10:00:00.000Z"}
+    for name in ("r8", "r9"):
+        full.look(9, resource_id=name, url=f"{HOST}/shared.csv", state="kept", **kept)
+    ran = full.run("get", f"{HOST}/shared.csv", "-o", "-")
+    assert (ran.returncode, ran.stdout.encode()) == (0, CSV)
+
+
 def test_what_is_held_although_the_portal_lost_it(full: Archive, tmp_path: Path) -> None:
     last = full.look(9, sha256=sha256(CSV), kept_at="2026-11-05T10:00:00.000Z", last_success="2026-11-06T10:00:00.000Z")
     assert last.state == "broken"

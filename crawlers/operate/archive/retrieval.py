@@ -38,6 +38,8 @@ def get(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int:
     """
     found = list(holdings.held(names[0], _moment(opts.at)))
     held = [one for one in found if one.kept]
+    if opts.output and not opts.output.is_dir() and len({one.kept.sha256 for one in held if one.kept}) == 1:
+        held = held[:1]  # many resources may link one address
     _check(names[0], found, opts.at)
     paths = _paths(held, opts.output)
     check_free([path for path in paths if path], force=opts.force)
