@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
@@ -16,15 +17,19 @@ from crawlers.archive.blobs import key as blob_key
 from crawlers.extensions.error_log import now
 from crawlers.extensions.report import Report
 from crawlers.items import Body, Capture
+from crawlers.safety import inside, json_lines
 from crawlers.safety.redact import redact
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Known, Outcome
 from crawlers.store.index.captures import FILE, line
 from crawlers.store.index.documents import Line
+from crawlers.store.index.manifest import FILE as MANIFEST
 from crawlers.values import moment
 from pipelines.base import Batch, Pipeline
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from scrapy.crawler import Crawler
 
 _SETTLED = {"kept": "new", "unchanged": "unchanged", "alive": "unchanged"}
@@ -90,7 +95,7 @@ class Captures(Pipeline):
     def open_spider(self) -> None:
         """Open the manifest and captures.jsonl."""
         with self.error_log.writing(self.folder / FILE):
-            self.manifest = JSONLines(self.folder / "manifest.jsonl")
+            self.manifest = JSONLines(self.folder / MANIFEST)
             self.lines = JSONLines(self.folder / FILE)
 
     def close_spider(self) -> None:
@@ -115,19 +120,35 @@ class Captures(Pipeline):
             self._write(look)
         self._end(look, last)
 
+    @cached_property
+    def withdrawn(self) -> set[str]:
+        """The blobs whose last line in the manifest says that they were pruned."""
+        return _withdrawn(self.folder)
+
     def _write(self, look: Capture) -> None:
-        if look.body is not None and look.sha256 and not self.index.captures.has_blob(look.sha256):
-            entry = self._entry(look)
+        status = self._status(look)
+        if status:
+            entry = self._entry(look, status)
             self.manifest.append(entry)
             self.index.put_all([_outcome(look, entry)])
+            if status == "restored":
+                self.withdrawn.remove(entry["sha256"])
         entry = line(look)
         self.lines.append(entry)
         self.index.captures.put(entry)
         if self.index.captures.is_full:
             self.index.flush()
 
-    def _entry(self, look: Capture) -> dict[str, Any]:
-        """Return the line of a new blob."""
+    def _status(self, look: Capture) -> Literal["new", "restored"] | None:
+        """Return the status that the manifest's line of a blob has; ``None`` if the blob has its line already."""
+        if look.body is None or not look.sha256:
+            return None
+        if not self.index.captures.has_blob(look.sha256):
+            return "new"
+        return "restored" if look.sha256 in self.withdrawn else None
+
+    def _entry(self, look: Capture, status: Literal["new", "restored"]) -> dict[str, Any]:
+        """Return the line of a blob that is new, or came back after it was pruned."""
         return {
             "kind": look.kind,
             "dataset_id": look.dataset_id,
@@ -141,7 +162,7 @@ class Captures(Pipeline):
             "metadata_url": redact(look.url),
             "time": look.time,
             "run": look.run,
-            "status": "new",
+            "status": status,
             "sha256": look.sha256,
             "bytes": look.size,
             "metadata_modified": look.last_modified,
@@ -166,19 +187,31 @@ class Captures(Pipeline):
         self.records.settle(("file", look.dataset_id, resource), outcome)
 
 
+def _withdrawn(folder: Path) -> set[str]:
+    """Return the blobs that the last line of a manifest about them withdraws."""
+    found: set[str] = set()
+    with inside.opened(folder, MANIFEST) as file:
+        for _, text in json_lines.lines(file):
+            if found or (text and b'"withdrawn"' in text):  # where nothing was pruned, no line is parsed
+                entry = json_lines.entry(text) or {}
+                change = found.add if entry.get("status") == "withdrawn" else found.discard
+                change(str(entry.get("sha256")))
+    return found
+
+
 def _outcome(look: Capture, entry: dict[str, Any]) -> Outcome:
     known = Known(
         file=entry["metadata_file"],
         sha256=entry["sha256"],
         bytes=entry["bytes"],
         metadata_modified=entry["metadata_modified"],
-        status="new",
+        status=entry["status"],
         run=entry["run"],
         seen=entry["time"],
         metadata_source=entry["metadata_source"],
         metadata_url=entry["metadata_url"],
     )
-    return Outcome((look.kind, look.dataset_id, look.resource_id), known, "new", line=Line(entry["time"]))
+    return Outcome((look.kind, look.dataset_id, look.resource_id), known, entry["status"], line=Line(entry["time"]))
 
 
 def _failed(look: Capture) -> signals.Failed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import hashlib
 import io
@@ -10,6 +11,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,15 +21,18 @@ import pytest
 from scrapy.settings import BaseSettings
 from warcio.archiveiterator import ArchiveIterator
 
-from crawlers.archive.blobs import key, open_blobs
+from crawlers.archive.blobs import Blob, FolderBlobs, key, open_blobs
+from crawlers.exceptions import ArchiveError
 from crawlers.items import Capture
+from crawlers.operate.archive.holdings import Holdings
+from crawlers.operate.archive.pruning import prune
 from crawlers.safety import strict_json
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index.captures import line
 from tests import forked
 from tests.archives import SOURCE, Archives
 from tests.conftest import ROOT, json_lines, scrapy
-from tests.portal.files import Files
+from tests.portal.files import Files, Reply
 from tests.seaweed import Seaweed, seaweed
 from tests.test_commands import on_terminal
 from tests.test_export import put_ckan, record
@@ -76,6 +81,11 @@ class Archive:
         self.home.mkdir(parents=True, exist_ok=True)
         with (self.home / name).open("ab") as lines:
             lines.write(strict_json.line(entry))
+
+    def put_long_ago(self, body: bytes) -> None:
+        """Put a file into the store that no crawl that runs now can have stored."""
+        self.put(body)
+        os.utime(self.blob(body), (0, 0))
 
     def look(self, day: int, body: bytes | None = None, *, url: str = f"{HOST}/wells.csv", **more: Any) -> Capture:
         """A look at a file on a day of November; a body that was not there before is put into the store."""
@@ -172,6 +182,34 @@ def test_what_a_crawl_leaves(tmp_path: Path) -> None:
     check_warc(tmp_path / "x.warc.gz")
     kinds = [kind for kind, *_ in warc_records(tmp_path / "x.warc.gz")]
     assert kinds.count("response") == len(archives.blobs())
+
+
+def test_a_file_that_comes_back_after_it_was_pruned_is_restored(tmp_path: Path) -> None:
+    with Files(hosts=1) as files:
+        archives = Archives(tmp_path, files)
+        archives.list(["/wells.csv"])
+        archive = Archive(tmp_path, SOURCE, {"ARCHIVE_STORE": str(archives.store), "ARCHIVE_KEEP_VERSIONS": "1"})
+
+        def crawl(letter: str) -> None:
+            reply = Reply(b"well,depth\n%s,12\n" % letter.encode(), headers=[("Content-Type", "text/csv")])
+            files.answers["/wells.csv"] = lambda _: reply
+            archives.crawl()
+
+        for letter in "ABCD":
+            crawl(letter)
+        first, second = (entry["sha256"] for entry in archive.manifest()[:2])
+        assert archive.run("prune", "--yes").returncode == 0
+        assert archives.blobs().keys().isdisjoint((first, second))
+        for letter in "AA":
+            crawl(letter)
+    lines = [(entry["status"], entry["sha256"]) for entry in archive.manifest()[4:]]
+    assert lines == [("withdrawn", first), ("withdrawn", second), ("restored", first)]
+    assert archive.run("verify").returncode == 0
+    (archives.store / key(first)).unlink()
+    assert archive.run("verify").returncode == 3
+    for words in (["get", "d0"], ["warc"]):
+        ran = archive.run(*words, "-o", str(tmp_path / words[0]))
+        assert (ran.returncode, "pruned" in ran.stderr, first in ran.stderr) == (3, False, True), ran.stderr
 
 
 # Mistakes
@@ -291,6 +329,17 @@ def scrapy_in(folder: Path, archive: Archive, *words: str) -> subprocess.Complet
     return forked.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.parametrize("field_name", ["found_type", "media_type", "state"])
+def test_what_a_server_declares_acts_on_no_terminal(archive: Archive, tmp_path: Path, field_name: str) -> None:
+    archive.look(1, CSV, is_broken=None, **{"found_type": None, field_name: "text/\x1b[2J\x9b2Jcsv"})
+    if field_name == "state":
+        archive.put(CSV)
+    ran = archive.run("get", "r1", "-o", str(tmp_path / "x"))
+    assert ran.returncode == 0, ran.stderr
+    assert "text/[2J2Jcsv" in ran.stdout
+    assert not set("\x1b\x9b") & set(ran.stdout)
+
+
 def test_nothing_is_overwritten_without_force(full: Archive, tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_bytes(b"mine")
@@ -382,7 +431,7 @@ def test_damage_is_found_and_named(full: Archive) -> None:
     full.put(b"nobody wants it")
     ran = full.run("verify")
     assert ran.returncode == 3
-    missing, damaged, loose, *_, counts, hint = ran.stdout.splitlines()
+    missing, damaged, loose, *_, counts, mend, hint = ran.stdout.splitlines()
     assert missing.split() == [
         "missing",
         sha256(b"gone"),
@@ -395,6 +444,7 @@ def test_damage_is_found_and_named(full: Archive) -> None:
     assert f"{HOST}/" in damaged
     assert loose.split()[:2] == ["unreferenced", sha256(b"nobody wants it")]
     assert counts == "1 file damaged, 1 file missing, 1 file unreferenced."
+    assert mend.startswith("Delete a damaged file from the store: the next crawl that asks for it fetches it again")
     assert "`scrapy archive prune` lists unreferenced files" in hint
 
 
@@ -471,10 +521,11 @@ def versions(archive: Archive, *bodies: bytes, **more: Any) -> None:
 
 
 def test_prune_says_first_what_it_would_remove(full: Archive) -> None:
-    full.put(b"loose")
+    full.put_long_ago(b"loose")
     leftover = full.store / "tmp" / "a1b2"
     leftover.parent.mkdir()
     leftover.write_bytes(b"half")
+    os.utime(leftover, (0, 0))
     before = full.files()
     ran = full.run("prune")
     assert (ran.returncode, full.files(), leftover.exists()) == (0, before, True)
@@ -485,6 +536,47 @@ def test_prune_says_first_what_it_would_remove(full: Archive) -> None:
     assert (before - full.files(), leftover.exists()) == ({sha256(b"loose")}, False)
     assert full.run("prune").stdout == "Nothing can be removed.\n"
     assert full.run("verify").returncode == 0
+
+
+def test_what_a_crawl_may_have_stored_a_moment_ago_stays(archive: Archive) -> None:
+    """The index of an archive that a crawl has just begun has no capture yet."""
+    versions(archive, b"1", b"2", b"3")
+    archive.settings["ARCHIVE_KEEP_VERSIONS"] = "1"
+    archive.put(b"in flight")
+    download = archive.store / "tmp" / "a1b2"
+    download.parent.mkdir()
+    download.write_bytes(b"half")
+    ran = archive.run("prune", "--yes")
+    assert (ran.returncode, ran.stdout.splitlines()[-1]) == (0, "1 file removed.")
+    assert archive.files() == set(map(sha256, (b"2", b"3", b"in flight")))
+    assert download.exists()
+
+
+def test_nothing_is_removed_when_a_new_archive_is_crawled_meanwhile(full: Archive) -> None:
+    full.put_long_ago(b"loose")
+
+    class Meanwhile(FolderBlobs):
+        def __iter__(self) -> Iterator[Blob]:
+            yield from super().__iter__()
+            Archive(full.folder, "city").look(1, b"loose")
+
+    with Holdings(full.output, BaseSettings()) as holdings:
+        holdings.blobs = Meanwhile(full.store)
+        with pytest.raises(ArchiveError, match="An archive was crawled a moment ago"):
+            prune(holdings, [], argparse.Namespace(yes=True))
+    assert sha256(b"loose") in full.files()
+
+
+def test_a_file_whose_only_capture_is_damaged_stays(archive: Archive) -> None:
+    archive.look(1, CSV)
+    archive.look(2, b"2", url=f"{HOST}/rain.csv", resource_id="r2")
+    os.utime(archive.blob(CSV), (0, 0))
+    damaged, whole = (archive.home / "captures.jsonl").read_bytes().splitlines(keepends=True)
+    (archive.home / "captures.jsonl").write_bytes(damaged[:-20] + b"\n" + whole)
+    ran = archive.run("prune", "--yes")
+    assert (ran.returncode, ran.stdout) == (0, "Nothing can be removed.\n")
+    assert sha256(CSV) in archive.files()
+    assert "0 files unreferenced" in archive.run("verify").stdout
 
 
 def test_old_versions_beyond_a_number(archive: Archive) -> None:
@@ -787,7 +879,7 @@ def test_an_archive_in_s3(full: Archive, seaweed: Seaweed, tmp_path: Path) -> No
     assert full.run("bag", "d1", "-o", str(tmp_path / "bag.zip")).returncode == 0
     bagit.Bag(str(unpacked(tmp_path / "bag.zip"))).validate()
     assert full.run("prune", "--yes", "-sARCHIVE_KEEP_DAYS=1").returncode == 0
-    assert {blob.sha256 for blob in blobs} == {sha256(CSV), sha256(b"gone")}
+    assert {blob.sha256 for blob in blobs} == {sha256(CSV), sha256(b"gone"), sha256(b"loose")}  # that is too young
     blobs.remove(sha256(b"gone"))
     ran = full.run("verify")
     assert (ran.returncode, ran.stdout.split()[:2]) == (3, ["missing", sha256(b"gone")])

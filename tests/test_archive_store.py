@@ -110,11 +110,10 @@ def test_a_file_is_moved_into_the_store(blobs, written):
 
 def test_a_file_that_is_there_is_not_stored_twice(blobs, written):
     assert put(blobs, *written(b"x"))
-    before = list(blobs)
     path, sha256 = written(b"x")
     assert not put(blobs, path, sha256)
     assert not path.exists()
-    assert list(blobs) == before
+    assert [(one.sha256, one.bytes) for one in blobs] == [(sha256, 1)]
 
 
 def test_of_writers_at_the_same_time_one_stores_the_file(blobs, written):
@@ -194,6 +193,17 @@ def test_the_folder_for_downloads_is_there_and_closed_to_others(blobs):
 
 
 # A folder
+
+
+def test_a_damaged_blob_of_the_same_size_is_replaced(tmp_path, written):
+    blobs = opened(tmp_path / "archive")
+    path, sha256 = written(b"whole")
+    put(blobs, path, sha256)
+    (tmp_path / "archive" / key(sha256)).write_bytes(b"whale")
+    path, _ = written(b"whole")
+    assert not put(blobs, path, sha256)
+    assert not path.exists()
+    assert (tmp_path / "archive" / key(sha256)).read_bytes() == b"whole"
 
 
 def test_the_layout_on_disk(tmp_path, written):

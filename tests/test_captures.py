@@ -43,7 +43,7 @@ def change(output: Path, query: str, *values: object) -> None:
 
 
 def test_a_capture_is_the_same_after_its_line_and_its_row(tmp_path: Path) -> None:
-    found = look("town", "d", "r", URL, redirects=[URL + "?2"], headers=[["ETag", "é"]], is_broken=None, md5="m")
+    found = look("town", "d", "r", URL, redirects=[URL + "?2"], headers=[["ETag", "é"]], is_broken=None, md5="0" * 32)
     written(tmp_path, "town", [found])
     catch_up(tmp_path)
     (row,) = ask(tmp_path, f"SELECT {', '.join(FIELDS)} FROM captures")
@@ -136,6 +136,23 @@ DAMAGED = (
     json.dumps(line(look("town", "d", "r", URL)) | {"time": None}).encode() + b"\n",
     json.dumps(line(look("town", "d", "r", URL)) | {"title": "\ud800"}).encode() + b"\n",
     json.dumps(line(look("town", "d", "r", URL)) | {"size": 2**70}).encode() + b"\n",
+    *(
+        json.dumps(line(look("town", "d", "r", URL)) | {name: value}).encode() + b"\n"
+        for name, values in {
+            "sha256": ("../../../etc/passwd", "AB" * 32, "ab" * 31, "ab" * 32 + "\n", 5),
+            "md5": ("x", 5),
+            "headers": (["ETag"], [["ETag"]], [["ETag", "a", "b"]], [["ETag", 5]], [{"ETag": "a"}], ["ab"]),
+            "redirects": ([5], [[URL]], [None], ["\udfff"]),
+            "size": (-1, True, "4", 0.5),
+            "failure_count": (-1, None),
+            "http_status": ("200", -200, False),
+            "is_broken": (1, "no"),
+            "name": (5, ["wells"]),
+            "kept_at": ("yesterday", "\x1b[2J", 5),
+            "time": ("\x1b[2J",),
+        }.items()
+        for value in values
+    ),
 )
 
 

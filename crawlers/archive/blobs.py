@@ -53,7 +53,8 @@ class Blobs(Protocol):
         """Move a complete file into the store; return whether it was not there yet.
 
         The blob is there as a whole afterwards, or not at all. One that is there with another size is damaged, and
-        replaced. After a kill between this call and the next step, a repeated call returns that it was there.
+        replaced; a folder replaces any. After a kill between this call and the next step, a repeated call returns that
+        it was there.
 
         Raises:
             OSError: it can't be stored; the sentence says why (``strerror``), and the file is where it was.
@@ -140,17 +141,18 @@ class FolderBlobs(Blobs):
         return self._move(path, sha256)
 
     def _move(self, path: Path, sha256: str) -> bool:
-        """Return whether the blob is new; nothing else of this process comes between the look and the renaming."""
+        """Return whether the blob is new; nothing else of this process comes between the look and the renaming.
+
+        The file's hash is known to be right, that of a blob of the same size is not: it may be damaged.
+        """
         held = self.get(sha256)
-        if held and held.bytes == path.stat().st_size:
-            path.unlink()
-            return False
+        is_new = held is None or held.bytes != path.stat().st_size
         try:
             path.chmod(self.folder.stat().st_mode & 0o666)
             inside.move(self.folder, key(sha256), path)
         except OSError as error:
             raise OSError(error.errno, f"{path} can't be moved into {self.location}: {error.strerror}.") from None
-        return True
+        return is_new
 
     def open(self, sha256: str) -> BinaryIO:
         return inside.opened(self.folder, key(sha256))

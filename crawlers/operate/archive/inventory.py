@@ -49,11 +49,21 @@ WHERE sha256 NOT IN (SELECT sha256 FROM stored) AND (:source IS NULL OR source =
 AND time > coalesce((SELECT time FROM gone WHERE gone.sha256 = needed.sha256), '')
 GROUP BY sha256 ORDER BY source, dataset_id, resource_id, sha256
 """
+_PRUNED = """
+SELECT reason, withdrawn FROM recorded WHERE sha256 = :sha256 AND withdrawn >= (
+    SELECT coalesce(max(time), '') FROM (
+        SELECT coalesce(kept_at, time) AS time FROM captures WHERE sha256 = :sha256
+        UNION ALL SELECT added FROM recorded WHERE sha256 = :sha256
+    )
+) ORDER BY withdrawn DESC LIMIT 1
+"""
 UNREFERENCED = """
 SELECT sha256, bytes, modified FROM stored
-WHERE NOT EXISTS (SELECT 1 FROM captures c WHERE c.sha256 = stored.sha256) ORDER BY modified, sha256
+WHERE NOT EXISTS (SELECT 1 FROM captures c WHERE c.sha256 = stored.sha256)
+AND NOT EXISTS (SELECT 1 FROM recorded r WHERE r.sha256 = stored.sha256 AND r.added > coalesce(r.withdrawn, ''))
+ORDER BY modified, sha256
 """
-"""The blobs that no capture has: their crawl was killed before it could write one."""
+"""The blobs that neither a capture nor a manifest has: their crawl was killed before it could write one."""
 
 
 def take_stock(holdings: Holdings) -> None:
@@ -149,9 +159,8 @@ def stored(blobs: Blobs, sha256: str) -> Blob | None:
 
 
 def pruned(holdings: Holdings, sha256: str) -> str | None:
-    """Return why and when `scrapy archive prune` removed a file; ``None`` if it did not."""
+    """Return why and when `scrapy archive prune` removed a file; ``None`` if it did not, or the file came back."""
     if not list(holdings.rows("SELECT 1 FROM sqlite_temp_master WHERE name = 'recorded'")):
         read_manifests(holdings)
-    query = "SELECT reason, withdrawn FROM recorded WHERE sha256 = ? AND withdrawn IS NOT NULL ORDER BY withdrawn DESC"
-    found = next(holdings.rows(query, (sha256,)), None)
+    found = next(holdings.rows(_PRUNED, {"sha256": sha256}), None)
     return f"{found['reason']}, on {found['withdrawn'][:10]}" if found else None

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 _LONGEST = 5_000  # characters of an address
 _LIMITS = ("KEEP_VERSIONS", "KEEP_DAYS", "MAX_BYTES")
 _TRIES = 30  # a process that checks whether a crawl runs holds a shared lock for a moment
+_YOUNG = 3600  # seconds: what is younger may be of a crawl that has just begun
 _FOREIGN = 24 * 3600  # seconds after which a file in a folder that others may use, too, is a leftover
 _FIELDS = (
     *("kind", "dataset_id", "dataset_name", "dataset_title", "resource_id", "resource_name", "resource_format"),
@@ -38,7 +39,7 @@ _FIELDS = (
     *("metadata_modified", "reason"),
 )
 _VERSIONS = """
-DROP TABLE IF EXISTS temp.versions; DROP TABLE IF EXISTS temp.doomed;
+DROP TABLE IF EXISTS temp.versions; DROP TABLE IF EXISTS temp.doomed; DROP TABLE IF EXISTS temp.loose;
 CREATE TEMP TABLE versions AS
 SELECT *, row_number() OVER (
     PARTITION BY source, dataset_id, resource_id, url ORDER BY is_current DESC, seen DESC
@@ -66,7 +67,11 @@ _EXCESS = """
 SELECT coalesce(sum(bytes), 0) - :most FROM stored
 WHERE sha256 IN (SELECT sha256 FROM captures) AND sha256 NOT IN (SELECT sha256 FROM doomed)
 """
-_LOOSE = f"SELECT sha256, bytes, 'no capture had it' AS reason FROM ({UNREFERENCED})"  # noqa: S608
+_IS_LOOSE = f"""
+CREATE TEMP TABLE loose AS
+SELECT sha256, bytes, 'no capture had it' AS reason FROM ({UNREFERENCED}) WHERE modified < :oldest
+"""  # noqa: S608
+_LOOSE = "SELECT sha256, bytes, reason FROM loose"
 _DOOMED = "SELECT sha256, bytes, seen, reason FROM doomed ORDER BY seen, sha256"
 _USERS = """
 SELECT source, dataset_id, resource_id, url FROM versions WHERE sha256 = ? GROUP BY source ORDER BY seen
@@ -98,6 +103,7 @@ def prune(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int
         if _print_all(holdings, leftovers) == 0:
             print("Nothing can be removed.")
         elif opts.yes:
+            _check(holdings)  # an archive that has begun meanwhile is neither known nor locked
             _remove(holdings, leftovers)
         else:
             print("Nothing was removed: add --yes to remove these files.")
@@ -143,10 +149,11 @@ def _check(holdings: Holdings) -> None:
 
 
 def _choose(holdings: Holdings) -> None:
-    """Fill the table `doomed` with the blobs that no resource needs and that are beyond a limit."""
+    """Fill the tables `doomed`, with blobs beyond a limit, and `loose`, with those that are unreferenced."""
     limits = _Limits(*(holdings.settings.getint(f"ARCHIVE_{name}") for name in _LIMITS))
     db = holdings.db
     db.executescript(_VERSIONS)
+    db.execute(_IS_LOOSE, {"oldest": time.time() - _YOUNG})
     cutoff = moment.written(datetime.now(UTC) - timedelta(days=limits.days))
     if limits.versions:
         reason = {"reason": f"beyond ARCHIVE_KEEP_VERSIONS = {limits.versions}"}
@@ -165,9 +172,9 @@ def _excess(holdings: Holdings, limit: int) -> int:
 
 
 def _leftovers(holdings: Holdings) -> Iterator[Path]:
-    """Yield what killed downloads left; in a folder that others may use, too, only what is a day old."""
+    """Yield what killed downloads left, an hour old; in a folder that others may use, too, only what is a day old."""
     is_shared = not str(holdings.blobs.scratch).startswith(holdings.blobs.location)
-    oldest = time.time() - _FOREIGN if is_shared else float("inf")
+    oldest = time.time() - (_FOREIGN if is_shared else _YOUNG)
     with suppress(FileNotFoundError):
         for path in sorted(holdings.blobs.scratch.iterdir()):
             if path.is_file() and not path.is_symlink() and path.stat().st_mtime < oldest:
@@ -177,7 +184,7 @@ def _leftovers(holdings: Holdings) -> Iterator[Path]:
 def _print_all(holdings: Holdings, leftovers: list[Path]) -> int:
     """Print what can be removed; return how many files that are."""
     count = volume = 0
-    for row in holdings.rows(UNREFERENCED):
+    for row in holdings.rows(_LOOSE):
         print(f"unreferenced  {row['sha256']}  {size(row['bytes'])}  no capture has it")
         count, volume = count + 1, volume + row["bytes"]
     for row in holdings.rows(_DOOMED):

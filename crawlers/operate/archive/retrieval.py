@@ -144,8 +144,9 @@ def _write(holdings: Holdings, sha256: str, path: Path | None) -> None:
 
 def _print_origin(last: Capture, kept: Capture, path: Path | None, stream: TextIO) -> None:
     address = kept.redirects[-1] if kept.redirects else kept.url
+    media_type = _line(kept.found_type or kept.media_type or "type not known")
     lines = [
-        f"{path or 'standard output'}: {size(kept.size)}, {kept.found_type or kept.media_type or 'type not known'}",
+        f"{path or 'standard output'}: {size(kept.size)}, {media_type}",
         f"  SHA-256    {kept.sha256}, checked",
         f"  came from  {_line(address)}",
         f"  on         {date(kept.kept_at or kept.time)} UTC, run {_line(kept.run)} of {_line(kept.source)}",
@@ -153,7 +154,7 @@ def _print_origin(last: Capture, kept: Capture, path: Path | None, stream: TextI
     lines += [f"  linked as  {_line(kept.url)}"] if address != kept.url else []
     lines += [f"  found on   {_line(kept.origin)}"] if kept.origin else []
     lines += [f"  confirmed  {date(last.last_success)} UTC"] if last.last_success else []
-    lines += [f"  last look  {last.state.replace('_', ' ')}: {why(last)}"] if last.is_broken is not False else []
+    lines += [f"  last look  {_line(last.state.replace('_', ' '))}: {why(last)}"] if last.is_broken is not False else []
     print("\n".join(lines), file=stream)
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from crawlers.operate.formatting import number, size
+from crawlers.safety.line import safe_line
 from crawlers.store.runs.words import table
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _broken(rows: list[Row]) -> Iterator[str]:
     for row in rows:
         reasons.update(row.reasons)
     if reasons:
-        yield "Broken: " + ", ".join(f"{reason} {number(count)}" for reason, count in reasons.most_common())
+        yield "Broken: " + ", ".join(f"{safe_line(reason)} {number(count)}" for reason, count in reasons.most_common())
 
 
 def _total(holdings: Holdings, chosen: list[str]) -> str:

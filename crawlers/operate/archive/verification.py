@@ -29,6 +29,9 @@ _SAMPLE = re.compile(r"([0-9]{1,12})(%?)")
 _CHOSEN = """
 FROM stored WHERE :source IS NULL OR sha256 IN (SELECT sha256 FROM captures WHERE source = :source)
 """
+_MEND = (
+    "Delete a damaged file from the store: the next crawl that asks for it fetches it again, if the host still has it."
+)
 _USERS = """
 SELECT source, dataset_id, resource_id, url FROM captures WHERE sha256 = ? ORDER BY is_last DESC, time DESC LIMIT 1
 """
@@ -49,6 +52,8 @@ def verify(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> in
     held = next(holdings.rows(f"SELECT count(*), coalesce(sum(bytes), 0) {_CHOSEN}", {"source": source}))
     print(f"{holdings.blobs.location}: {_files(held[0])}, {size(held[1])}.")
     print(f"{_files(damaged)} damaged, {_files(absent)} missing, {_files(loose)} unreferenced.")
+    if damaged:
+        print(_MEND)
     if loose:
         print(_hint(holdings))
     return DAMAGED if absent or damaged else 0
@@ -96,7 +101,7 @@ def _described(row: sqlite3.Row) -> str:
 def _hint(holdings: Holdings) -> str:
     if any(is_crawled(holdings.output / source) for source in holdings.archives):
         return "An archive is being crawled: what is unreferenced may be a file whose capture is not written yet."
-    return "`scrapy archive prune` lists unreferenced files, and removes them with --yes."
+    return "`scrapy archive prune` lists unreferenced files that are an hour old, and removes them with --yes."
 
 
 def _hash(holdings: Holdings, source: str | None, sample: tuple[int, bool] | None) -> int:

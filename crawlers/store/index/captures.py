@@ -37,7 +37,15 @@ _BLOCK = 64 * 1024
 _LARGEST = 2**63
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LISTS = ("redirects", "headers")
+_NUMBERS = ("status", "http_status", "size", "failure_count")
 _TEXTS = ("source", "dataset_id", "resource_id", "url", "state", "time", "run")
+_REQUIRED = (*_TEXTS, "status", "failure_count")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{5,15}(?:Z|[+-][0-9]{2}:[0-9]{2})?")
+_PATTERNS = {
+    "sha256": re.compile(r"[0-9a-f]{64}"),
+    "md5": re.compile(r"[0-9a-f]{32}"),
+    **dict.fromkeys(("time", "kept_at", "first_failure", "last_success", "fresh_until"), _MOMENT),
+}
 _KEY = "source = ? AND dataset_id = ? AND resource_id = ? AND url = ?"
 _READ_TO = "SELECT bytes, tail FROM captures_read WHERE source = ?"
 _STORE = "INSERT OR REPLACE INTO captures_read VALUES (?, ?, ?)"
@@ -202,16 +210,29 @@ def _line_start(file: BinaryIO, offset: int) -> int:
 
 
 def _entry(entry: dict[str, Any] | None, source: str) -> dict[str, Any] | None:
-    if entry is None or any(not isinstance(entry.get(name), str) for name in _TEXTS) or entry["source"] != source:
+    if entry is None or entry.get("source") != source:
         return None
     found = {name: entry.get(name) for name in FIELDS}
-    are_lists = all(isinstance(found[name], list) for name in _LISTS)
-    are_values = all(_is_value(found[name]) for name in FIELDS if name not in _LISTS)
-    return found if are_lists and are_values else None
+    return found if all(_is_valid(name, value) for name, value in found.items()) else None
 
 
-def _is_value(value: Any) -> bool:
-    """Return whether SQLite takes a value: no number of more than 64 bits, no half of a surrogate pair."""
-    if isinstance(value, str):
-        return not _SURROGATE.search(value)
-    return value is None or (isinstance(value, int) and -_LARGEST <= value < _LARGEST)
+def _is_valid(name: str, value: Any) -> bool:
+    """Return whether a crawl can have written a value of a field: `Capture` has the types."""
+    if name in _LISTS:
+        return isinstance(value, list) and all(map(_is_pair if name == "headers" else _is_text, value))
+    if value is None:
+        return name not in _REQUIRED
+    if name == "is_broken":
+        return isinstance(value, bool)
+    if name in _NUMBERS:
+        return type(value) is int and 0 <= value < _LARGEST
+    return _is_text(value) and (name not in _PATTERNS or bool(_PATTERNS[name].fullmatch(value)))
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_text, value))
+
+
+def _is_text(value: Any) -> bool:
+    """Return whether a value is a text that SQLite takes: one without half of a surrogate pair."""
+    return isinstance(value, str) and not _SURROGATE.search(value)
