@@ -81,6 +81,7 @@ RETRY_BACKOFF = 1.0  # seconds before the first retry, doubled each time
 RETRY_BACKOFF_MAX = 60.0  # seconds
 RETRY_AFTER_MAX = 3600.0  # seconds; a portal that asks for more is taken to refuse
 BLOCKED_AFTER = 3  # bot checks or 403s in a row until a host gets no more requests; 0 = never
+DOWNLOADER = "crawlers.politeness.pace.Downloader"  # default Scrapy's own, which fifty paused hosts stop
 DOWNLOAD_TIMEOUT = 60  # default 180; a page of 1,000 datasets takes a healthy portal a few seconds
 
 # Safety

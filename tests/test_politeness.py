@@ -29,12 +29,14 @@ from crawlers.politeness import pace as pace_module
 from crawlers.politeness import robots as robots_module
 from crawlers.politeness.addon import Politeness
 from crawlers.politeness.blocked import Blocked
-from crawlers.politeness.pace import Pace
+from crawlers.politeness.pace import Downloader, Pace
 from crawlers.politeness.retry import BackoffRetry, WaitTooLong, retry_after
 from crawlers.politeness.robots import Robots, Rules
 from crawlers.settings import ROBOTS_EXEMPT
 from tests import forked
+from tests.archives import Archives
 from tests.conftest import ROOT, options
+from tests.portal.files import CSV, Files, Reply
 from tests.waiting import HANG, until
 
 EXPORT = "download_metadata"
@@ -323,6 +325,83 @@ def test_a_longer_wait_extends_a_pause(monkeypatch):
     monkeypatch.setattr(pace_module, "process_queue", lambda *_: None)
     pace.pauses._end("here", slot)
     assert (counted["politeness/waits"], "here" in pace.pauses) == ({}, False)
+
+
+# Many hosts
+
+
+@pytest.fixture
+def files():
+    with Files(hosts=5) as hosts:
+        yield hosts
+
+
+def test_what_is_redirected_keeps_the_rate_of_the_host_that_it_is_sent_to(tmp_path, files):
+    archives = Archives(tmp_path, files)
+    files.answers["/from/"] = lambda asked: Reply(status=302, headers=[("Location", files.url(asked.path[5:]))])
+    files.answers["/n/"] = lambda _: Reply(CSV)
+    archives.list([files.url(f"/from/n/{host}-{number}", host) for host in range(1, 5) for number in range(3)])
+    done = archives.crawl({"REQUESTS_PER_SECOND": "8"})
+    asked = files.requests("/n/")
+    assert (done.code, len(asked), {one.host for one in asked}) == (0, 12, {"127.0.0.1"})
+    assert asked[-1].time - asked[0].time > 11 / 8 - 0.1, "four hosts that keep their rates would take half as long"
+
+
+def test_a_host_that_a_redirect_leads_to_is_the_one_that_is_paused(tmp_path, files):
+    archives = Archives(tmp_path, files)
+    files.answers["/from"] = lambda _: Reply(status=302, headers=[("Location", files.url("/busy", 2))])
+    files.answers["/busy"] = lambda asked: Reply(CSV, 200 if asked.before else 429, [("Retry-After", "1")])
+    archives.list([files.url("/from", 1)])
+    done = archives.crawl()
+    assert (done.code, re.findall(r"(\S+) is paused for 1.0 s", done.log)) == (0, ["127.0.0.3"])
+
+
+@pytest.mark.parametrize(("slot", "kept"), [("127.0.0.1", {}), ("mine", {"download_slot": "mine"})])
+def test_only_a_slot_that_scrapy_named_ends_with_the_request(slot, kept):
+    request = Request("http://127.0.0.1:1/", meta={"download_slot": slot})
+    paced()[0].request_left(request)
+    assert request.meta == kept
+
+
+def test_hosts_that_are_paused_do_not_hold_up_the_others(tmp_path, files):
+    archives = Archives(tmp_path, files)
+    files.answers["/busy/"] = lambda asked: Reply(
+        CSV, 503 if asked.time < files.log[0].time + 1 else 200, [("Retry-After", "3")]
+    )
+    files.answers["/good/"] = lambda _: Reply(CSV)
+    busy = [files.url(f"/busy/{host}-{number}", host) for host in range(1, 5) for number in range(2)]
+    archives.list(busy + [files.url(f"/good/{number}") for number in range(9)])
+    done = archives.crawl({"CONCURRENT_REQUESTS": "5", "REQUESTS_PER_SECOND": "50"})
+    again = [asked.time for asked in files.requests("/busy/") if asked.before]
+    assert (done.code, len(again) >= 4, len(files.requests("/good/"))) == (0, True, 9)
+    assert max(asked.time for asked in files.requests("/good/")) < min(again)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "sent", "paused", "is_full"),
+    [(0, 0, True, True), (3, 0, False, True), (3, 0, True, False), (3, 3, True, True), (300, 0, True, True)],
+)
+def test_what_waits_for_a_paused_host_holds_no_place_up_to_a_limit(waiting, sent, paused, is_full):
+    """Of ten places, all are taken, or more: by requests that wait for one host, or are being sent, and by others'."""
+    downloader, slot = object.__new__(Downloader), Slot(2, 0.0, 0.0)
+    here = [Request("http://here/") for _ in range(waiting)]
+    slot.transferring.update(here[:sent])
+    downloader.active = {*here, *(Request("http://there/") for _ in range(10 - waiting))}
+    downloader.total_concurrency, downloader.ip_concurrency, downloader.slots = 10, 0, {"here": slot}
+    downloader.pace = SimpleNamespace(pauses={"here"} if paused else set())
+    assert downloader.needs_backout() is is_full
+
+
+def test_hosts_whose_robots_txt_waits_do_not_hold_up_the_others(tmp_path, files):
+    archives = Archives(tmp_path, files)
+    files.answers["/robots.txt"] = lambda asked: Reply(
+        status=503 if asked.host != "127.0.0.1" and not asked.before else 404, headers=[("Retry-After", "3")]
+    )
+    files.answers["/n/"] = lambda _: Reply(CSV)
+    archives.list([files.url(f"/n/{host}-{number}", host) for number in range(9) for host in range(5)][:-9])
+    done = archives.crawl({"CONCURRENT_REQUESTS": "5", "REQUESTS_PER_SECOND": "50", "ARCHIVE_ROBOTSTXT_OBEY": "1"})
+    asked = files.requests("/n/")
+    assert (done.code, len(asked), {one.host for one in asked[:8]}) == (0, 36, {"127.0.0.1"})
 
 
 @pytest.mark.parametrize(("value", "seconds"), [("5", 5), (" 7 ", 7), ("7200", 7200), ("007", 7)])

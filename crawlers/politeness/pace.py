@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Self
 
 from scrapy import signals
+from scrapy.core.downloader import Downloader as ScrapyDownloader
 from scrapy.exceptions import IgnoreRequest
 from scrapy.extensions.throttle import AutoThrottle
 from scrapy.utils.asyncio import call_later, create_looping_call
+from scrapy.utils.httpobj import urlparse_cached
 
 from crawlers.exceptions import CrawlersError
 from crawlers.politeness.limit import Limit
@@ -109,6 +113,7 @@ class Pace(AutoThrottle):
         self.throttles = crawler.settings.getbool("AUTOTHROTTLE_ENABLED")
         if self.throttles:
             super().__init__(crawler)
+        crawler.signals.connect(self.request_left, signal=signals.request_left_downloader)
         crawler.signals.connect(self.spider_opened, signal=signals.spider_opened)
         crawler.signals.connect(self.spider_closed, signal=signals.spider_closed)
 
@@ -127,6 +132,11 @@ class Pace(AutoThrottle):
     def key(self, request: Request) -> str:
         """Return the name of the slot that the request waits in: its host."""
         return self.crawler.engine.downloader.get_slot_key(request)
+
+    def request_left(self, request: Request) -> None:
+        """Forget the slot that Scrapy noted in the request: where it is redirected to may be another host's."""
+        if request.meta.get("download_slot") == urlparse_cached(request).hostname:
+            del request.meta["download_slot"]
 
     # Request rate
 
@@ -208,3 +218,26 @@ class Pace(AutoThrottle):
             return
         for key in list(self.crawler.engine.downloader.slots):
             self.dismiss(key, lambda _: Stopping("the crawl is being stopped"))
+
+
+class Downloader(ScrapyDownloader):
+    """Scrapy's Downloader; what waits for a paused host, or for its robots.txt, does not count for CONCURRENT_REQUESTS.
+
+    Of each such host, twice as many requests as it is sent in parallel (CONCURRENT_REQUESTS_PER_DOMAIN) at most, and
+    its robots.txt: a scheduler that gives hosts no turns would else hand over its whole queue.
+    """
+
+    @cached_property
+    def pace(self) -> Pace:
+        return Pace.installed(self.crawler)
+
+    def needs_backout(self) -> bool:
+        return super().needs_backout() and len(self.active) - self.paused() >= self.total_concurrency
+
+    def paused(self) -> int:
+        """Return how many requests wait for a pause to end."""
+        slots = {key: slot for key, slot in self.slots.items() if key in self.pace.pauses}
+        if not slots:
+            return 0
+        active = Counter(map(self.get_slot_key, self.active))
+        return sum(min(active[key] - len(slot.transferring), 2 * slot.concurrency + 1) for key, slot in slots.items())
