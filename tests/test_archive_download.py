@@ -17,8 +17,9 @@ import pytest
 from crawlers.archive.partial import OLD, Partial, sweep, version
 from crawlers.exceptions import AnswerError
 from tests import forked
+from tests.archives import Archives
 from tests.conftest import ROOT, json_lines
-from tests.portal.files import CHANGED, CSV, LENGTHS, MODIFIED, PATHS, Files, bomb, made
+from tests.portal.files import CHANGED, CSV, HTML, LENGTHS, MODIFIED, PATHS, Files, bomb, made
 from tests.waiting import HANG, until
 
 URL = "https://example.org/a.csv"
@@ -184,6 +185,7 @@ class Probe(Spider):
         found |= {"flags": response.flags, "left": len(os.listdir("scratch")) if os.path.exists("scratch") else 0}
         found |= {"retries": response.request.meta.get("retry_times", 0)}
         found |= {"headers": dict(response.headers.to_unicode_dict().items())}
+        found["text"] = len(response.body)
         found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - self.before
         if isinstance(response, FileResponse):
             found |= {"declared": response.declared_size, "received": response.received, "body": len(response.body)}
@@ -315,6 +317,7 @@ CUT = {  # the ranges that each path is asked for, and what comes in the end
     "/cut-wrong-place.csv": ([None, "bytes=H-", None], CSV),
     "/cut-wrong-total.csv": ([None, "bytes=H-", None], CSV),
     "/cut-wrong-tag.csv": ([None, "bytes=H-", None], CSV),
+    "/cut-no-tag.csv": ([None, "bytes=H-", None], CSV),
     "/cut-no-place.csv": ([None, "bytes=H-", None], CSV),
     "/cut-416.csv": ([None, "bytes=H-", None], CSV),
     "/cut-weak.csv": ([None, None], CSV),
@@ -329,7 +332,9 @@ def test_a_cut_download_goes_on_where_it_was_cut_or_begins_again(crawl, files):
         assert ranges(files, path) == [one and one.replace("H", half) for one in asked], path
         assert (item["sha256"], item["is_right"], item["retries"]) == (sha256(content), True, len(asked) - 1), path
         is_resumed = path in ("/cut-once.csv", "/cut-dated.csv")
-        assert (item["status"], item["flags"]) == ((206, ["resumed"]) if is_resumed else (200, [])), path
+        assert (item["status"], item["flags"]) == (200, ["resumed"] if is_resumed else []), path
+        assert item["headers"]["Content-Length"] == str(len(content)), path
+        assert "Content-Range" not in item["headers"], path
         assert "Range" not in item["sent"], path
         assert item["declared"] == len(content), path
     assert names(crawl.scratch) == []
@@ -357,7 +362,11 @@ def test_a_range_that_is_answered_in_part_is_cut_too(crawl, files):
     assert (item["sha256"], item["is_right"]) == (sha256(CSV), True)
 
 
-@pytest.mark.parametrize("path", ["/length-long.csv", "/chunked-cut.csv", "/half-gzip.csv", "/no-gzip.csv"])
+BROKEN_OFF = ["/length-long.csv", "/chunked-cut.csv", "/half-gzip.csv", "/no-gzip.csv"]
+PARTS = ["/part.csv", "/part-unknown.csv", "/part-unplaced.csv"]
+
+
+@pytest.mark.parametrize("path", [*BROKEN_OFF, *PARTS])
 def test_what_is_broken_off_is_retried_and_fails(crawl, files, path):
     item = crawl.get(files.url(path))
     assert (item["kind"], item["retries"]) == ("truncated", 2)
@@ -405,6 +414,41 @@ def test_other_statuses_are_ordinary_answers(crawl, files):
         assert item["type"] != "FileResponse", item
         assert str(item["status"]) in item["url"] or item["status"] == 301
     assert names(crawl.scratch) == []
+
+
+def test_a_part_that_is_all_of_a_file_is_whole(crawl, files):
+    item = crawl.get(files.url("/part-of-all.csv"))
+    assert (item["status"], item["flags"], item["sha256"]) == (200, [], sha256(CSV))
+    assert "Content-Range" not in item["headers"]
+
+
+ERRORS = {"/large-error.csv": 0, "/endless-error.csv": 0, "/bomb-error.csv": 0, "/no-gzip-error.csv": 0}
+ERRORS["/small-error.csv"] = len(HTML)
+
+
+def test_an_error_has_its_status_and_a_small_body(crawl, files):
+    for item in crawl.run(*(limited(files.url(path)) for path in ERRORS), DOWNLOAD_MAXSIZE="64000000"):
+        path = urlsplit(item["url"]).path
+        assert (item.get("status"), item["text"], item["retries"]) == (404, ERRORS[path], 0), item
+    assert item["memory"] < 30_000
+    assert names(crawl.scratch) == []
+
+
+def test_a_full_disk_stops_the_crawl_and_the_next_run_goes_on(tmp_path, files):
+    archives = Archives(tmp_path, files)
+    archives.list([f"/made/{number}" for number in range(12)])
+    job = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": "1"}
+    full = archives.crawl(job | {"DOWNLOAD_HANDLERS": json.dumps({"http": "tests.full_disk.FullDisk"})})
+    assert (full.code, full.report["verdict"], full.report["finish_reason"]) == (4, "failed", "disk")
+    [line] = full.errors
+    assert (line["stage"], line["kind"]) == ("write", "disk")
+    assert line["error"].endswith("No space left on device: free some space, then run the same command again")
+    assert archives.captures == []
+    assert len(archives.asked()) <= 4, "nothing more is asked for"
+    assert full.log.count("free some space, then run the same command again") == 1
+    assert "Traceback" not in full.log
+    again = archives.crawl(job)
+    assert (again.code, again.report["captures"]) == (0, {"kept": 12}), again.log
 
 
 def test_an_answer_to_head_is_an_ordinary_one_with_its_length(crawl, files):
@@ -463,7 +507,7 @@ def test_a_download_is_resumed_after_a_kill(crawl, files, moment):
     assert moment <= kept < size
     item = crawl.get(url)
     assert ranges(files, "/made") == [None, f"bytes={kept}-"]
-    assert (item["status"], item["flags"], item["received"]) == (206, ["resumed"], size - kept)
+    assert (item["status"], item["flags"], item["received"]) == (200, ["resumed"], size - kept)
     assert (item["sha256"], item["is_right"]) == (sha256(b"".join(made(size))), True)
     assert names(crawl.scratch) == []
 

@@ -43,6 +43,7 @@ _MEDIA_TYPE = re.compile(r"\s*([A-Za-z0-9][\w!#$&^.+-]{0,100}/[\w!#$&^.+-]{1,100
 _SUFFIX = re.compile(r"[a-z0-9]{1,8}")
 _PROGRAMS = {"php", "asp", "aspx", "jsp", "do", "cgi", "action", "ashx", "exe", "dll", "html", "htm"}
 _CONTROL = bytes(set(range(32)) - set(b"\t\n\r\f\x1a\x1b"))
+_MARKUP = re.compile(r"<[A-Za-z/!][^<>]{0,1000}>")
 _OPEN_JSON = re.compile(r'\{\s*(?:["}]|$)|\[\s*(?:[\[{"\]\d-]|true|false|null|$)')
 _OFFICE = re.compile(r"\[Content_Types\]\.xml|mimetype|(?:_rels|docProps|customXml|xl|word|ppt)/")
 _MEMBER = b"PK\x03\x04"
@@ -117,14 +118,15 @@ def look(head: bytes, size: int, media_type: str | None, name_hint: str | None, 
 def _is_page(head: bytes, found: str | None, declared: str | None, claimed: str | None) -> bool:
     """Return whether an HTML page came where a file was promised.
 
-    A page of Excel's own HTML is the file that its header calls Excel.
+    A page of Excel's own HTML is the file that its header calls Excel; a text without markup is not a page.
     """
     if _HTML in {one.media_type for one in _claimed(claimed)}:
         return False
     if found == _HTML:
         is_table = b"urn:schemas-microsoft-com:office" in head or root_of(_decoded(head)[:1000]) == "table"
         return not (is_table and declared in _EXCEL)
-    return found == _TEXT and declared in (_HTML, "application/xhtml+xml")
+    is_declared = declared in (_HTML, "application/xhtml+xml")
+    return found == _TEXT and is_declared and _MARKUP.search(_decoded(head)) is not None
 
 
 # Its labels

@@ -6,27 +6,30 @@ is given up, and a file of ARCHIVE_MAX_SIZE has at most that many times DOWNLOAD
 
 from __future__ import annotations
 
+import logging
 import re
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 from urllib.parse import urldefrag, urlsplit
 
-from scrapy.exceptions import ResponseDataLossError
+from scrapy.exceptions import CloseSpider, IgnoreRequest, ResponseDataLossError
 from scrapy.http import Response
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.threads import deferToThread
 
-from crawlers.archive.partial import DownloadedFile, Partial, Version, version
+from crawlers import signals
+from crawlers.archive.partial import DiskFullError, DownloadedFile, Partial, Version, version
 from crawlers.exceptions import AnswerError
 from crawlers.scrapy_internals.http import abort, transport, wrap_twisted_exceptions
-from crawlers.spool import SpoolingHandler, TooLarge
+from crawlers.spool import NotUnpacked, SpoolingHandler, TooLarge
 from crawlers.spool.agent import SpoolingAgent, say_unpacked
 from crawlers.spool.body import Body, Limits
 from crawlers.spool.certificates import explained
 from crawlers.spool.response import DiskResponse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from typing import NoReturn
 
     from scrapy import Request
     from twisted.internet.defer import Deferred
@@ -35,15 +38,19 @@ if TYPE_CHECKING:
 
     from crawlers.scrapy_internals.http import Result
 
+logger = logging.getLogger(__name__)
+
 _PACKED = re.compile(r"\.(?:gz|gzip|tgz|svgz|z|zst|zstd|tzst|br|bz2|tbz2?|xz|txz|lz4|lzma)", re.IGNORECASE)
 _PACKED_TYPES = (b"application/gzip", b"application/x-gzip", b"application/zstd", b"application/x-bzip2")
+_ERROR_LIMITS = Limits(above=1024 * 1024, most=1024 * 1024, folder=None)  # of an answer that is not 2xx
 _CONTENT_RANGE = re.compile(r"bytes\s+(\d{1,18})-(\d{1,18})/(\d{1,18}|\*)", re.IGNORECASE)
 
 
 class FileResponse(DiskResponse):
     """An answer to a request with ``archive`` in its meta, of a 2xx status: its ``body`` is empty.
 
-    A download that was resumed has the status and headers of its last part, 206, and the flag ``resumed``.
+    A download that was resumed has the flag ``resumed`` and the headers of its last part, but for its length: it is
+    whole, so its status is 200.
 
     Args:
         file: the whole body, without content encodings; ``None`` if it is too large: the flag is then ``too_large``.
@@ -76,10 +83,16 @@ class FileResponse(DiskResponse):
 
 
 class WrongRangeError(AnswerError, ResponseDataLossError):
-    """The server has not continued a cut file where it was cut; raised by the handler, retried from the beginning."""
+    """The server has sent another part of the file than the rest or the whole; raised by the handler, and retried.
 
-    def __init__(self, what: str) -> None:
-        super().__init__("truncated", f"the cut download can't be resumed ({what})")
+    The next request asks for the whole file.
+
+    Args:
+        sentence: what came instead.
+    """
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__("truncated", sentence)
 
 
 class FileBody(Body):
@@ -107,11 +120,13 @@ class ArchiveAgent(SpoolingAgent):
         super().__init__(limits, unpack=True, **keywords)
         self._partial = partial
         self._range: dict[str, str] = {}
+        self._is_part_wanted = False
         self._answer: TxResponse | None = None
         self._declared: int | None = None
 
     def download_request(self, request: Request) -> Deferred[Response]:
         """Ask for the rest of a cut file; the request itself stays as it is, for a retry has another rest."""
+        self._is_part_wanted = "Range" in request.headers
         if self._partial.version:
             self._range = {"Range": f"bytes={self._partial.size}-", "If-Range": self._partial.version.validator}
         request.headers.update(self._range)
@@ -120,15 +135,23 @@ class ArchiveAgent(SpoolingAgent):
         finally:
             for name in self._range:
                 del request.headers[name]
-        return answer.addErrback(self._too_large, request.url)
+        return answer.addErrback(self._without_body, request.url)
 
     def _cb_bodyready(self, txresponse: TxResponse, request: Request) -> Result | Deferred[Result]:
         self._answer = txresponse
         if self._range and txresponse.code == 416:
             self._partial.restart(None)
             abort(transport(txresponse))
-            raise WrongRangeError("HTTP 416")
+            raise WrongRangeError("the cut download can't be resumed (HTTP 416)")
+        if not 200 <= txresponse.code < 300:
+            self._limit_error(txresponse)
         return super()._cb_bodyready(txresponse, request)
+
+    def _limit_error(self, txresponse: TxResponse) -> None:
+        """Keep no more of an error's page than shows what it is: hundreds of hosts are asked in parallel."""
+        self._maxsize = self._warnsize = 0
+        self.body = Body(_ERROR_LIMITS, self._encodings(txresponse))
+        self._spool(txresponse, self.body, lambda: None)
 
     def _begun(self, txresponse: TxResponse, request: Request) -> Body:
         if _is_packed(txresponse, request.url):
@@ -139,6 +162,8 @@ class ArchiveAgent(SpoolingAgent):
             self._declared = self._continued(headers, encodings)
         else:
             self._declared = txresponse.length if isinstance(txresponse.length, int) else None
+            if txresponse.code == 206 and not self._is_part_wanted:
+                _refuse_part(headers)
             self._partial.restart(None if encodings else self._version(txresponse, request, headers))
         self._refuse_beyond(self._declared or 0)
         return FileBody(self._limits, encodings, self._partial)
@@ -160,10 +185,10 @@ class ArchiveAgent(SpoolingAgent):
         if found and not encodings and _fits(found, headers, ours, self._partial.size):
             return ours.total if found[3] == "*" else int(found[3])
         self._partial.restart(None)
-        raise WrongRangeError(f"Content-Range: {headers.get('content-range', '')[:100]}")
+        raise WrongRangeError(f"the cut download can't be resumed ({_range_of(headers)})")
 
     def _cb_bodydone(self, result: Result, url: str) -> Response:
-        if self.body is None:
+        if not isinstance(self.body, FileBody):
             return super()._cb_bodydone(result, url)
         is_whole = not result.get("stop_download") and "dataloss" not in (result.get("flags") or ())
         if is_whole:
@@ -176,21 +201,27 @@ class ArchiveAgent(SpoolingAgent):
         Raises:
             NotUnpacked, ResponseDataLossError: something is missing at the end.
         """
-        cast("Body", self.body).end()
+        self.body.end()  # type: ignore[union-attr]
         if self._range and txresponse.code == 206 and self._partial.size != (self._declared or self._partial.size):
             raise ResponseDataLossError(f"{self._partial.size} of {self._declared} bytes came")
         if self._undoing:
             say_unpacked(txresponse, self._staying, self._partial.size)
 
-    def _too_large(self, failure: Failure, url: str) -> Response:
-        failure.trap(TooLarge)  # type: ignore[no-untyped-call]
+    def _without_body(self, failure: Failure, url: str) -> Response:
+        """Return the answer whose file is too large, or whose error can't be read: an errback."""
+        is_error = self._answer is not None and not 200 <= self._answer.code < 300
+        failure.trap(TooLarge, *([NotUnpacked] if is_error else []))  # type: ignore[no-untyped-call]
+        result: Any = {"txresponse": self._answer, "flags": [] if is_error else ["too_large"]}
+        response = super(SpoolingAgent, self)._cb_bodydone(result, url)
+        if is_error:
+            return response
         self._partial.restart(None)
-        result: Any = {"txresponse": self._answer, "flags": ["too_large"]}
-        return self._response(super(SpoolingAgent, self)._cb_bodydone(result, url), None)
+        return self._response(response, None)
 
     def _response(self, response: Response, file: DownloadedFile | None) -> FileResponse:
-        if self._range and response.status == 206 and file:
-            response.flags.append("resumed")
+        if response.status == 206 and file and not self._is_part_wanted:
+            response = _as_whole(response, file.size)
+            response.flags += ["resumed"] if self._range else []
         received = self.body.received if self.body else 0
         return FileResponse.from_response(response, file=file, declared_size=self._declared, received=received)
 
@@ -201,25 +232,60 @@ class ArchiveHandler(SpoolingHandler):
     ``meta["archive"]`` is ``{"scratch": "<folder>", "max_size": <bytes, 0 = no limit>}``. The request should send
     ``Accept-Encoding: identity``: a file that is packed on its way can't be resumed. Answers to HEAD and those of
     other statuses than 2xx are ordinary ones. A file that was cut stays in the folder, and the next request
-    for the same address resumes it (`Partial`); `crawlers.archive.partial.sweep` removes old ones.
+    for the same address resumes it (`Partial`); `crawlers.archive.partial.sweep` removes old ones. A full disk stops
+    the crawl. Of other statuses' bodies at most 1 MiB is taken: a larger one, or one that can't be unpacked, is empty.
     """
+
+    is_disk_full = False
 
     async def download_request(self, request: Request) -> Response:
         wanted = request.meta.get("archive")
         if not wanted or request.method == "HEAD":
             return await super().download_request(request)
-        with explained(), Partial(Path(wanted["scratch"]), _place(request)) as partial:
+        try:
+            return await self._download(request, Path(wanted["scratch"]), wanted["max_size"])
+        except DiskFullError as error:
+            self._stop(request, error)
+
+    async def _download(self, request: Request, scratch: Path, max_size: int) -> Response:
+        with explained(), Partial(scratch, _place(request)) as partial:
             if partial.version:
                 await maybe_deferred_to_future(deferToThread(partial.read))
-            agent = self._archive_agent(partial, wanted["max_size"])
+            agent = self._archive_agent(partial, max_size)
             with wrap_twisted_exceptions():
                 response = await maybe_deferred_to_future(agent.download_request(request))
         self._came(agent, request, response)
         return response
 
+    def _stop(self, request: Request, error: DiskFullError) -> NoReturn:
+        """Stop the crawl; the request is queued again for its next run, for nothing was found out about the file.
+
+        Raises:
+            IgnoreRequest: always.
+        """
+        sentence = f"{error}: free some space, then run the same command again"
+        if not self.is_disk_full:  # many downloads notice it
+            self.is_disk_full = True
+            logger.error("%s", sentence)
+            failed = signals.Failed(stage="write", kind=error.kind, error=sentence)
+            self._crawler.signals.send_catch_log(signals.record_failed, failed=failed)
+        repeated = request.replace(dont_filter=True)
+        request.errback = lambda _: _close_spider(repeated)
+        raise IgnoreRequest(sentence) from error
+
     def _archive_agent(self, partial: Partial, max_size: int) -> ArchiveAgent:
         options = self._agent_options() | {"fail_on_dataloss": True}
         return ArchiveAgent(Limits(above=0, most=max_size, folder=None), partial, **options)
+
+
+def _close_spider(repeated: Request) -> Iterator[Request]:
+    """Yield the request that the next run makes, and stop this one.
+
+    Raises:
+        CloseSpider: always.
+    """
+    yield repeated
+    raise CloseSpider("disk")
 
 
 def _place(request: Request) -> str:
@@ -237,11 +303,36 @@ def _headers(txresponse: TxResponse) -> dict[str, str]:
     }
 
 
+def _refuse_part(headers: dict[str, str]) -> None:
+    """
+    Raises:
+        WrongRangeError: a part came that nobody asked for, or one that does not say that it is the whole file.
+    """
+    found = _CONTENT_RANGE.fullmatch(headers.get("content-range", "").strip())
+    if not found or int(found[1]) != 0 or found[3] != str(int(found[2]) + 1):
+        raise WrongRangeError(f"a part of the file came, and the whole was asked for ({_range_of(headers)})")
+
+
+def _range_of(headers: dict[str, str]) -> str:
+    return f"Content-Range: {headers.get('content-range', '')[:100]}"
+
+
+def _as_whole(response: Response, size: int) -> Response:
+    """Return the answer with the last part of a file as one with the whole file."""
+    headers = response.headers.copy()
+    headers.pop("Content-Range", None)
+    headers["Content-Length"] = str(size)
+    return response.replace(status=200, headers=headers)
+
+
 def _fits(found: re.Match[str], headers: dict[str, str], ours: Version, size: int) -> bool:
-    """Return whether a Content-Range goes on from our size to the end of our version: RFC 9110, 14.4 and 15.3.7."""
+    """Return whether a Content-Range goes on from our size to the end of our version: RFC 9110, 14.4 and 15.3.7.
+
+    A part without a validator may be of any version: servers that ignore If-Range send those of the next one.
+    """
     total = ours.total if found[3] == "*" else int(found[3])
     theirs = version(ours.url, headers, total)
-    is_ours = theirs is None or theirs.validator == ours.validator
+    is_ours = theirs is not None and theirs.validator == ours.validator
     return is_ours and int(found[1]) == size <= int(found[2]) and total in (None, ours.total or total)
 
 

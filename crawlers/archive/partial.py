@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -28,6 +29,10 @@ NOTED_FROM = 256 * 1024
 _OURS = re.compile(r"[0-9a-f]{64}(\.part|\.json|-[0-9a-f]{16}\.(part|file))")
 _CHUNK = 1024 * 1024
 _HEAD = 64 * 1024
+
+
+class DiskFullError(AnswerError):
+    """The disk, or our share of it, is full; raised by `Partial`, and stops the crawl."""
 
 
 class DownloadedFile:
@@ -281,4 +286,5 @@ class _disk_errors:  # noqa: N801
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, OSError):
             sentence = f"the file can't be written to the temporary folder of ARCHIVE_STORE: {error.strerror}"
-            raise AnswerError("disk", sentence) from error
+            is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+            raise (DiskFullError if is_full else AnswerError)("disk", sentence) from error

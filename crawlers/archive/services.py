@@ -35,6 +35,12 @@ _TEXT = re.compile(
 )
 _AROUND_AN_ERROR = {"error", "success", "help", "messages", "details", "status", "code", "message"}
 _OGC_ERROR = {"code", "description"}
+_OGC_CODES = {
+    *("InvalidParameterValue", "InvalidUpdateSequence", "MissingParameterValue", "NoApplicableCode"),
+    *("OperationNotSupported", "OptionNotSupported", "VersionNegotiationFailed"),  # OGC 06-121r9, 8
+    *("BadRequest", "Forbidden", "InternalError", "InternalServerError", "InvalidQuery", "NotAcceptable", "NotFound"),
+    *("ResourceNotFound", "ServerError", "Unauthorized"),  # OGC API leaves its codes open: these are HTTP's
+}
 _PROBLEM = {"type", "title", "status", "detail", "instance", "code", "description"}  # RFC 9457
 _VIRTUOSO = re.compile(r"Virtuoso [0-9A-Z]{5} Error\b[^\n]{0,300}")
 
@@ -224,8 +230,9 @@ def _json_exception(head: bytes) -> str | None:
     names = set(document)
     if document.get("error") and names <= _AROUND_AN_ERROR:
         return _error(document["error"])
-    is_problem = names <= _PROBLEM and {"title", "status"} <= names and document["status"] not in (None, 200)
-    return _error(document) if names == _OGC_ERROR or is_problem else None
+    is_ogc = names == _OGC_ERROR and str(document["code"]) in _OGC_CODES
+    is_problem = names <= _PROBLEM and {"title", "status"} <= names and document["status"] in range(400, 600)
+    return _error(document) if is_ogc or is_problem else None
 
 
 def _error(error: object) -> str:

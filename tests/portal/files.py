@@ -286,9 +286,16 @@ def _cut_changed(asked: Asked) -> Reply:
     return file(asked, CHANGED) if asked.before else cut(asked)
 
 
-@at("/cut-wrong-place.csv", "/cut-wrong-total.csv", "/cut-wrong-tag.csv", "/cut-no-place.csv", "/cut-416.csv")
+@at(
+    "/cut-wrong-place.csv",
+    "/cut-wrong-total.csv",
+    "/cut-wrong-tag.csv",
+    "/cut-no-tag.csv",
+    "/cut-no-place.csv",
+    "/cut-416.csv",
+)
 def _cut_wrong(asked: Asked) -> Reply:
-    """Answer a range wrongly: from the beginning, of a longer file, of another version, of no place, not at all."""
+    """Answer a range wrongly: its place, its length, another version or one that is not named, no place, not at all."""
     if not asked.before:
         return cut(asked)
     if "range" not in asked.headers:
@@ -298,11 +305,42 @@ def _cut_wrong(asked: Asked) -> Reply:
         "/cut-wrong-place.csv": ('"1"', f"bytes 0-{size - 1}/{size}"),
         "/cut-wrong-total.csv": ('"1"', f"bytes {HALF}-{size}/{size + 1}"),
         "/cut-wrong-tag.csv": ('"2"', f"bytes {HALF}-{size - 1}/{size}"),
+        "/cut-no-tag.csv": ("", f"bytes {HALF}-{size - 1}/{size}"),
         "/cut-no-place.csv": ('"1"', ""),
         "/cut-416.csv": ('"1"', f"bytes */{size}"),
     }[asked.path]
-    headers = [("Content-Type", "text/csv"), ("ETag", tag), *([("Content-Range", place)] if place else [])]
+    given = [("Content-Type", "text/csv"), ("ETag", tag), ("Content-Range", place)]
+    headers = [(name, value) for name, value in given if value]
     return Reply(CHANGED[HALF:], 416 if "416" in asked.path else 206, headers)
+
+
+@at("/part.csv", "/part-unknown.csv", "/part-unplaced.csv", "/part-of-all.csv")
+def _part(asked: Asked) -> Reply:
+    """Answer with 206 and the first half, although the whole was asked for; or with the whole, as a part."""
+    size = len(CSV)
+    place = {
+        "/part.csv": f"bytes 0-{HALF - 1}/{size}",
+        "/part-unknown.csv": f"bytes 0-{HALF - 1}/*",
+        "/part-unplaced.csv": "",
+        "/part-of-all.csv": f"bytes 0-{size - 1}/{size}",
+    }[asked.path]
+    headers = [("Content-Type", "text/csv"), *([("Content-Range", place)] if place else [])]
+    return Reply(CSV if "all" in asked.path else CSV[:HALF], 206, headers)
+
+
+@at("/large-error.csv", "/endless-error.csv", "/bomb-error.csv", "/no-gzip-error.csv", "/small-error.csv")
+def _large_error(asked: Asked) -> Reply:
+    """Answer 404 with a page of 3 MB, without end, of 100 kB that unpack to 100 MB, not in gzip as said, small."""
+    packed = ("Content-Encoding", "gzip")
+    bodies: dict[str, tuple[bytes | Iterator[bytes], list[tuple[str, str]]]] = {
+        "/large-error.csv": (HTML * 30_000, []),
+        "/endless-error.csv": (itertools.repeat(HTML), []),
+        "/bomb-error.csv": (bomb(), [packed]),
+        "/no-gzip-error.csv": (HTML, [packed]),
+        "/small-error.csv": (gzip.compress(HTML, mtime=0), [packed]),
+    }
+    body, headers = bodies[asked.path]
+    return Reply(body, 404, [("Content-Type", "text/html"), *headers])
 
 
 @at("/cut-short-range.csv")
