@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import quote
@@ -110,7 +111,7 @@ class Captures(Pipeline):
     def _process(self, look: Capture) -> None:
         last = self.index.captures.last(look.dataset_id, look.resource_id, look.url)
         if last is not None and last.run == self.report.run:
-            self._end(last, None)
+            self._end(replace(last, origin=look.origin), None)
             return
         look.time, look.run = now(), self.report.run
         findings.settle(look, last, targets.utc(), self.broken_after)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from crawlers.archive import findings
 from crawlers.archive.download import FileResponse
-from crawlers.archive.looks import Asked, header, length
+from crawlers.archive.looks import Asked, header, length, subjects_of
 from crawlers.archive.requests import api_of
 from crawlers.archive.services import exception, is_capabilities
+from crawlers.archive.targets import requestable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from crawlers.archive.spider import ArchiveSpider
     from crawlers.items import Capture
 
-_NO_HEAD = (400, 403, 404, 405, 501)
-"""What servers that have the file answer to HEAD."""
+_NO_HEAD = ("http", "connection", "truncated", "timeout")
+"""How servers that have the file fail at HEAD: with any status, or by closing the connection."""
 
 
 class APIs:
@@ -56,9 +57,9 @@ class Checks:
         size = getattr(response, "declared_size", None) or length(response)
         yield from self.spider.looks.captures(asked, findings.ALIVE, response, size=size)
 
-    def another(self, request: Request, asked: Asked, status: int | None) -> list[Request]:
+    def another(self, asked: Asked, kind: str) -> list[Request]:
         """Return the request for one byte of a file whose server refused HEAD."""
-        if status not in _NO_HEAD:
+        if kind not in _NO_HEAD:
             return []
-        ranged = {"Range": "bytes=0-0"}
-        return [self.spider.requests.make(request.url, asked, self.parse, headers=ranged, max_size=1)]
+        url, ranged = requestable(subjects_of(asked)[0].url), {"Range": "bytes=0-0"}
+        return [self.spider.requests.make(url, asked, self.parse, headers=ranged, max_size=1)]

@@ -15,6 +15,7 @@ from crawlers.archive.names import file_name
 from crawlers.archive.targets import requestable
 from crawlers.exceptions import AnswerError
 from crawlers.politeness import failures
+from crawlers.safety.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
     from crawlers.archive.spider import ArchiveSpider
     from crawlers.items import Capture
+
+
+_ACCEPTED = 202
 
 
 class Files:
@@ -39,6 +43,9 @@ class Files:
         self.spider.is_online = True
         if response.status == 304:
             found: Any = await self._not_modified(response, asked)
+        elif response.status == _ACCEPTED:
+            given = {"error": "http", "reason": "HTTP 202: the server has not made the file yet"}
+            found = self.looks.captures(asked, findings.NOT_SURE, response, **given)
         elif isinstance(response, FileResponse) and response.file is not None:
             found = await self._look_at(response, asked)
         else:
@@ -48,13 +55,17 @@ class Files:
 
     async def _not_modified(self, response: Response, asked: Asked) -> Iterable[Request | Capture]:
         held = self.spider.requests.held(asked)
-        if held is not None:
+        if held is None or not _is_conditional(response):
+            given = {"error": "http", "reason": "HTTP 304 to a request that was not conditional"}
+            return self.looks.captures(asked, findings.NOT_SURE, response, **given)
+        try:
             blob = await asyncio.to_thread(self.spider.blobs.get, str(held.sha256))
-            if blob is None:
-                return [self.spider.requests.lost_file(response.url, asked)]
-            return self.looks.not_modified(asked, response, held)
-        given = {"error": "http", "reason": "HTTP 304 to a request that was not conditional"}
-        return self.looks.captures(asked, findings.NOT_SURE, response, **given)
+        except OSError as error:
+            given = {"error": "disk", "reason": f"the store can't be asked: {error.strerror or error}"}
+            return self.looks.captures(asked, findings.FAILED_HERE, response, **given)
+        if blob is None or blob.bytes != held.size or not _is_same_place(held, response):
+            return [self.spider.requests.whole_file(asked)]
+        return self.looks.not_modified(asked, response, held)
 
     async def _look_at(self, response: FileResponse, asked: Asked) -> Iterator[Any]:
         assert response.file is not None  # noqa: S101  # parse asks
@@ -90,11 +101,27 @@ class Files:
         request, status = failures.request(failure), failures.status(failure)
         self.spider.is_online = self.spider.is_online or status is not None
         asked: Asked = request.cb_kwargs["asked"]
-        yield from self.spider.requests.another(request, asked, status) or self._lost(failure, request, asked)
+        error = failures.from_failure(failure)
+        if isinstance(failure.value, ValueError) and "redirect_urls" in request.meta:
+            error = AnswerError("http", f"the redirect's address is invalid ({failure.value})")
+        another = self.spider.requests.another(request, asked, error.kind, status)
+        yield from another or self._lost(error, failure, asked)
 
-    def _lost(self, failure: Failure, request: Request, asked: Asked) -> Iterator[Capture]:
-        error, status = failures.from_failure(failure), failures.status(failure)
+    def _lost(self, error: AnswerError, failure: Failure, asked: Asked) -> Iterator[Capture]:
+        request, status, reason = failures.request(failure), failures.status(failure), redact(str(error))
         response = failure.value.response if isinstance(failure.value, HttpError) else None
-        meaning = findings.of_failure(error.kind, status, is_online=self.spider.is_online)
-        given = {"error": error.kind, "reason": str(error), "redirects": redirects(request, request.url)}
+        meaning = findings.of_failure(error.kind, status, is_online=self.spider.is_online, reason=reason)
+        given = {"error": error.kind, "reason": reason, "redirects": redirects(request, request.url)}
         yield from self.looks.captures(asked, meaning, response, **given)
+
+
+def _is_conditional(response: Response) -> bool:
+    """Return whether the request of an answer had conditions: some servers answer 304 to anybody."""
+    sent = response.request.headers if response.request else {}
+    return "If-None-Match" in sent or "If-Modified-Since" in sent
+
+
+def _is_same_place(held: Capture, response: Response) -> bool:
+    """Return whether an answer comes from where the held file came from: a redirect may lead elsewhere now."""
+    now = redirects(response.request, response.url)
+    return [redact(url) for url in now[-1:]] == held.redirects[-1:]

@@ -72,12 +72,13 @@ _BY_KIND = {
 }
 
 
-def of_failure(kind: str, http_status: int | None, *, is_online: bool) -> Finding:
+def of_failure(kind: str, http_status: int | None, *, is_online: bool, reason: str = "") -> Finding:
     """Return what a failed request means.
 
     Args:
         kind: one of `crawlers.signals.KINDS`.
         http_status: of the answer, if there was one.
+        reason: its sentence, which tells a robots.txt that disallows from one that is unreachable.
         is_online: whether any host has answered in this run; else our own network may be the reason.
 
     >>> of_failure("http", 404, is_online=True).state, of_failure("http", 503, is_online=True).state
@@ -87,7 +88,8 @@ def of_failure(kind: str, http_status: int | None, *, is_online: bool) -> Findin
     """
     if kind == "http" and http_status is not None:
         return NOT_SURE if http_status >= 500 or http_status in _NOT_SURE else FAILED
-    if kind in ("dns", "connection") and not is_online:
+    is_offline = kind in ("dns", "connection") and not is_online
+    if is_offline or (kind == "robots" and "is unreachable" in reason):
         return NOT_SURE
     return _BY_KIND.get(kind, FAILED)
 
@@ -109,8 +111,17 @@ def settle(look: Capture, last: Capture | None, now: datetime, broken_after: flo
     look.last_success = last.last_success if last else None
     if look.state in ("kept", "unchanged", "alive"):
         look.last_success = look.time
-    elif look.state != "not_taken":
+    elif _is_the_files_own(look):
         _count(look, last, now, broken_after)
+    elif last is not None and look.state != "not_taken":
+        look.first_failure, look.failure_count = last.first_failure, last.failure_count
+
+
+def _is_the_files_own(look: Capture) -> bool:
+    """Return whether a failure is the file's: not if it was not asked for, or nothing is reachable from here."""
+    is_our_network = look.error in ("dns", "connection")
+    was_not_asked = look.error == "blocked" and look.http_status is None
+    return look.state == "broken" or (look.state == "unknown" and not (is_our_network or was_not_asked))
 
 
 def _keep_blob(look: Capture, last: Capture | None) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from crawlers.archive.download import FileResponse
     from crawlers.archive.findings import Finding
 
+_HEADERS = 16 * 1024  # bytes of an answer's headers that a capture has
 _SECRET = ("set-cookie", "set-cookie2", "www-authenticate", "proxy-authenticate")
 
 
@@ -84,7 +85,7 @@ class Looks:
         assert file is not None  # noqa: S101  # the caller has looked into it
         for capture in self.captures(asked, findings.KEPT, response, **seen):
             capture.sha256, capture.md5, capture.size, capture.body = file.sha256, file.md5, file.size, file
-            capture.fresh_until = fresh_until(capture.headers, utc())
+            capture.fresh_until = _fresh_until(capture)
             yield capture
 
     def not_modified(self, asked: Asked, response: Response, held: Capture) -> Iterator[Capture]:
@@ -94,7 +95,7 @@ class Looks:
             for name in ("media_type", *findings.OF_THE_BLOB):
                 setattr(capture, name, getattr(held, name))
             capture.etag, capture.last_modified = given[0] or held.etag, given[1] or held.last_modified
-            capture.fresh_until = fresh_until(capture.headers, utc())
+            capture.fresh_until = _fresh_until(capture)
             yield capture
 
     def too_large(self, asked: Asked, response: Response, limit: int) -> Iterator[Capture]:
@@ -133,14 +134,30 @@ def length(response: Response) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
+def _fresh_until(capture: Capture) -> str | None:
+    """Return the moment until which a file is fresh; a redirect may lead elsewhere at any time."""
+    return None if capture.redirects else fresh_until(capture.headers, utc())
+
+
+def _headers(response: Response) -> list[list[str]]:
+    """Return the headers of an answer as pairs, without secrets and beyond a size."""
+    found: list[list[str]] = []
+    left = _HEADERS
+    for name, values in response.headers.items():
+        for value in values:
+            left -= len(name) + len(value)
+            if left >= 0 and name.decode("latin-1").lower() not in _SECRET:
+                found.append([name.decode("latin-1"), value.decode("latin-1")])
+    return found
+
+
 def _answer(response: Response) -> dict[str, Any]:
     """Return what a capture has of an answer."""
     content_type = header(response, "Content-Type") or ""
-    pairs = ((name.decode("latin-1"), value) for name, values in response.headers.items() for value in values)
     return {
         "http_status": response.status,
         "redirects": redirects(response.request, response.url),
-        "headers": [[name, value.decode("latin-1")] for name, value in pairs if name.lower() not in _SECRET],
+        "headers": _headers(response),
         "media_type": content_type.partition(";")[0].strip().lower() or None,
         "etag": header(response, "ETag"),
         "last_modified": header(response, "Last-Modified"),

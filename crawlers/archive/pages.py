@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from w3lib.encoding import http_content_type_encoding
+from w3lib.url import canonicalize_url
 
 from crawlers.archive import findings
 from crawlers.archive.links import data_links
@@ -55,7 +56,8 @@ class Pages:
         elif refusal:
             reason = f"an HTML page came instead of a file, and it is not searched for links: {refusal}"
         else:
-            links = self._links(response)
+            known = {*map(canonicalize_url, (response.url, *_led_here(response, asked)))}
+            links = [url for url in self._links(response) if canonicalize_url(url) not in known]
             reason = f"an HTML page came instead of a file; it links {len(links)} data files"
         for url in links:
             yield from self._linked(url, response.url, asked)
@@ -74,3 +76,9 @@ class Pages:
         due = [subject for subject in subjects if self.spider.is_due(subject, f"{subject.resource_id} {url}")]
         if due:
             yield self.spider.requests.file(url, asked_about(due, page))
+
+
+def _led_here(response: Response, asked: Asked) -> list[str]:
+    """Return the addresses that led to a page: many pages link the file that they stand for."""
+    before = response.request.meta.get("redirect_urls", []) if response.request else []
+    return [*before, *(subject.url for subject in subjects_of(asked))]

@@ -42,8 +42,9 @@ class Requests:
         """Return the request for a file; a conditional one if the file is held."""
         return self.make(url, asked, self.spider.files.parse, headers=self._conditions(asked))
 
-    def lost_file(self, url: str, asked: Asked) -> Request:
-        """Return the request for a file that has not changed, and that the store has lost."""
+    def whole_file(self, asked: Asked) -> Request:
+        """Return the request for a file after a 304 that is of no use: the store has lost it, or it is another's."""
+        url = requestable(subjects_of(asked)[0].url)
         return self.make(url, asked, self.spider.files.parse).replace(dont_filter=True)
 
     def capabilities(self, api: Service, asked: Asked, attempt: int) -> Request:
@@ -51,10 +52,15 @@ class Requests:
         headers = {"Accept": api.accept}
         return self.make(api.addresses[attempt], asked, self.spider.apis.parse, headers=headers, attempt=attempt)
 
-    def another(self, request: Request, asked: Asked, status: int | None) -> list[Request]:
-        """Return the request after one that failed: GET after HEAD, the next one for an API's capabilities."""
+    def another(self, request: Request, asked: Asked, kind: str, status: int | None) -> list[Request]:
+        """Return the request after one that failed: GET after HEAD, the next one for an API's capabilities.
+
+        Args:
+            kind: of the failure.
+            status: of the answer, if there was one.
+        """
         if request.method == "HEAD":
-            return self.spider.checks.another(request, asked, status)
+            return self.spider.checks.another(asked, kind)
         attempt = request.cb_kwargs.get("attempt")
         if attempt is None or status is None:
             return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -18,9 +19,11 @@ from crawlers.archive.pages import Pages
 from crawlers.archive.partial import sweep
 from crawlers.archive.requests import Requests
 from crawlers.archive.targets import (
+    AddressError,
     Choice,
     Subject,
     check,
+    check_choice,
     is_fresh,
     is_put_off,
     left_out,
@@ -107,6 +110,7 @@ class ArchiveSpider(CatalogueSpider):
         spider = super().from_crawler(crawler, **given)
         spider.output = Path(crawler.settings["OUTPUT_DIR"])
         check(spider.output, str(spider.of))
+        check_choice(spider.output, spider.choice)
         spider.blobs = open_blobs(crawler.settings)
         spider.forms = Forms.read(Path(crawler.settings["FORMS_FILE"]))
         spider.obeys_robots = crawler.settings.getbool("ARCHIVE_ROBOTSTXT_OBEY")
@@ -134,12 +138,16 @@ class ArchiveSpider(CatalogueSpider):
         """Yield a request for each address that is due, and the captures of those that can't be requested."""
         sweep(self.blobs.scratch)
         self.completeness.begin("files")
-        for number, subjects in enumerate(targets(self.output, self.choice)):
-            if self.args["max_files"] and number >= self.args["max_files"]:
+        begun = 0
+        for subjects in targets(self.output, self.choice, is_check=self.is_check):
+            wanted = [*self.begin(subjects)] if begun != self.args["max_files"] else None
+            if wanted is None:
                 self.run_state.is_limited = True
                 break
-            for wanted in self.begin(subjects):
-                yield wanted
+            begun += bool(wanted)
+            for one in wanted:
+                yield one
+            await asyncio.sleep(0)  # thousands may be fresh
 
     def begin(self, subjects: list[Subject]) -> Iterator[Request | Capture]:
         """Yield the request for the file of some resources, or their captures if it can't be requested."""
@@ -149,9 +157,11 @@ class ArchiveSpider(CatalogueSpider):
         asked = asked_about(due)
         try:
             yield self.requests.first(requestable(due[0].url), asked)
-        except ValueError as error:
-            word = "unsupported_scheme" if str(error).startswith("unsupported") else "invalid_address"
-            yield from self.looks.captures(asked, findings.INVALID, error=word, reason=str(error))
+        except AddressError as error:
+            yield from self.looks.captures(asked, error.meaning, error=error.word, reason=str(error))
+        except ValueError as error:  # Scrapy's
+            reason = f"the address is invalid ({error})"
+            yield from self.looks.captures(asked, findings.INVALID, error="invalid_address", reason=reason)
 
     def is_due(self, subject: Subject, expected: str) -> bool:
         """Expect a file; return whether it is to be requested. Settle it if it is not.
@@ -165,9 +175,11 @@ class ArchiveSpider(CatalogueSpider):
         if is_settled(self.records, key):  # before a kill
             return False
         last, now = self.last(subject), utc()
+        if self.is_check:
+            return True
         if is_put_off(last, now):
             self.records.settle(key, "put off")
-        elif not self.is_check and is_fresh(last, now):
+        elif last and is_fresh(last, now) and self.blobs.get(str(last.sha256)):
             self.records.settle(key, "fresh")
         else:
             return True
@@ -181,7 +193,7 @@ class ArchiveSpider(CatalogueSpider):
         """Judge the run when no request is left: it is whole if each resource was looked at, or need not be."""
         if "files" not in self.completeness.open_lists:
             return
-        lacking = left_out(self.output, str(self.of), RESOURCES)
+        lacking = left_out(self.output, self.choice, RESOURCES)
         left = f"{lacking} more are not in the index, which keeps {RESOURCES} resources of a dataset" if lacking else ""
         listed = self.run_state.expected = self.records.expected
         if self.run_state.is_limited:

@@ -6,11 +6,13 @@ import json
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url
 
+from crawlers.archive.findings import INVALID, NOT_SURE, NOT_TAKEN, Finding
 from crawlers.archive.services import service
 from crawlers.exceptions import ArgumentError
 from crawlers.store.index import catch_up
@@ -20,6 +22,7 @@ from crawlers.store.index.reader import connect
 from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
@@ -43,7 +46,10 @@ SELECT json_group_array(json(subject)) AS subjects FROM (
 ) GROUP BY asked ORDER BY min(place)
 """  # noqa: S608  # the names are this module's
 _SOME = "SELECT rowid, subjects FROM targets WHERE rowid > ? ORDER BY rowid LIMIT ?"
-_LEFT_OUT = "SELECT sum(max(0, resources - ?)) FROM datasets WHERE source = ? AND NOT withdrawn"
+_LEFT_OUT = """
+SELECT sum(max(0, resources - :kept)) FROM datasets d WHERE source = :of AND NOT withdrawn AND {chosen}
+"""
+_ANY = f"SELECT 1 {_CURRENT} AND {{chosen}} LIMIT 1"
 
 
 class Subject(NamedTuple):
@@ -82,17 +88,22 @@ class Choice:
         return not (self.dataset or self.publisher or self.formats)
 
     @property
-    def condition(self) -> str:
-        """The choice in SQL, with the names of `values`."""
+    def of_datasets(self) -> str:
+        """The choice of datasets in SQL, with the names of `values`."""
         found = {
             ":dataset IN (d.dataset_id, d.name)": self.dataset,
-            "lower(d.publisher) = lower(:publisher)": self.publisher,
-            "upper(r.format) IN (SELECT value FROM json_each(:formats))": self.formats,
+            "casefold(d.publisher) = casefold(:publisher)": self.publisher,
         }
         return " AND ".join(condition for condition, wanted in found.items() if wanted) or "true"
 
     @property
-    def values(self) -> dict[str, str | None]:
+    def condition(self) -> str:
+        """The choice in SQL, with the names of `values`."""
+        of_format = " AND upper(r.format) IN (SELECT value FROM json_each(:formats))" if self.formats else ""
+        return self.of_datasets + of_format
+
+    @property
+    def values(self) -> dict[str, Any]:
         """The values of the condition's names."""
         formats = json.dumps(list(self.formats))
         return {"of": self.source, "dataset": self.dataset, "publisher": self.publisher, "formats": formats}
@@ -112,13 +123,16 @@ def check(output: Path, source: str) -> None:
     catch_up(output, named=[source])
 
 
-def targets(output: Path, choice: Choice) -> Iterator[list[Subject]]:
+def targets(output: Path, choice: Choice, *, is_check: bool = False) -> Iterator[list[Subject]]:
     """Yield the chosen resources, those whose files one request asks for together, in the order of the first.
 
     They are copied first: the index is written while they are read.
+
+    Args:
+        is_check: whether each address is asked for itself, an API's too.
     """
-    with closing(connect(output)) as db:
-        db.create_function("address", 2, _address, deterministic=True)
+    with closing(_opened(output)) as db:
+        db.create_function("address", 2, partial(_address, is_check=is_check), deterministic=True)
         db.execute(_TARGETS.format(chosen=choice.condition), choice.values)
         last = 0
         while rows := db.execute(_SOME, (last, _PAGE)).fetchall():
@@ -127,46 +141,83 @@ def targets(output: Path, choice: Choice) -> Iterator[list[Subject]]:
                 yield [Subject(*subject) for subject in json.loads(subjects)]
 
 
-def _address(url: str, format: str | None) -> str:  # noqa: A002  # DCAT's word
-    """Return the address that is asked for: of an API, that of its capabilities."""
+def _opened(output: Path) -> sqlite3.Connection:
+    db = connect(output)
+    db.create_function("casefold", 1, lambda text: text and text.casefold(), deterministic=True)
+    return db
+
+
+def _address(url: str, format: str | None, *, is_check: bool) -> str:  # noqa: A002  # DCAT's word
+    """Return the address that is asked for, and what is expected there: of an API, its capabilities."""
     try:
         asked = requestable(url)
+        api = None if is_check else service(asked, format)
+        return f"{canonicalize_url(api.addresses[0] if api else asked)} {(format or '').upper()}"
     except ValueError:
         return url
-    api = service(asked, format)
-    return canonicalize_url(api.addresses[0] if api else asked)
 
 
-def left_out(output: Path, source: str, kept: int) -> int:
-    """Return how many resources of a source are not in the index: it keeps some number of each dataset."""
-    with closing(connect(output)) as db:
-        return int(db.execute(_LEFT_OUT, (kept, source)).fetchone()[0] or 0)
+def left_out(output: Path, choice: Choice, kept: int) -> int:
+    """Return how many resources of the chosen datasets are not in the index: it keeps some number of each."""
+    with closing(_opened(output)) as db:
+        query = _LEFT_OUT.format(chosen=choice.of_datasets)
+        return int(db.execute(query, choice.values | {"kept": kept}).fetchone()[0] or 0)
+
+
+def check_choice(output: Path, choice: Choice) -> None:
+    """
+    Raises:
+        ArgumentError: the user chooses resources, and there are none such.
+    """
+    if choice.is_all:
+        return
+    with closing(_opened(output)) as db:
+        if db.execute(_ANY.format(chosen=choice.condition), choice.values).fetchone() is None:
+            wanted = {"dataset": choice.dataset, "publisher": choice.publisher, "format": ",".join(choice.formats)}
+            words = " ".join(f"-a {name}={value}" for name, value in wanted.items() if value)
+            raise ArgumentError(f"{words}: the source {choice.source} has no such resource; see `scrapy search`.")
+
+
+class AddressError(ValueError):
+    """An address can't be requested.
+
+    Args:
+        word: the kind of failure, for the capture.
+        meaning: what that means for the file.
+    """
+
+    def __init__(self, message: str, word: str = "invalid_address", meaning: Finding = INVALID) -> None:
+        super().__init__(message)
+        self.word, self.meaning = word, meaning
 
 
 def requestable(url: str) -> str:
     """Return an address as it can be requested, as browsers read it.
 
     Raises:
-        ValueError: it can't be; the text says why, and begins with "unsupported" for a scheme other than HTTP.
+        AddressError: it can't be.
 
     >>> requestable(" http://a.org/x?time=09:30 "), requestable("http://a.org/http://b.org/")
     ('http://a.org/x?time=09:30', 'http://a.org/http://b.org/')
     """
     text = url.strip()
     if not text:
-        raise ValueError("the catalogue gives no address")
+        raise AddressError("the catalogue gives no address")
     if len(text) >= SHORT:
-        raise ValueError(f"the address has {SHORT} characters or more, and the index keeps no more of it")
+        message = f"the address has {SHORT} characters or more, and the index keeps no more of it"
+        raise AddressError(message, "too_large", NOT_SURE)
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise ValueError(f"the address is invalid ({error})") from None
+        raise AddressError(f"the address is invalid ({error})") from None
     if parts.scheme not in ("http", "https"):
         what = f"scheme {parts.scheme}:" if parts.scheme else "address without a scheme"
-        raise ValueError(f"unsupported {what}; only http and https are requested")
+        raise AddressError(f"unsupported {what}; only http and https are requested", "unsupported_scheme")
     if not host or port == 0:
-        raise ValueError("the address is invalid (it has no host)")
+        raise AddressError("the address is invalid (it has no host)")
+    if parts.username is not None:
+        raise AddressError("the address has a user name, which is sent to nobody", "credentials", NOT_TAKEN)
     return text
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from crawlers.store.runs import Run
 
+_OF_ARCHIVES = ("ARCHIVE_", "ALLOWED_PRIVATE_HOSTS", "CONTACT", "DOWNLOAD_TIMEOUT", "FORMS_FILE", "LOG_", "NOTIFY_")
+"""The settings of a source that its archive has, too, by their beginning."""
 _HEAD = ("name", "spider", "enabled", "schedule", "last run", "at", "next run", "address")
 
 
@@ -42,9 +44,9 @@ class Source:
 
     @property
     def archived(self) -> Source:
-        """The source that its archive is, with the same settings."""
-        name = f"archive-of-{self.name}"
-        return Source(name=name, spider="archive", arguments={"of": self.name}, settings=self.settings)
+        """The source that its archive is; what was agreed with one portal does not hold for other hosts."""
+        settings = {name: value for name, value in self.settings.items() if name.startswith(_OF_ARCHIVES)}
+        return Source(name=f"archive-of-{self.name}", spider="archive", arguments={"of": self.name}, settings=settings)
 
 
 @dataclass(frozen=True, slots=True)
