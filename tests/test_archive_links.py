@@ -154,6 +154,16 @@ def test_a_form_is_filled_as_its_rule_says(forms):
     assert made.content_type == "application/x-www-form-urlencoded"
 
 
+@pytest.mark.parametrize(
+    ("url", "action"), [("https://data.example.org/f", "https://evil.org/take"), ("https://evil.org/f", "/take")]
+)
+def test_a_secret_stays_at_its_host(forms, url, action):
+    form = page(FORM.replace("/accept?x=1", action), url)
+    with pytest.raises(AnswerError, match="would send what is secret to evil"):
+        forms().request(form)
+    assert forms(fields="{ agree = true }").request(form).url.startswith("https://evil.org/take")
+
+
 def test_a_form_with_a_part_for_each_field_and_one_that_asks_by_get(forms):
     form = page(FORM.replace('method="post"', 'method="post" enctype="multipart/form-data"'), URL)
     made = forms(fields='{ agree = true, news = false, "email" = "a\\nb" }').request(form)

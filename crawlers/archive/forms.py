@@ -14,7 +14,7 @@ from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.form import fields, filled, value_of
 from crawlers.kinds.html.rules.selectors import from_css
 from crawlers.kinds.html.rules.table import Table
-from crawlers.values.addresses import absolute
+from crawlers.values.addresses import absolute, host
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +52,7 @@ class FormRule:
         form: which form of the page, in CSS; by default the only one.
         fields: the fields that are set: to a text, or ``True`` and ``False`` for a box that is ticked or not.
         submit: the button that is clicked, in CSS; without it, no button's name is sent.
+        has_secret: whether a field comes from the environment: that is sent to the host of the declared page only.
     """
 
     address: str
@@ -59,6 +60,7 @@ class FormRule:
     form: str
     fields: Mapping[str, str | bool] = field(repr=False)  # some come from the environment
     submit: str | None = None
+    has_secret: bool = False
 
     def matches(self, url: str) -> bool:
         """Return whether a file's address is behind this form."""
@@ -86,6 +88,9 @@ class FormRule:
         found = filled(page, form, changes=changes, button=button, is_multipart=True)
         if found is None:
             raise AnswerError("not_taken", f"The form {self.form!r} on {page.url} leads to no web address.")
+        if self.has_secret and {host(page.url), host(found.url)} != {host(self.page or self.address)}:
+            message = f"The form on {page.url} would send what is secret to {host(found.url)}: it is not sent."
+            raise AnswerError("not_taken", message)
         return Submission(found.method, found.url, found.body, found.content_type if found.method == "POST" else None)
 
 
@@ -142,12 +147,15 @@ class Forms:
 
 
 def _rule(table: Table) -> FormRule:
+    given = table.table("fields")
+    has_secret = given is not None and any(isinstance(value, dict) for value in given.left.values())
     rule = FormRule(
         address=_pattern(table),
         page=_address(table),
         form=_selector(table, "form") or "form",
-        fields=_fields(table.table("fields")),
+        fields=_fields(given),
         submit=_selector(table, "submit"),
+        has_secret=has_secret,
     )
     table.end()
     return rule
