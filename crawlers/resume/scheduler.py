@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import sys
 from collections import Counter, deque
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
@@ -42,8 +43,8 @@ class LedgerScheduler(BaseScheduler):
     the requests it made are queued here, the items it gave have been through the pipelines. Requests leased by a run
     that crashed are made again. Requests are JSON, never pickles: what JSON can't express is refused in a JOBDIR.
 
-    Hosts take turns. Each has at most twice as many requests in progress as it is sent in parallel
-    (CONCURRENT_REQUESTS_PER_DOMAIN), so that a slow one does not hold up the others.
+    Hosts take turns. In the crawl of a spider that has ``crosses_hosts = True``, each has at most twice as many
+    requests in progress as it is sent in parallel (CONCURRENT_REQUESTS_PER_DOMAIN): a slow one holds up no other.
     """
 
     def __init__(self, crawler: Crawler, job: Job) -> None:
@@ -61,11 +62,17 @@ class LedgerScheduler(BaseScheduler):
     def open(self, spider: Spider) -> None:
         self.spider = spider
         self.job.execute("UPDATE requests SET state = ? WHERE state = ?", (WAITING, LEASED))
-        self.hosts = Hosts(2 * max(1, self.crawler.settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")))
+        self.hosts = Hosts(self._limit())
         query = "SELECT host, count(*) FROM requests WHERE state = ? GROUP BY host ORDER BY min(id)"
         for host, count in self.job.db.execute(query, (WAITING,)):
             self.hosts.add(host, count)
         self.job.commit()
+
+    def _limit(self) -> int:
+        """Return how many requests of one host may be in progress; those of a listing are taken as they are made."""
+        settings = self.crawler.settings
+        is_shared = getattr(self.spider, "crosses_hosts", False)
+        return 2 * max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) if is_shared else sys.maxsize
 
     def close(self, reason: str) -> None:  # noqa: ARG002
         with contextlib.suppress(OSError):  # which has been reported
