@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 import signal
 import time
@@ -433,7 +434,10 @@ def test_a_kill_loses_nothing_and_keeps_nothing_twice(archives, files, tmp_path,
     crawl.communicate(timeout=HANG)
     stored = set(archives.blobs())
     assert all(hashlib.sha256(body).hexdigest() == name for name, body in archives.blobs().items())
-    left = stored - {line["sha256"] for line in archives.captures}
+    known = b"".join(path.read_bytes() for path in archives.folder.glob("*.jsonl"))  # the last line may be torn
+    left = {name for name in stored if name.encode() not in known}
+    for path in archives.store.glob("sha256/*/*"):
+        os.utime(path, (1, 1))  # prune spares what may belong to a crawl that has just begun
     verified, pruned = (scrapy("archive", word, *options(archives.output, archives.settings)) for word in WORDS)
     assert verified.returncode == 0, verified.stdout + verified.stderr
     assert {name for name in stored if name in pruned.stdout} == left, pruned.stdout
