@@ -493,7 +493,7 @@ def in_s3(archives, seaweed, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(20))
 def test_a_kill_loses_nothing_in_s3(in_s3, files, tmp_path, seed):
     links = [f"/made/{number}.txt?size={90_000 * number}" for number in range(1, 20)]
     in_s3.list([*links, "/status/404"])
