@@ -10,7 +10,7 @@ from scrapy.exceptions import NotConfigured
 from crawlers import signals
 from crawlers.extensions.error_log import NotWritten
 from crawlers.extensions.report import Report
-from crawlers.items import Dataset, Export, LazyDataset
+from crawlers.items import Dataset, Export, LazyDataset, Profile
 from crawlers.safety.names import Names
 from crawlers.safety.redact import redact
 from crawlers.store.folder import folder
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Item = Dataset | Export
+Item = Dataset | Export | Profile
 Reference = tuple[str, str, str | None]
 """Kind, dataset id, resource id: the identity of a document within its source."""
 
@@ -93,8 +93,11 @@ class Pipeline:
 
     def file(self, item: Item) -> str:
         """Return the name of the item's document, relative to the source's folder."""
+        if isinstance(item, Profile):
+            return self.names.profile(item.kind, item.id)
         name = item.name if isinstance(item, Dataset) else item.resource_name or item.dataset_name
-        return self.names.file(*reference(item), name)
+        suffix = "xml" if isinstance(item.document, bytes) else "json"
+        return self.names.file(*reference(item), name, suffix)
 
     def report_flaws(self, item: Item) -> None:
         """Report a mapped dataset's flaws in one error line."""
@@ -121,7 +124,7 @@ class Pipeline:
 
 def reference(item: Item) -> Reference:
     """Return the identity of the item's document."""
-    if isinstance(item, Dataset):
+    if isinstance(item, Dataset | Profile):
         return item.kind, item.id, None
     return item.kind, item.dataset_id, item.resource_id
 

@@ -11,6 +11,7 @@ from scrapy.exceptions import DropItem
 from crawlers import signals
 from crawlers.extensions.error_log import NotWritten
 from crawlers.items import Dataset, Status, Stored
+from crawlers.kind import NoReaderError, reader
 from crawlers.safety import inside, strict_json
 from crawlers.store.index import Known, Record
 from crawlers.store.index.documents import Key
@@ -20,6 +21,7 @@ from pipelines.base import Batch, Item, Pipeline, key, reference
 class Documents(Pipeline):
     """Sets ``stored``: new, updated (also if renamed), or unchanged if the bytes are those on disk.
 
+    One that is mapped by other rules than before counts as updated, or it would still be found as they mapped it.
     A torn record never replaces a document on disk; its flaws, which are reported, say why. A record is only mapped if
     it has changed, or if its flaws must be reported again; those of a mapped one are reported in any case.
     """
@@ -46,7 +48,7 @@ class Documents(Pipeline):
         self._check_size(item, len(body))
         record = Record(self.file(item), hashlib.sha256(body).hexdigest(), item.document, item.metadata_modified)
         known = batch.known.get(key(item))
-        if known and self.index.documents.is_on_disk(known, record):
+        if known and self.index.documents.is_on_disk(known, record) and not _is_read_anew(item, known):
             if isinstance(item, Dataset) and flawless.get(item.id) != known.sha256:
                 self.map(item)
             item.stored = Stored(file=record.file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
@@ -96,6 +98,17 @@ class Documents(Pipeline):
         return Known(stored.file, stored.sha256, stored.bytes, stamp, stored.status, run, seen, *origin)
 
 
+def _is_read_anew(item: Item, known: Known) -> bool:
+    """Return whether another reader than before maps the dataset's document."""
+    before, now = known.metadata_source, item.metadata_source
+    if before == now or not (before and now and isinstance(item, Dataset)):
+        return False
+    try:
+        return reader(before) is not reader(now)
+    except NoReaderError:  # rules that have been renamed
+        return True
+
+
 def _status(known: Known | None) -> Status:
     if known is None:
         return "new"
@@ -103,6 +116,8 @@ def _status(known: Known | None) -> Status:
 
 
 def _serialised(item: Item) -> bytes:
+    if isinstance(item.document, bytes):
+        return item.document
     try:
         return strict_json.dumps(item.document)
     except ValueError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import signals
 from crawlers.extensions.error_log import NotWritten, now
-from crawlers.items import Dataset, Export, Stored
+from crawlers.items import Dataset, Export, Extension, Kind, Profile, Site, Stored
 from crawlers.listing.state import RunState
 from crawlers.safety import inside, strict_json
 from crawlers.store.folder import JSONLines
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _CHANGED = ("updated", "restored")
+_LISTED: dict[Kind, type[Dataset | Profile]] = {one.kind: one for one in (Dataset, Site, Extension)}
 
 
 class Manifest(Pipeline):
@@ -86,19 +87,21 @@ class Manifest(Pipeline):
         )
 
     def _may_lack_resources(self, dataset: Dataset) -> bool:
-        has_list = dataset.document is not None and isinstance(dataset.document.get("resources"), list)
+        has_list = isinstance(dataset.document, dict) and isinstance(dataset.document.get("resources"), list)
         is_changed = dataset.stored is not None and dataset.stored.status in _CHANGED
         return has_list and (is_changed or self.report.job.resumed)
 
-    def withdraw(self, dataset_id: str, url: str, reason: signals.Reason = "not found") -> None:
-        """Mark a dataset that the portal no longer has as withdrawn; its document stays."""
-        known = self.index.documents.get("dataset", dataset_id, None)
+    def withdraw(
+        self, kind: Kind, dataset_id: str, url: str, reason: signals.Reason = "not found", renamed_to: str | None = None
+    ) -> None:
+        """Mark a dataset, or a profile, that the portal no longer has as withdrawn; its document stays."""
+        known = self.index.documents.get(kind, dataset_id, None)
         if known is None:
             return
-        item = self._last_known(dataset_id, known)
+        item = self._last_known(kind, dataset_id, known)
         item.metadata_url = self.address(url)
         with suppress(NotWritten):
-            self._keep([self._withdrawn(item, known, reason)])
+            self._keep([self._withdrawn(item, known, reason, renamed_to)])
 
     def _withdrawn_exports(self, dataset: Dataset, exports: dict[str, Known]) -> Iterator[Outcome]:
         """Yield the exports of resources that the dataset no longer has; their documents stay."""
@@ -111,12 +114,13 @@ class Manifest(Pipeline):
             export = self._last_export(dataset, resource_id, known)
             yield self._withdrawn(export, known, "deleted")
 
-    def _withdrawn(self, item: Item, known: Known, reason: signals.Reason) -> Outcome:
+    def _withdrawn(self, item: Item, known: Known, reason: signals.Reason, renamed_to: str | None = None) -> Outcome:
         """Return the entry of a document that stays on disk; without a line if this run wrote it before a kill."""
         if known.status == "withdrawn":
             return Outcome(key(item), known, "withdrawn")
         stored = Stored(file=known.file, status="withdrawn", sha256=known.sha256, bytes=known.bytes)
-        line = Line.from_entry(self._line(item, stored) | {"reason": reason})
+        more = {"reason": reason} | ({"renamed_to": renamed_to} if renamed_to else {})
+        line = Line.from_entry(self._line(item, stored) | more)
         return Outcome(key(item), replace(known, status="withdrawn", run=self.report.run), "withdrawn", line=line)
 
     def _last_export(self, dataset: Dataset, resource_id: str, known: Known) -> Export:
@@ -134,9 +138,9 @@ class Manifest(Pipeline):
             metadata_url=dataset.metadata_url,
         )
 
-    def _last_known(self, dataset_id: str, known: Known) -> Dataset:
+    def _last_known(self, kind: Kind, dataset_id: str, known: Known) -> Item:
         document = _last_document(self.folder, known)
-        return Dataset(
+        return _LISTED[kind](
             source=self.index.source,
             id=dataset_id,
             name=_text(document.get("name")),
@@ -191,8 +195,8 @@ def _subject(item: Item) -> dict[str, Any]:
     return {
         "kind": kind,
         "dataset_id": dataset_id,
-        "dataset_name": item.name if isinstance(item, Dataset) else item.dataset_name,
-        "dataset_title": item.title if isinstance(item, Dataset) else item.dataset_title,
+        "dataset_name": item.name if isinstance(item, Dataset | Profile) else item.dataset_name,
+        "dataset_title": item.title if isinstance(item, Dataset | Profile) else item.dataset_title,
         "resource_id": resource_id,
         "resource_name": export and export.resource_name,
         "resource_format": export and export.resource_format,

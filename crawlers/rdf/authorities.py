@@ -15,6 +15,7 @@ _VOCABULARIES = (
     (r"publications\.europa\.eu/resource/authority/data-theme/", "data-theme", None),
     (r"data\.europa\.eu/bna/", "high-value", HIGH_VALUE),
     (r"inspire\.ec\.europa\.eu/theme/", "inspire", INSPIRE),
+    (r"inspire\.ec\.europa\.eu/metadata-codelist/TopicCategory/", "topic", None),
     (r"www\.eionet\.europa\.eu/gemet/(?:[a-z]{2}/)?inspire-theme/", "inspire", INSPIRE),
 )
 _IRIS = [(re.compile(rf"https?://{prefix}([A-Za-z_0-9]+)/?"), name, mark) for prefix, name, mark in _VOCABULARIES]

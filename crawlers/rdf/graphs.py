@@ -10,11 +10,11 @@ from urllib.parse import quote
 from crawlers.rdf.terms import Literal, is_blank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import rdflib
 
-    from crawlers.rdf.terms import Graph, Term
+    from crawlers.rdf.terms import Graph, Node, Term
 
 XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 INVALID_IN_IRIS = bytes(range(0x21)) + b'<>"{}|\\^`'
@@ -121,3 +121,20 @@ def valid_language(tag: str) -> str | None:
     """Return a language tag with hyphens; ``None`` if it is invalid."""
     tag = tag.replace("_", "-")
     return tag if _LANGUAGE.fullmatch(tag) else None
+
+
+def reached(nodes: Graph, names: Iterable[Term], is_part: Callable[[Node], bool] = bool) -> list[str]:
+    """Return the nodes of these names, and what they refer to, directly or not.
+
+    Args:
+        is_part: whether a node that is referred to counts.
+    """
+    waiting = [name for name in names if isinstance(name, str) and name in nodes]
+    found = dict.fromkeys(waiting)
+    while waiting:
+        for values in nodes[waiting.pop()].values():
+            for each in values:
+                if isinstance(each, str) and each in nodes and each not in found and is_part(nodes[each]):
+                    found[each] = None
+                    waiting.append(each)
+    return list(found)

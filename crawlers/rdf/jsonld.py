@@ -2,7 +2,8 @@
 
 pyoxigraph never fetches a context either, but it refuses a document that names one. So each name is replaced by its
 context in the text of the document; everything else stays as it is, even its errors and what comes before them.
-The bundled contexts are this project's own: they agree with the vocabularies, as far as catalogues use them.
+A key that a context of DCAT does not define is kept under an IRI that begins with the context's address; where the
+document has a vocabulary of its own (``@vocab``) for such keys, that counts.
 """
 
 from __future__ import annotations
@@ -10,13 +11,10 @@ from __future__ import annotations
 import io
 import json
 import re
-from functools import cache, lru_cache
-from importlib import resources
 from typing import Any
 
-import orjson
-
 from crawlers.exceptions import AnswerError
+from crawlers.rdf.bundled import bundled
 from crawlers.safety.text import is_utf8
 
 _MAX_DEPTH = 64  # each level costs pyoxigraph time, and at some thousand its stack overflows
@@ -24,24 +22,8 @@ _STEP = 32
 _FREE = 200_000  # values that any document may have
 SHORTEST = 20  # bytes of each further value: pyoxigraph takes up to 600 bytes of memory for one
 SHORTEST_PLAIN = 8  # the same for JSON that is no JSON-LD: Python takes some 80
-_MAX_ADDED = 64 << 20  # bytes that contexts may add to a document which repeats them
+_MAX_ADDED = 128 << 20  # bytes that contexts may add to a document which repeats them
 _LENGTHS = (1 << 12, 1 << 18)  # bytes of a list of contexts: usual, and at most
-
-_SEMIC = r"(?:semiceu\.github\.io|(?:raw\.githubusercontent|github)\.com/semiceu)/dcat-ap/"
-_BUNDLED = {  # by addresses without their scheme
-    r"project-open-data\.(?:cio\.gov|github\.io)/v1\.1/schema/(?:catalog|data|dataset)\.jsonld": ("pod-1.1",),
-    r"resources\.data\.gov/schemas/dcat-us/v1\.1/schema/(?:catalog|data|dataset)\.jsonld": ("pod-1.1",),
-    r"(?:\S+/)dcat-us[_-]3[0-9.]*\.jsonld": ("dcat", "dcat-us-3"),
-    r"(?:www\.)?schema\.org(?:/docs/jsonldcontext\.json(?:ld)?)?": ("schema.org",),
-    _SEMIC + r"\S*releases/[12]\.\S*\.jsonld": ("dcat", "dcat-ap", "dcat-ap-2"),
-    _SEMIC + r"(?:\S*/)?(?:dcat-ap|hvd)[^/\s]*\.jsonld": ("dcat", "dcat-ap"),
-    r"data\.europa\.eu/(?:\S*/)?dcat-?ap[^/\s]*": ("dcat", "dcat-ap"),
-    r"(?:www\.)?w3\.org/ns/dcat[23]?(?:\.jsonld)?": ("dcat",),
-    r"(?:www\.)?w3\.org/ns/hydra/(?:context|core)(?:\.jsonld)?": ("hydra",),
-    r"(?:www\.)?hydra-cg\.com/(?:\S+/)?(?:context|core)\.jsonld": ("hydra",),
-}
-_MAX_URL = 1000
-_SCHEME = re.compile(r"https?://", re.IGNORECASE)
 
 _CONTEXT = re.compile(rb'"@context"\s*:\s*(?:("(?:[^"\\]|\\.)*+")|(?=\[))')
 _IMPORT = re.compile(rb'"@import"\s*:\s*("(?:[^"\\]|\\.)*+")?')
@@ -81,7 +63,7 @@ def local(body: bytes, flaws: list[str] | None = None) -> bytes:
     if b"N" in outline or b"I" in outline:
         body = _NO_NUMBER.sub(lambda found: found[0] if found[0].startswith(b'"') else b"null", body)
     if b'"@context"' in body:
-        body = _with_contexts(body)
+        body = _with_contexts(body, with_vocabulary=b'"@vocab"' not in body)
     return body
 
 
@@ -141,17 +123,17 @@ def _check_depth(outline: bytes) -> None:
             raise AnswerError("invalid_rdf", f"the JSON-LD is nested more than {_MAX_DEPTH} levels deep")
 
 
-def _with_contexts(body: bytes) -> bytes:
+def _with_contexts(body: bytes, *, with_vocabulary: bool) -> bytes:
     if imported := _IMPORT.search(body):
         raise _refusal(_text(imported[1] or b'""'))
     parts, at, added = [], 0, 0
     while named := _CONTEXT.search(body, at):
         if named[1]:
             parts.append(body[at : named.start(1)])
-            terms, at = _bundled(_text(named[1])), named.end()
+            terms, at = _bundled(_text(named[1]), with_vocabulary), named.end()
         else:
             parts.append(body[at : named.end()])
-            terms, at = _list(body, named.end())
+            terms, at = _list(body, named.end(), with_vocabulary)
         parts.append(terms)
         added += len(terms)
         if added > _MAX_ADDED:
@@ -160,7 +142,7 @@ def _with_contexts(body: bytes) -> bytes:
     return body if local == body else local
 
 
-def _list(body: bytes, at: int) -> tuple[bytes, int]:
+def _list(body: bytes, at: int, with_vocabulary: bool) -> tuple[bytes, int]:
     """Return a list of contexts with the named ones replaced, and where it ends in the document."""
     for length in _LENGTHS:
         text = body[at : at + length].decode("utf-8", "replace")
@@ -174,14 +156,16 @@ def _list(body: bytes, at: int) -> tuple[bytes, int]:
     end = at + len(text[:end].encode())
     if not any(isinstance(entry, str) for entry in contexts) and b'"@context"' not in body[at:end]:
         return body[at:end], end
-    written = (_bundled(entry) if isinstance(entry, str) else _written(entry) for entry in contexts)
+    written = (_written(entry, with_vocabulary) for entry in contexts)
     return b"[" + b",".join(written) + b"]", end
 
 
-def _written(context: Any) -> bytes:
-    """Return an inline context, whose scoped contexts may name others."""
+def _written(context: Any, with_vocabulary: bool) -> bytes:
+    """Return a named context, or an inline one, whose scoped contexts may name others."""
+    if isinstance(context, str):
+        return _bundled(context, with_vocabulary)
     text = json.dumps(context, ensure_ascii=False).encode("utf-8", "replace")
-    return _with_contexts(text) if b'"@context"' in text else text
+    return _with_contexts(text, with_vocabulary=with_vocabulary) if b'"@context"' in text else text
 
 
 def _text(string: bytes) -> str:
@@ -191,14 +175,11 @@ def _text(string: bytes) -> str:
         return string.decode("utf-8", "replace")
 
 
-@lru_cache(maxsize=16)  # a listing may name a context in each record
-def _bundled(url: str) -> bytes:
-    scheme = _SCHEME.match(url)
-    address = url[scheme.end() : _MAX_URL].partition("#")[0].rstrip("/") if scheme else ""
-    for pattern, names in _BUNDLED.items():
-        if re.fullmatch(pattern, address, re.IGNORECASE):
-            return orjson.dumps(context(*names))
-    raise _refusal(url)
+def _bundled(url: str, with_vocabulary: bool) -> bytes:
+    found = bundled(url, with_vocabulary=with_vocabulary)
+    if found is None:
+        raise _refusal(url)
+    return found
 
 
 def _refusal(url: str) -> AnswerError:
@@ -206,21 +187,3 @@ def _refusal(url: str) -> AnswerError:
         "remote_context",
         f"the catalogue names the JSON-LD context {url[:300]!r}, which is not bundled; none is fetched",
     )
-
-
-def context(*names: str) -> dict[str, Any]:
-    """Return the terms of bundled contexts; later ones override earlier ones.
-
-    >>> context("hydra")["next"]
-    {'@id': 'hydra:next', '@type': '@id'}
-    """
-    terms: dict[str, Any] = {}
-    for name in names:
-        terms |= _file(name)
-    return terms
-
-
-@cache
-def _file(name: str) -> dict[str, Any]:
-    text = resources.files("crawlers.rdf").joinpath("contexts", f"{name}.jsonld").read_bytes()
-    return dict(orjson.loads(text)["@context"])

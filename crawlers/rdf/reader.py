@@ -54,12 +54,14 @@ class Reader:
     Attributes:
         faults: the errors met so far.
         reached: the last subject that was read, and the last one that has an IRI.
+        count: how many triples were read so far.
         ended: whether the file was read to its end, or given up.
     """
 
     def __init__(self, file: BinaryIO, format_: Format, base: str) -> None:
         self.faults: list[Fault] = []
         self.reached = ("", "")
+        self.count = 0
         self.ended = False
         guard = _GUARDS.get(format_.family)
         self.stream = guard(file) if guard else file
@@ -91,6 +93,7 @@ class Reader:
                 error, self.ended = found, False
             if batch and is_behind_fault:
                 self.faults[-1].subjects.append(batch[0][0])
+            self.count += len(batch)
             is_behind_fault = bool(error) or (is_behind_fault and not batch)
             yield batch
             if error:

@@ -13,8 +13,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _ZONED = re.compile(r"([0-9]{4}(?:-[0-9]{2}){0,2})(?:Z|[+-][0-9]{2}:[0-9]{2})")
-_CKAN_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_WHOLE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?")
 _URL = re.compile(r"(?:https?|ftp)://([^\s/?#]++)\S*+", re.IGNORECASE)
 _UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f]+")
 _EMAIL = re.compile(r"[^\s@<>]+@[^\s@<>]+")
@@ -22,7 +21,9 @@ _LONGEST_EMAIL = 400
 _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*")
 _BYTES = re.compile(r"([0-9]{1,18})(?:\.0*)?")
 _NO_BYTES = re.compile(r"-[0-9.]{1,20}|[0-9][0-9.,]{0,20} ?[A-Za-z]{1,5}")
-_BETWEEN_KEYWORDS = re.compile(r"(?<![0-9]),|,(?![0-9])|;")
+_BETWEEN_KEYWORDS = re.compile(r"(?<![0-9]),|,(?![0-9])|[;|\n、，；،؛]")
+_IN_NO_KEYWORD = re.compile(r"[;|\n、；؛]")
+_FEWEST = 4  # parts that make one text of several a list: "Paris, Texas, USA" is a keyword
 _VOCABULARIES = ("publications.europa.eu/resource/authority/file-type/", "iana.org/assignments/media-types/")
 
 
@@ -33,7 +34,9 @@ def text(value: str) -> str | None:
     ('a b', None, '\ufffd')
     """
     value = value.strip()
-    if not value.isascii() and _SURROGATE.search(value):
+    try:
+        value.encode()
+    except UnicodeEncodeError:
         value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value or None
 
@@ -48,8 +51,8 @@ def date(text: str) -> str | None:
     >>> date("03/04/2020"), date("2021-02-29"), date("2020-13"), date("2020-03-01T25:00"), date("2020T10:00")
     (None, None, None, None, None)
     """
-    if _CKAN_TIME.fullmatch(text):  # nearly always, so without a detour
-        return f"{text}Z" if _in_calendar(text) else None
+    if whole := _WHOLE.fullmatch(text):  # nearly always, so without a detour
+        return (text if whole[1] else f"{text}Z") if _in_calendar(text) else None
     found = _DATE.fullmatch(text.strip())
     if not found:
         return None
@@ -173,11 +176,20 @@ def size(text: str) -> int | None:
     return 0 if _NO_BYTES.fullmatch(text) else None
 
 
-def keywords(texts: list[str], between: re.Pattern[str] = _BETWEEN_KEYWORDS) -> list[str]:
-    """Return keywords, each once. A text that stands alone is a list; of several each is one keyword, commas or not.
+def keywords(
+    texts: list[str], between: re.Pattern[str] = _BETWEEN_KEYWORDS, *, is_list_alone: bool = True
+) -> list[str]:
+    """Return keywords, each once. A text that stands alone is usually a list; of several each is one keyword.
+
+    Commas make one of several a list only if there are many; semicolons, bars and lines always do.
 
     >>> keywords(["water, 1,5 m; flood"]), keywords(["a, b", "c"])
     (['water', '1,5 m', 'flood'], ['a, b', 'c'])
+    >>> keywords(["rain|snow", "hail"]), keywords(["a, b, c, d", "e"]), keywords(["雨、雪"])
+    (['rain', 'snow', 'hail'], ['a', 'b', 'c', 'd', 'e'], ['雨', '雪'])
     """
-    parts = between.split(texts[0]) if len(texts) == 1 else texts
+    if len(texts) == 1 and is_list_alone:
+        return list(dict.fromkeys(filter(None, map(text, between.split(texts[0])))))
+    lists = (between if len(between.findall(each)) + 1 >= _FEWEST else _IN_NO_KEYWORD for each in texts)
+    parts = (part for each, separators in zip(texts, lists, strict=True) for part in separators.split(each))
     return list(dict.fromkeys(filter(None, map(text, parts))))

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+from html import unescape
+from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _IN_PATH = re.compile(
     r";(?:jsessionid|phpsessid|sessionid)=[^/;?#]*|/\([A-Z]\([A-Za-z0-9_-]{8,200}\)\)(?=/)", re.IGNORECASE
@@ -12,6 +17,7 @@ _IN_QUERY = re.compile(
     r"(?<=[?&])(?:phpsessid|jsessionid|aspsessionid\w{0,40}|asp\.net_sessionid|cfid|cftoken)=[^&#]*(?:&|(?=#)|$)",
     re.IGNORECASE,
 )
+_HREF = re.compile(rb"""\bhref\s{0,5}=\s{0,5}["']?([^"'<>\s]{1,1000})""", re.IGNORECASE)
 _LEFT = re.compile(r"[?&](?=#|$)")
 _PORTS = {"http": 80, "https": 443}
 
@@ -47,6 +53,16 @@ def host(address: str) -> str:
     except ValueError:
         return ""
     return name if port in (None, _PORTS.get(parts.scheme)) else f"{name}:{port}"
+
+
+def linked(page: bytes, url: str) -> Iterator[str]:
+    """Yield the addresses on the page's own host that it links to, each once; the page may be anything.
+
+    >>> list(linked(b'<a href="/csw?a=1&amp;b=2">x</a> <a href=//other.org/>y</a>', "https://a.org/x"))
+    ['https://a.org/csw?a=1&b=2']
+    """
+    found = (absolute(unescape(match[1].decode("utf-8", "replace")), url) for match in _HREF.finditer(page))
+    yield from dict.fromkeys(address for address in found if address and host(address) == host(url))
 
 
 def without_session(address: str) -> str:

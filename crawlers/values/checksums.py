@@ -35,5 +35,5 @@ def checksum(text: str | None, algorithm: str | None = None) -> Checksum | None:
 
 
 def _name(algorithm: str | None) -> str:
-    bare = re.split(r"[/#_]", algorithm or "")[-1].lower()
-    return bare.replace("-", "")[:20]
+    bare = (algorithm or "").replace("#", "/").replace("_", "/").rpartition("/")[2]
+    return bare.lower().replace("-", "")[:20]

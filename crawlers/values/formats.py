@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from crawlers import values
+from crawlers.values.file_types import file_type as known_file_type
 from crawlers.values.tables import csv_rows
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ _OGC_STANDARD = re.compile(r"https?://www\.(?:opengeospatial\.org/standards|open
 _OGC_QUERY = re.compile(r"[?&]service=(wms|wmts|wfs|wcs|wps|csw|sos)(?:&|$)", re.IGNORECASE)
 _SUFFIX = re.compile(r"://[^/?#]+/(?:[^?#]*/)?[^/?#]*\.([A-Za-z0-9]{1,8})(?:[?#]|$)")
 _PROGRAMS = {"php", "asp", "aspx", "jsp", "jspx", "do", "cgi", "action", "ashx", "svc", "exe", "dll"}
+_RELATIVE = re.compile(
+    r"https?://.*/((?:application|audio|font|image|model|multipart|text|video)/[a-z0-9.+-]+)(?<!\.html)(?<!\.htm)(?<!\.php)"
+)
 _TREES = {"application", "audio", "chemical", "font", "image", "message", "model", "multipart", "text", "video"}
 
 
@@ -35,10 +39,12 @@ def file_type(format_: str | None, type_: str | None, url: str | None) -> tuple[
 
     >>> file_type(None, "text/csv; charset=utf-8", None), file_type("application/json", None, None)
     (('CSV', 'text/csv'), ('JSON', 'application/json'))
+    >>> file_type(None, "ZIP", None)
+    ('ZIP', 'application/zip')
     """
     format_, type_ = values.text(format_ or ""), values.text(type_ or "")
     found = best_format([format_]) or best_format([type_]) or (format_of_address(url) if url else None)
-    return found, media_type(type_ or "") or media_type(format_ or "")
+    return found, stated_media_type(type_ or "") or media_type(format_ or "")
 
 
 def protocol(standards: Iterable[str]) -> str | None:
@@ -92,12 +98,29 @@ def _media_types() -> dict[str, str]:
 
 @lru_cache(maxsize=1024)
 def media_type(text: str) -> str | None:
-    """
+    """Return a media type; one that was written as a relative IRI, too.
+
     >>> media_type("http://www.iana.org/assignments/media-types/text/csv"), media_type("SHP/ZIP"), media_type("CSV")
     ('text/csv', None, None)
+    >>> media_type("https://data.example.org/catalogue/text/csv"), media_type("https://example.org/image/png.html")
+    ('text/csv', None)
     """
-    found = values.media_type(text)
+    relative = _RELATIVE.fullmatch(text)
+    found = values.media_type(relative[1] if relative else text)
     return found if found and found.partition("/")[0] in _TREES else None
+
+
+@lru_cache(maxsize=1024)
+def stated_media_type(text: str) -> str | None:
+    """Return the media type that a record states as such, if only by the name of a format.
+
+    >>> stated_media_type("ZIP"), stated_media_type("https://data.example.org/ZIP"), stated_media_type("text/x")
+    ('application/zip', 'application/zip', 'text/x')
+    >>> stated_media_type("https://www.iana.org/assignments/media-types/application/zip"), stated_media_type("whatever")
+    ('application/zip', None)
+    """
+    known = None if (found := media_type(text)) else known_file_type(_last_part(text))
+    return known.media_type if known else found
 
 
 def _last_part(text: str) -> str | None:

@@ -6,18 +6,22 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers import values
-from crawlers.items import Agent
+from crawlers.items import Agent, Relation
 from crawlers.values.frequencies import frequency
 from crawlers.values.licenses import license as license_of
 from crawlers.values.licenses import stated
 from crawlers.values.record import Record, is_language
+from crawlers.values.relations import relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from crawlers.items import License
 
-_LABELS = ("@value", "prefLabel", "label", "title", "name", "fn", "notation", "description", "@id")
+_LABELS = (
+    *("@value", "prefLabel", "label", "title", "name", "fn", "notation", "description"),
+    *("comment", "rdfs:comment", "attributionText", "@id"),
+)
 _ADDRESSES = ("accessURL", "downloadURL", "endpointURL", "@id", "@value", "url")
 _TITLES = ("title", "label", "prefLabel", "name", "@value")  # of a licence
 _DEEPEST = 3
@@ -224,3 +228,12 @@ def _address(value: Any) -> str | None:
         given = next((value[name] for name in _ADDRESSES if value.get(name)), None)
         value = given[0] if isinstance(given, list) else given
     return value if isinstance(value, str) else None
+
+
+def related(fields: LinkedRecord, name: str, role: str) -> Iterator[Relation]:
+    """Yield what the values of a field stand for: things with an IRI, a title or both."""
+    for place, value in fields.many(name):
+        title = label(value) if isinstance(value, dict) else None
+        text = iri(value) or (fields.as_text(place, value) if title is None else None)
+        if found := relation(text or "", role, title if title != text else None):
+            yield found

@@ -33,9 +33,7 @@ _WKT = re.compile(
     r"((?:MULTI)?(?:POINT|LINESTRING|POLYGON)|ENVELOPE|BBOX|BOX)\s*+(?:ZM|Z|M)?\s*+(?=\()",
     re.IGNORECASE,
 )
-_KINDS = {
-    kind.upper(): kind for kind in ("Point", "LineString", "Polygon", "MultiPoint", "MultiLineString", "MultiPolygon")
-}
+_KINDS = {kind.upper(): kind for kind in (*_DEPTHS, "Feature", "FeatureCollection", "GeometryCollection")}
 _DCMI = re.compile(r"\b(north|east|south|west)limit\s*=\s*([^;\s]+)", re.IGNORECASE)
 _LONGITUDE_FIRST = re.compile(r".*[/:]CRS84h?|4326|4258|4269")
 _LATITUDE_FIRST = re.compile(r".*EPSG[/:](?:[0-9.]*[/:])?(?:4326|4258|4269|4979)", re.IGNORECASE)
@@ -73,10 +71,12 @@ def geometry(value: Any) -> dict[str, Any] | None:
 
     >>> geometry({"type": "Feature", "geometry": {"type": "Point", "coordinates": [1, 2]}, "properties": {}})
     {'type': 'Point', 'coordinates': [1, 2]}
+    >>> geometry({"type": "POINT", "coordinates": [1, 2]})
+    {'type': 'Point', 'coordinates': [1, 2]}
     """
     if not isinstance(value, dict):
         return None
-    kind = value.get("type")
+    kind = _type(value)
     if kind == "Feature":
         return _shape(value.get("geometry"))
     if kind != "GeometryCollection":
@@ -86,22 +86,37 @@ def geometry(value: Any) -> dict[str, Any] | None:
     return {"type": kind, "geometries": shapes} if shapes and None not in shapes else None
 
 
+def _type(value: dict[str, Any]) -> str | None:
+    """
+    >>> _type({"type": "multipolygon"}), _type({"type": "FEATURE"}), _type({"type": "Circle"}), _type({"type": []})
+    ('MultiPolygon', 'Feature', None, None)
+    """
+    kind = value.get("type")
+    return _KINDS.get(kind.upper()) if isinstance(kind, str) else None
+
+
 def _shape(value: Any) -> dict[str, Any] | None:
     if not isinstance(value, dict):
         return None
-    kind, coordinates = value.get("type"), value.get("coordinates")
-    depth = _DEPTHS.get(kind) if isinstance(kind, str) else None
-    if depth is None or not _are_positions(coordinates, depth):
+    kind, coordinates = _type(value), value.get("coordinates")
+    depth = _DEPTHS.get(kind or "")
+    if depth is None or not _positions(coordinates, depth):
         return None
     return {"type": kind, "coordinates": coordinates}
 
 
-def _are_positions(value: Any, depth: int) -> bool:
-    if not isinstance(value, list) or not value:
-        return False
-    if depth:
-        return all(_are_positions(each, depth - 1) for each in value)
-    return len(value) in {2, 3, 4} and all(_is_coordinate(each) for each in value)
+def _positions(coordinates: Any, depth: int) -> list[list[float]]:
+    """Return the positions of a geometry; none if it is not valid."""
+    found = [coordinates]
+    for _ in range(depth):
+        if not all(isinstance(each, list) and each for each in found):
+            return []
+        found = [position for each in found for position in each]
+    return found if all(map(_is_position, found)) else []
+
+
+def _is_position(value: Any) -> bool:
+    return isinstance(value, list) and len(value) in {2, 3, 4} and all(map(_is_coordinate, value))
 
 
 def _is_coordinate(value: Any) -> bool:
@@ -188,7 +203,7 @@ def _box(*sides: str) -> Iterator[Geometry]:
 def _geojson(value: Any) -> Iterator[Geometry]:
     if not isinstance(value, dict):
         return
-    kind = value.get("type")
+    kind = _type(value)
     members = value.get("features") if kind == "FeatureCollection" else [value]
     for member in members if isinstance(members, list) else ():
         found = geometry(member)
@@ -227,15 +242,13 @@ def _nested(kind: str, coordinates: list[Any]) -> Any:
 
 def _valid(shapes: Iterable[Geometry]) -> Iterator[Geometry]:
     for shape in shapes:
-        if geometry(shape) and _on_earth(shape["coordinates"]) and _is_whole(shape):
+        positions = _positions(shape["coordinates"], _DEPTHS[shape["type"]])
+        if positions and all(map(_is_on_earth, positions)) and _is_whole(shape):
             yield shape
 
 
-def _on_earth(coordinates: list[Any]) -> bool:
-    if isinstance(coordinates[0], list):
-        return all(map(_on_earth, coordinates))
-    longitude, latitude = coordinates[:2]
-    return bool(abs(longitude) <= 180 + _OFF and abs(latitude) <= 90 + _OFF)
+def _is_on_earth(position: list[float]) -> bool:
+    return abs(position[0]) <= 180 + _OFF and abs(position[1]) <= 90 + _OFF
 
 
 def _is_whole(shape: Geometry) -> bool:
