@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from w3lib.url import safe_url_string
+
 from crawlers.exceptions import ArgumentError, hint
 from crawlers.safety.redact import redact
 from crawlers.safety.text import codec
@@ -66,17 +68,17 @@ def text(value: str) -> str:
 
 
 def portal(value: str) -> str:
-    """Return the root of a portal: scheme, host and path, without the API's own path.
+    """Return the root of a portal as it is requested: scheme, host and path, without the API's own path.
 
-    >>> portal("https://example.org/data/api/3/action/")
-    'https://example.org/data'
+    >>> portal("https://example.org/data/api/3/action/"), portal("HTTPS://Example.org/données")
+    ('https://example.org/data', 'https://example.org/donn%C3%A9es')
     """
     expected = "an http(s) address such as https://demo.ckan.org, without user, password or query"
     parts = _address(value, expected)
     if parts.query:
         raise ValueError(expected)
     path = re.sub(r"/(api(/[123])?(/action(/\w+)?)?|dataset(/.*)?)?/*$", "", parts.path)
-    return f"{parts.scheme}://{parts.netloc}{path}"
+    return safe_url_string(f"{parts.scheme}://{parts.netloc}{path}")
 
 
 def folder(url: str) -> str:

@@ -37,6 +37,14 @@ class HarvestError(CrawlersError):
     """A harvest can't begin, or a Scrapyd node does not do what it is asked."""
 
 
+class WorkflowError(CrawlersError):
+    """`scrapy genworkflow` can't write: an invalid time or address, or a file that exists."""
+
+
+class InitError(CrawlersError):
+    """`scrapy init` can't make a folder: it has one of the files already, or can't be written into."""
+
+
 class IndexUnreadableError(CrawlersError):
     """index.sqlite is not there or can't be read; raised for those who only read it."""
 
@@ -51,6 +59,10 @@ class ArchiveError(CrawlersError):
 
 class DamagedError(ArchiveError):
     """A file of an archive is missing, or has other bytes than when it was stored."""
+
+
+class PublishError(CrawlersError):
+    """`scrapy publish` can't begin: there is nothing to publish, no token, or no such run."""
 
 
 class JobError(CrawlersError):
@@ -80,6 +92,21 @@ class AnswerError(CrawlersError):
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
         self.kind = kind
+
+
+class RefusedWriteError(AnswerError):
+    """A portal refuses a write: nothing was written, and nothing will be by trying again."""
+
+
+class UnclearWriteError(AnswerError):
+    """A write may have been done or not: its answer was lost, or it is a server's error."""
+
+
+class ConflictError(AnswerError):
+    """A record is neither as it was before a write nor as it was written; its kind is ``conflict``."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("conflict", message)
 
 
 def hint(name: str, names: Iterable[str]) -> str:

@@ -17,9 +17,10 @@ from crawlers.exceptions import AnswerError
 if TYPE_CHECKING:
     from scrapy.http import HtmlResponse, Response
 
-    from crawlers.items import Dataset, Document
+    from crawlers.items import Dataset
+    from crawlers.rdf.terms import Graph
 
-    Reader = Callable[[Document, str, str, str], Dataset]
+    Reader = Callable[[Any, str, str, str], Dataset]
     Answer = Response | AnswerError
 
 logger = logging.getLogger(__name__)
@@ -47,6 +48,11 @@ class Kind:
         takes_file: whether that argument names a rules file, which `scrapy sources add` learns from a page.
         readers: the functions that read a document from disk, by the ``metadata_source`` of its manifest line. They
             take the document, the source, the dataset's id and the ``metadata_url``, and return the item.
+        find_reader: for a kind whose ``metadata_source`` names are declared by users: the function that takes such a
+            name and returns the reader, or ``None``.
+        triples: the functions that return the RDF of a document, by the ``metadata_source`` of those that are RDF. They
+            take the document and the ``metadata_url``, and return the description and the dataset's name in it, or
+            ``None`` where that document has no RDF.
         detector: the `Detector` that recognises catalogues of the kind.
         robots_exempt: paths that may be requested whatever robots.txt says, as regular expressions.
         template: the file for ``scrapy genspider``, in the package of the generic spider.
@@ -59,6 +65,8 @@ class Kind:
     example: str
     takes_file: bool = False
     readers: Mapping[str, str] = field(default_factory=dict)
+    find_reader: str | None = None
+    triples: Mapping[str, str] = field(default_factory=dict)
     detector: str | None = None
     robots_exempt: tuple[str, ...] = ()
     template: str | None = None
@@ -76,12 +84,16 @@ class Finding:
         address: where it is: the portal's root, the file, the page.
         reason: why it is taken for that, as a clause for messages.
         page: the page at the address, if rules are to be learned from it.
+        arguments: what the spider needs to know besides the address.
+        note: what else people should know, as one sentence: other doors of the same portal.
     """
 
     kind: str
     address: str
     reason: str
     page: HtmlResponse | None = None
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
 
 
 class Probe(Protocol):
@@ -91,6 +103,8 @@ class Probe(Protocol):
     """The address that the user typed."""
     first: Answer
     """The answer to it."""
+    given: Mapping[str, str]
+    """The spider's arguments that the user gave."""
 
     @property
     def is_settled(self) -> bool:
@@ -99,6 +113,9 @@ class Probe(Protocol):
     @property
     def is_unreachable(self) -> bool:
         """Whether the host does not answer: then request nothing more."""
+
+    def is_named(self, kind: str) -> bool:
+        """Return whether the user says that the catalogue is of this kind."""
 
     def is_inconclusive(self, address: str) -> bool:
         """Return whether the answer leaves open what is there: the host is busy, or the API refuses."""
@@ -213,7 +230,7 @@ def enabled(patterns: list[str]) -> dict[str, Kind]:
     """Return the kinds whose names match one of the patterns of KINDS_ENABLED.
 
     >>> list(enabled(["c*"]))
-    ['ckan']
+    ['ckan', 'csw']
     """
     found = registered().items()
     return {name: kind for name, kind in found if any(fnmatchcase(name, pattern) for pattern in patterns)}
@@ -260,12 +277,12 @@ def dataset(
         retrieved: when the portal last had it.
 
     Raises:
-        ValueError: it is not a JSON object, or not that dataset's.
+        ValueError: it is neither a JSON object nor XML, or not that dataset's.
         NoReaderError: nothing here reads its ``metadata_source``.
         AnswerError: it is not what its ``metadata_source`` gives.
         SyntaxError: it is invalid JSON-LD.
     """
-    if not isinstance(document, dict):
+    if not isinstance(document, dict | bytes):
         raise ValueError("it is no JSON object")  # noqa: TRY004
     item = reader(metadata_source)(document, source, id, metadata_url or "")
     item.id = id
@@ -275,6 +292,27 @@ def dataset(
     return item
 
 
+def triples(document: Any, metadata_source: str | None, metadata_url: str | None) -> tuple[Graph, str] | None:
+    """Return what a document on disk says in RDF, and the dataset's name there; ``None`` for others.
+
+    Args:
+        metadata_source, metadata_url: of its manifest line.
+
+    Raises:
+        ValueError, AnswerError, SyntaxError: as `dataset`.
+    """
+    read = _triples_reader(metadata_source)
+    return read(document, metadata_url or "") if read and document else None
+
+
+@cache
+def _triples_reader(metadata_source: str | None) -> Callable[[Any, str], tuple[Graph, str] | None] | None:
+    for kind in registered().values():
+        if path := kind.triples.get(str(metadata_source)):
+            return loaded(path, f"The RDF of {metadata_source} can't be read")  # type: ignore[no-any-return]
+    return None
+
+
 @cache
 def reader(metadata_source: str | None) -> Reader:
     """Return the function that reads the documents of a ``metadata_source``.
@@ -282,9 +320,12 @@ def reader(metadata_source: str | None) -> Reader:
     Raises:
         NoReaderError: there is none, or it can't be imported.
     """
+    where = f"Documents of {metadata_source} can't be read"
     for kind in registered().values():
-        if metadata_source in kind.readers:
-            found = loaded(kind.readers[str(metadata_source)], f"Documents of {metadata_source} can't be read")
-            if found is not None:
-                return found  # type: ignore[no-any-return]
+        if metadata_source in kind.readers and (found := loaded(kind.readers[str(metadata_source)], where)):
+            return found  # type: ignore[no-any-return]
+    for kind in registered().values():
+        finder = loaded(kind.find_reader, where) if kind.find_reader else None
+        if finder and (found := finder(metadata_source)):
+            return found  # type: ignore[no-any-return]
     raise NoReaderError(f"nothing here reads what {metadata_source or None} gives")

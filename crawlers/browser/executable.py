@@ -33,7 +33,7 @@ def check_driver() -> None:
     if find_spec("scrapy_playwright") is None or find_spec("playwright") is None:
         raise BrowserError(
             "These rules need a browser, and scrapy-playwright, which drives it, is not installed: "
-            "pip install -r requirements.txt"
+            "pip install 'catalogue-crawlers[browser]'."
         )
 
 

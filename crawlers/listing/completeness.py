@@ -27,6 +27,7 @@ class Ending:
         listed: how many distinct ids the listing gave.
         subject: what the sentences of an error line call the listing.
         total: how many datasets the catalogue says it has; ``None`` if it gives no total.
+        is_at_least: the total is the number behind which the server gives nothing, so that there may be more.
         is_one_file: the catalogue is one file or one answer, read to its end without error, that names no further page.
         has_pager_ended: the last page has no way on although an earlier page had one.
         is_last_page_short: the last page of an API was empty, or shorter than asked for.
@@ -37,6 +38,7 @@ class Ending:
     listed: int
     subject: str = "the catalogue"
     total: int | None = None
+    is_at_least: bool = False
     is_one_file: bool = False
     has_pager_ended: bool = False
     is_last_page_short: bool = False
@@ -58,8 +60,8 @@ def evidence(ending: Ending) -> Evidence:
     ...
     crawlers.exceptions.AnswerError: the catalogue listed 17 datasets, and nothing shows that these are all
     """
-    if ending.total is not None:
-        return _total(ending.total, ending)
+    if ending.total is not None and (shown := _total(ending.total, ending)):
+        return shown
     if ending.is_declared:
         return "rules"
     shown = next((word for word, is_shown in _signs(ending) if is_shown), None)
@@ -69,11 +71,16 @@ def evidence(ending: Ending) -> Evidence:
     return shown
 
 
-def _total(total: int, ending: Ending) -> Evidence:
+def _total(total: int, ending: Ending) -> Evidence | None:
     if ending.listed < total:
         message = f"{ending.subject} says it has {total} datasets, and listed {ending.listed}"
         raise AnswerError("count_mismatch", message)
-    return "total"
+    if not ending.is_at_least:
+        return "total"
+    if ending.listed == total:
+        message = f"{ending.subject} listed {total} datasets, and never gives more: there may be others"
+        raise AnswerError("unproven", message)
+    return None
 
 
 def _signs(ending: Ending) -> tuple[tuple[Evidence, bool], ...]:

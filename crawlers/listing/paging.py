@@ -16,7 +16,7 @@ from crawlers.politeness import failures
 from crawlers.resume.records import expect_all, see_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from scrapy import Request
     from scrapy.http import Response
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
     from crawlers.listing.spider import CatalogueSpider
 
+WINDOWS = frozenset((10_000, 15_000, 50_000))
+"""Where search servers stop: Elasticsearch and Solr at 10,000, some GeoNetworks at 15,000, Virtuoso at 50,000.
+
+A total that is one of these means "at least".
+"""
 PATIENCE = 2
 """Pages in a row without a new dataset, before a listing is taken for a loop."""
 
@@ -70,11 +75,15 @@ class Entry(NamedTuple):
         id: ``None`` if it has none that can be requested.
         record: what the portal says of it.
         resources: how many resources it lists.
+        reading: the record as the protocol reads it, if that is something else.
+        aliases: other ids of the dataset; one may be its id of before.
     """
 
     id: str | None
     record: Any
     resources: int = 0
+    reading: Any = None
+    aliases: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +140,7 @@ class Intake:
         with remembering(self.spider):
             new = see_all(self.spider.records, ids, here.name, by)
             if here.has_records:
-                new = expect_all(self.spider.records, "dataset", ids, by)
+                new = expect_all(self.spider.records, self.spider.listed_kind, ids, by)
         for entry in entries:
             if entry.id in new:
                 new.remove(entry.id)
@@ -145,7 +154,7 @@ class Intake:
             digest = hashlib.sha256(json.dumps(entry.record, sort_keys=True).encode()).hexdigest()
             return self.spider.seen(f"sha256-{digest}", list_name="nameless", listed_by=request)
         is_new = self.spider.seen(entry.id, list_name=here.name, listed_by=request)
-        return self.spider.expect("dataset", entry.id, listed_by=request) if here.has_records else is_new
+        return self.spider.expect(self.spider.listed_kind, entry.id, listed_by=request) if here.has_records else is_new
 
 
 class PagedListing(ABC, Generic[C]):
@@ -157,10 +166,12 @@ class PagedListing(ABC, Generic[C]):
     Attributes:
         cursor: the protocol's own `Cursor`.
         subject: what the sentences of an error line call the catalogue.
+        windows: the totals that mean "at least".
     """
 
     cursor: type[C]
     subject: ClassVar[str] = "the catalogue"
+    windows: Collection[int] = WINDOWS
 
     def __init__(self, spider: CatalogueSpider) -> None:
         self.spider = spider
@@ -216,6 +227,7 @@ class PagedListing(ABC, Generic[C]):
         """Request the next page before this one's records are handled: none of those can end the listing."""
         state = self.spider.run_state
         taken = self.intake.take(page.entries, here, response.request)
+        self.spider.withdrawals.note_aliases({entry.id: entry.aliases for entry, _ in taken if entry.id})
         after = self.after(here, page, taken)
         if "cached" in response.flags:
             state.has_stale_answer = True
@@ -256,7 +268,9 @@ class PagedListing(ABC, Generic[C]):
 
     def end(self, request: Request | None, after: C, page: Page[C]) -> Iterator[Any]:
         """Judge the list by its end; yield what follows if it was whole."""
-        if page.following is not None:  # it was not followed, for nothing new came
+        is_at_least = after.expected in self.windows
+        is_total_reached = after.expected is not None and not is_at_least and after.listed >= after.expected
+        if page.following is not None and not is_total_reached:  # it was not followed, for nothing new came
             total = "" if after.expected is None else f" of {after.expected}"
             message = f"{self.subject} gives the same pages again after {after.listed}{total} datasets"
             self.spider.completeness.end(after.name)
@@ -266,6 +280,7 @@ class PagedListing(ABC, Generic[C]):
             listed=after.listed,
             subject=self.subject,
             total=after.expected,
+            is_at_least=is_at_least,
             is_one_file=after.pages == 1,
             has_pager_ended=after.pages > 1,
             is_last_page_short=page.is_short,
@@ -275,5 +290,6 @@ class PagedListing(ABC, Generic[C]):
             yield from self.complete(after)
 
     def complete(self, after: C) -> Iterator[Any]:  # noqa: ARG002
-        """Yield what there is to do when everything the catalogue has was listed: look for what is gone, say."""
+        """Yield what there is to do when everything the catalogue has was listed: by default, mark what is gone."""
+        self.spider.withdrawals.mark_missing()
         yield from ()

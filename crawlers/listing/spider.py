@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from inspect import getattr_static
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -23,6 +24,7 @@ from crawlers.listing.withdrawals import Withdrawals
 from crawlers.politeness import failures
 from crawlers.resume import Records
 from crawlers.store.index import Index
+from crawlers.values import curation
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -30,8 +32,22 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from crawlers.items import Dataset, Kind
+
 
 T = TypeVar("T")
+
+
+def completion(spider: type[scrapy.Spider]) -> Callable[[Dataset], None] | None:
+    """Return the method of a spider's class that completes items, if it has one.
+
+    Raises:
+        ArgumentError: it is not static, so that it could not be called without a crawl.
+    """
+    method: Callable[[Dataset], None] | None = getattr(spider, "complete_item", None)
+    if method and not isinstance(getattr_static(spider, "complete_item"), staticmethod | classmethod):
+        raise ArgumentError(f"{spider.__name__}.complete_item must be a static method: write @staticmethod above it.")
+    return method
 
 
 def source_name(text: str) -> str:
@@ -66,22 +82,36 @@ class CatalogueSpider(scrapy.Spider):
     Attributes:
         kind: the name of its `crawlers.kind.Kind`.
         crosses_hosts: whether it crawls many hosts; one that blocks it does not stop the others.
+        listed_kind: the kind of document that each record of its listing becomes.
+        has_time_series: whether its runs observe something that is counted day by day.
         address: the attribute, and argument, that locates the catalogue.
+        other_addresses: the arguments that may be given in its place.
         arguments: the ``-a`` arguments of this spider, by name.
         given: those the user gave, as text; without Scrapyd's own, which start with ``_``.
         args: the value of every declared argument.
         source: the name of the source's folder.
         request_names: what identifies requests in the ledger.
+        complete_item: a static method of yours that fills in what the record says in words of its own. It gets each
+            item, whose ``document`` is the record, in crawls and whenever a document is read again.
     """
 
     kind: ClassVar[str] = ""
     crosses_hosts: ClassVar[bool] = False
+    has_time_series: ClassVar[bool] = True
+    listed_kind: ClassVar[Kind] = "dataset"
+    complete_item: ClassVar[Callable[[Dataset], None] | None] = None
     address: ClassVar[str] = "portal"
+    other_addresses: ClassVar[tuple[str, ...]] = ()
     arguments: ClassVar[dict[str, Argument]] = {
         "source": Argument(
             help="The name of the folder in OUTPUT_DIR; by default the spider's name, or the portal's host.",
             parse=source_name,
         ),
+        "exclude": Argument(help='Datasets to leave out, as JSON: {"tag": ["test"]}.', parse=curation.exclude),
+        "defaults": Argument(
+            help='Values of fields that a dataset lacks, as JSON: {"license": "CC-BY-4.0"}.', parse=curation.set_fields
+        ),
+        "overrides": Argument(help="Values that replace those of a dataset, as JSON.", parse=curation.set_fields),
         "encoding": Argument(
             help="The encoding of the catalogue's texts, where it says another: windows-1251.", parse=arguments.encoding
         ),
@@ -200,6 +230,10 @@ class RequestNames:
         if request not in self.names:
             self.names[request] = crawler.request_fingerprinter.fingerprint(request).hex()
         return self.names[request]
+
+    def mark(self, request: Request, mark: str, crawler: Crawler) -> None:
+        """Tell a request apart from an earlier one for the same address: what both list is new only once."""
+        self.names[request] = f"{crawler.request_fingerprinter.fingerprint(request).hex()} {mark}"
 
 
 @contextmanager

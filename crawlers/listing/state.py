@@ -46,6 +46,7 @@ class RunState(_Published):
     Args:
         expected: how many datasets the portal says it has, as far as is known now.
         listed: how many datasets have been listed, failed ones included.
+        excluded: how many of them the operator excludes.
         is_limited: whether a limit of the user's leaves datasets or resources out.
         is_whole_listing: whether everything the portal has was listed, whatever is wrong with single records.
         has_stale_answer: whether an answer came from a cache, or stands in for one that is to be requested again; the
@@ -63,6 +64,7 @@ class RunState(_Published):
 
     expected: int | None = None
     listed: int = 0
+    excluded: int = 0
     is_limited: bool = False
     is_whole_listing: bool = False
     has_stale_answer: bool = False

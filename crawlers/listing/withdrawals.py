@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from crawlers import signals
 from crawlers.exceptions import AnswerError
+from crawlers.resume.records import listed_by
 from crawlers.store.index import listing, scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from scrapy import Request
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 
 _PART = 500
 """Datasets that are looked up before other work goes on."""
-_LIST = "gone"
+_LIST, _ALIASES, _SHARED = "gone", "aliases", "shared aliases"
+_HARMLESS = {"invalid_record"}
+"""The failure of a record that still exists and is kept; any other failure may hide a record."""
 
 
 class Withdrawals:
@@ -28,17 +32,20 @@ class Withdrawals:
     #. `is_believed` is the shrink guard: if too much is gone at once, nothing is withdrawn.
     #. A portal that can be asked for one dataset confirms each: `mark` what it says is gone, report the others with
        `not_confirmed`. Any other portal must lack a dataset in two whole listings in a row: `mark_missed_twice`.
+    #. What a listing lacks because it has another id there is not gone: it is renamed (`note_aliases`).
 
     Attributes:
         known: how many datasets were compared.
-        gone: how many of them the listing lacks.
+        gone: how many of them the listing lacks, without those that are renamed.
+        renamed: how many of them have another id in the listing.
         control: one that the listing has, for a control question; empty if it has none of them.
     """
 
     def __init__(self, spider: CatalogueSpider) -> None:
         self.spider = spider
-        self.known = self.gone = 0
+        self.known = self.gone = self.renamed = 0
         self.control = ""
+        self.listing_scope = listing(scope(spider.name, spider.given))
 
     def compare(self, known: Iterable[str], is_listed: Callable[[str], bool]) -> Iterator[None]:
         """Note what the listing lacks; yield after each part, so that the caller may let other work go on.
@@ -46,13 +53,15 @@ class Withdrawals:
         Args:
             known: the ids of the source's datasets on disk.
         """
-        self.known, self.gone, self.control = 0, 0, ""
+        self.known, self.gone, self.renamed, self.control = 0, 0, 0, ""
         ids = iter(known)
         while part := list(islice(ids, _PART)):
             missing = [dataset_id for dataset_id in part if not is_listed(dataset_id)]
-            for dataset_id in missing:
+            gone = [dataset_id for dataset_id in missing if not self.mark_if_renamed(dataset_id)]
+            for dataset_id in gone:
                 self.spider.seen(dataset_id, list_name=_LIST, listed_by=None)
-            self.known, self.gone = self.known + len(part), self.gone + len(missing)
+            self.known, self.gone = self.known + len(part), self.gone + len(gone)
+            self.renamed += len(missing) - len(gone)
             self.control = self.control or next((found for found in part if found not in missing), "")
             yield
 
@@ -67,7 +76,8 @@ class Withdrawals:
         limit = self.spider.crawler.settings.getfloat("SHRINK_LIMIT")
         if self.gone <= limit * self.known:
             return True
-        self.spider.failed("list", _shrunk(self.gone, self.known, limit))
+        what = f"{self.gone} of {self.known} {self.spider.listed_kind}s"
+        self.spider.failed("list", _shrunk(what, self.gone / self.known, limit))
         return False
 
     def ids(self) -> Iterator[str]:
@@ -83,19 +93,50 @@ class Withdrawals:
         """
         return self.spider.records.behind(dataset_id, _LIST, count)
 
-    def mark(self, dataset_id: str, url: str, reason: signals.Reason = "not found") -> None:
+    def mark(
+        self, dataset_id: str, url: str, reason: signals.Reason = "not found", renamed_to: str | None = None
+    ) -> None:
         """Mark a dataset as withdrawn.
 
         Args:
             url: where it was requested.
             reason: what the portal says became of it.
+            renamed_to: the id that it has now.
         """
-        send = self.spider.crawler.signals.send_catch_log
-        send(signals.dataset_withdrawn, dataset_id=dataset_id, url=url, reason=reason)
+        send, kind = self.spider.crawler.signals.send_catch_log, self.spider.listed_kind
+        more = {"reason": reason, "renamed_to": renamed_to}
+        send(signals.dataset_withdrawn, kind=kind, dataset_id=dataset_id, url=url, **more)
+
+    def note_aliases(self, aliases: Mapping[str, Sequence[str]]) -> None:
+        """Note which documents on disk the listing calls by another id, too.
+
+        Args:
+            aliases: by the id of a dataset that is listed, its other ids.
+        """
+        others = [(self.spider.listed_kind, each, "") for given in aliases.values() for each in given]
+        known = {key[1] for key in self.spider.opened_index().documents.some(others)} if others else set()
+        for dataset_id, given in aliases.items():
+            for alias in known.intersection(given):
+                if not self.spider.seen(alias, list_name=_ALIASES, listed_by=dataset_id):
+                    self.spider.seen(alias, list_name=_SHARED, listed_by=dataset_id)
+
+    def mark_if_renamed(self, dataset_id: str) -> bool:
+        """Mark a dataset as withdrawn if one other has its id as an alias, and is new since the last whole listing."""
+        spider = self.spider
+        name = listed_by(spider.records, dataset_id, _ALIASES)
+        if name is None or spider.records.is_listed(dataset_id, _SHARED) or not self.last_listing():
+            return False
+        if spider.opened_index().runs.last_had(name, self.listing_scope):
+            return False
+        self.mark(dataset_id, str(getattr(spider, spider.address)), "renamed", name)
+        return True
 
     def mark_if_missed_before(self, dataset_id: str, url: str) -> bool:
         """Mark a dataset as withdrawn if the whole listing before this one lacked it, too; return whether it did."""
-        known, last = self.spider.opened_index().documents.get("dataset", dataset_id, None), self.last_listing()
+        known, last = (
+            self.spider.opened_index().documents.get(self.spider.listed_kind, dataset_id, None),
+            self.last_listing(),
+        )
         if not (known and last) or (known.status != "withdrawn" and known.seen >= last):
             return False
         self.mark(dataset_id, url)
@@ -103,17 +144,31 @@ class Withdrawals:
 
     def mark_missed_twice(self, known: Iterable[str], is_listed: Callable[[str], bool], url: str) -> None:
         """Mark what this whole listing lacks and the one before it lacked; the rest is left to the next one."""
-        if not self.find(known, is_listed):
+        is_believed = self.find(known, is_listed)
+        if self.renamed:
+            message = "%d %ss have another id now: what is on disk under the old ones is withdrawn"
+            self.spider.logger.info(message, self.renamed, self.spider.listed_kind)
+        if not is_believed:
             return
         self.spider.run_state.is_whole_listing = True
         later = sum(not self.mark_if_missed_before(dataset_id, url) for dataset_id in self.ids())
         if later:
-            message = "%d datasets are gone; if the next whole listing lacks them too, they are withdrawn"
-            self.spider.logger.info(message, later)
+            message = "%d %s are gone; if the next whole listing lacks them too, they are withdrawn"
+            self.spider.logger.info(message, later, f"{self.spider.listed_kind}s")
+
+    def mark_missing(self) -> None:
+        """Mark what two whole listings in a row lack, unless this one leaves datasets out or failed at some."""
+        spider, state = self.spider, self.spider.run_state
+        is_partial = bool(state.since) or state.has_stale_answer or state.is_limited or spider.limits.is_set
+        if is_partial or spider.records.failures.counts().keys() - _HARMLESS:
+            return
+        known = (held.dataset_id for held in spider.opened_index().documents.held(spider.listed_kind))
+        is_listed = partial(spider.records.is_planned, spider.listed_kind)
+        self.mark_missed_twice(known, is_listed, str(getattr(spider, spider.address)))
 
     def last_listing(self) -> str | None:
         """Return when the last complete crawl began that listed everything."""
-        return self.spider.opened_index().runs.last_complete(listing(scope(self.spider.name, self.spider.given)))
+        return self.spider.opened_index().runs.last_complete(self.listing_scope)
 
     def not_confirmed(
         self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None, *, by: str
@@ -128,10 +183,9 @@ class Withdrawals:
         self.spider.failed("fetch", found, request, http_status=status, dataset_id=dataset_id)
 
 
-def _shrunk(gone: int, known: int, limit: float) -> AnswerError:
-    share = gone / known
+def _shrunk(gone: str, share: float, limit: float) -> AnswerError:
     message = (
-        f"{gone} of {known} datasets are no longer listed ({share:.1%}), more than SHRINK_LIMIT allows ({limit:.1%}): "
+        f"{gone} are no longer listed ({share:.1%}), more than SHRINK_LIMIT allows ({limit:.1%}): "
         f"nothing is withdrawn. If they are gone indeed: -s SHRINK_LIMIT={share + 0.001:.3f}"
     )
     return AnswerError("shrink", message)

@@ -41,13 +41,20 @@ _KINDS: tuple[tuple[type[Exception], str, str], ...] = (
     (IgnoreRequest, "ignored", "the request was dropped"),
 )
 
+FAILURES: tuple[type[Exception], ...] = (AnswerError, *(known for known, _, _ in _KINDS))
+"""What a download may raise, besides bugs."""
+
 
 def from_failure(failure: Failure) -> AnswerError:
     """Return the failure as an exception with a ``kind`` and a human-readable sentence.
 
     Anything that is no known failure of a download is a bug, and keeps its own text.
     """
-    error = failure.value
+    return from_error(failure.value, getattr(failure, "request", None))
+
+
+def from_error(error: BaseException | None, request: Request | None = None) -> AnswerError:
+    """Return the same for an exception, and the request that raised it."""
     if isinstance(error, AnswerError):
         return error
     if isinstance(error, NotAsked):
@@ -60,15 +67,16 @@ def from_failure(failure: Failure) -> AnswerError:
         if isinstance(error, known):
             detail = str(error)
             return AnswerError(kind, f"{sentence} ({detail})" if detail else sentence)
-    is_redirect = isinstance(error, ValueError) and _is_raised_in(error, RedirectMiddleware.__module__)
+    is_redirect = isinstance(error, ValueError) and _is_of_redirect(error, request)
     redirect = AnswerError("http", f"the redirect's address is invalid ({error})")
     return redirect if is_redirect else AnswerError("bug", f"{type(error).__name__}: {error}")
 
 
-def _is_raised_in(error: Exception, module: str) -> bool:
-    """Return whether an exception came out of a module, or of what that called."""
+def _is_of_redirect(error: Exception, request: Request | None) -> bool:
+    """Return whether an address was invalid to which a redirect led: when it was made, or when it was requested."""
     frames = (frame for frame, _ in walk_tb(error.__traceback__))
-    return any(frame.f_globals.get("__name__") == module for frame in frames)
+    is_made_there = any(frame.f_globals.get("__name__") == RedirectMiddleware.__module__ for frame in frames)
+    return is_made_there or (request is not None and "redirect_urls" in request.meta)
 
 
 def from_status(response: Response) -> AnswerError:

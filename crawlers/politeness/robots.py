@@ -74,8 +74,9 @@ class Robots(RobotsTxtMiddleware):
     """Scrapy's RobotsTxtMiddleware, with the rest of the RFC.
 
     Settings: ROBOTS_EXEMPT, patterns of paths that are asked for whatever robots.txt says, at hosts the user named: the
-    spider's ``portal`` and ROBOTS_EXEMPT_HOSTS. CRAWL_DELAY_MAX, the longest Crawl-delay that is kept, in seconds
-    (0 = none is). With REQUESTS_PER_SECOND=0 none is kept either.
+    spider's ``portal``, ROBOTS_EXEMPT_HOSTS, and those of requests with ``is_named`` in their meta.
+    CRAWL_DELAY_MAX, the longest Crawl-delay that is kept, in seconds (0 = none is). With REQUESTS_PER_SECOND=0 none is
+    kept either.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -106,7 +107,8 @@ class Robots(RobotsTxtMiddleware):
     def exempt(self, request: Request) -> bool:
         parts = urlparse_cached(request)
         named = urlsplit(getattr(self.crawler.spider, "portal", None) or "").hostname
-        if parts.hostname != named and parts.hostname not in self.exempt_hosts:
+        is_named = parts.hostname == named or parts.hostname in self.exempt_hosts or request.meta.get("is_named")
+        if not is_named:
             return False
         return any(pattern.search(parts.path) for pattern in self.exempt_paths)
 

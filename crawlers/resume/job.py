@@ -43,6 +43,7 @@ CREATE TABLE IF NOT EXISTS records (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS listed (dataset_id TEXT, list TEXT, by TEXT, PRIMARY KEY (dataset_id, list)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS failures (key TEXT PRIMARY KEY, kind TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS notes (topic TEXT, name TEXT, value TEXT, PRIMARY KEY (topic, name)) WITHOUT ROWID;
 """  # made once the facts say that the ledger is of this format
 _JOBS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 _STATS = (
@@ -57,7 +58,7 @@ _STATS = (
 _COMMIT_SECONDS = 0.1
 _COMMIT_CHANGES = 2000
 _LONGEST = 20_000  # changes of a callback that does not pause: a transaction takes its size in the WAL, for good
-_ROWS = ("requests", "records", "listed", "failures")
+_ROWS = ("requests", "records", "listed", "failures", "notes")
 
 
 class Job:

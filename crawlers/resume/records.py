@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 Reference = tuple[str, str, str | None]
 """Kind, dataset id, resource id."""
+EXCLUDED = "excluded"
+"""The outcome of what the operator leaves out, and the list of such datasets."""
 
 _BATCH = 1000  # rows per query: while a statement is being read, the WAL grows with every write
 _PLAN = "INSERT OR IGNORE INTO records (kind, dataset_id, resource_id, planned_by) VALUES (?, ?, ?, ?)"
@@ -36,6 +38,11 @@ ON CONFLICT DO UPDATE SET outcome = excluded.outcome, fallback = excluded.fallba
 _UNACCOUNTED = """
 SELECT kind, dataset_id, resource_id FROM records
 WHERE (kind, dataset_id, resource_id) > (?, ?, ?) AND outcome IS NULL ORDER BY kind, dataset_id, resource_id LIMIT ?
+"""
+
+_SETTLED = """
+SELECT dataset_id FROM records WHERE kind = ? AND dataset_id > ? AND resource_id = ''
+AND outcome IN ('new', 'updated', 'unchanged', 'restored') ORDER BY dataset_id LIMIT ?
 """
 
 
@@ -180,11 +187,33 @@ def see_all(records: Records, ids: Sequence[str], name: str, by: str) -> set[str
     return {row[0] for row in records.job.db.execute(_SEEN_BY, parameters)}
 
 
+def listed_by(records: Records, dataset_id: str, name: str) -> str | None:
+    """Return the ``by`` with which `Records.see` put a dataset into a list; ``None`` if the list has it not."""
+    query = "SELECT by FROM listed WHERE dataset_id = ? AND list = ?"
+    row = records.job.db.execute(query, (dataset_id, name)).fetchone()
+    return row[0] if row else None
+
+
+def forget_open(records: Records) -> None:
+    """Forget the documents that are not settled: what listed them before a kill is replaced, and lists them again."""
+    query = "DELETE FROM records WHERE kind = 'dataset' AND outcome IS NULL"
+    records.stats.inc_value("catalogue/planned", -records.job.execute(query).rowcount)
+
+
 def is_settled(records: Records, reference: Reference) -> bool:
     """Return whether a document's outcome is known."""
     query = "SELECT outcome FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ?"
     row = records.job.db.execute(query, _key(reference)).fetchone()
     return row is not None and row[0] is not None
+
+
+def received(records: Records, kind: str) -> Iterator[str]:
+    """Yield the ids of the documents of a kind that the run has received, also before it was resumed."""
+    last: str | None = ""
+    while last is not None:
+        rows = records.job.db.execute(_SETTLED, (kind, last, _BATCH)).fetchall()
+        yield from (row[0] for row in rows)
+        last = rows[-1][0] if rows else None
 
 
 class Failures:

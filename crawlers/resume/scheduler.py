@@ -66,7 +66,7 @@ class LedgerScheduler(BaseScheduler):
         query = "SELECT host, count(*) FROM requests WHERE state = ? GROUP BY host ORDER BY min(id)"
         for host, count in self.job.db.execute(query, (WAITING,)):
             self.hosts.add(host, count)
-        self.job.commit()
+        self.job.commit()  # a run that dies before its first answer has begun
 
     def _limit(self) -> int:
         """Return how many requests of one host may be in progress; those of a listing are taken as they are made."""

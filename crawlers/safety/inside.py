@@ -114,6 +114,26 @@ def write(folder: Path, file: str, body: bytes, scratch: str = ".writing") -> No
         writer.write(file, body)
 
 
+@contextmanager
+def replaced(folder: Path, file: str, scratch: str = ".writing") -> Iterator[BinaryIO]:
+    """Open a new file, which takes the place of the old one at the end, on the disk: also after a power cut.
+
+    Args:
+        file: its path, relative to the folder; folders above it are made where there are none.
+        scratch: as in `write`; in the folder itself.
+
+    Raises:
+        OSError: it can't be written, or leads out of the folder; the old one stays, as after any other error.
+    """
+    with _place(folder, scratch) as (_, where), _place(folder, file, make=True) as (name, place):
+        with os.fdopen(_scratch(scratch, where), "wb") as new:
+            yield new
+            new.flush()
+            os.fsync(new.fileno())
+        os.replace(scratch, name, src_dir_fd=where, dst_dir_fd=place)
+        os.fsync(place)
+
+
 def move(folder: Path, file: str, source: Path) -> None:
     """Move a whole file below a folder, so that a reader sees the old one or the new one, never a part.
 

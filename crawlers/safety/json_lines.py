@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 LONGEST = 16 * 1024 * 1024
 """Bytes of a line that is read."""
+_BLOCK = 64 * 1024
 
 
 def lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
@@ -30,6 +31,18 @@ def _rest(file: BinaryIO) -> int:
         if part.endswith(b"\n"):
             break
     return size
+
+
+def line_start(file: BinaryIO, offset: int) -> int:
+    """Return where the line before an offset begins, if it was torn then: a later crawl may have written it again."""
+    while offset:
+        step = min(offset, _BLOCK)
+        file.seek(offset - step)
+        newline = file.read(step).rfind(b"\n")
+        if newline >= 0:
+            return offset - step + newline + 1
+        offset -= step
+    return 0
 
 
 def entry(line: bytes | None) -> dict[str, Any] | None:

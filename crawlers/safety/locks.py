@@ -9,11 +9,11 @@ import fcntl
 import os
 import time
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 LOCK = ".lock"
 """The lock file in a source's folder, held by the crawl that writes into it."""
@@ -41,6 +41,22 @@ def is_held(path: Path) -> bool:
 def is_crawled(folder: Path) -> bool:
     """Return whether a crawl is writing into a source's folder now."""
     return is_held(folder / LOCK)
+
+
+def is_open_in(pid: int, path: Path) -> bool:
+    """Return whether a process has a file open; ``False`` if that can't be known, as outside Linux."""
+    try:
+        ours = path.stat(follow_symlinks=False)
+        return any(_is_file(descriptor, ours) for descriptor in Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
+        return False
+
+
+def _is_file(descriptor: Path, file: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(descriptor.stat(), file)
+    except OSError:  # closed meanwhile
+        return False
 
 
 def take(path: Path, *, tries: int = 5) -> int | None:

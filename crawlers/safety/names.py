@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 _HASHED = "sha256-"
 _SAFE = re.compile(r"(?![._])(?!.*__)[A-Za-z0-9._-]{1,100}(?<!_)")
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST = 255  # bytes in a file name, on nearly every file system
-_FOLDERS = {"dataset": "datasets"}
+_FOLDERS = {"dataset": "datasets", "site": "sites", "extension": "extensions"}
 
 
 def safe(identifier: str) -> str:
@@ -41,6 +42,8 @@ def slug(name: str, maxlen: int) -> str:
     >>> slug("Côte d’Ivoire: limits", 80)
     'cote-divoire-limits'
     """
+    if len(name) <= maxlen and _SLUG.fullmatch(name):  # most portals' own names are slugs
+        return name
     return slugify(name, max_length=maxlen, backend="text-unidecode")  # else an import is tried for every name
 
 
@@ -58,7 +61,9 @@ class Names:
     def from_settings(cls, settings: BaseSettings) -> Self:
         return cls(settings.getint("FILENAME_SLUG_MAXLEN") if settings.getbool("FILENAME_SLUG") else 0)
 
-    def file(self, kind: str, dataset_id: str, resource_id: str | None = None, name: str | None = None) -> str:
+    def file(
+        self, kind: str, dataset_id: str, resource_id: str | None = None, name: str | None = None, suffix: str = "json"
+    ) -> str:
         """
         >>> Names().file("dataset", "1f2e", name="Côte d’Ivoire: limits")
         'datasets/1f2e__cote-divoire-limits.json'
@@ -67,5 +72,12 @@ class Names:
         """
         title = slug(name[:1000], self.maxlen) if name and self.maxlen else ""
         ids = safe(dataset_id) if resource_id is None else f"{safe(dataset_id)}__{safe(resource_id)}"
-        title = title[: _LONGEST - len(f"{ids}__.json")].rstrip("-")
-        return f"{_FOLDERS.get(kind, kind)}/{ids}{'__' if title else ''}{title}.json"
+        title = title[: _LONGEST - len(f"{ids}__.{suffix}")].rstrip("-")
+        return f"{_FOLDERS.get(kind, kind)}/{ids}{'__' if title else ''}{title}.{suffix}"
+
+    def profile(self, kind: str, identifier: str) -> str:
+        """
+        >>> Names().profile("extension", "ckan/ckanext-dcat")
+        'extensions/ckan__ckanext-dcat.json'
+        """
+        return f"{_FOLDERS[kind]}/{'__'.join(map(safe, identifier.split('/')))[: _LONGEST - len('.json')]}.json"

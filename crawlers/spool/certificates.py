@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,13 @@ _REASONS = {
 
 
 class UntrustedCertificate(AnswerError):  # noqa: N818
-    """The server's certificate is not trusted; raised by the download handler, not retried: it will be the same."""
+    """The server's certificate is not trusted; raised by the download handler, not retried: it will be the same.
+
+    Attributes:
+        expires: when the server's own certificate ends; ``None`` if another one of the chain is not trusted.
+    """
+
+    expires: datetime | None = None
 
     def __init__(self, reason: str, advice: str) -> None:
         super().__init__("connection", f"the portal's TLS certificate {reason}: {advice}")
@@ -70,6 +77,7 @@ class ExplainedConnections:
         def verify(_: SSL.Connection, certificate: X509, number: int, depth: int, is_trusted: int) -> bool:
             error = self._error(certificate, number, depth, is_trusted=bool(is_trusted))
             if error:
+                error.expires = end(certificate) if depth == 0 else None
                 protocol.failVerification(Failure(error))  # type: ignore[no-untyped-call]
             return error is None
 
@@ -101,6 +109,14 @@ def explained() -> Iterator[None]:
             if isinstance(failure.value, AnswerError):
                 raise failure.value from None
         raise
+
+
+def end(certificate: X509) -> datetime | None:
+    """Return when a certificate ends; ``None`` if that can't be read."""
+    try:
+        return datetime.strptime((certificate.get_notAfter() or b"").decode(), "%Y%m%d%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def reason(number: int) -> tuple[str, str]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import struct
+
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 
 from crawlers.exceptions import AnswerError
-from crawlers.spool.encoding import Encoding
+from crawlers.spool.encoding import ERRORS, Encoding
+from crawlers.spool.errors import NotUnpacked
+
+_OF_GZIP = (OSError, EOFError, struct.error)
 
 
 class BoundedCompression(HttpCompressionMiddleware):
@@ -14,7 +19,10 @@ class BoundedCompression(HttpCompressionMiddleware):
     def _handle_encoding(self, body: bytes, content_encoding: list[bytes], max_size: int) -> tuple[bytes, list[bytes]]:
         undoing, staying = self._split_encodings(content_encoding)
         if len(undoing) < 2:
-            return super()._handle_encoding(body, content_encoding, max_size)
+            try:
+                return super()._handle_encoding(body, content_encoding, max_size)
+            except (*ERRORS, *_OF_GZIP) as error:
+                raise NotUnpacked(f"{undoing[0].decode()}: {error}") from error
         return unpacked(body, undoing, max_size), staying
 
 

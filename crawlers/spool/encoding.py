@@ -24,7 +24,8 @@ _SIP = 8 * 1024  # what is left of one is copied where a member ends, and a memb
 _DEEPEST = 2  # encodings on top of each other: a third would unpack a bomb's bomb
 _GZIP = (b"\x1f\x8b",)
 _ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + number, 0x2A, 0x4D, 0x18]) for number in range(16)))
-_ERRORS = (zlib.error, brotli.error, zstd.ZstdError)
+ERRORS = (zlib.error, brotli.error, zstd.ZstdError)
+"""What the libraries raise of bytes that are not in the encoding."""
 
 
 class Decoder(Protocol):
@@ -189,7 +190,7 @@ class Encoding:
             parts = _through(decoder, parts)
         try:
             yield from parts
-        except _ERRORS as error:
+        except ERRORS as error:
             raise NotUnpacked(f"{self._names}: {error}") from error
 
     def end(self) -> None:

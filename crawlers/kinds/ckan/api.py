@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from dataclasses import dataclass
@@ -10,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from scrapy import Request
-from w3lib.encoding import http_content_type_encoding
 
 from crawlers.exceptions import AnswerError
+from crawlers.listing.json_answer import document, readable
 from crawlers.politeness.blocked import challenge
 from crawlers.safety import strict_json
-from crawlers.safety.text import decoded, is_utf8
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -65,56 +63,30 @@ def variants(portal: str) -> list[ApiVariant]:
     return [ApiVariant(url, post) for url in urls for post in (False, True)]
 
 
-def document(response: Response) -> Any:
-    """Return the JSON of an answer.
-
-    Raises:
-        AnswerError: it is a robot check (blocked), or no JSON (not_json).
-    """
-    check = challenge(response)
-    if check:
-        raise AnswerError("blocked", check)
-    try:
-        return strict_json.loads(_readable(response))
-    except ValueError as error:
-        if response.body.lstrip()[:1] in (b"{", b"["):
-            message = f"the JSON of {len(response.body)} bytes breaks off or is broken: {error}"
-            raise AnswerError("truncated", message) from None
-        kind = (response.headers.get("Content-Type") or b"nothing").decode("latin-1").split(";")[0]
-        raise AnswerError("not_json", f"{len(response.body)} bytes of {kind} came instead of JSON") from None
-
-
-def _readable(response: Response) -> bytes | str:
-    """Return the JSON of an answer: UTF-8 (RFC 8259, 8.1), unless it is not and the header names what it is.
-
-    Raises:
-        ValueError: its encoding is unknown.
-    """
-    if is_utf8(io.BytesIO(response.body)):
-        return response.body
-    given = response.meta.get("encoding") if response.request else None
-    charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
-    found = decoded(response.body, charset, given=given, is_utf8=True)
-    if found.flaw:
-        raise ValueError(found.flaw)
-    return found.text
-
-
 def result(response: Response) -> dict[str, Any]:
     """Return the ``result`` of an action's answer, an object.
 
     Raises:
-        AnswerError: as `document`, or `success` is false whatever the HTTP status, or there is no result (refused).
+        AnswerError: as `any_result`, or it is no object (refused).
+    """
+    found = any_result(response)
+    if not isinstance(found, dict):
+        raise AnswerError("refused", "the portal answered success, and no result")
+    return found
+
+
+def any_result(response: Response) -> Any:
+    """Return the ``result`` of an action's answer, of any type; ``None`` if it has none.
+
+    Raises:
+        AnswerError: as `document`, or `success` is false whatever the HTTP status (refused).
     """
     answer = document(response)
     if not isinstance(answer, dict):
         raise AnswerError("refused", f"the portal answered {str(answer)[:200]!r}, not a result")
     if answer.get("success") is not True:
         raise AnswerError("refused", f"the portal answered success: false ({_message(answer.get('error'))})")
-    found = answer.get("result")
-    if not isinstance(found, dict):
-        raise AnswerError("refused", "the portal answered success, and no result")
-    return found
+    return answer.get("result")
 
 
 def refusal(response: Response) -> str | None:
@@ -171,7 +143,7 @@ def denies(response: Response) -> bool:
 def _envelope(response: Response) -> dict[str, Any]:
     """Return an action's answer as an object; empty if it is none."""
     try:
-        answer = strict_json.loads(_readable(response))
+        answer = strict_json.loads(readable(response, response.body))
     except ValueError:
         return {}
     return answer if isinstance(answer, dict) else {}
@@ -183,6 +155,13 @@ def _word(found: Any, name: str) -> str | None:
 
 
 def _message(error: Any) -> str:
+    """Return CKAN's words: the type, the message, and what is wrong with which field."""
     if not isinstance(error, dict):
         return str(error)[:200]
-    return ": ".join(str(error[name])[:200] for name in ("__type", "message") if error.get(name)) or str(error)[:200]
+    named = [str(error[name])[:200] for name in ("__type", "message") if error.get(name)]
+    fields = [f"{name}: {_reasons(what)}" for name, what in error.items() if name not in ("__type", "message")]
+    return ": ".join([*named, *([", ".join(fields)[:500]] if fields else [])]) or str(error)[:200]
+
+
+def _reasons(what: Any) -> str:
+    return "; ".join(map(str, what)) if isinstance(what, list) else str(what)

@@ -39,7 +39,7 @@ class CKANDetector(Detector):
     def find(self, probe: Probe) -> Asking[list[Finding]]:
         first = probe.first
         url, body = (probe.url, b"") if isinstance(first, AnswerError) else (first.url, first.body)
-        for root in dict.fromkeys(_roots(url, body)):
+        for root in dict.fromkeys(roots(url, body)):
             if probe.is_unreachable:
                 break
             address = f"{root}/api/3/action/package_search?rows=0"
@@ -78,13 +78,20 @@ class CKANDetector(Detector):
         return urlsplit(address).netloc.lower() == urlsplit(other).netloc.lower()
 
 
-def _roots(url: str, body: bytes) -> Iterator[str]:
-    """Yield where CKAN may be: what its pages say, what precedes its own paths, the host."""
+def roots(url: str, body: bytes) -> Iterator[str]:
+    """Yield where CKAN may be: what its pages say, what precedes its own paths, the host.
+
+    Args:
+        url: of a page, as it answered.
+        body: the page.
+    """
     named = _SITE_ROOT.search(body)
     parts = urlsplit(url)
     if named:
         with suppress(ValueError):
             root = arguments.portal(urljoin(url, named[1].decode("utf-8", "replace")))
+            if parts.scheme == "https":  # behind a proxy that does TLS, CKAN may take its own address for an http one
+                root = root.replace("http:", "https:", 1)
             yield from [root] if urlsplit(root).netloc == parts.netloc else []
     host, path = f"{parts.scheme}://{parts.netloc}", arguments.folder(url)
     yield from (host + path, host + _LOCALE.sub("", path), host)

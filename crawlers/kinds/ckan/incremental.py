@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,9 @@ from crawlers.kinds.ckan.cursor import Cursor, Page, identity, is_same_stamp, st
 from crawlers.kinds.ckan.exports import LEVELS
 from crawlers.kinds.ckan.questions import BATCH, ask_among, check_identity, show, take_record
 from crawlers.kinds.ckan.recovery import Refusal
+from crawlers.listing.since import LAST, OVERLAP, base
 from crawlers.politeness import failures
-from crawlers.store.index import scope
-from crawlers.values.moment import moment, now, seconds, written
+from crawlers.values.moment import moment, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,26 +26,6 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.ckan.listing import Output
     from crawlers.kinds.ckan.spider import CKANSpider
-
-LAST = "last"
-FULL_LISTING_DAYS = 7.0
-OVERLAP = timedelta(hours=1)  # a portal's search index lags behind its database
-
-
-def since(text: str) -> str:
-    """Return ``last``, or a date, or a time in UTC.
-
-    >>> since("2026-11-01")
-    '2026-11-01T00:00:00Z'
-    """
-    if text == LAST:
-        return text
-    if re.fullmatch(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z?)?", text):
-        try:
-            return f"{datetime.fromisoformat(text.removesuffix('Z')).isoformat(timespec='seconds')}Z"
-        except ValueError:
-            pass
-    raise ValueError("last, a date such as 2026-11-01, or a time in UTC such as 2026-11-01T06:00:00Z")
 
 
 class Incremental:
@@ -65,36 +44,7 @@ class Incremental:
         rows, since = self.spider.listing.rows(), self.spider.args["since"]
         if since != LAST:
             return Cursor(rows=rows, since=since)
-        return Cursor(rows=self.spider.args["rows"], ids=True, stamps=True) if self.base() else Cursor(rows=rows)
-
-    def base(self) -> str:
-        """Return when the crawl began that this one builds on; empty if everything is to be listed.
-
-        It is fixed for a job, however often that is resumed.
-        """
-        state, spider = self.spider.run_state, self.spider
-        if state.since is None:
-            last = spider.opened_index().runs.last_complete(scope(spider.name, spider.given))
-            reason = self.why_everything(last)
-            known = "" if reason else str(last)
-            spider.logger.info(
-                "%s", f"{reason}: everything is listed" if reason else f"Only what changed since {known}"
-            )
-            state.since = known
-        return state.since
-
-    def why_everything(self, last: str | None) -> str | None:
-        """Return why the whole catalogue is listed; ``None`` if what changed is enough."""
-        if last is None:
-            return "There was no complete crawl of this before"
-        if self.spider.limits.is_set:
-            return "since=last does not go with max_datasets or max_resources"
-        days = self.spider.crawler.settings.getfloat("FULL_LISTING_DAYS", FULL_LISTING_DAYS)
-        full = self.spider.withdrawals.last_listing()
-        if days <= 0 or _is_recent(full, days):
-            return None
-        when = f"The last full listing was on {full[:10]}" if full else "There was no full listing before"
-        return f"{when}, and FULL_LISTING_DAYS asks for one every {days:g} days"
+        return Cursor(rows=self.spider.args["rows"], ids=True, stamps=True) if base(self.spider) else Cursor(rows=rows)
 
     def instead(self, response: Response, here: Cursor, page: Page) -> Request | None:
         """Note what a page of ids says has changed; return the request for another list if the page can't say it."""
@@ -144,7 +94,7 @@ class Incremental:
         Args:
             date: the portal's time, from its answer's ``Date`` header: its stamps are by that clock.
         """
-        known = (moment(self.base()), moment(self.spider.opened_index().documents.newest_stamp()))
+        known = (moment(base(self.spider)), moment(self.spider.opened_index().documents.newest_stamp()))
         begun = written(min(found for found in known if found) - OVERLAP - _distance(date))
         message = "%s does not list stamps: requesting what changed since %s"
         self.spider.logger.info(message, self.spider.portal, begun)
@@ -246,12 +196,6 @@ def is_cheaper_whole(changed: int, after: Cursor) -> bool:
 
 def _size(after: Cursor) -> int:
     return min(BATCH, after.largest or BATCH)
-
-
-def _is_recent(begun: str | None, days: float) -> bool:
-    """Return whether a moment is at most `days` days ago; one in the future came from a wrong clock."""
-    age = seconds(begun, now("milliseconds"))
-    return age is not None and 0 <= age <= days * 86_400
 
 
 def _distance(date: str | None) -> timedelta:

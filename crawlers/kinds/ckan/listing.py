@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from crawlers.exceptions import AnswerError
-from crawlers.items import Dataset, Export
+from crawlers.items import Dataset, Export, Profile
 from crawlers.kinds.ckan.cursor import Cursor, Page, identity, resources
 from crawlers.kinds.ckan.recovery import Refusal, another
 from crawlers.listing import paging
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.ckan.spider import CKANSpider
+    from crawlers.kinds.ckan.packages import PackageSpider
 
-    Found = Dataset | Export | Request
+    Found = Dataset | Export | Profile | Request
     Output = Iterator[Found | AsyncIterator[Found]]
 
 
@@ -32,9 +32,9 @@ class CKANListing(PagedListing[Cursor]):
 
     cursor = Cursor
     subject = "the portal"
-    spider: CKANSpider
+    spider: PackageSpider
 
-    def __init__(self, spider: CKANSpider) -> None:
+    def __init__(self, spider: PackageSpider) -> None:
         super().__init__(spider)
         self.first_refusal: Refusal | None = None
 
@@ -85,7 +85,7 @@ class CKANListing(PagedListing[Cursor]):
         elif here.is_by_id and not page.follows(here.last):
             self.spider.logger.info("%s does not page by id: continuing by offset", self.spider.portal)
             yield self.request(here.by_offset())
-        elif other := self.spider.incremental.instead(response, here, page):
+        elif self.spider.incremental and (other := self.spider.incremental.instead(response, here, page)):
             yield other
         else:
             yield from self.list_page(response, here, found)
@@ -157,7 +157,9 @@ class CKANListing(PagedListing[Cursor]):
         """Try what may still help; else end the list and report the first variant's refusal."""
         if here.first and self.first_refusal is None:
             self.first_refusal = refusal
-        there = another(here, refusal, len(self.spider.variants)) or self.spider.incremental.otherwise(here, refusal)
+        incremental = self.spider.incremental
+        there = another(here, refusal, len(self.spider.variants))
+        there = there or (incremental.otherwise(here, refusal) if incremental else None)
         if there:
             self.spider.logger.info("%s: %s; listing it another way", self.spider.portal, refusal.error)
             yield self.request(there, is_retry=there.rows < here.rows or bool(there.skipping))

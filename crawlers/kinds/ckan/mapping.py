@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from crawlers import arguments, values
 from crawlers.items import Agent, Dataset, LazyDataset, Place, Resource
-from crawlers.kinds.ckan import hdx
+from crawlers.kinds.ckan import details, hdx
 from crawlers.values.checksums import checksum
 from crawlers.values.frequencies import frequency
 from crawlers.values.languages import languages
@@ -68,7 +68,7 @@ def dataset(record: dict[str, Any], *, source: str, portal: str) -> Dataset:
         version=fields.text("version"),
         publisher=_publisher(fields, portal),
         contacts=_contacts(fields),
-        keywords=_labels(fields, "tags", ("display_name", "name"), "keywords"),
+        keywords=values.keywords(_labels(fields, "tags", ("display_name", "name"), "keywords")),
         themes=_labels(fields, "groups", ("title", "display_name", "name"), "theme"),
         languages=languages(fields.texts("language")),
         license=_license(fields),
@@ -84,8 +84,10 @@ def dataset(record: dict[str, Any], *, source: str, portal: str) -> Dataset:
         flaws=fields.flaws,
         document=record,
     )
+    details.complete(item, fields)
     if hdx.recognised(record):
         hdx.complete(item, fields)
+    item.derive()
     return item
 
 
@@ -243,6 +245,7 @@ def _resource(fields: Record, dataset_id: str) -> Resource:
         resource.languages = languages(fields.texts("language"))
         resource.rights = fields.text("rights")
         resource.conforms_to = fields.texts("conforms_to")
+    details.complete_file(resource, fields)
     return resource
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -13,16 +12,19 @@ from crawlers.kinds.ckan import api, exports, mapping
 from crawlers.kinds.ckan.access import Access
 from crawlers.kinds.ckan.cursor import Cursor, identity
 from crawlers.kinds.ckan.exports import Exports
-from crawlers.kinds.ckan.incremental import Changes, Incremental, is_cheaper_whole, since
+from crawlers.kinds.ckan.incremental import Changes, Incremental, is_cheaper_whole
 from crawlers.kinds.ckan.listing import CKANListing
+from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.withdrawals import Gone
-from crawlers.listing.spider import CatalogueSpider
+from crawlers.listing.since import since
 from crawlers.safety.tokens import token
 from crawlers.store.index.complete_runs import FILTERS
 from crawlers.values.moment import now
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.ckan.listing import Found, Output
 
 
-class CKANSpider(CatalogueSpider):
+class CKANSpider(PackageSpider):
     """A CKAN portal, all of it or what a query finds.
 
     #. Inherit from this class in a module of its own in ``spiders/``, and say in the docstring who runs the portal.
@@ -43,9 +45,6 @@ class CKANSpider(CatalogueSpider):
             ``download_metadata``, which falls back to those.
         level: the default of ``-a level=``.
         has_token: whether requests to the portal carry an API token.
-        query: the user's filters.
-        variants: the variants of the API; the cursor has the index of the one that works.
-        listing: the pages of the listing.
         incremental: what ``since=`` lists.
         changes: the records that have changed.
         gone: the questions about what is no longer listed.
@@ -55,16 +54,14 @@ class CKANSpider(CatalogueSpider):
 
     kind = "ckan"
     address = "portal"
-    arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
+    arguments: ClassVar[dict[str, Argument]] = PackageSpider.arguments | {
         "portal": Argument(help="The portal's address.", parse=arguments.portal),
         "q": Argument(help="Only what this search finds: cod-ab-global, title:flood.", parse=arguments.text),
         "fq": Argument(help="A Solr filter: has_geodata:true -archived:true.", parse=arguments.text),
         "organization": Argument(help="Only this organisation's, by its name in addresses.", parse=arguments.text),
         "group": Argument(help="Only this group's, by its name in addresses; a country at HDX.", parse=arguments.text),
         "tag": Argument(help="Only datasets with this tag.", parse=arguments.text),
-        "rows": Argument(
-            help="Datasets per listing request; a portal may return fewer.", parse=arguments.positive, default="1000"
-        ),
+        "rows": ROWS,
         "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
         "level": Argument(
             help="Besides the listing: nothing (snapshot), an export per dataset, per resource, or both.",
@@ -72,9 +69,9 @@ class CKANSpider(CatalogueSpider):
         ),
     }
 
-    portal: str | None = None
     export = "package_show"
     level: str = "snapshot"
+    incremental: Incremental
 
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
@@ -106,15 +103,6 @@ class CKANSpider(CatalogueSpider):
 
     async def start(self) -> AsyncIterator[Request]:
         yield self.listing.begin(self.incremental.beginning())
-
-    async def parse_page(self, response: Response, cursor: dict[str, Any]) -> AsyncIterator[Found]:
-        """Yield what a page leads to; what takes long is an iterator that lets other work go on meanwhile."""
-        for found in self.listing.parse_page(response, cursor):
-            if isinstance(found, AsyncIterator):
-                async for later in found:
-                    yield later
-            else:
-                yield found
 
     def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
         """Yield a record's item, and the requests for its exports.

@@ -1,0 +1,130 @@
+"""What few portals say of a package or a resource, in the fields of ckanext-dcat and of its schemas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlers.items import Relation, Service
+from crawlers.values.codes import code
+from crawlers.values.record import parse
+from crawlers.values.relations import relation, relations
+from crawlers.values.resolutions import duration, metres
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from crawlers.items import Dataset, Resource
+    from crawlers.values.record import Record
+
+_RELATIONS = {
+    "related_resource": "relation",
+    "relation": "relation",
+    "source": "source",
+    "has_version": "hasVersion",
+    "is_version_of": "isVersionOf",
+    "in_series": "inSeries",
+    "is_referenced_by": "isReferencedBy",
+    "dataseries_name": "inSeries",  # HDX
+}
+"""The role of each field's values."""
+_OF_BOTH = ("documentation", "applicable_legislation", "status", "spatial_resolution_in_meters", "temporal_resolution")
+_METRES = ("spatial_resolution_in_meters", "spatial_resolution")
+_OF_PACKAGES = frozenset(
+    (
+        *(*_OF_BOTH, *_RELATIONS, *_METRES, "dcat_type", "version_notes", "hvd_category", "sample"),
+        *("qualified_relation", "relationships_as_subject", "country", "province", "region", "city"),
+    )
+)
+_OF_RESOURCES = frozenset((*_OF_BOTH, "availability", "access_services"))
+_LIFECYCLE = ("active", "draft", "deleted", "inactive")
+"""What CKAN itself writes into ``state``."""
+
+
+def complete(item: Dataset, fields: Record) -> None:
+    """Fill in the fields of a dataset that few portals give."""
+    if _OF_PACKAGES.isdisjoint(fields.fields):
+        return
+    _common(item, fields)
+    item.type = _code(fields, "dcat_type")
+    item.version_notes = fields.text("version_notes")
+    item.hvd_categories = fields.texts("hvd_category")
+    item.sample = fields.texts("sample")
+    item.relations = [*_named(fields), *_qualified(fields), *_related(fields)]
+    item.country, item.city = fields.text("country"), fields.text("city")
+    item.state = _state(fields)
+
+
+def complete_file(item: Resource, fields: Record) -> None:
+    """Fill in the fields of a resource that few portals give."""
+    if _OF_RESOURCES.isdisjoint(fields.fields):
+        return
+    _common(item, fields)
+    item.availability = _code(fields, "availability")
+    item.access_services = [service for each in _services(fields) if (service := _service(each))]
+
+
+def _common(item: Dataset | Resource, fields: Record) -> None:
+    item.documentation = fields.texts("documentation")
+    item.applicable_legislation = fields.texts("applicable_legislation")
+    item.status = _code(fields, "status")
+    item.spatial_resolution = fields.read(metres, *_METRES)
+    item.temporal_resolution = fields.read(duration, "temporal_resolution")
+
+
+def _code(fields: Record, name: str) -> str | None:
+    return fields.read(code, name)
+
+
+def _named(fields: Record) -> Iterator[Relation]:
+    for name, role in _RELATIONS.items():
+        if fields.fields.get(name):
+            yield from relations(fields.texts(name), role)
+
+
+def _qualified(fields: Record) -> Iterator[Relation]:
+    if isinstance(fields.value("qualified_relation"), list):
+        for each in fields.objects("qualified_relation"):
+            role = (each.text("role") or "relation").rstrip("/").rpartition("/")[2].rpartition("#")[2]
+            if found := relation(each.text("relation", "uri") or "", role):
+                yield found
+
+
+def _related(fields: Record) -> Iterator[Relation]:
+    """Yield the packages of the same portal that CKAN's own relationships lead to: by id, as no address is known."""
+    if isinstance(fields.value("relationships_as_subject"), list):
+        for each in fields.objects("relationships_as_subject"):
+            title, role = each.text("object", "comment"), each.text("type")
+            if title:
+                yield Relation(role=role or "relation", title=title)
+
+
+def _state(fields: Record) -> str | None:
+    """Return the region; CKAN has a ``state`` of its own, so only another field or an extra says it."""
+    found = fields.text("province", "region")
+    if found:
+        return found
+    extras = fields.data.get("extras")
+    listed = extras if isinstance(extras, list) else []
+    given = (each.get("value") for each in listed if isinstance(each, dict) and each.get("key") == "state")
+    text = next((each for each in given if isinstance(each, str)), None) or fields.text("state")
+    return text if text and text not in _LIFECYCLE else None
+
+
+def _services(fields: Record) -> Iterator[Record]:
+    """Yield the services of a list, or of a list that is written as JSON."""
+    given = fields.value("access_services")
+    listed = parse(given) if isinstance(given, str) else given
+    if isinstance(listed, list):
+        yield from type(fields)({"access_services": listed}, fields.flaws, fields.path).objects("access_services")
+
+
+def _service(fields: Record) -> Service | None:
+    found = Service(
+        uri=fields.text("uri"),
+        title=fields.text("title"),
+        description=fields.text("description"),
+        endpoint_url=next(iter(fields.texts("endpoint_url")), None),
+        endpoint_description=fields.text("endpoint_description"),
+        conforms_to=fields.texts("conforms_to"),
+    )
+    return found if found.uri or found.title or found.endpoint_url else None

@@ -1,0 +1,103 @@
+"""Names answers that a spider does not read: a feed, a sitemap, a service, a login; and says what to use instead."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from crawlers.safety import strict_json
+from crawlers.safety.text import of_page
+from crawlers.values.tables import toml_table
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+_HEAD = 64 << 10  # bytes of an answer that are looked at; a JSON answer is read whole up to the second length
+_JSON = 1 << 20
+_SKIPPED = re.compile(r"(?:\s+|<\?.*?\?>|<!--.*?-->|<!doctype[^>\[]*>)++", re.DOTALL | re.IGNORECASE)
+_ROOT = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
+_PASSWORD = re.compile(r"""<input\b[^>]*\btype\s*=\s*["']?password\b""", re.IGNORECASE)
+_HEADINGS = re.compile(r"<(?:title|h1|h2|legend)\b[^>]*>([^<]{0,200})", re.IGNORECASE)
+
+
+def named(response: Response, wanted: str = "", *, spider: str = "") -> str | None:
+    """Return what an answer is, and what to use instead, as a sentence without a full stop; ``None`` if it is unknown.
+
+    Args:
+        response: the answer.
+        wanted: what it should have been; may be left out.
+        spider: the spider that asks: an answer for which it would be the one to use is none of these.
+
+    >>> from scrapy.http import TextResponse
+    >>> named(TextResponse("https://a.org/oai?verb=Identify", body=b"<?xml version='1.0'?><OAI-PMH/>"))
+    'this is an answer of OAI-PMH: use scrapy crawl oai -a url=https://a.org/oai'
+    >>> named(TextResponse("https://a.org/", body=b"<p>Hello</p>"))
+    """
+    body = _body(response)
+    begin = body[:_HEAD].decode("utf-16" if body[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "replace")
+    begin = begin[found.end() :] if (found := _SKIPPED.match(begin)) else begin
+    known = _of_xml(begin) if begin[:1] == "<" else _of_json(body) if begin[:1] == "{" else None
+    if not known and begin[:1] == "<" and _is_login(response, body):
+        known = _table()["login"]["page"]
+    if not known or f"scrapy crawl {spider} " in known[1]:
+        return None
+    what = f"{known[0]}, not {wanted}" if wanted else known[0]
+    return f"this is {what}: {known[1].format_map(_places(response.url))}"
+
+
+@cache
+def _table() -> dict[str, dict[str, list[str]]]:
+    return toml_table("crawlers", "listing/other_answers.toml")
+
+
+def _body(response: Response) -> bytes:
+    if opened := getattr(response, "open", None):  # a SpooledResponse
+        with opened() as file:
+            body: bytes = file.read(_JSON + 1)
+            return body
+    return response.body[: _JSON + 1]
+
+
+def _of_xml(begin: str) -> list[str] | None:
+    root = _ROOT.match(begin)
+    for mark, known in _table()["xml"].items() if root else ():
+        name, _, other = mark.partition(" ")
+        if root and root[1].lower() == name and other in begin[:2000].lower():
+            return known
+    return None
+
+
+def _of_json(body: bytes) -> list[str] | None:
+    try:
+        content: Any = strict_json.loads(body) if len(body) <= _JSON else None
+    except (ValueError, RecursionError):
+        return None
+    for mark, known in _table()["json"].items() if isinstance(content, dict) else ():
+        key, _, other = mark.partition(" ")
+        if key in content and (not other or other in content or content[key] == other):
+            return known
+    return None
+
+
+def _is_login(response: Response, body: bytes) -> bool:
+    """Return whether an HTML page is there to log in, and not a page with such a form in its corner."""
+    content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    page = of_page(body, content_type).text
+    if not _PASSWORD.search(page):
+        return False
+    said = " ".join((urlsplit(response.url).path, *_HEADINGS.findall(page))).casefold()
+    return any(word in said for word in _table()["login"]["words"])
+
+
+def _places(url: str) -> dict[str, str]:
+    """
+    >>> _places("https://a.org/b/c.xml?d=1")
+    {'url': 'https://a.org/b/c.xml', 'folder': 'https://a.org/b/', 'site': 'https://a.org'}
+    """
+    bare = url.partition("#")[0].partition("?")[0]
+    parts = urlsplit(bare)
+    site = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    folder = parts.path[: parts.path.rfind("/") + 1] or "/"
+    return {"url": site + parts.path, "folder": site + folder, "site": site}

@@ -1,0 +1,81 @@
+"""``-a since=``: the moment after which only changes are requested, by what earlier crawls stored."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from crawlers.store.index import scope
+from crawlers.values.moment import moment, now, seconds, written
+
+if TYPE_CHECKING:
+    from crawlers.listing.spider import CatalogueSpider
+
+LAST = "last"
+FULL_LISTING_DAYS = 7.0
+OVERLAP = timedelta(hours=1)  # a portal's search index lags behind its database
+
+
+def since(text: str) -> str:
+    """Return ``last``, or a date, or a time in UTC.
+
+    >>> since("2026-11-01")
+    '2026-11-01T00:00:00Z'
+    """
+    if text == LAST:
+        return text
+    if re.fullmatch(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z?)?", text):
+        try:
+            return f"{datetime.fromisoformat(text.removesuffix('Z')).isoformat(timespec='seconds')}Z"
+        except ValueError:
+            pass
+    raise ValueError("last, a date such as 2026-11-01, or a time in UTC such as 2026-11-01T06:00:00Z")
+
+
+def base(spider: CatalogueSpider) -> str:
+    """Return when the crawl began that ``since=last`` builds on; empty if everything is to be listed.
+
+    It is fixed for a job, however often that is resumed.
+    """
+    state = spider.run_state
+    if state.since is None:
+        last = spider.opened_index().runs.last_complete(scope(spider.name, spider.given))
+        reason = why_everything(spider, last)
+        known = "" if reason else str(last)
+        spider.logger.info("%s", f"{reason}: everything is listed" if reason else f"Only what changed since {known}")
+        state.since = known
+    return state.since
+
+
+def why_everything(spider: CatalogueSpider, last: str | None) -> str | None:
+    """Return why the whole catalogue is listed; ``None`` if what changed is enough."""
+    if last is None:
+        return "There was no complete crawl of this before"
+    if spider.limits.is_set:
+        return "since=last does not go with max_datasets or max_resources"
+    days = spider.crawler.settings.getfloat("FULL_LISTING_DAYS", FULL_LISTING_DAYS)
+    full = spider.withdrawals.last_listing()
+    if days <= 0 or _is_recent(full, days):
+        return None
+    when = f"The last full listing was on {full[:10]}" if full else "There was no full listing before"
+    return f"{when}, and FULL_LISTING_DAYS asks for one every {days:g} days"
+
+
+def beginning(spider: CatalogueSpider) -> str:
+    """Return the moment since which changes are requested, as ISO 8601 in UTC; empty if everything is listed.
+
+    What ``since=last`` builds on is widened by `OVERLAP`.
+    """
+    given = spider.args.get("since")
+    if given != LAST:
+        spider.run_state.since = given or ""
+        return given or ""
+    known = moment(base(spider))
+    return written(known - OVERLAP) if known else ""
+
+
+def _is_recent(begun: str | None, days: float) -> bool:
+    """Return whether a moment is at most `days` days ago; one in the future came from a wrong clock."""
+    age = seconds(begun, now("milliseconds"))
+    return age is not None and 0 <= age <= days * 86_400
