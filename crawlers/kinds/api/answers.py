@@ -1,0 +1,51 @@
+"""What a page of a listing holds, by its declaration. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crawlers.kinds.api.declaration import Listing
+    from crawlers.kinds.api.expressions import Expression
+
+_SHOWN = 200
+
+
+def records(page: Any, listing: Listing) -> list[Any] | None:
+    """Return the records of a page; ``None`` if it has no list where they should be."""
+    found = listing.records.find(page)
+    return found if isinstance(found, list) else None
+
+
+def total(page: Any, wanted: Expression | None) -> int | None:
+    """Return how many records there are in all; ``None`` if that is unknown. It may be a text, or 20.0."""
+    found = wanted.find(page) if wanted else None
+    if isinstance(found, float) and found.is_integer() and found < 1e15:
+        found = int(found)
+    if isinstance(found, str) and re.fullmatch(r"\s*[0-9]{1,15}\s*", found):
+        return int(found)
+    return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
+
+
+def following(page: Any, listing: Listing) -> str | None:
+    """Return the address of the next page, as the page has it."""
+    return text(page, listing.next)
+
+
+def text(page: Any, wanted: Expression | None) -> str | None:
+    """Return a text or a number that a page has, as a text: a link, a token."""
+    found = wanted.find(page) if wanted else None
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        return None
+    return str(found).strip() or None
+
+
+def refusal(page: Any, listing: Listing) -> str | None:
+    """Return what a page says is wrong; ``None`` if it is a good one."""
+    said = listing.error.find(page) if listing.error else None
+    if said not in (None, "", [], {}, False):
+        return f"it says {str(said)[:_SHOWN]!r}"
+    if listing.ok is not None and listing.ok.find(page) is not True:
+        return f"it is not ok: {listing.ok.text}"
+    return None

@@ -1,0 +1,190 @@
+"""Lists the records of a declared API, page after page, until the API's own signals say that these were all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.api import twins
+from crawlers.kinds.api.page import Found, PageReader
+from crawlers.kinds.api.position import Position
+from crawlers.kinds.api.query import Query
+from crawlers.kinds.api.recovery import Recovery, from_failure
+from crawlers.kinds.api.walks import Walks, shifted
+from crawlers.listing.paging import WINDOWS, Entry, Page, PagedListing
+from crawlers.politeness import failures
+from crawlers.values.addresses import host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy import Request
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.kinds.api.spider import APISpider
+
+
+class APIListing(PagedListing[Position]):
+    """The pages of a declared listing."""
+
+    cursor = Position
+    spider: APISpider
+
+    def __init__(self, spider: APISpider, rows: int | None) -> None:
+        super().__init__(spider)
+        self.declaration = spider.declaration
+        self.declared = self.declaration.list
+        self.query = Query(self.declaration, str(spider.portal), rows)
+        window = self.declared.window
+        self.windows = WINDOWS | {window.max} if window else WINDOWS
+        self.walks, self.recovery, self.reader = Walks(self), Recovery(self), PageReader(self)
+        own = [str(spider.portal), self.query.address(self.declared.url)]
+        own += [self.query.address(self.declared.paging.url)] if self.declared.paging.url else []
+        self.hosts = {*map(host, own), *self.declared.hosts}
+
+    def request(self, cursor: Position) -> Request:
+        request = self.query.request(
+            cursor,
+            self.spider.changed_since,
+            callback=self.parse_page,
+            errback=self.page_failed,
+            cb_kwargs={"cursor": cursor.plain()},
+            meta={"spool": True} if self.declared.paging.kind == "none" else {},
+            dont_filter=cursor.round > 0 or cursor.tries > 0,
+        )
+        if cursor.size or cursor.tries:
+            request.meta["max_retry_times"] = 1  # it stands for a request that failed after all its retries
+        if self.spider.changed_since or cursor.walk == "recent":
+            request.headers["Cache-Control"] = "no-cache"
+        if cursor.xsrf:
+            request.headers.update({"X-XSRF-TOKEN": cursor.xsrf, "Cookie": f"XSRF-TOKEN={cursor.xsrf}"})
+        return request
+
+    def read(self, response: Response, here: Position) -> Page[Position]:
+        page = self.reader.page(response, here)
+        twins.report(self.spider, page.entries, response.request)
+        if self.declared.total and page.total is None and here.pages == 0:
+            message = "%s: list.total (%s) finds no number of records in the first page"
+            self.spider.logger.warning(message, self.spider.portal, self.declared.total.text)
+        return page
+
+    # Between two pages
+
+    def parse_page(self, response: Response, cursor: dict[str, Any]) -> Iterator[Any]:
+        if cursor["round"] and response.request:
+            self.spider.request_names.mark(response.request, f"walk {cursor['round']}", self.spider.crawler)
+        yield from super().parse_page(response, cursor)
+
+    def after(self, here: Position, page: Page[Position], taken: list[tuple[Entry, int]]) -> Position:
+        found: Found = page.answer
+        counted = page.total if here.walk == "all" and page.total is not None else here.counted
+        passed = here.passed + found.passed
+        is_news = bool(taken or found.passed)
+        after = replace(
+            here,
+            pages=here.pages + 1,
+            listed=here.listed + len(taken),
+            resources=here.resources + sum(allowed for _, allowed in taken),
+            expected=None if counted is None else max(counted - passed, 0),
+            stale=0 if is_news else here.stale + 1,
+            received=here.received + found.count,
+            at=found.at,
+            digest=found.digest,
+            counted=counted,
+            total=here.total if page.total is None else page.total,
+            passed=passed,
+            has_changed=here.has_changed or (here.counted is not None and counted != here.counted),
+            has_shrunk=here.has_shrunk or (counted is not None and counted < (here.counted or 0)),
+            shift=shifted(here, page, taken, self.declared),
+            last=found.last or here.last,
+            skipped=0,
+            tries=0,
+        )
+        return self.recovery.enlarged(here, self.walks.stamped(after, found))
+
+    def following(self, here: Position, after: Position, page: Page[Position]) -> Position | None:
+        if after.at is None or self.walks.is_reached(after, page) or self.walks.is_at_window(after):
+            return None
+        return None if self.is_repeated(here, after) else after
+
+    def is_repeated(self, here: Position, after: Position) -> bool:
+        """Return whether the portal gives the same page again, or pages without anything new."""
+        is_same_page = bool(after.digest) and after.digest == here.digest
+        is_same_place = self.declared.paging.kind not in ("offset", "page") and after.at == here.at
+        return is_same_page or is_same_place or after.stale > after.patience
+
+    def end(self, request: Request | None, after: Position, page: Page[Position]) -> Iterator[Any]:
+        """Begin the walk that follows, or judge the list if there is none."""
+        after = self.walks.settled(after, page)
+        try:
+            if page.answer.broken:
+                raise page.answer.broken
+            self.check(after, page)
+            following = self.walks.following(after, page)
+            ending = None if following else self.walks.ending(after, page, page.answer.left)
+        except AnswerError as error:
+            self.spider.completeness.end(after.name)
+            self.spider.failed("list", error, request)
+            return
+        if following:
+            yield self.request(following)
+        elif ending and self.spider.completeness.conclude(after.name, ending, request):
+            self.spider.run_state.expected = after.listed if ending.total is None else ending.total
+            yield from self.complete(after)
+
+    def check(self, after: Position, page: Page[Position]) -> None:
+        """
+        Raises:
+            AnswerError: the walk ended because pages are repeated.
+        """
+        if after.at is None or self.walks.is_reached(after, page) or self.walks.is_at_window(after):
+            return
+        if self.walks.is_met(after):
+            return
+        total = "" if after.expected is None else f" of {after.expected}"
+        param = self.declared.paging.param
+        ignored = f": it may ignore the parameter {param}" if param and after.pages < 3 else ""
+        message = f"{self.subject} gives the same pages again after {after.listed}{total} datasets{ignored}"
+        raise AnswerError("paging", message)
+
+    # Pages that don't come
+
+    def page_failed(self, failure: Failure) -> Iterator[Any]:
+        request = failures.request(failure)
+        here = self.cursor(**request.cb_kwargs["cursor"])
+        yield from self.refused(request, here, from_failure(failure, self.declared), failures.status(failure), failure)
+
+    def refused(
+        self, request: Request | None, here: Position, error: AnswerError, status: int | None, failure: Any = None
+    ) -> Iterator[Any]:
+        """Try what may still help; else end the list and report why the page did not come."""
+        if self.recovery.is_behind_end(here, status):
+            empty: Page[Position] = Page([], here.total, is_short=True, answer=Found(0))
+            yield from self.end(request, replace(here, at=None), empty)
+            return
+        other = self.recovery.instead(request, here, error, status, failure)
+        if other is None:
+            yield from super().refused(request, here, error, status)
+        else:
+            self.spider.logger.info("%s: %s; listing it another way", self.spider.portal, error)
+            yield self.request(other)
+
+    # Records
+
+    def items(self, response: Response, entry: Entry, allowed: int, here: Position, position: int) -> Iterator[Any]:
+        number = here.received + position + 1
+        if not isinstance(entry.record, dict):
+            message = f"record {number} of the listing is not an object but {type(entry.record).__name__}"
+            self.spider.failed("list", AnswerError("invalid_record", f"{message}, so it is not kept"), response.request)
+        elif entry.id is None:
+            message = f"record {number} of the listing {entry.reading.missing_id}"
+            self.spider.failed("list", AnswerError("missing_id", f"{message}, so it is not kept"), response.request)
+        else:
+            is_cut = allowed < entry.resources
+            yield from self.spider.parse_record(response, entry.reading, allowed if is_cut else None)
+
+    def complete(self, after: Position) -> Iterator[Any]:
+        if not after.lost:
+            yield from super().complete(after)

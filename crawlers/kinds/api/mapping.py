@@ -1,0 +1,272 @@
+"""A record of a JSON API as an item: what the declaration finds in it, in the form that items have. Pure."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from crawlers import values
+from crawlers.items import Dataset, LazyDataset, Resource
+from crawlers.kinds.api.expressions import ExpressionError, Template
+from crawlers.kinds.api.normaliser import DATASET, RESOURCE, Normaliser, with_file_type
+from crawlers.values.addresses import absolute
+from crawlers.values.record import FLAWS, MORE_FLAWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from crawlers.kinds.api.declaration import Declaration, Filler, Resources
+
+_DEEPEST = 60
+_MOST = 10_000
+"""Resources of one record."""
+_ADDRESSES = {"landing_page", "url", "access_url", "download_url"}
+_RELATIVE = ("/", "./", "../")
+_AT_ONCE = ("name", "title", "metadata_modified")
+"""Fields that are wanted of every record, changed or not."""
+
+
+def portal_of(address: str, declaration: Declaration) -> str:
+    """Return the portal of a record by its ``metadata_url``: what stands before the path of the API.
+
+    >>> from types import SimpleNamespace
+    >>> ods = SimpleNamespace(metadata_url=Template("{portal}/api/v2/datasets/{id}"))
+    >>> portal_of("https://a.org/data/api/v2/datasets/b%2Fc", ods), portal_of("https://a.org/else", ods)
+    ('https://a.org/data', 'https://a.org')
+    """
+    text = declaration.metadata_url.text
+    if text == "{portal}":
+        return address
+    path = text.removeprefix("{portal}").partition("{")[0]
+    if text.startswith("{portal}") and path and path in address:
+        return address.rpartition(path)[0]
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def portal_names(portal: str) -> dict[str, Any]:
+    """Return what ``{portal}`` and ``{host}`` stand for."""
+    return {"portal": portal.rstrip("/"), "host": urlsplit(portal).netloc}
+
+
+def trimmed(value: Any, deepest: int = _DEEPEST) -> Any:
+    """Return JSON whose texts have no blanks around them; blank ones, and what is nested too deep, are null.
+
+    Half characters, which no file can hold, become U+FFFD.
+
+    >>> trimmed({"title": "  ", "tags": [" a "], "n": 1})
+    {'title': None, 'tags': ['a'], 'n': 1}
+    """
+    kind = type(value)
+    if kind is str:
+        return values.text(value)
+    if kind is not dict and kind is not list:
+        return value
+    if not deepest:
+        return None
+    found = value.copy()
+    for place, each in value.items() if kind is dict else enumerate(value):
+        kind = type(each)
+        if kind is str:
+            text = each.strip() if each.isascii() else values.text(each)
+            if not text or text != each:
+                found[place] = text or None
+        elif kind is dict or kind is list:
+            found[place] = trimmed(each, deepest - 1)
+    return found
+
+
+def _is_true(value: Any) -> bool:
+    return value is not None and value is not False and value not in ("", [], {})
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return values.text(value)
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+class Reading:
+    """One record, read by a declaration.
+
+    Attributes:
+        record: as the portal gives it.
+        view: the record, trimmed: what expressions read.
+        id: a text or a number; ``None`` if it has none.
+    """
+
+    __slots__ = ("declaration", "id", "record", "view")
+
+    def __init__(self, record: Any, declaration: Declaration) -> None:
+        self.record, self.declaration = record, declaration
+        self.view = trimmed(record)
+        self.id = _text(declaration.id.find(record)) or _text(declaration.id.find(self.view))
+
+    @property
+    def missing_id(self) -> str:
+        """Why it has no id, as the end of a sentence."""
+        found, where = self.declaration.id.find(self.record), self.declaration.id.text
+        if isinstance(found, float):
+            return f"has no id: its id is a number with decimals ({where}: {found})"
+        return f"has no id ({where})"
+
+    @property
+    def is_dataset(self) -> bool:
+        """Whether it is a dataset, and nothing that the declaration skips."""
+        skip = self.declaration.skip
+        return skip is None or not _is_true(skip.find(self.view))
+
+    @property
+    def resource_count(self) -> int:
+        """How many resources it lists."""
+        values = _Values(self, {})
+        return sum(len(values.parts(one, place)) for place, one in enumerate(self.declaration.resources))
+
+    @property
+    def aliases(self) -> list[str]:
+        """The other ids of the same dataset, each once."""
+        found = self.declaration.aliases.find(self.view) if self.declaration.aliases else None
+        given = filter(None, map(_text, found if isinstance(found, list) else [found]))
+        return [name for name in dict.fromkeys(given) if name != self.id]
+
+    def names(self, portal: str) -> dict[str, Any]:
+        """Return what the names of templates stand for."""
+        own = {name: _text(each.find(self.view)) for name, each in self.declaration.names.items()}
+        return {**own, **portal_names(portal), "id": self.id, "dataset_id": self.id or ""}
+
+    def lazily(self, portal: str, source: str, **given: Any) -> LazyDataset:
+        """Return the item as `dataset` does, mapped when a field is read that is not known at once.
+
+        Args:
+            given: fields that the record has not: where it came from.
+        """
+        names, fields = self.names(portal), self.declaration.fields
+        known = _Values(self, names).found({name: fields[name] for name in _AT_ONCE if name in fields}, self.view)
+        return LazyDataset(
+            partial(self.dataset, portal, source),
+            source=source,
+            id=self.id or "",
+            document=self.record,
+            metadata_source=self.declaration.name,
+            metadata_url=self.declaration.metadata_url.address(names),
+            **dict.fromkeys(_AT_ONCE) | Normaliser(known).read_all(DATASET),
+            **given,
+        )
+
+    def dataset(self, portal: str, source: str) -> Dataset:
+        """Return the item. What can't be read is in its ``flaws``, and the record is kept all the same.
+
+        Args:
+            portal: the address that ``{portal}`` stands for.
+        """
+        values = _Values(self, self.names(portal))
+        found = values.found(self.declaration.fields, self.view)
+        item = Dataset(
+            source=source,
+            id=self.id or "",
+            document=self.record,
+            **Normaliser(found, values.flaws).read_all(DATASET),
+            resources=_unique(list(values.resources())),
+            metadata_source=self.declaration.name,
+            metadata_url=self.declaration.metadata_url.address(values.names),
+            aliases=self.aliases,
+            flaws=values.flaws,
+        )
+        item.derive()
+        return item
+
+
+class _Values:
+    """What the expressions of a declaration find in one record.
+
+    Args:
+        names: what the names of templates stand for.
+
+    Attributes:
+        flaws: what can't be read, a sentence each.
+    """
+
+    __slots__ = ("flaws", "names", "reading")
+
+    def __init__(self, reading: Reading, names: Mapping[str, Any]) -> None:
+        self.reading, self.names = reading, names
+        self.flaws: list[str] = []
+
+    def found(
+        self, fillers: Mapping[str, Filler], part: Any, names: Mapping[str, Any] | None = None, path: str = ""
+    ) -> dict[str, Any]:
+        """Return what is found for each field for which there is something.
+
+        Args:
+            part: the record, trimmed, or the resource in it that the fields are of.
+            names: those of the resource.
+            path: of the resource, for the flaws.
+        """
+        return {
+            name: found
+            for name, filler in fillers.items()
+            if (found := self.value(filler, part, path, name, names)) is not None
+        }
+
+    def value(self, filler: Filler, part: Any, path: str, name: str, names: Mapping[str, Any] | None = None) -> Any:
+        """Return what a field is to be; nothing, and a flaw, where the expression fails."""
+        if isinstance(filler, Template):
+            return filler.address(names or self.names)
+        try:
+            found = filler(part)
+        except ExpressionError as error:
+            self.flaw(f"{path}{name} can't be read: {error}")
+            return None
+        if isinstance(found, list):
+            return [each for each in found if each is not None]
+        return self.absolute(found) if name in _ADDRESSES else found
+
+    def flaw(self, sentence: str) -> None:
+        if len(self.flaws) <= FLAWS:
+            self.flaws.append(sentence if len(self.flaws) < FLAWS else MORE_FLAWS)
+
+    def absolute(self, value: Any) -> Any:
+        """Return an address that is relative as it is meant: to the portal, or to the file of a catalogue of files."""
+        is_file, portal = self.reading.declaration.list.walk is not None, self.names["portal"]
+        is_relative = isinstance(value, str) and (value.startswith(_RELATIVE) or (is_file and "://" not in value))
+        return absolute(value, portal if is_file else f"{portal}/") if is_relative else value
+
+    def parts(self, declared: Resources, place: int) -> list[Any]:
+        """Return the parts of the record that are resources."""
+        view, path = self.reading.view, f"resource[{place}]."
+        if declared.when and not _is_true(self.value(declared.when, view, path, "when")):
+            return []
+        found = self.value(declared.each, view, path, "each")
+        parts = [part for part in (found if isinstance(found, list) else [found]) if _is_true(part)]
+        if len(parts) > _MOST:
+            self.flaw(f"{len(parts)} resources, {_MOST} kept")
+        return parts[:_MOST]
+
+    def resources(self) -> Iterator[Resource]:
+        declared = enumerate(self.reading.declaration.resources)
+        parts = ((one, part) for place, one in declared for part in self.parts(one, place))
+        for position, (one, part) in enumerate(parts):
+            yield self.resource(one, part, position)
+
+    def resource(self, declared: Resources, part: Any, position: int) -> Resource:
+        path, dataset_id = f"resources[{position}].", self.names["dataset_id"]
+        own = _text(self.value(declared.id, part, path, "id")) if declared.id else None
+        found = self.found(declared.fields, part, {**self.names, "id": own}, path)
+        fields = with_file_type(Normaliser(found, self.flaws, path).read_all(RESOURCE))
+        return Resource(id=own or fields.get("url") or f"{dataset_id}-{position}", dataset_id=dataset_id, **fields)
+
+
+def _unique(found: list[Resource]) -> list[Resource]:
+    """Return resources whose ids differ: the second "csv" of a dataset is "csv-2", or "csv-3" if it has a "csv-2"."""
+    own = {one.id for one in found}
+    last: dict[str, int] = {}
+    for one in found:
+        given = one.id
+        number = last.get(given, 0) + 1
+        while number > 1 and f"{given}-{number}" in own:
+            number += 1
+        last[given] = number
+        one.id = given if number == 1 else f"{given}-{number}"
+        own.add(one.id)
+    return found

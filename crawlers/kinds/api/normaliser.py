@@ -1,0 +1,246 @@
+"""What expressions gave, in the form that items have: the same for every API, so no declaration says it."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from crawlers import values
+from crawlers.items import Agent, License, Place, Relation, Service
+from crawlers.kinds.api.functions import checksum_of, period_of, place_of
+from crawlers.values.codes import code
+from crawlers.values.formats import file_type
+from crawlers.values.frequencies import frequency
+from crawlers.values.languages import languages
+from crawlers.values.licenses import license as license_of
+from crawlers.values.licenses import stated
+from crawlers.values.linked import ADDRESS, LinkedRecord
+from crawlers.values.linked import iri as iri_of
+from crawlers.values.relations import relation
+from crawlers.values.resolutions import duration, metres
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from crawlers.items import Checksum, Period
+
+_MOST = 1_000
+"""Agents and places of a record."""
+_LARGEST = 10**18
+"""Bytes of a file; a larger number is none of a file's."""
+
+
+class Normaliser(LinkedRecord):
+    """Reads the values of one item: each key of ``data`` is a field's name."""
+
+    __slots__ = ()
+
+    def read_all(self, readers: Mapping[str, Callable[[Normaliser, str], Any]]) -> dict[str, Any]:
+        """Return each field in the form that items have."""
+        return {name: readers[name](self, name) for name in self.data}
+
+    def labels(self, name: str) -> list[str]:
+        """Return texts, each once, whatever its case: portals list "trees" and "Trees"."""
+        found: dict[str, str] = {}
+        for text in values.keywords(self.texts(name)) if name == "keywords" else self.texts(name):
+            found.setdefault(text.casefold(), text)
+        return list(found.values())
+
+    def tags(self, name: str) -> list[str]:
+        return languages(self.texts(name))
+
+    def publisher(self, name: str) -> Agent | None:
+        return next(self.people(name, "publisher"), None)
+
+    def contacts(self, name: str) -> list[Agent]:
+        self.count(name, "agents")
+        return list(self.people(name, "contact"))
+
+    def count(self, name: str, what: str) -> None:
+        """Note as a flaw that a field has more values than are kept."""
+        if (number := len(self.many(name))) > _MOST:
+            self.flaw(f"{self.path}{name}: {number} {what}, {_MOST} kept")
+
+    def people(self, name: str, role: str) -> Iterator[Agent]:
+        """Yield the agents of texts and of ``{name, email, url, uri, role}``."""
+        for node in islice(self.nodes(name, text=_named), _MOST):
+            agent = Agent(
+                name=node.text("name"),
+                uri=iri_of(node.text("uri")),
+                email=node.email("email"),
+                url=node.link("url"),
+            )
+            if agent.name or agent.uri or agent.email or agent.url:
+                agent.role = node.text("role") or role
+                yield agent
+
+    def places(self, name: str) -> list[Place]:
+        """Return the places of texts, of GeoJSON, and of ``{name, code, uri, geometry}``."""
+        self.count(name, "places")
+        return [place for where, value in self.many(name)[:_MOST] if (place := self._place(where, value))]
+
+    def _place(self, where: str, value: Any) -> Place | None:
+        if not isinstance(value, dict) or "coordinates" in value or "geometries" in value or "type" in value:
+            return place_of(value)
+        node = self.node(where, value)
+        geometry = node.value("geometry")
+        outlined = place_of(geometry) if geometry else None
+        found = Place(
+            name=node.text("name"),
+            code=node.text("code"),
+            uri=iri_of(node.text("uri")),
+            geometry=outlined.geometry if outlined else None,
+        )
+        return found if found.name or found.code or found.uri or found.geometry else None
+
+    def terms(self, name: str) -> License | None:
+        """Return the first licence of texts and of ``{id, uri, title, text}``."""
+        return next(filter(None, (self._terms(*given) for given in self.many(name))), None)
+
+    def _terms(self, where: str, value: Any) -> License | None:
+        if not isinstance(value, dict):
+            text = self.as_text(where, value)
+            return stated(text, address[0] if (address := ADDRESS.search(text)) else None) if text else None
+        node = self.node(where, value)
+        name, text = node.text("id"), node.markdown("text")
+        found = license_of(name, node.link("uri"), node.text("title"))
+        if found is None and text:
+            return stated(text, address[0] if (address := ADDRESS.search(text)) else None)
+        if found is not None:
+            found.text = found.text or text
+        return found
+
+
+def reference(record: Normaliser, name: str) -> str | None:
+    """Return an IRI: of the web, or a URN."""
+    return iri_of(record.text(name))
+
+
+def stamp(record: Normaliser, name: str) -> str | None:
+    """Return the source's own stamp, letter for letter."""
+    value = record.value(name)
+    return value if isinstance(value, str) else record.text(name)
+
+
+def temporal(record: Normaliser, name: str) -> Period | None:
+    """Return a period; what is none is a flaw."""
+    value = record.value(name)
+    if isinstance(value, dict) and not any(value.values()):  # {start: null, end: null} of a declaration
+        return None
+    found = period_of(value)
+    if not found and record.text(name):
+        record.flaw(f"{record.path}{name} is no period")
+    return found
+
+
+def _frequency(record: Normaliser, name: str) -> str | None:
+    return record.read(frequency, name)
+
+
+def _size(record: Normaliser, name: str) -> int | None:
+    value = record.value(name)
+    return value if type(value) is int and 0 < value < _LARGEST else record.read(values.size, name) or None
+
+
+def _checksum(record: Normaliser, name: str) -> Checksum | None:
+    return checksum_of(record.value(name))
+
+
+def _code(record: Normaliser, name: str) -> str | None:
+    return record.read(code, name)
+
+
+def _metres(record: Normaliser, name: str) -> float | None:
+    return record.read(metres, name)
+
+
+def _duration(record: Normaliser, name: str) -> str | None:
+    return record.read(duration, name)
+
+
+def _creator(record: Normaliser, name: str) -> Agent | None:
+    return next(record.people(name, "creator"), None)
+
+
+def _maintainer(record: Normaliser, name: str) -> Agent | None:
+    return next(record.people(name, "maintainer"), None)
+
+
+def _relations(record: Normaliser, name: str) -> list[Relation]:
+    """Return the relations of texts and of ``{role, uri, title}``."""
+    nodes = record.nodes(name, text=lambda text: {"uri": text})
+    found = (relation(each.text("uri") or "", each.text("role") or "relation", each.text("title")) for each in nodes)
+    return [each for each in islice(found, _MOST) if each]
+
+
+def _services(record: Normaliser, name: str) -> list[Service]:
+    """Return the services of addresses and of ``{uri, title, description, endpoint_url, endpoint_description}``."""
+    found = [
+        Service(
+            uri=iri_of(each.text("uri")),
+            title=each.text("title"),
+            description=each.markdown("description"),
+            endpoint_url=each.link("endpoint_url"),
+            endpoint_description=each.text("endpoint_description"),
+            conforms_to=each.references("conforms_to"),
+        )
+        for each in islice(record.nodes(name, text=lambda text: {"endpoint_url": text}), _MOST)
+    ]
+    return [each for each in found if each.uri or each.title or each.endpoint_url]
+
+
+def _named(text: str) -> dict[str, Any]:
+    return {"name": text}
+
+
+_COMMON: dict[str, Callable[[Normaliser, str], Any]] = {
+    "title": Normaliser.text,
+    "description": Normaliser.markdown,
+    "issued": Normaliser.moment,
+    "modified": Normaliser.moment,
+    "license": Normaliser.terms,
+    "languages": Normaliser.tags,
+    "rights": Normaliser.markdown,
+    **dict.fromkeys(("conforms_to", "documentation", "applicable_legislation"), Normaliser.references),
+    "status": _code,
+    "spatial_resolution": _metres,
+    "temporal_resolution": _duration,
+}
+DATASET = _COMMON | {
+    **dict.fromkeys(("identifier", "name", "version", "access_rights", "caveats"), Normaliser.text),
+    **dict.fromkeys(("keywords", "themes"), Normaliser.labels),
+    "uri": reference,
+    "landing_page": Normaliser.link,
+    "publisher": Normaliser.publisher,
+    "contacts": Normaliser.contacts,
+    "frequency": _frequency,
+    "temporal": temporal,
+    "spatial": Normaliser.places,
+    "provenance": Normaliser.markdown,
+    **dict.fromkeys(("country", "state", "city"), Normaliser.text),
+    **dict.fromkeys(("hvd_categories", "sample"), Normaliser.references),
+    "creator": _creator,
+    "maintainer": _maintainer,
+    "type": _code,
+    "version_notes": Normaliser.markdown,
+    "relations": _relations,
+    "data_modified": Normaliser.moment,
+    "metadata_modified": stamp,
+}
+"""How each field of a dataset is read."""
+RESOURCE = _COMMON | {
+    **dict.fromkeys(("url", "access_url", "download_url"), Normaliser.link),
+    **dict.fromkeys(("format", "media_type"), Normaliser.text),
+    "availability": _code,
+    "access_services": _services,
+    "size": _size,
+    "checksum": _checksum,
+}
+"""How each field of a resource is read."""
+
+
+def with_file_type(found: dict[str, Any]) -> dict[str, Any]:
+    """Return a resource's fields; its format and media type tell each other, and so does the file's address."""
+    address = found.get("download_url") or found.get("url")
+    format_, media = file_type(found.get("format"), found.get("media_type"), address)
+    return found | {"format": format_, "media_type": media}

@@ -1,0 +1,193 @@
+"""The spider of every catalogue with a JSON API that a declaration describes."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy import Request, signals
+
+from crawlers import arguments
+from crawlers.arguments import Argument
+from crawlers.exceptions import AnswerError, ArgumentError, RulesError
+from crawlers.kinds.api import answers
+from crawlers.kinds.api.checks import CHECKS, UncheckedError
+from crawlers.kinds.api.declaration import Variable
+from crawlers.kinds.api.file import lasting
+from crawlers.kinds.api.follow import Followed
+from crawlers.kinds.api.listing import APIListing
+from crawlers.kinds.api.position import Position
+from crawlers.kinds.api.recovery import from_failure
+from crawlers.kinds.api.static_tree import StaticTree
+from crawlers.listing.listed import ListedSpider
+from crawlers.listing.since import OVERLAP, beginning, since
+from crawlers.listing.spider import CatalogueSpider
+from crawlers.politeness import failures
+from crawlers.values.moment import now, written
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping
+    from typing import Self
+
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.items import Dataset
+    from crawlers.kinds.api.declaration import Declaration
+    from crawlers.kinds.api.mapping import Reading
+
+
+class APISpider(ListedSpider):
+    """A catalogue with a JSON API.
+
+    #. Inherit from this class in a module of its own in ``spiders/``, and say in the docstring who runs the catalogue.
+    #. Set ``name``, ``portal`` and ``software``.
+
+    Attributes:
+        portal: what ``{portal}`` stands for in the declaration; ``-a portal=`` overrides it.
+        software: the name of the declaration, or the path of its file; ``-a kind=`` overrides it.
+        declaration: what it says.
+        followed: what is requested for each record.
+        secret_headers: the headers that have a secret, each with the environment variable it comes from.
+        secret_addresses: where those headers are sent.
+    """
+
+    kind = "api"
+    address = "portal"
+    arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
+        "portal": Argument(help="The catalogue's address.", parse=arguments.portal),
+        "kind": Argument(
+            help="Which software it is: a declaration's name (opendatasoft), or the path of its file.",
+            parse=arguments.text,
+        ),
+        "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
+    }
+    portal: str | None = None
+    software: str | None = None
+    listing: APIListing
+
+    @classmethod
+    def declared(cls, given: Mapping[str, str]) -> list[str]:
+        """Return the fields that the declaration fills; those of resources begin with ``resource.``."""
+        found = lasting(given.get("kind") or str(cls.software))
+        return [*found.fields, *(f"resource.{name}" for each in found.resources for name in each.fields)]
+
+    def make_listing(self) -> APIListing:
+        software = self.args["kind"] or self.software
+        if software is None:
+            raise ArgumentError(f"spider {self.name} needs to know the software: -a kind=opendatasoft")
+        try:
+            self.declaration: Declaration = lasting(software)
+        except RulesError as error:
+            raise ArgumentError(str(error)) from None
+        if self.args["since"] and not self.declaration.list.since:
+            message = f"can't be asked for what changed ([list.since] of {self.declaration.name}): leave -a since= out"
+            raise ArgumentError(f"spider {self.name}: this software {message}")
+        self.identity = {"declaration": hashlib.sha256(self.declaration.text.encode()).hexdigest()}
+        headers = self.declaration.list.headers.items()
+        self.secret_headers = {
+            name: value.env for name, several in headers for value in several if isinstance(value, Variable)
+        }
+        self.followed = Followed(self)
+        listing = APIListing(self, self.limits.datasets)
+        self.secret_addresses = [str(self.portal), listing.query.address(self.declaration.list.url)]
+        return listing
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
+        spider = super().from_crawler(crawler, **given)
+        if spider.declaration.list.walk:
+            crawler.signals.connect(spider.tree.conclude, signals.spider_idle)
+        return spider
+
+    @cached_property
+    def tree(self) -> StaticTree:
+        """The catalogue as a tree of files, where the declaration says that it is one."""
+        return StaticTree(self)
+
+    @cached_property
+    def changed_since(self) -> str:
+        """The moment after which changes are requested; empty if everything is listed."""
+        return beginning(self) if self.args["since"] else ""
+
+    async def start(self) -> AsyncIterator[Request]:
+        self.completeness.begin("datasets")
+        if self.declaration.list.walk:
+            yield self.tree.root()
+        elif self.declaration.check:
+            yield Request(str(self.portal), self.parse_checked, errback=self.not_checked)
+        else:
+            yield self.count()
+
+    # Before the first page
+
+    def parse_checked(self, response: Response) -> Iterator[Request]:
+        """Request the listing, unless the portal's page says that it is not this portal's."""
+        try:
+            CHECKS[str(self.declaration.check)](response)
+        except AnswerError as error:
+            self.completeness.end("datasets")
+            self.failed("start", error, response.request)
+            return
+        yield self.count()
+
+    def not_checked(self, failure: Failure) -> None:
+        """End the crawl: without the check, it is unknown whose datasets the API lists."""
+        reason = f"the check {self.declaration.check} could not be made ({failures.from_failure(failure)})"
+        request, status = failures.request(failure), failures.status(failure)
+        self.completeness.end("datasets")
+        self.failed("start", UncheckedError(reason), request, http_status=status)
+
+    def count(self) -> Request:
+        """Return the request for the number of records, or for the first page where pages have that."""
+        count, begun = self.declaration.list.count, written(datetime.now(UTC) - OVERLAP)
+        if count is None or self.changed_since:
+            return self.listing.begin(Position(begun=begun))
+        return Request(
+            self.listing.query.address(count.url),
+            self.parse_count,
+            errback=self.not_counted,
+            headers=self.listing.query.headers(),
+            cb_kwargs={"begun": begun},
+        )
+
+    def parse_count(self, response: Response, begun: str) -> Iterator[Request]:
+        count, found = self.declaration.list.count, None
+        try:
+            found = answers.total(self.listing.reader.document(response), count.total) if count else None
+        except AnswerError as error:
+            self.logger.warning("%s does not say how many records it has: %s", self.portal, error)
+        yield self.listing.begin(Position(begun=begun, counted=found, expected=found, total=found))
+
+    def not_counted(self, failure: Failure) -> Iterator[Request]:
+        error = from_failure(failure, self.declaration.list)
+        self.logger.warning("%s does not say how many records it has: %s", self.portal, error)
+        yield self.listing.begin(Position(begun=failures.request(failure).cb_kwargs["begun"]))
+
+    # Records
+
+    def parse_record(self, response: Response, record: Reading, allowed: int | None) -> Iterator[Any]:
+        """Yield the item of a record, or the request for what it lacks.
+
+        Args:
+            allowed: how many of its resources the user's limit leaves; ``None`` for all.
+        """
+        if self.followed.wanted:
+            yield from self.followed.complete(response, record, allowed)
+        else:
+            yield self.item(record, allowed)
+
+    def item(self, record: Reading, allowed: int | None, portal: str | None = None) -> Dataset:
+        """Return the item of a record.
+
+        Args:
+            allowed: how many of its resources are kept; ``None`` for all.
+            portal: the address that ``{portal}`` stands for in this record, if that is another.
+        """
+        item = record.lazily(portal or str(self.portal), self.source, retrieved=now())
+        if allowed is not None:
+            item.resources = item.resources[:allowed]
+        return item

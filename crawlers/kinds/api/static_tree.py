@@ -1,0 +1,156 @@
+"""A catalogue that is a tree of JSON files, such as a static STAC: each file names its children."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.api import answers, paging
+from crawlers.kinds.api.mapping import Reading
+from crawlers.listing.completeness import Ending
+from crawlers.politeness import failures
+from crawlers.values.addresses import absolute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.kinds.api.spider import APISpider
+
+_DEPTH = 20
+_MOST = 100_000
+_FILES, _UNREAD, _RESOURCES = "files", "unread", "resources"
+
+
+class StaticTree:
+    """Reads files from the root down, level by level; the listing is whole when each file was read."""
+
+    def __init__(self, spider: APISpider) -> None:
+        self.spider = spider
+
+    def root(self) -> Request:
+        return self.request(self.spider.listing.query.address(self.spider.declaration.list.url), 0)
+
+    def request(self, address: str, depth: int) -> Request:
+        self.spider.seen(address, list_name=_FILES, listed_by=None)
+        headers = self.spider.listing.query.headers()
+        keywords = {"depth": depth}
+        return Request(address, self.parse, errback=self.failed, headers=headers, cb_kwargs=keywords, priority=-depth)
+
+    def parse(self, response: Response, depth: int) -> Iterator[Any]:
+        if "cached" in response.flags:
+            self.spider.run_state.has_stale_answer = True
+        try:
+            document = self.spider.listing.reader.document(response)
+        except AnswerError as error:
+            self.unread(error, response.request, response.status)
+            return
+        yield from self.children(document, response, depth)
+        for record in answers.records(document, self.spider.declaration.list) or []:
+            yield from self.spider.guarded(self.keep(record, response), response, record)
+
+    def children(self, document: Any, response: Response, depth: int) -> Iterator[Request]:
+        """Yield the requests for a file's children that no other file names."""
+        for href in _children(document):
+            address = absolute(href, response.url) if isinstance(href, str) else None
+            if self.is_enough():
+                return
+            if address is None:
+                message = f"a link to a child is not an address, so what it leads to is not read: {str(href)[:200]!r}"
+                self.unread(AnswerError("paging", message), response.request)
+                continue
+            if not self.spider.seen(address, list_name="children", listed_by=response.request):
+                continue
+            try:
+                self.check(address, depth)
+            except AnswerError as error:
+                self.unread(AnswerError(error.kind, f"{address[:500]} is not read: {error}"), response.request)
+            else:
+                yield self.request(address, depth + 1)
+
+    def check(self, address: str, depth: int) -> None:
+        """
+        Raises:
+            AnswerError: a child is at another host, or there are too many.
+        """
+        paging.check_host(address, self.spider.listing.hosts)
+        if depth >= _DEPTH or self.spider.records.count(_FILES) >= _MOST:
+            raise AnswerError("trap", f"it is more than {_DEPTH} files deep, or there are more than {_MOST}")
+
+    def keep(self, record: Any, response: Response) -> Iterator[Any]:
+        """Yield a record's item, unless another file has it, too, or the user wants no more."""
+        spider, reading = self.spider, Reading(record, self.spider.declaration)
+        if self.is_enough():
+            return
+        if reading.id is None or not isinstance(record, dict):
+            error = AnswerError("missing_id", "the record has no id, so it is not kept")
+            spider.failed("list", error, response.request)
+        elif not reading.is_dataset:
+            return
+        elif spider.expect("dataset", reading.id, listed_by=response.request):
+            spider.run_state.count_listed(spider.records.expected)
+            spider.withdrawals.note_aliases({reading.id: reading.aliases})
+            yield spider.item(reading, self.allowed(reading, response.request), response.url)
+        else:
+            error = AnswerError("duplicate_id", "another file has a record with the same id, so this one is not kept")
+            spider.failed("list", error, response.request, dataset_id=reading.id)
+
+    def is_enough(self) -> bool:
+        """Return whether the user wants no more datasets or resources; note that this leaves some out."""
+        is_enough = self.left() <= 0
+        self.spider.run_state.is_limited = self.spider.run_state.is_limited or is_enough
+        return is_enough
+
+    def left(self) -> int:
+        """Return how many more resources may be taken; 0 if no dataset may be taken either."""
+        records, limits = self.spider.records, self.spider.limits
+        taken = records.count(_RESOURCES) if limits.resources else 0
+        return limits.resources_left(datasets=records.expected, resources=taken)
+
+    def allowed(self, record: Reading, request: Request | None) -> int | None:
+        """Return how many of a record's resources the user's limit leaves, which are noted; ``None`` for all."""
+        spider = self.spider
+        if not spider.limits.resources:
+            return None
+        count = record.resource_count
+        allowed = min(count, spider.limits.resources - spider.records.count(_RESOURCES))
+        for position in range(allowed):
+            spider.seen(f"{record.id}\n{position}", list_name=_RESOURCES, listed_by=request)
+        spider.run_state.is_limited = spider.run_state.is_limited or allowed < count
+        return allowed
+
+    def failed(self, failure: Failure) -> None:
+        self.unread(failures.from_failure(failure), failures.request(failure), failures.status(failure))
+
+    def unread(self, error: AnswerError, request: Request | None, status: int | None = None) -> None:
+        """Report a file that was not read: what it holds is unknown."""
+        self.spider.seen(f"{request.url if request else ''} {error}", list_name=_UNREAD, listed_by=None)
+        self.spider.failed("list", error, request, http_status=status)
+
+    def conclude(self, **_: Any) -> None:
+        """Judge the listing when no request is left, and mark what two whole listings in a row lack."""
+        spider = self.spider
+        if "datasets" not in spider.completeness.open_lists:
+            return
+        listed = spider.run_state.listed
+        if spider.run_state.is_limited or spider.records.count(_UNREAD):
+            spider.completeness.end("datasets")
+        elif not listed:
+            spider.completeness.end("datasets")
+            message = f"none of the {spider.records.count(_FILES)} files that were read is a dataset"
+            spider.failed("list", AnswerError("no_datasets", f"{message}: the address may be that of an API"), None)
+        elif spider.completeness.conclude("datasets", Ending(listed=listed, is_one_file=True)):
+            spider.run_state.expected = listed
+            spider.withdrawals.mark_missing()
+
+
+def _children(document: Any) -> list[Any]:
+    """Return what the links to children have as their address, each once; ``None`` where one has nothing."""
+    links = document.get("links") if isinstance(document, dict) else None
+    found = [link for link in links if isinstance(link, dict)] if isinstance(links, list) else []
+    hrefs = [link.get("href") for link in found if link.get("rel") == "child"]
+    return list({str(href): href for href in hrefs}.values())

@@ -1,0 +1,127 @@
+"""A table of a declaration: its keys take texts, addresses and expressions, and a mistake is named with its key."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from crawlers.exceptions import RulesError, hint
+from crawlers.kinds.api.expressions import Expression, Template, expression, is_template, template
+from crawlers.safety.redact import redact
+from crawlers.values import toml, url
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from crawlers.kinds.api.declaration import Filler
+
+PORTAL = frozenset(("portal", "host"))
+"""The names that any template may have."""
+SECRETS = (
+    'which never stands in a file: send it as a header, from the environment: headers = { X-Token = { env = "NAME" } }.'
+)
+"""The end of the sentence about a secret in a declaration."""
+_BEGINNING = re.compile(r"\{portal\}(?:[/?#]|$)|https?://.")
+
+
+class Table(toml.Table):
+    """
+    Args:
+        path: its place in the file, for messages.
+        language: the one that ``lang()`` prefers.
+    """
+
+    def __init__(self, content: Mapping[str, Any], path: str = "", language: str = "en") -> None:
+        super().__init__(content, path)
+        self.language = language
+
+    def table(self, key: str) -> Table | None:
+        found = super().table(key)
+        return None if found is None else Table(found.left, found.path, self.language)
+
+    def required(self, key: str) -> Table:
+        found = self.table(key)
+        if found is None:
+            raise RulesError(f"[{self.name(key)}] is missing.")
+        return found
+
+    def tables(self, key: str) -> Iterator[Table]:
+        value = [] if key not in self.left else self.value(key)
+        found = [value] if isinstance(value, dict) else value
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise RulesError(f"{key} is not a table: write [[{key}]].")
+        yield from (Table(one, f"{key}[{place}]", self.language) for place, one in enumerate(found))
+
+    def text(self, key: str) -> str | None:
+        """Return a text; ``None`` if there is none.
+
+        Raises:
+            RulesError: it is empty, which nobody means.
+        """
+        is_given, text = key in self.left, super().text(key)
+        if is_given and text is None:
+            raise RulesError(f"{self.name(key)} is empty: write a value, or leave it out.")
+        return text
+
+    def needed(self, key: str) -> str:
+        text = self.text(key)
+        if text is None:
+            raise RulesError(f"{self.name(key)} is missing.")
+        return text
+
+    def choice(self, key: str, names: Collection[str]) -> str | None:
+        value = self.text(key)
+        if value is not None and value not in names:
+            message = f"{self.name(key)} is {value!r}, and must be one of {', '.join(names)}.{hint(value, names)}"
+            raise RulesError(message)
+        return value
+
+    def template(self, key: str, known: Collection[str]) -> Template:
+        """
+        Args:
+            known: the names that it may have.
+        """
+        found = template(self.needed(key), self.name(key), known)
+        _check_address(found, self.name(key))
+        return found
+
+    def address(self, key: str, known: Collection[str] = PORTAL) -> Template:
+        """Return the template of a web address."""
+        return address(self.needed(key), self.name(key), known)
+
+    def expression(self, key: str) -> Expression:
+        return expression(self.needed(key), self.name(key), self.language)
+
+    def optional(self, key: str) -> Expression | None:
+        """Return an expression; ``None`` if there is none."""
+        return self.expression(key) if key in self.left else self.value(key)
+
+    def filler(self, key: str, known: Collection[str]) -> Filler:
+        """Return a template if the text begins as one, else an expression."""
+        is_address = isinstance(text := self.left.get(key), str) and is_template(text.strip())
+        return self.template(key, known) if is_address else self.expression(key)
+
+    def fields(self, names: Collection[str], known: Collection[str]) -> dict[str, Filler]:
+        return {name: self.filler(name, known) for name in list(self.left) if name in names}
+
+
+def address(text: str, where: str, known: Collection[str]) -> Template:
+    """Return the template of a web address.
+
+    Raises:
+        RulesError: what it makes could not be requested.
+    """
+    found = template(text, where, known)
+    _check_address(found, where)
+    filled = {"portal": "https://example.org", "host": "example.org"}
+    made = found.address(dict.fromkeys(found.names, "x") | filled)
+    if not _BEGINNING.match(text) or not made or not url(made):
+        raise RulesError(f"{where} is {text[:80]!r}, and must begin with {{portal}}/, https:// or http://.")
+    return found
+
+
+def _check_address(found: Template, where: str) -> None:
+    """Refuse a template that says a user's password, or the value of a parameter that is one."""
+    text = found.fill(dict.fromkeys(found.names, " ")) or ""
+    if redact(text) != text:
+        raise RulesError(f"{where} may have a secret, {SECRETS}")
