@@ -8,7 +8,10 @@ KIND = Kind(
     spider="crawlers.kinds.waf.generic:WAF",
     address="url",
     example="https://example.org/metadata/",
-    readers={"dublin_core": "crawlers.kinds.dcat.reader:rdf"},  # its documents are RDF
+    readers=dict.fromkeys(
+        ("iso19139", "iso19115_3", "rdf_xml", "datacite", "dublin_core"), "crawlers.xml_records:read"
+    ),
+    triples={"rdf_xml": "crawlers.xml_records:triples"},
     detector="crawlers.kinds.waf.detection:WAFDetector",
     template="spider.tmpl",
 )

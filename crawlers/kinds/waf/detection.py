@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from scrapy.http import HtmlResponse
 
 from crawlers.kind import Detector
-from crawlers.kinds.waf.folder import entries, is_listing
+from crawlers.kinds.waf.folder import entries, is_listing, root_of
 from crawlers.rdf import formats
 
 if TYPE_CHECKING:
@@ -23,5 +23,5 @@ class WAFDetector(Detector):
         if formats.of_answer(response) != "html" or not is_listing(response.body):
             return None
         page = HtmlResponse(response.url, headers=response.headers, body=response.body)
-        root = response.url.rpartition("/")[0] + "/"
-        return "a web-accessible folder" if next(entries(page, root), None) else None
+        found = entries(page, root_of(response.url))
+        return "a web-accessible folder" if any(each.what in ("record", "folder") for each in found) else None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from urllib.parse import SplitResult
 
     from scrapy.http import HtmlResponse
 
@@ -17,23 +19,39 @@ _RECORD = re.compile(r"\.(xml|rdf|ttl|jsonld)$", re.IGNORECASE)
 _LISTING = re.compile(
     rb"<title>\s*(Index of /|[^<]{1,200} - /)|\[To Parent Directory\]|>\s*Parent Directory\s*<", re.IGNORECASE
 )
+_SORT = {*"cofvnmsd", "sort", "order", "sortby", "orderby", "sort_by", "order_by", "layout"}
+"""What the queries of Apache (also 1.3), nginx, lighttpd, Jetty, Tomcat and Caddy name that sort a listing."""
+_PAGER = {"page", "p", "pg", "offset", "start", "from", "limit", "per_page", "marker", "cursor"}
+_TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}")
+_SHOWN_TEXT = "//body//text()[not(ancestor::h1 or ancestor::h2 or ancestor::address or ancestor::script)]"
 
 
 class Entry(NamedTuple):
     """A link of a listing.
 
     Args:
-        is_folder: whether it leads to another listing; else it is a record.
+        what: what it leads to: a record, another listing, another page of this one, or something unknown.
     """
 
     address: str
-    is_folder: bool
+    what: Literal["record", "folder", "page", "unknown"]
+
+
+def root_of(address: str) -> str:
+    """Return the folder that an address names, with a slash at its end; nothing above it is part of the crawl.
+
+    >>> root_of("https://a.org/meta"), root_of("https://a.org/meta/index.html"), root_of("https://a.org/meta/?C=N")
+    ('https://a.org/meta/', 'https://a.org/meta/', 'https://a.org/meta/')
+    """
+    bare = address.partition("?")[0]
+    folder, _, last = bare.rpartition("/")
+    return f"{bare}/" if last and "." not in last else f"{folder}/"
 
 
 def entries(page: HtmlResponse, root: str) -> Iterator[Entry]:
-    """Yield the folders and records below the start address, each once.
+    """Yield what lies below the start address, each once.
 
-    Links with a query (they sort the listing), to the page itself, and to parents are left out.
+    Links that sort the listing, to the page itself, and to parents are left out.
     """
     known = {page.url, root}
     base = page.xpath("//base/@href").get("")
@@ -42,11 +60,39 @@ def entries(page: HtmlResponse, root: str) -> Iterator[Entry]:
         is_iis_folder = link.xpath("preceding-sibling::text()[1]").get("").rstrip().endswith("<dir>")
         if is_iis_folder and not address.endswith("/"):
             address += "/"
-        is_folder = address.endswith("/")
         is_below = address.startswith(root) and ".." not in unquote(address[len(root) :]).split("/")
-        if is_below and address not in known and not urlsplit(address).query and (is_folder or _RECORD.search(address)):
+        if is_below and address not in known and (what := _what(urlsplit(address), urlsplit(page.url).path)):
             known.add(address)
-            yield Entry(address, is_folder)
+            yield Entry(address, what)
+
+
+def _what(link: SplitResult, here: str) -> Literal["record", "folder", "page", "unknown"] | None:
+    """Return what a link below the start address leads to; ``None`` for what is neither records nor a listing."""
+    if _RECORD.search(link.path):
+        return "record"
+    is_folder = link.path.endswith("/")
+    if not link.query:
+        return "folder" if is_folder else None
+    names = {name.lower() for name, _ in parse_qsl(link.query.replace(";", "&"), keep_blank_values=True)}
+    if names <= _SORT and (is_folder or link.path == here):
+        return None
+    if names <= _PAGER and link.path == here:
+        return "page"
+    return "unknown" if is_folder or link.path == here or _RECORD.search(link.query) else None
+
+
+def digest(page: HtmlResponse, found: Iterable[Entry]) -> str | None:
+    """Return what is the same for a listing and for a link in it that leads to itself.
+
+    Returns:
+        ``None`` if the listing has no times: folders of the same names may be different ones.
+    """
+    text = " ".join(" ".join(page.xpath(_SHOWN_TEXT).getall()).split())
+    if not _TIME.search(text):
+        return None
+    here = root_of(page.url)
+    names = [each.address.removeprefix(here) for each in found]
+    return hashlib.sha256("\n".join([text, *names]).encode(errors="replace")).hexdigest()[:32]
 
 
 def is_listing(body: bytes) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from scrapy import Request, signals
@@ -12,7 +11,7 @@ from scrapy.http import HtmlResponse
 from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
-from crawlers.kinds.waf.folder import entries, is_listing
+from crawlers.kinds.waf.folder import digest, entries, is_listing, root_of
 from crawlers.kinds.waf.records import datasets
 from crawlers.listing.completeness import Ending
 from crawlers.listing.spider import CatalogueSpider
@@ -28,9 +27,11 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset
+    from crawlers.kinds.waf.folder import Entry
 
 _DEPTH = 10
 _FOLDERS = 10_000
+_SHOWN = 300
 
 
 class WAFSpider(CatalogueSpider):
@@ -66,28 +67,39 @@ class WAFSpider(CatalogueSpider):
 
     async def start(self) -> AsyncIterator[Request]:
         self.completeness.begin("folders")
-        yield self.folder_request(str(self.url), None, 0)
+        yield self.folder_request(str(self.url), None, 0, [])
 
-    def folder_request(self, address: str, root: str | None, depth: int) -> Request:
-        return Request(address, self.parse_folder, errback=self.folder_failed, cb_kwargs={"root": root, "depth": depth})
+    def folder_request(self, address: str, root: str | None, depth: int, above: list[str]) -> Request:
+        given = {"root": root, "depth": depth, "above": above}
+        return Request(address, self.parse_folder, errback=self.folder_failed, cb_kwargs=given)
 
-    def parse_folder(self, response: Response, root: str | None, depth: int) -> Iterator[Request]:
+    def parse_folder(self, response: Response, root: str | None, depth: int, above: list[str]) -> Iterator[Request]:
+        """Request what a listing names.
+
+        Args:
+            root: the start address; of the first answer, which may be a redirect's, it is not known yet.
+            above: what `digest` gives for the folders that lead to this one.
+        """
         if "cached" in response.flags:
             self.run_state.has_stale_answer = True
-        root = root or response.url.rpartition("/")[0] + "/"  # the first answer's: it may be a redirect's
+        root = root or root_of(response.url)
         page = html_page(response)
         found = [*entries(page, root)] if page else []
-        if not (found or (page and is_listing(page.body))):
-            error = AnswerError("unproven", "the page is not a directory listing, and names no record")
+        for error in _faults(page, found, root):
             self.unread(error, response.request)
-        for address, is_folder in found:
-            if not self.seen(address, list_name="addresses", listed_by=response.request):
+        own = digest(page, found) if page else None
+        if own in above:  # a link to a folder above
+            return
+        above = [*above, own] if own else above
+        for address, what in found:
+            below = depth + (what == "folder")
+            if what == "unknown" or not self.seen(address, list_name="addresses", listed_by=response.request):
                 continue
-            if not is_folder and not self.is_enough():
+            if what == "record" and not self.is_enough():
                 self.seen(address, list_name="records", listed_by=response.request)
                 yield Request(address, self.parse_record, meta={"spool": True})
-            elif is_folder and not self.is_too_deep(address, depth + 1, response.request):
-                yield self.folder_request(address, root, depth + 1)
+            elif what != "record" and not self.is_too_deep(address, below, response.request):
+                yield self.folder_request(address, root, below, above)
 
     def is_enough(self) -> bool:
         """Return whether the user wants no more records than were requested; note that this leaves some out."""
@@ -119,23 +131,33 @@ class WAFSpider(CatalogueSpider):
         if "cached" in response.flags:
             self.run_state.has_stale_answer = True
         max_size = self.crawler.settings.getint("JSON_MAXSIZE")
+        ids: set[str] = set()
         try:
-            for dataset in datasets(response, source=self.source, most_json=max_size):
-                yield from self.keep(dataset, response)
+            for number, found in enumerate(datasets(response, source=self.source, most_json=max_size)):
+                if isinstance(found, AnswerError):
+                    self.failed("parse", found, response.request)
+                elif found is None:
+                    self.seen(f"{number} {response.url}", list_name="apart", listed_by=response.request)
+                else:
+                    yield from self.guarded(self.keep(found, response, ids), response, None)
         except AnswerError as error:
             self.failed("parse", error, response.request)
 
-    def keep(self, dataset: Dataset, response: Response) -> Iterator[Dataset]:
+    def keep(self, dataset: Dataset, response: Response, ids: set[str]) -> Iterator[Dataset]:
         """Yield a dataset, unless the user wants no more, or another file has it, too, or another one of that id.
 
         The dataset that reaches the user's limit is kept with all its resources. Another one of that id is reported.
+
+        Args:
+            ids: those of the file's records before this one; takes this one's.
         """
+        is_again = dataset.id in ids
+        ids.add(dataset.id)
         digest = hashlib.sha256(repr(dataset.document).encode()).hexdigest()
         if self.has_enough_resources(dataset):
             self.run_state.is_limited = True
         elif not self.seen(dataset.id, list_name="contents", listed_by=digest):
-            message = "another file has a different record with the same identifier, so this one is not kept"
-            self.failed("list", AnswerError("duplicate_id", message), response.request, dataset_id=dataset.id)
+            self.failed("list", _double(dataset, response, is_again), response.request, dataset_id=dataset.id)
         elif self.expect("dataset", dataset.id, listed_by=response.request):
             self.run_state.count_listed(self.records.expected)
             for number in range(len(dataset.resources) if self.limits.resources else 0):
@@ -153,15 +175,40 @@ class WAFSpider(CatalogueSpider):
         """Judge the listing when no request is left, and mark what two whole listings in a row lack."""
         if "folders" not in self.completeness.open_lists:
             return
+        if self.crawler.stats:
+            self.crawler.stats.set_value("catalogue/not_datasets", self.records.count("apart"))
         state = self.run_state
         if state.is_limited or self.records.count("unread"):
             self.completeness.end("folders")
         elif self.completeness.conclude("folders", Ending(listed=state.listed, is_one_file=True)):
             state.expected = state.listed
-            if not (state.has_stale_answer or self.records.failures.counts()):
-                known = (held.dataset_id for held in self.opened_index().documents.held())
-                is_listed = partial(self.records.is_planned, "dataset")
-                self.withdrawals.mark_missed_twice(known, is_listed, str(self.url))
+            if not self.records.failures.counts():  # a file that can't be read may be any dataset
+                self.withdrawals.mark_missing()
+
+
+def _faults(page: HtmlResponse | None, found: list[Entry], root: str) -> Iterator[AnswerError]:
+    """Yield an error for a page that is not a listing, and one for links that may lead to more records."""
+    is_named = page is not None and page.url.partition("?")[0].startswith(root)
+    if not (found or (page and is_listing(page.body) and is_named)):
+        yield AnswerError("unproven", f"the page is not a directory listing, and names no record below {root}")
+    unknown = [each.address for each in found if each.what == "unknown"]
+    if unknown:
+        message = f"the listing has {len(unknown)} links that are not followed, such as {unknown[0][:_SHOWN]}"
+        yield AnswerError("unproven", f"{message}: they may lead to more records")
+
+
+def _double(dataset: Dataset, response: Response, is_again: bool) -> AnswerError:
+    """Return what is wrong with another record of an id.
+
+    Args:
+        is_again: whether the same file has both.
+    """
+    if dataset.id == response.url:
+        message = "a file has several records without an identifier: the first has the file's address, the others"
+        return AnswerError("missing_id", f"{message} are not kept")
+    where = "the same file" if is_again else "another file"
+    message = f"{where} has a different record with the same identifier, so this one is not kept"
+    return AnswerError("duplicate_id", message)
 
 
 def html_page(response: Response) -> HtmlResponse | None:

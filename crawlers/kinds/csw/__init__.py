@@ -1,0 +1,15 @@
+"""Catalogue services (CSW 2.0.2 and 3.0): the GetRecords requests of GeoNetwork, pycsw, GeoServer, Esri and deegree."""
+
+from crawlers.kind import Kind
+
+KIND = Kind(
+    name="csw",
+    title="CSW catalogue service",
+    spider="crawlers.kinds.csw.generic:CSW",
+    address="url",
+    example="https://example.org/geonetwork/srv/eng/csw",
+    readers=dict.fromkeys(("iso19139", "iso19115_3", "rdf_xml", "dublin_core"), "crawlers.xml_records:read"),
+    triples={"rdf_xml": "crawlers.xml_records:triples"},
+    detector="crawlers.kinds.csw.detection:CSWDetector",
+    template="spider.tmpl",
+)

@@ -1,0 +1,101 @@
+"""Recognises catalogue services by their capabilities."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+from crawlers import arguments, xml_records
+from crawlers.exceptions import AnswerError
+from crawlers.kind import Detector, Finding
+from crawlers.kinds.csw.capabilities import is_csw
+from crawlers.kinds.csw.getrecords import endpoint, with_parameters
+from crawlers.values.addresses import linked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import Response
+
+    from crawlers.kind import Answer, Asking, Probe
+
+_QUESTION = {"service": "CSW", "request": "GetCapabilities"}
+_PATH = re.compile(r"(^|[/_.-])csw([/_.-]|$)", re.IGNORECASE)
+_USUAL = ("/srv/eng/csw", "/geonetwork/srv/eng/csw", "/csw")
+_ROOT = re.compile(rb"<(?:[\w.-]{1,60}:)?(?:Capabilities|GetRecords(?:ById)?Response)[\s>]")
+
+
+class CSWDetector(Detector):
+    """Asks an address that looks like a service's, or a link of the page that does, or the service of a GeoNetwork.
+
+    If the user names the kind, the usual places are asked, too.
+    """
+
+    kind = "csw"
+
+    def recognise(self, response: Response) -> str | None:
+        return "an answer of a CSW" if _is_answer(response) else None
+
+    def find(self, probe: Probe) -> Asking[list[Finding]]:
+        if not isinstance(probe.first, AnswerError) and _is_answer(probe.first):
+            return [self._finding(endpoint(probe.url))]
+        if probe.is_settled and not probe.is_named(self.kind):
+            return []
+        places = [*_places(probe.url, is_named=probe.is_named(self.kind)), *_linked(probe.first)]
+        for address in dict.fromkeys(places):
+            if probe.is_unreachable:
+                break
+            answer = yield from probe.ask(with_parameters(address, _QUESTION))
+            probe.say(address, _described(answer))
+            if not isinstance(answer, AnswerError) and _is_answer(answer):
+                return [self._finding(address)]
+        return []
+
+    def _finding(self, address: str) -> Finding:
+        return Finding(self.kind, address, "it is a catalogue service (CSW)")
+
+
+def _places(url: str, *, is_named: bool) -> Iterator[str]:
+    """Yield where the service may be.
+
+    >>> list(_places("https://example.org/geonetwork/srv/fre/catalog.search", is_named=False))
+    ['https://example.org/geonetwork/srv/eng/csw']
+    """
+    parts = urlsplit(url)
+    host = f"{parts.scheme}://{parts.netloc}"
+    is_own = _is_hinted(url)
+    if is_own or is_named:
+        yield endpoint(url.partition("#")[0])
+    if "/srv/" in parts.path and not is_own:
+        yield f"{host}{parts.path.partition('/srv/')[0]}/srv/eng/csw"
+    for path in _USUAL if is_named else ():
+        yield from dict.fromkeys((host + arguments.folder(url).rstrip("/") + path, host + path))
+
+
+def _linked(first: Answer) -> list[str]:
+    """Return the first service that a page links to."""
+    found = () if isinstance(first, AnswerError) else linked(first.body, first.url)
+    return [endpoint(address) for address in found if _is_hinted(address)][:1]
+
+
+def _is_hinted(url: str) -> bool:
+    """Return whether an address looks like a service's."""
+    parts = urlsplit(url)
+    query = {name.lower(): value.lower() for name, value in parse_qsl(parts.query)}
+    return bool(_PATH.search(parts.path)) or query.get("service") == "csw"
+
+
+def _is_answer(response: Response) -> bool:
+    if not _ROOT.search(response.body[:8192]):
+        return False
+    with suppress(AnswerError, ValueError):
+        return is_csw(xml_records.root(response))
+    return False
+
+
+def _described(answer: Answer) -> str:
+    if isinstance(answer, AnswerError):
+        return str(answer)
+    return "CSW" if _is_answer(answer) else "not an answer of a CSW"

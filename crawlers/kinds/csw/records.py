@@ -1,0 +1,72 @@
+"""Reads the records of an answer, each by itself: what can't be read loses no other."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+
+from crawlers import xml_records
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.csw import getrecords, schemas
+from crawlers.kinds.csw.results import catalogue_id, identifier, is_iso, is_service
+from crawlers.listing.paging import Entry
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+    from crawlers.items import Dataset
+    from crawlers.kinds.csw.position import Position
+    from crawlers.kinds.csw.spider import CSWSpider
+
+
+def entry(element: Any, response: Response, here: Position, spider: CSWSpider) -> Entry | None:
+    """Return a record as an item, or as the reason why it can't be one; ``None`` if it describes no data."""
+    try:
+        item = None if is_service(element) else _item(element, here, spider)
+    except AnswerError as error:
+        if not (error.kind == "unsupported" and is_iso(element)):
+            return _unread(element, error)
+        item = None
+    except Exception as error:
+        spider.logger.exception("A record of %s could not be handled", response.url)
+        message = f"the record could not be handled: {type(error).__name__}: {error}"
+        return _unread(element, AnswerError("bug", message))
+    if item is None:
+        spider.seen(identifier(element) or _digest(element), list_name="apart", listed_by=response.request)
+        return None
+    return Entry(item.id, item, len(item.resources) if spider.limits.resources else 0)
+
+
+def _item(element: Any, here: Position, spider: CSWSpider) -> Dataset:
+    """Return a record as an item.
+
+    Raises:
+        AnswerError: it can't be read, has no identifier, or describes no data (unsupported).
+    """
+    item = xml_records.lazily(element, source=spider.source, url=here.endpoint, language=spider.args["language"])
+    if item.id in ("", here.endpoint):  # which stands for an id that is missing
+        raise AnswerError("missing_id", "a record has no identifier, so it is not kept")
+    name = catalogue_id(element) if schemas.by_uri(here.uri).is_rdf else item.id
+    item.metadata_url = getrecords.record_address(here.endpoint, here.version, here.uri, name)
+    return item
+
+
+def doubles(entries: list[Entry]) -> list[str]:
+    """Return the ids that a page has again for another record, each time that it has."""
+    first: dict[str, Entry] = {}
+    pairs = [(first.setdefault(entry.id, entry), entry) for entry in entries if entry.id is not None]
+    return [str(entry.id) for known, entry in pairs if known is not entry and _content(known) != _content(entry)]
+
+
+def _content(entry: Entry) -> Any:
+    return entry.record if isinstance(entry.record, dict) else entry.record.document
+
+
+def _unread(element: Any, error: AnswerError) -> Entry:
+    return Entry(identifier(element), {"kind": error.kind, "message": str(error), "sha256": _digest(element)})
+
+
+def _digest(element: Any) -> str:
+    return hashlib.sha256(etree.tostring(element, with_tail=False)).hexdigest()

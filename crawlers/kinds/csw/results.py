@@ -1,0 +1,187 @@
+"""What an answer to GetRecords holds: records, or the server's reason for giving none."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lxml import etree
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.dcat.answer import open_body
+from crawlers.rdf.namespaces import DCAT, DCT, RDF
+from crawlers.xml_records import parse, root
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+_HEAD = 64 * 1024
+_EXCEPTIONS = ("ExceptionReport", "ServiceExceptionReport")
+_LOGIN = (b'type="password"', b"type='password'", b"type=password")
+_IDS = "{*}fileIdentifier", "{*}metadataIdentifier//{*}code", "{http://purl.org/dc/elements/1.1/}identifier"
+_LEVELS = "{*}hierarchyLevel//{*}MD_ScopeCode", "{*}metadataScope//{*}MD_ScopeCode"
+_SERVICES = "{*}identificationInfo/{*}SV_ServiceIdentification", "{*}identificationInfo/{*}CSW_ServiceIdentification"
+_TYPE = "{http://purl.org/dc/elements/1.1/}type"
+_DATA = frozenset(DCAT + name for name in ("Dataset", "DatasetSeries", "Catalog"))
+_SUMMARY = 300
+
+
+class ServiceError(AnswerError):
+    """The server says why it gives no records, or gives something else.
+
+    Args:
+        message: one sentence.
+        about: what the server names as the reason, in lower case: its codes and parameters, a stroke, its text.
+    """
+
+    def __init__(self, message: str, about: str, kind: str = "refused") -> None:
+        super().__init__(kind, message)
+        self.about = about
+
+
+class Results(NamedTuple):
+    """The records of an answer.
+
+    Args:
+        elements: those that can be read as XML.
+        holes: the places, from 0, where the server gives a comment instead of a record.
+        matched: how many records the server says there are.
+    """
+
+    elements: list[Any]
+    holes: tuple[int, ...]
+    matched: int | None
+
+    @property
+    def received(self) -> int:
+        """How many positions the answer covers, whatever its own numbers say."""
+        return len(self.elements) + len(self.holes)
+
+
+def results(response: Response, rows: int) -> Results:
+    """Return the records of an answer.
+
+    Args:
+        rows: how many were requested.
+
+    Raises:
+        AnswerError: it holds none: an exception, an HTML page, something else.
+    """
+    head = open_body(response).read(_HEAD)
+    if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
+        raise html_error(head)
+    top = root(response)
+    if error := exception(top):
+        raise error
+    found = next(top.iter("{*}SearchResults"), None)
+    if found is None:
+        name = etree.QName(top).localname[:100]
+        raise ServiceError(f"the answer has no search results, but {name}", f"noresults {name.lower()}")
+    matched = _number(found.get("numberOfRecordsMatched"))
+    elements = list(found.iterchildren("*"))
+    return Results(
+        elements, _holes(response, len(elements), _number(found.get("numberOfRecordsReturned")), rows), matched
+    )
+
+
+def _number(text: str | None) -> int | None:
+    text = (text or "").strip()
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else None
+
+
+def _holes(response: Response, count: int, returned: int | None, rows: int) -> tuple[int, ...]:
+    """Return where comments stand for records, as GeoNetwork's for those that it can't render.
+
+    The harmless text has no comments. They count only if they fill the page exactly: any other is a remark.
+    """
+    body = response.body
+    if b"<!--" not in body.partition(b"SearchResults")[2] or b"<!DOCTYPE" in body:
+        return ()
+    try:
+        top = etree.fromstring(body, etree.XMLParser(resolve_entities=False, no_network=True))
+    except etree.XMLSyntaxError:
+        return ()
+    children = [child for found in top.iter("{*}SearchResults") for child in found]
+    holes = tuple(place for place, child in enumerate(children) if child.tag is etree.Comment)
+    return holes if count + len(holes) in (returned, rows) else ()
+
+
+def exception(top: Any) -> ServiceError | None:
+    """Return the exception that the root element of an answer is; ``None`` if it is none."""
+    if etree.QName(top).localname not in _EXCEPTIONS:
+        return None
+    found = [*top.iter("{*}Exception", "{*}ServiceException")]
+    codes = [one.get(name, "") for one in found for name in ("exceptionCode", "code", "locator")]
+    text = " ".join(" ".join("".join(one.itertext()) for one in found).split())
+    named = ", ".join(filter(None, dict.fromkeys(codes)))
+    about = " ".join([*codes, text[:_SUMMARY]]).lower()
+    return ServiceError(
+        f"the server answered: {text[:_SUMMARY] or 'an exception'} ({named or 'without a code'})", about
+    )
+
+
+def of_failure(response: Response | None) -> ServiceError | None:
+    """Return the exception in the body of an HTTP error; ``None`` if there is none."""
+    try:
+        return exception(parse(response.body[:_HEAD])) if response is not None and response.body else None
+    except AnswerError:
+        return None
+
+
+def html_error(head: bytes) -> ServiceError:
+    """Return what an HTML page means: a stack trace, a login, or an address that is not a CSW's."""
+    if b"Exception" in head:
+        name = next(word for word in head.split() if b"Exception" in word)[:100].decode("utf-8", "replace")
+        return ServiceError(f"an HTML page with an error came instead of records: {name}", "")
+    if any(mark in head.lower() for mark in _LOGIN):
+        return ServiceError("an HTML page with a login came instead of records", "html", kind="blocked")
+    return ServiceError("an HTML page came instead of records: is this the address of a CSW?", "html")
+
+
+def identifier(element: Any) -> str | None:
+    """Return the id of a record that can't be mapped, as far as it can be found."""
+    texts = (" ".join("".join(found.itertext()).split()) for path in _IDS for found in element.iterfind(path))
+    described = (node.get(f"{{{RDF}}}about") for node in element if is_data(node))
+    return next(filter(None, (*texts, *described)), None)
+
+
+def mark(element: Any) -> str:
+    """Return what a record is known by on the next page: a digest of its id, or of itself."""
+    name = identifier(element)
+    return hashlib.sha256(name.encode() if name else etree.tostring(element, with_tail=False)).hexdigest()[:16]
+
+
+def catalogue_id(element: Any) -> str | None:
+    """Return the id that the server has for a record of RDF/XML: that of its catalogue record, if it has one."""
+    for node in element.iter("*"):
+        if DCAT + "CatalogRecord" in _types(node):
+            texts = (" ".join("".join(found.itertext()).split()) for found in node.iterfind(f"{{{DCT}}}identifier"))
+            return next(filter(None, (*texts, node.get(f"{{{RDF}}}about"))), None)
+    return None
+
+
+def is_data(node: Any) -> bool:
+    """Return whether a node of RDF/XML is a dataset, a series or a catalogue."""
+    return not _DATA.isdisjoint(_types(node))
+
+
+def _types(node: Any) -> list[str]:
+    own = [kind.get(f"{{{RDF}}}resource", "") for kind in node.iterfind(f"{{{RDF}}}type")]
+    return [str(node.tag)[1:].replace("}", "", 1), *own]
+
+
+def is_iso(element: Any) -> bool:
+    """Return whether a record is in an ISO format; feature catalogues (ISO 19110) are."""
+    return etree.QName(element).localname in ("MD_Metadata", "MI_Metadata", "FC_FeatureCatalogue")
+
+
+def is_service(element: Any) -> bool:
+    """Return whether a record describes a service instead of data, by its own word."""
+    if element.tag == f"{{{RDF}}}RDF":
+        nodes = list(element.iterchildren("*"))
+        return any(DCAT + "DataService" in _types(node) for node in nodes) and not any(map(is_data, nodes))
+    levels = [found.get("codeListValue") or found.text or "" for path in _LEVELS for found in element.iterfind(path)]
+    types = [*levels[:1], *(found.text or "" for found in element.iterfind(_TYPE))]
+    if types:
+        return any(text.strip().lower().rpartition("/")[2] == "service" for text in types)
+    return any(element.find(path) is not None for path in _SERVICES)

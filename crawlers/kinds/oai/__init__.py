@@ -1,0 +1,17 @@
+"""OAI-PMH 2.0: repositories whose records are listed by ListRecords, page by page."""
+
+from crawlers.kind import Kind
+
+KIND = Kind(
+    name="oai",
+    title="OAI-PMH repository",
+    spider="crawlers.kinds.oai.generic:OAI",
+    address="url",
+    example="https://example.org/oai",
+    readers=dict.fromkeys(
+        ("iso19139", "iso19115_3", "rdf_xml", "datacite", "dublin_core"), "crawlers.xml_records:read"
+    ),
+    triples={"rdf_xml": "crawlers.xml_records:triples"},
+    detector="crawlers.kinds.oai.detection:OAIDetector",
+    template="spider.tmpl",
+)

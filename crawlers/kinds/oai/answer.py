@@ -1,0 +1,196 @@
+"""Reads the answers of an OAI-PMH repository: records, the resumption token, errors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import unescape
+
+from lxml import etree
+from w3lib.encoding import http_content_type_encoding
+
+from crawlers import xml_records
+from crawlers.exceptions import AnswerError
+from crawlers.safety import xml
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+_RECORD = re.compile(rb"<(?:[\w.-]{1,64}:)?record(?:\s[^<>]{0,9999})?>\s*<(?:[\w.-]{1,64}:)?header[\s>/]")
+_END = re.compile(rb"</(?:[\w.-]{1,64}:)?record\s*>\s*(?=<(?:[\w.-]{1,64}:)?resumptionToken|</)")
+_IDENTIFIER = re.compile(rb"<(?:[\w.-]{1,64}:)?identifier(?:\s[^<>]{0,999})?>([^<]{1,9999})</")
+
+
+class OAIError(AnswerError):
+    """A repository's own error.
+
+    Args:
+        code: as OAI-PMH has them: badArgument, badResumptionToken, noRecordsMatch ...
+        text: what the repository says of it.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__("refused", f"the repository answered {code}" + (f" ({text})" if text else ""))
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A record of a page.
+
+    Args:
+        identifier: its header's; ``None`` if it has none.
+        datestamp: its header's; empty if it has none.
+        is_deleted: whether its header has the status deleted.
+        metadata: the element below ``metadata``; ``None`` if there is none, or its XML can't be read.
+        text: its XML as it came, if that can't be read.
+    """
+
+    identifier: str | None
+    datestamp: str = ""
+    is_deleted: bool = False
+    metadata: Any = None
+    text: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A page of records.
+
+    Args:
+        token: the resumption token; empty at the end of the list.
+        size: the ``completeListSize``; ``None`` if none is given.
+        services: those of the records that describe a service instead of data.
+        is_none: whether the repository answered noRecordsMatch.
+    """
+
+    records: list[Record] = field(default_factory=list)
+    token: str = ""
+    size: int | None = None
+    services: list[Record] = field(default_factory=list)
+    is_none: bool = False
+
+
+def is_oai(root: Any) -> bool:
+    """Return whether an element is the root of an OAI-PMH answer, an error among them."""
+    return bool(etree.QName(root).localname == "OAI-PMH")
+
+
+def page(response: Response) -> Answer:
+    """Return the records of a page; those whose XML can't be read have only their text and, if possible, their id.
+
+    Raises:
+        OAIError: the repository answered with an error.
+        AnswerError: an OAI-PMH repository gives no such page.
+    """
+    try:
+        return _read(_root(response))
+    except AnswerError as error:
+        if error.kind != "invalid_record":
+            raise
+        return _cut(response, error)
+
+
+def content(response: Response) -> Any:
+    """Return the root of an answer that has no error.
+
+    Raises:
+        OAIError: the repository answered with an error.
+        AnswerError: no OAI-PMH repository answers this.
+    """
+    return _checked(_root(response))
+
+
+def _root(response: Response) -> Any:
+    try:
+        root = xml_records.root(response)
+    except AnswerError as error:
+        if b"OAI-PMH" in response.body[:4096]:
+            raise
+        raise AnswerError("refused", f"the answer is not of an OAI-PMH repository: {error}") from None
+    if not is_oai(root):
+        name = etree.QName(root).localname[:100]
+        raise AnswerError("refused", f"the answer is not of an OAI-PMH repository: its root is {name}")
+    return root
+
+
+def _checked(root: Any) -> Any:
+    """Return the root; an error beside records is not one."""
+    error, names = root.find("{*}error"), {etree.QName(child).localname for child in root.iterchildren("{*}*")}
+    if error is not None and names <= {"responseDate", "request", "error"}:
+        raise OAIError((error.get("code") or "an error without a code")[:100], _text(error)[:300])
+    return root
+
+
+def _read(root: Any) -> Answer:
+    _checked(root)
+    found = [*root.iterfind("{*}ListRecords/{*}record"), *root.iterfind("{*}GetRecord/{*}record")]
+    headers = root.iterfind("{*}ListIdentifiers/{*}header")
+    token = root.find("*/{*}resumptionToken")
+    return Answer(
+        records=[*map(_record, found), *map(_headed, headers)],
+        token=_text(token),
+        size=None if token is None else _number(token.get("completeListSize")),
+    )
+
+
+def _record(element: Any) -> Record:
+    header = element.find("{*}header")
+    metadata = element.find("{*}metadata")
+    child = None if metadata is None else next(metadata.iterchildren("{*}*"), None)
+    return _headed(header, child) if header is not None else Record(identifier=None, metadata=child)
+
+
+def _headed(header: Any, metadata: Any = None) -> Record:
+    return Record(
+        identifier=_text(header.find("{*}identifier")) or None,
+        datestamp=_text(header.find("{*}datestamp")),
+        is_deleted=(header.get("status") or "").strip().lower() == "deleted",
+        metadata=metadata,
+    )
+
+
+def _text(element: Any) -> str:
+    return "" if element is None else "".join(element.itertext()).strip()
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and re.fullmatch(r"[0-9]{1,15}", text) else None
+
+
+# A page whose XML can't be read as a whole
+
+
+def _cut(response: Response, error: AnswerError) -> Answer:
+    """Return the records of such a page, each read by itself.
+
+    Raises:
+        AnswerError: the page is not whole, or has no records.
+    """
+    charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
+    declared = response.meta.get("encoding") if response.request else None
+    text = xml.plain(BytesIO(response.body), charset, encoding=declared).read()
+    starts = [found.start() for found in _RECORD.finditer(text)]
+    end = max((found.end() for found in _END.finditer(text, starts[-1] if starts else len(text))), default=0)
+    if not starts or not end or not text.rstrip().endswith(b"OAI-PMH>"):
+        raise error
+    head, tail = text[: starts[0]], text[end:]
+    close = tail[tail.rfind(b"</", 0, tail.rfind(b"</")) :]  # of the list, and of the root
+    rest = _read(xml_records.parse(head + tail))
+    ends = [*starts[1:], end]
+    records = [_piece(head, text[first:last], close) for first, last in zip(starts, ends, strict=True)]
+    return Answer(records=records, token=rest.token, size=rest.size)
+
+
+def _piece(head: bytes, text: bytes, close: bytes) -> Record:
+    try:
+        records = _read(xml_records.parse(head + text + close)).records
+    except AnswerError:
+        records = []
+    if len(records) == 1:
+        return records[0]
+    found = _IDENTIFIER.search(text)
+    identifier = unescape(found[1].decode("utf-8", "replace")).strip() if found else ""
+    return Record(identifier=identifier or None, text=text)

@@ -1,0 +1,82 @@
+"""Recognises OAI-PMH repositories by their answers, errors among them."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+from crawlers import xml_records
+from crawlers.exceptions import AnswerError
+from crawlers.kind import Detector, Finding
+from crawlers.kinds.oai.answer import is_oai
+from crawlers.kinds.oai.spider import endpoint
+from crawlers.values.addresses import linked
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+    from crawlers.kind import Answer, Asking, Probe
+
+_PATH = re.compile(r"(^|[/_.-])oai(2d|2|-?pmh)?([/_.-]|$)", re.IGNORECASE)
+_ROOT = re.compile(rb"<(?:[\w.-]{1,60}:)?OAI-PMH[\s>]")
+
+
+class OAIDetector(Detector):
+    """Asks an address that looks like a repository's, or that the user says is one."""
+
+    kind = "oai"
+
+    def recognise(self, response: Response) -> str | None:
+        return "an answer of OAI-PMH" if _is_answer(response) else None
+
+    def find(self, probe: Probe) -> Asking[list[Finding]]:
+        is_named = probe.is_named(self.kind)
+        if _is_there(probe.first):
+            return [self._finding(endpoint(probe.url))]
+        place = probe.url.partition("#")[0] if is_named or _is_hinted(probe.url) else _linked(probe.first)
+        if probe.is_unreachable or (probe.is_settled and not is_named) or not place:
+            return []
+        address = endpoint(place)
+        answer = yield from probe.ask(f"{address}{'&' if urlsplit(address).query else '?'}verb=Identify")
+        probe.say(address, _described(answer))
+        return [self._finding(address)] if _is_there(answer) else []
+
+    def _finding(self, address: str) -> Finding:
+        return Finding(self.kind, address, "it is an OAI-PMH repository")
+
+
+def _linked(first: Answer) -> str | None:
+    """Return the first repository that a page links to."""
+    found = () if isinstance(first, AnswerError) else linked(first.body, first.url)
+    return next((address for address in found if _is_hinted(address)), None)
+
+
+def _is_hinted(url: str) -> bool:
+    """
+    >>> [_is_hinted(f"https://a.org/{end}") for end in ("oai2d", "ws/oai-pmh/request", "x?verb=Identify", "oaim")]
+    [True, True, True, False]
+    """
+    parts = urlsplit(url)
+    return bool(_PATH.search(parts.path)) or "verb" in dict(parse_qsl(parts.query))
+
+
+def _is_there(answer: Answer) -> bool:
+    """Return whether an answer is a repository's, with whatever status: some send their errors with HTTP 422."""
+    response = getattr(answer, "response", None) if isinstance(answer, AnswerError) else answer
+    return response is not None and response.status < 500 and response.status != 429 and _is_answer(response)
+
+
+def _is_answer(response: Response) -> bool:
+    if not _ROOT.search(response.body[:8192]):
+        return False
+    with suppress(AnswerError, ValueError):
+        return is_oai(xml_records.root(response))
+    return False
+
+
+def _described(answer: Answer) -> str:
+    if _is_there(answer):
+        return "OAI-PMH"
+    return str(answer) if isinstance(answer, AnswerError) else "not an answer of OAI-PMH"

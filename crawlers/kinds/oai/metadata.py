@@ -1,0 +1,120 @@
+"""The items of records, as a page or GetRecord gives them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from lxml import etree
+from scrapy import Request
+
+from crawlers import xml_records
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.oai import answer as answers
+from crawlers.kinds.oai.answer import Record
+from crawlers.listing.paging import Entry
+from crawlers.politeness import failures
+from crawlers.values.moment import now
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.items import Dataset
+    from crawlers.kinds.oai.spider import OAISpider
+
+
+class Metadata:
+    """Maps the metadata of records; requests a record again whose XML its page does not let us read."""
+
+    def __init__(self, spider: OAISpider) -> None:
+        self.spider = spider
+
+    def entry(self, record: Record, prefix: str) -> Entry:
+        """Return a record as the listing takes it; its resources are counted only if the user limits them."""
+        if record.identifier is None:
+            xml = record.text if record.metadata is None else etree.tostring(record.metadata)
+            return Entry(None, {"datestamp": record.datestamp, "xml": xml.decode("utf-8", "replace")})
+        count = 0
+        if self.spider.limits.resources:
+            with suppress(AnswerError):  # `keep` reports it
+                count = len(self.item(record, prefix).resources)
+        return Entry(record.identifier, record, count)
+
+    def item(self, record: Record, prefix: str) -> Dataset:
+        """Return the item of a record.
+
+        Raises:
+            AnswerError: it has no metadata, or such that can't be read.
+        """
+        if record.metadata is None:
+            raise AnswerError("invalid_record", "the record has no metadata")
+        name = str(record.identifier)
+        address = self.spider.address_of("GetRecord", identifier=name, metadataPrefix=prefix)
+        return xml_records.lazily(
+            record.metadata,
+            source=self.spider.source,
+            url=address,
+            id=name,
+            metadata_modified=record.datestamp or None,
+            metadata_url=address,
+            retrieved=now(),
+        )
+
+    def keep(self, response: Response, record: Record, prefix: str, allowed: int) -> Iterator[Dataset]:
+        """Yield a record's item, with as many resources as the user's limit leaves; report one that can't be read."""
+        try:
+            dataset = self.item(record, prefix)
+        except AnswerError as error:
+            self.lost("parse", error, response.request, str(record.identifier))
+            return
+        if self.spider.limits.resources:
+            dataset.resources = dataset.resources[:allowed]
+        yield dataset
+
+    def request(self, identifier: str, prefix: str, allowed: int) -> Request:
+        """Return the request for one record."""
+        address = self.spider.address_of("GetRecord", identifier=identifier, metadataPrefix=prefix)
+        keywords = {"identifier": identifier, "prefix": prefix, "allowed": allowed}
+        return Request(address, self.parse, errback=self.request_failed, cb_kwargs=keywords)
+
+    def parse(self, response: Response, identifier: str, prefix: str, allowed: int) -> Iterator[Any]:
+        try:
+            [record] = answers.page(response).records
+        except AnswerError as error:
+            self.lost("parse", error, response.request, identifier)
+            return
+        except ValueError:
+            self.lost("parse", AnswerError("refused", "the answer has not one record"), response.request, identifier)
+            return
+        if record.is_deleted:
+            self.spider.withdraw(identifier, prefix)
+        elif record.text:
+            broken = AnswerError("invalid_record", "the XML of the record can't be read")
+            self.lost("parse", broken, response.request, identifier)
+        else:
+            yield from self.keep(response, record, prefix, allowed)
+
+    def request_failed(self, failure: Failure) -> None:
+        request = failures.request(failure)
+        error, status = failures.from_failure(failure), failures.status(failure)
+        self.lost("fetch", error, request, request.cb_kwargs["identifier"], status)
+
+    def lost(
+        self, stage: Any, error: AnswerError, request: Request | None, identifier: str, status: int | None = None
+    ) -> None:
+        """Report a record that is not kept."""
+        subject = {"dataset_id": identifier, "missing": "dataset"}
+        self.spider.failed(stage, error, request, http_status=status, **subject)
+
+
+def is_service(record: Record) -> bool:
+    """Return whether a record describes a service instead of data, by its own word."""
+    if record.metadata is None:
+        return False
+    try:
+        return xml_records.scope(record.metadata) == "service"
+    except AnswerError:  # `Metadata.keep` reports it
+        return False

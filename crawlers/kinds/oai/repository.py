@@ -1,0 +1,129 @@
+"""What a repository says of itself: Identify and ListMetadataFormats, which come before the list."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from scrapy import Request
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.oai import answer as answers
+from crawlers.kinds.oai.answer import OAIError
+from crawlers.kinds.oai.cursor import Cursor
+from crawlers.listing.since import beginning
+from crawlers.politeness import failures
+from crawlers.values.moment import moment, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.kinds.oai.spider import OAISpider
+
+LEAST = "oai_dc"
+"""The format that every repository has to give."""
+_RICHEST = ("dcat_ap", "dcat", "oai_datacite", "datacite", "iso19115-3", "iso19139", LEAST)
+"""The formats that are read, the richest first; a longer name is of the first that it begins with: datacite4."""
+_IDENTITY = ("earliestDatestamp", "granularity")
+
+
+class Repository:
+    """Asks a repository for its granularity and its formats, then begins the list."""
+
+    def __init__(self, spider: OAISpider) -> None:
+        self.spider = spider
+
+    def begin(self) -> Request:
+        self.spider.completeness.begin("datasets")
+        return Request(self.spider.address_of("Identify"), self.parse_identity, errback=self.not_reached)
+
+    def parse_identity(self, response: Response) -> Iterator[Request]:
+        try:
+            found = answers.content(response).find("{*}Identify")
+        except OAIError:
+            found = None
+        except AnswerError as error:
+            self.refused(error, response.request, response.status)
+            return
+        texts = {} if found is None else {name: found.findtext("{*}" + name) or "" for name in _IDENTITY}
+        known = {name: text.strip() for name, text in texts.items()}
+        cursor = self.cursor(known.get("earliestDatestamp", ""), "hh" not in known.get("granularity", "").lower())
+        if self.spider.args["prefix"]:
+            yield self.spider.listing.begin(cursor)
+        else:
+            address = self.spider.address_of("ListMetadataFormats")
+            keywords = {"cursor": cursor.plain()}
+            yield Request(address, self.parse_formats, errback=self.formats_failed, cb_kwargs=keywords)
+
+    def cursor(self, earliest: str, is_daily: bool) -> Cursor:
+        """Return the cursor of the list; what changed since a moment is requested from one granule before it."""
+        since = moment(beginning(self.spider))
+        begin = "" if since is None else _widened(written(since), is_daily=is_daily)
+        earliest = written(known) if (known := moment(earliest)) else ""
+        prefix = self.spider.args["prefix"] or LEAST
+        return Cursor(prefix=prefix, is_daily=is_daily, earliest=earliest, since=begin, begin=begin)
+
+    def parse_formats(self, response: Response, cursor: dict[str, Any]) -> Iterator[Request]:
+        try:
+            root = answers.content(response)
+        except AnswerError as error:
+            self.spider.logger.info("%s: %s; requesting oai_dc", self.spider.url, error)
+            yield self.spider.listing.begin(Cursor(**cursor))
+            return
+        names = [(element.text or "").strip() for element in root.iterfind(".//{*}metadataPrefix")]
+        first, *others = ordered(names, self.held_prefix()) or [LEAST]
+        self.spider.logger.info("%s gives %s; requesting %s", self.spider.url, ", ".join(names)[:500], first)
+        yield self.spider.listing.begin(Cursor(**cursor | {"prefix": first, "others": others}))
+
+    def held_prefix(self) -> str:
+        """Return the format of the records on disk: another one would change every document; empty if there is none."""
+        held = next(self.spider.opened_index().documents.held(), None)
+        found = parse_qs(urlsplit(held.metadata_url or "").query).get("metadataPrefix", []) if held else []
+        return next(iter(found), "")
+
+    def formats_failed(self, failure: Failure) -> Iterator[Request]:
+        request, response = failures.request(failure), getattr(failure.value, "response", None)
+        if response is None:
+            self.not_reached(failure)
+        else:
+            yield from self.parse_formats(response, **request.cb_kwargs)
+
+    def not_reached(self, failure: Failure) -> None:
+        self.refused(failures.from_failure(failure), failures.request(failure), failures.status(failure))
+
+    def refused(self, error: AnswerError, request: Request | None, status: int | None) -> None:
+        self.spider.completeness.end("datasets")
+        self.spider.failed("list", error, request, http_status=status)
+
+
+def ordered(names: list[str], held: str = "") -> list[str]:
+    """Return the formats that can be read, the best one first.
+
+    Args:
+        names: the metadataPrefixes of a repository.
+        held: the one of the records on disk.
+
+    >>> ordered(["oai_dc", "marcxml", "oai_datacite4", "datacite", "DCAT"])
+    ['DCAT', 'oai_datacite4', 'datacite', 'oai_dc']
+    >>> ordered(["oai_dc", "iso19139", "oai_dc_terms"], held="oai_dc")
+    ['oai_dc', 'iso19139']
+    """
+    ranks = {name: rank for name in names if (rank := _rank(name)) is not None}
+    return sorted(ranks, key=lambda name: (name != held, ranks[name], len(name)))
+
+
+def _rank(name: str) -> int | None:
+    word = name.lower()
+    ranks = (rank for rank, known in enumerate(_RICHEST) if word.startswith(known))
+    return next((rank for rank in ranks if _RICHEST[rank] != LEAST or word == LEAST), None)
+
+
+def _widened(since: str, *, is_daily: bool) -> str:
+    """Return a moment one granule earlier; of a repository that takes days, the day before."""
+    found = moment(since[:10] if is_daily else since)
+    assert found  # noqa: S101  # it was written by `written`
+    return written(found - (timedelta(days=1) if is_daily else timedelta(seconds=1)))

@@ -1,0 +1,10 @@
+"""Metadata records in XML, whatever protocol brings them: ISO 19139 and 19115-3, DataCite, Dublin Core, RDF/XML.
+
+A record's document is its element, with the namespaces in scope.
+"""
+
+from crawlers.xml_records.element import parse, root
+from crawlers.xml_records.record import READERS, dataset, document, is_record, lazily, read, records, scope, triples
+
+__all__ = ["READERS", "dataset", "document", "is_record", "lazily", "parse"]
+__all__ += ["read", "records", "root", "scope", "triples"]

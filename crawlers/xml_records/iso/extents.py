@@ -1,0 +1,115 @@
+"""Where and when the data of a record are from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawlers import values
+from crawlers.items import Period, Place
+from crawlers.values.periods import between, envelope, is_reversed
+from crawlers.values.places import box as rectangle
+from crawlers.values.places import outline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from crawlers.xml_records.iso.part import Part
+
+_OPEN = ("now", "unknown", "before", "after", "..")
+_NARROWEST = 90
+"""Degrees. West beyond east by less is a mistake: as a box across the antimeridian it would span most of the Earth."""
+_SHOWN = 60
+_SIDES = ("west", "south", "east", "north")
+
+
+def places(identification: Part, names: Iterable[str]) -> list[Place]:
+    """Return the boxes and the named places, each once.
+
+    Args:
+        names: of places that keywords give.
+    """
+    boxes = (_box(each) for each in identification.parts("box"))
+    codes = (_named(text, address) for text, address in identification.values("place"))
+    found = [*boxes, *codes, *map(_named, names)]
+    return list({repr(place): place for place in found if place}.values())
+
+
+def _named(text: str | None, address: str | None = None) -> Place:
+    if text and (uri := values.url(text)):
+        return Place(uri=address or uri)
+    return Place(name=text, uri=address)
+
+
+def _box(box: Part) -> Place | None:
+    """Return the place of a box; one that crosses the 180th meridian is two polygons, as RFC 7946 asks."""
+    texts = [box.text(side) for side in _SIDES]
+    if not any(texts) or box.text("is_inside") in ("false", "0"):
+        return None
+    sides: list[Any] = [_degrees(text or "") for text in texts]
+    if fault := _fault(sides):
+        written = ", ".join(str(text)[:20] for text in texts)
+        box.context.flaws.flaw(f"the box {written} (west, south, east, north) {fault}")
+        return None
+    west, south, east, north = sides
+    if west <= east:
+        return Place(geometry=rectangle(f"{west},{south},{east},{north}"))
+    return Place(geometry=outline(f"{west},{south},180,{north}", f"-180,{south},{east},{north}"))
+
+
+def _degrees(text: str) -> float | None:
+    """
+    >>> _degrees("14,5"), _degrees(" -3.2 "), _degrees("nan"), _degrees("14° 30'")
+    (14.5, -3.2, None, None)
+    """
+    try:
+        number = float(text[:40].replace(",", "."))
+    except ValueError:
+        return None
+    return number if abs(number) < 1e9 else None
+
+
+def _fault(sides: list[Any]) -> str | None:
+    if None in sides:
+        return "is not four numbers"
+    if not any(sides):
+        return "is 0 on all sides"
+    west, south, east, north = sides
+    if max(abs(west), abs(east)) > 180 or max(abs(south), abs(north)) > 90:
+        return "is not in degrees, or its sides are swapped"
+    if 0 < west - east < _NARROWEST:
+        return "has its west east of its east"
+    return "has its south north of its north" if south > north else None
+
+
+def period(identification: Part) -> Period | None:
+    """Return the period from the earliest start to the latest end; it is open where one of several is open."""
+    flaw = identification.context.flaws.flaw
+    found = []
+    for time in identification.find("time"):
+        each = _period(time, flaw)
+        if each and is_reversed(each):
+            flaw(f"the period from {each.start} to {each.end} ends before it starts")
+        elif each:
+            found.append(each)
+    if len(found) < 2:
+        return found[0] if found else None
+    joined = envelope(found)
+    return between(joined.start, joined.end)
+
+
+def _period(time: Any, flaw: Callable[[str], None]) -> Period | None:
+    """Return the period of a gml:TimePeriod or gml:TimeInstant; a position that is "now" or "unknown" is open."""
+    if time.tag.endswith("}TimeInstant"):
+        moment = _moment(time, flaw, "{*}timePosition")
+        return between(moment, moment)
+    return between(_moment(time, flaw, "{*}beginPosition", "{*}begin"), _moment(time, flaw, "{*}endPosition", "{*}end"))
+
+
+def _moment(time: Any, flaw: Callable[[str], None], *tags: str) -> str | None:
+    for position in time.iterdescendants(*tags):
+        text = " ".join("".join(position.itertext()).split())
+        if found := values.xsd_date(text):
+            return found
+        if text and text not in _OPEN:
+            flaw(f"the period's {position.tag.rpartition('}')[2]} {text[:_SHOWN]!r} is no date")
+    return None
