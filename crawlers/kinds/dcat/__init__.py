@@ -9,6 +9,8 @@ KIND = Kind(
     address="url",
     example="https://example.org/catalog.ttl",
     readers={"rdf": "crawlers.kinds.dcat.reader:rdf", "data_json": "crawlers.kinds.dcat.reader:pod"},
+    triples={"rdf": "crawlers.kinds.dcat.reader:triples"},
+    find_reader="crawlers.kinds.dcat.reader:taught",
     detector="crawlers.kinds.dcat.detection:DCATDetector",
     template="spider.tmpl",
 )

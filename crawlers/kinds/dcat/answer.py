@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from parsel import Selector
@@ -12,6 +11,7 @@ from w3lib.encoding import http_content_type_encoding
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import data_json
 from crawlers.kinds.dcat.page import DataJSONPage, RDFPage
+from crawlers.listing import other_answers
 from crawlers.rdf import formats
 from crawlers.rdf.jsonld import SHORTEST_PLAIN, check_values, local
 from crawlers.safety import strict_json, text, xml
@@ -20,7 +20,7 @@ from crawlers.spool import SpooledResponse
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.http import HtmlResponse, Response
 
@@ -33,34 +33,34 @@ NO_RDF = (
 )
 
 
-def read(response: Response, *, name: str, language: str | None, max_json: int) -> Page | None:
+def read(
+    response: Response, *, name: str, language: str | None, max_json: int, make: Callable[..., RDFPage] = RDFPage
+) -> Page | None:
     """Return the page in an answer; ``None`` if the answer is HTML.
 
     Args:
         name: the source's.
         language: of titles and descriptions, where there are several.
         max_json: the largest JSON that is read, in bytes.
+        make: makes a page of RDF.
 
     Raises:
         AnswerError: the answer is something else, or may not be read.
     """
     file, content_type = open_body(response), _content_type(response)
-    head = _head(file)
-    format_ = formats.detect(content_type, response.url, head)
+    format_ = formats.detect(content_type, response.url, _head(file))
     if format_ == "html":
         return None
     if format_ is None:
         raise AnswerError("not_rdf", f"the answer is in no known RDF format (Content-Type {content_type!r}): {NO_RDF}")
-    declared = response.meta.get("encoding") if response.request else None
-    charsets = http_content_type_encoding(content_type), declared
+    charsets = http_content_type_encoding(content_type), response.meta.get("encoding") if response.request else None
     if format_.family == "json":
-        return _json_page(file, response.url, charsets, name=name, language=language, max_json=max_json)
-    if format_.family == "xml" and (other := known_xml(head)):
-        raise AnswerError("not_rdf", other)
+        return _json_page(file, response, charsets, name=name, language=language, max_json=max_json, make=make)
     repairs: list[str] = []
-    is_xml = format_.family == "xml"
-    file = xml.plain(file, charsets[0], repairs, declared) if is_xml else in_utf8(file, *charsets, repairs)
-    page = RDFPage(file, format_, response.url, name=name, language=language)
+    if is_xml := format_.family == "xml":
+        _check_known(response)
+    file = xml.plain(file, charsets[0], repairs, charsets[1]) if is_xml else in_utf8(file, *charsets, repairs)
+    page = make(file, format_, response.url, name=name, language=language)
     page.repairs = repairs
     return page
 
@@ -80,9 +80,42 @@ def _head(file: BinaryIO) -> bytes:
     return head
 
 
+def _check_known(response: Response) -> None:
+    if other := other_answers.named(response, "a catalogue", spider="dcat"):
+        raise AnswerError("not_rdf", other)
+
+
 def _json_page(
-    file: BinaryIO, url: str, charsets: tuple[str | None, str | None], *, name: str, language: str | None, max_json: int
+    file: BinaryIO,
+    response: Response,
+    charsets: tuple[str | None, str | None],
+    *,
+    name: str,
+    language: str | None,
+    max_json: int,
+    make: Callable[..., RDFPage],
 ) -> Page:
+    body = _read_json(file, max_json)
+    faults: list[str] = []
+    body = _utf8(body, *charsets, faults)
+    check_values(body, SHORTEST_PLAIN)
+    content = _content(body, faults)
+    if data_json.recognised(content):
+        if make is not RDFPage:
+            raise AnswerError("not_rdf", "this is a data.json, and the rules are about RDF: leave -a rules= out")
+        return DataJSONPage(content, faults, name=name)
+    if content is None and b'"@' not in body:
+        raise AnswerError("not_json", faults[0])
+    if b'"@' not in body:
+        _check_known(response)
+    format_ = formats.JSON_LD_UP_TO_AN_ERROR if content is None else formats.JSON_LD
+    del content
+    page = make(io.BytesIO(local(body, faults)), format_, response.url, name=name, language=language)
+    page.repairs = faults
+    return page
+
+
+def _read_json(file: BinaryIO, max_json: int) -> bytes:
     body = file.read(max_json + 1)
     if len(body) > max_json:
         raise AnswerError(
@@ -90,21 +123,7 @@ def _json_page(
             f"JSON is read into memory, which takes some ten times its size, and this is larger than JSON_MAXSIZE "
             f"({max_json} bytes): raise that with -s JSON_MAXSIZE=, or use the catalogue's RDF/XML or Turtle",
         )
-    faults: list[str] = []
-    body = _utf8(body, *charsets, faults)
-    check_values(body, SHORTEST_PLAIN)
-    content = _content(body, faults)
-    if data_json.recognised(content):
-        return DataJSONPage(content, faults, name=name)
-    if content is None and b'"@' not in body:
-        raise AnswerError("not_json", faults[0])
-    if b'"@' not in body and (other := known_json(content)):
-        raise AnswerError("not_rdf", other)
-    format_ = formats.JSON_LD_UP_TO_AN_ERROR if content is None else formats.JSON_LD
-    del content
-    page = RDFPage(io.BytesIO(local(body, faults)), format_, url, name=name, language=language)
-    page.repairs = faults
-    return page
+    return body
 
 
 def _utf8(body: bytes, charset: str | None, declared: str | None, faults: list[str]) -> bytes:
@@ -168,64 +187,3 @@ def _offer(here: str, base: str, address: str, format_: Format | None) -> Iterat
     target = absolute(address, here, base)
     if format_ is not None and target is not None:
         yield formats.FORMATS.index(format_), "catalog" not in target.lower(), target
-
-
-# Known kinds of answers that are not a catalogue
-
-_ROOT = re.compile(r"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
-_DCAT_OF_CSW = (
-    "GeoNetwork provides DCAT at /srv/eng/rdf.search, pycsw with outputSchema=http://www.w3.org/ns/dcat#, "
-    "others at an address of their own"
-)
-_CONSTRUCT = "query the endpoint with CONSTRUCT or DESCRIBE instead of SELECT: that returns RDF"
-_RDF = "look for the portal's RDF or data.json"
-_HTML = "scrapy crawl html reads sitemaps and the pages they name, by rules"
-_KNOWN_XML = {
-    "feed": ("an Atom feed", _RDF),
-    "rss": ("an RSS feed", _RDF),
-    "urlset": ("a sitemap", _HTML),
-    "sitemapindex": ("a sitemap index", _HTML),
-    "sparql": ("a SPARQL result", _CONSTRUCT),
-    "md_metadata": ("an ISO 19115 record", _DCAT_OF_CSW),
-    "mi_metadata": ("an ISO 19115 record", _DCAT_OF_CSW),
-    "getrecordsresponse": ("a list of records of a CSW", _DCAT_OF_CSW),
-    "getrecordbyidresponse": ("a record of a CSW", _DCAT_OF_CSW),
-    "capabilities": ("the capabilities of an OGC service, such as a CSW", _DCAT_OF_CSW),
-    "wms_capabilities": ("the capabilities of a WMS", _RDF),
-    "wfs_capabilities": ("the capabilities of a WFS", _RDF),
-    "exceptionreport": ("an error of an OGC service", _DCAT_OF_CSW),
-    "oai-pmh": ("an answer of OAI-PMH", _RDF),
-}
-
-
-def known_xml(head: bytes) -> str | None:
-    """Return which known XML that is no RDF begins with these bytes, and what to do; ``None`` if it is unknown.
-
-    >>> known_xml(b"<?xml version='1.0'?><feed xmlns='http://www.w3.org/2005/Atom'>")
-    "this is an Atom feed, not a catalogue: look for the portal's RDF or data.json"
-    >>> known_xml(b"<rdf:RDF xmlns:rdf='x'>")
-    """
-    root = _ROOT.match(formats.beginning(head))
-    known = _KNOWN_XML.get(root[1].lower()) if root else None
-    return _sentence(*known) if known else None
-
-
-def known_json(content: Any) -> str | None:
-    """Return which known JSON a value is that is neither JSON-LD nor a data.json, and what to do.
-
-    >>> known_json({"head": {"vars": []}, "results": {"bindings": []}}).partition(":")[0]
-    'this is a SPARQL result, not a catalogue'
-    """
-    if not isinstance(content, dict):
-        return None
-    if isinstance(content.get("results"), dict) and "bindings" in content["results"]:
-        return _sentence("a SPARQL result", _CONSTRUCT)
-    if isinstance(content.get("success"), bool) and content.keys() & {"result", "error"}:
-        return _sentence("an answer of CKAN's API", "run scrapy crawl ckan -a portal= with the portal's address")
-    if content.get("type") == "FeatureCollection":
-        return _sentence("GeoJSON", _RDF)
-    return None
-
-
-def _sentence(what: str, advice: str) -> str:
-    return f"this is {what}, not a catalogue: {advice}"

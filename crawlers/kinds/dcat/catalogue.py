@@ -22,13 +22,15 @@ TYPED, LISTED, MENTIONED, CATALOGUE, RECORD = 1, 2, 4, 8, 16
 _NO_DATASETS = {DCAT + name for name in ("Catalog", "CatalogRecord", "DataService", "Distribution")}
 _ROLE_OF_VALUE = dict.fromkeys((DCAT + "dataset", DCAT + "seriesMember"), LISTED)
 _ROLE_OF_VALUE |= dict.fromkeys(OTHER_DATASETS, MENTIONED)
-_ROLE_OF_TYPE = {
+ROLE_OF_TYPE = {
     DCAT + "Dataset": TYPED,
     DCAT + "DatasetSeries": TYPED,
     DCAT + "Catalog": CATALOGUE,
     DCAT + "CatalogRecord": RECORD,
 }
-_NOTED = {TYPE, *_ROLE_OF_VALUE, *PREDICATES, DCAT + "catalog"}
+"""The role that a class gives."""
+NOTED = frozenset((TYPE, *_ROLE_OF_VALUE, *PREDICATES, DCAT + "catalog"))
+"""The properties that say what role a node has, or something about pages."""
 _CONTENTS = {DCAT + name for name in ("dataset", "catalog", "record")}
 _TITLES = {DCT + "title", DC + "title", RDFS + "label", SKOS + "prefLabel", SCHEMA + "name", SCHEMA_HTTPS + "name"}
 _THIN = {TYPE, DCT + "identifier", DC + "identifier"}
@@ -103,6 +105,8 @@ class Catalogue:
         is_catalogue: whether there is a dcat:Catalog.
         has_list: whether the graph says which nodes are its datasets.
         latest: the dataset whose ``rdf:type`` was read last.
+        noted: the properties that `note` wants.
+        role_of_type: the role that a class gives.
     """
 
     def __init__(self) -> None:
@@ -114,27 +118,34 @@ class Catalogue:
         self.is_catalogue = False
         self.has_list = False
         self.latest = ""
+        self.noted = NOTED
+        self.role_of_type = ROLE_OF_TYPE
 
     def read(self, triples: Iterable[Triple]) -> Iterator[None]:
         """Read the triples; pause now and then, so that the caller can do something else meanwhile."""
-        for subject, predicate, value in self.nodes.add(triples, _NOTED):
-            if predicate == TYPE:
-                self._add_type(subject, value)
-            elif predicate in _ROLE_OF_VALUE:
-                if type(value) is str:
-                    self.roles.add(value, _ROLE_OF_VALUE[predicate])
-                self.has_list |= predicate == DCAT + "dataset"
-            elif predicate == DCAT + "catalog":
-                self.roles.add(subject, CATALOGUE)
-            else:
-                self.paging.add((subject, predicate, value))
+        for triple in self.nodes.add(triples, self.noted):
+            self.note(triple)
             yield
         self.nodes.filled()
         self.roles.flush()
         self.is_catalogue |= self.has_list
 
+    def note(self, triple: Triple) -> None:
+        """Take a statement that says what role a node has, or something about pages."""
+        subject, predicate, value = triple
+        if predicate == TYPE:
+            self._add_type(subject, value)
+        elif predicate in _ROLE_OF_VALUE:
+            if type(value) is str:
+                self.roles.add(value, _ROLE_OF_VALUE[predicate])
+            self.has_list |= predicate == DCAT + "dataset"
+        elif predicate == DCAT + "catalog":
+            self.roles.add(subject, CATALOGUE)
+        else:
+            self.paging.add(triple)
+
     def _add_type(self, subject: str, value: object) -> None:
-        role = _ROLE_OF_TYPE.get(str(value))
+        role = self.role_of_type.get(str(value))
         if role is not None:
             self.roles.add(subject, role)
         if role == TYPED:
@@ -150,7 +161,7 @@ class Catalogue:
         """
         for subject, roles in self.roles.having(TYPED | LISTED):
             node = self.nodes.node(subject)
-            if self._is_dataset(node, roles):
+            if self.is_dataset(subject, node, roles):
                 yield subject
             elif roles & LISTED and DCAT + "Catalog" in node.get(TYPE, ()):
                 self.parts.append(subject)
@@ -192,7 +203,8 @@ class Catalogue:
         types = self.nodes.node(term).get(TYPE, ())
         return DCAT + "Catalog" in types or not (types or self.roles.has(term, TYPED | LISTED))
 
-    def _is_dataset(self, node: Node, roles: int) -> bool:
+    def is_dataset(self, subject: str, node: Node, roles: int) -> bool:  # noqa: ARG002
+        """Return whether a node that has these roles is a dataset."""
         if _is_empty(node):
             return False
         if not roles & TYPED:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from crawlers.rdf.namespaces import DCAT, DCT, FOAF, PROV, SKOS, TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Iterable
 
     from crawlers.rdf.nodes import Nodes
     from crawlers.rdf.terms import Graph, Node
@@ -47,24 +47,26 @@ class Descriptions:
     Args:
         nodes: the graph.
         is_listed: whether a node without a type is listed as a dataset.
+        classes: of datasets, besides DCAT's.
 
     Attributes:
         budget: the characters that all descriptions together may still have; beyond it, long nodes are only named.
     """
 
-    def __init__(self, nodes: Nodes, is_listed: Callable[[str], bool]) -> None:
+    def __init__(self, nodes: Nodes, is_listed: Callable[[str], bool], classes: Collection[str] = ()) -> None:
         self.nodes = nodes
         self.is_listed = is_listed
+        self.separate = _SEPARATE.union(classes)
         self.budget = SHARED_TEXT
 
-    def description(self, subject: str) -> tuple[Graph, bool]:
-        """Return the dataset's node and what belongs to it, and whether that is everything.
+    def description(self, subject: str, others: Iterable[str] = ()) -> tuple[Graph, bool]:
+        """Return the dataset's node and what belongs to it or to the others, and whether that is everything.
 
         `MAX_NODES` are taken at most. A node whose text is longer than what is left is only named.
         """
         found: Graph = {}
-        room, is_everything = (MAX_TEXT if self.budget > 0 else _LITTLE_TEXT), True
-        waiting = deque([(subject, 0)])
+        room, is_everything = self.room(), True
+        waiting = deque([(subject, 0), *((other, 1) for other in others)])
         while waiting:
             current, distance = waiting.popleft()
             if current in found:
@@ -84,10 +86,14 @@ class Descriptions:
             waiting.extend(neighbours)
         return found, is_everything
 
+    def room(self) -> int:
+        """Return how many characters the next description may have, besides the dataset's own."""
+        return MAX_TEXT if self.budget > 0 else _LITTLE_TEXT
+
     def _is_separate(self, subject: str, node: Node) -> bool:
         """Return whether a node is a dataset or a catalogue of its own."""
         types = node.get(TYPE)
-        return not _SEPARATE.isdisjoint(types) if types else self.is_listed(subject)
+        return not self.separate.isdisjoint(types) if types else self.is_listed(subject)
 
 
 def _neighbours(node: Node, distance: int) -> tuple[list[tuple[str, int]], int]:

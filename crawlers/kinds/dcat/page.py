@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from crawlers.rdf.formats import Format
     from crawlers.rdf.terms import Graph
 
+    Amend = Callable[[Dataset], None]
+
 _STEPS = 1000
 _TOO_LONG = "its description is too long: nodes with long texts are named, and what they say is left out"
 _TOO_MANY = f"its description has more than {MAX_NODES} nodes: the rest is left out"
@@ -154,21 +156,33 @@ class RDFPage(Page):
         base: the page's address, against which relative IRIs are resolved.
         name: the source's.
         language: the language of titles and descriptions, where there are several.
+        catalogue: what the page is read into, if that is another than DCAT's.
 
     Attributes:
         owners: the datasets that faults may belong to: by the fault's number, how near it is, and the dataset's id.
+        mapped: returns a dataset's description as DCAT has it, and what changes its item.
     """
 
     source = "rdf"
 
-    def __init__(self, file: BinaryIO, format_: Format, base: str, *, name: str, language: str | None) -> None:
+    def __init__(
+        self,
+        file: BinaryIO,
+        format_: Format,
+        base: str,
+        *,
+        name: str,
+        language: str | None,
+        catalogue: Catalogue | None = None,
+    ) -> None:
         super().__init__()
         self.reader = Reader(file, format_, base)
         self.faults = self.reader.faults
-        self.catalogue = Catalogue()
+        self.catalogue = catalogue or Catalogue()
         self.paging = self.catalogue.paging
         self.name, self.language = name, language
         self.owners: dict[int, tuple[int, str]] = {}
+        self.mapped: Callable[[Graph, str], tuple[Graph, Amend | None]] = lambda description, _: (description, None)
 
     def load(self) -> Iterator[None]:
         known, latest = 0, ""
@@ -186,13 +200,19 @@ class RDFPage(Page):
     def records(self) -> Iterator[Record]:
         return (self._record(number, subject) for number, subject in enumerate(self.catalogue.datasets(), 1))
 
-    def _record(self, number: int, subject: str) -> Record:
+    def record(self, subject: str) -> Record:
+        """Return the record of one dataset that the page describes, whose identity is its IRI."""
+        return self._record(1, subject, subject)
+
+    def _record(self, number: int, subject: str, identity: str | None = None) -> Record:
         description, is_everything = self.catalogue.description(subject)
-        identifier = mapping.identity(description, subject)
+        mapped, amend = self.mapped(description, subject)
+        identifier = identity or mapping.identity(mapped, subject)
         is_torn = bool(self.faults) and self._is_torn(description, identifier)
 
         def dataset() -> Dataset:
-            return mapping.dataset(description, subject, source=self.name, language=self.language)
+            found = mapping.dataset(mapped, subject, source=self.name, language=self.language, amend=amend)
+            return identified(found, identity) if identity else found
 
         def item() -> Dataset:
             written = document(description, subject)
@@ -248,6 +268,14 @@ class RDFPage(Page):
     def close(self) -> None:
         self.catalogue.close()
         gc.unfreeze()
+
+
+def identified(dataset: Dataset, identity: str) -> Dataset:
+    """Return the dataset with another identity."""
+    dataset.id = identity
+    for resource in dataset.resources:
+        resource.dataset_id = identity
+    return dataset
 
 
 def _key(identifier: str, content: Any) -> str:

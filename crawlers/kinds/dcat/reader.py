@@ -10,6 +10,8 @@ from crawlers.rdf.document import graph_of
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset, Document
+    from crawlers.kind import Reader
+    from crawlers.rdf.terms import Graph
 
 
 def rdf(document: Document, source: str, name: str, metadata_url: str) -> Dataset:
@@ -18,6 +20,24 @@ def rdf(document: Document, source: str, name: str, metadata_url: str) -> Datase
         return kind.reader("html")(document, source, name, metadata_url)
     subject = str(document.setdefault("@id", "_:dataset"))  # a blank node has no name
     return mapping.dataset(graph_of(document), subject, source=source, language=None)
+
+
+def taught(metadata_source: str | None) -> Reader | None:
+    """Return the function that reads the documents that rules mapped; ``None`` for others."""
+    if not (metadata_source or "").startswith("rdf:"):
+        return None
+    from crawlers.kinds.dcat.rules.reader import reader  # noqa: PLC0415 -- few sources have rules
+
+    return reader(str(metadata_source))
+
+
+def triples(document: Document, _: str) -> tuple[Graph, str] | None:
+    """Return the description that a document has, and the dataset's name there; that of a page may have none."""
+    found = document.get("rdf") if "fields" in document else document
+    if not isinstance(found, dict):
+        return None
+    subject = str(found.get("@id") or "_:dataset")
+    return graph_of(found | {"@id": subject}), subject
 
 
 def pod(document: Document, source: str, name: str, _: str) -> Dataset:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
@@ -15,14 +16,16 @@ from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.kinds.dcat.answer import NO_RDF, alternate, open_body, read
 from crawlers.kinds.dcat.changes import Changes
+from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.dcat.records import PageRecords
 from crawlers.kinds.dcat.walk import Walk
 from crawlers.kinds.dcat.walk_state import Listing, Place, request_key
+from crawlers.listing import other_answers
 from crawlers.listing.spider import CatalogueSpider, remembering
 from crawlers.rdf import formats
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
@@ -52,12 +55,17 @@ class DCATSpider(CatalogueSpider):
 
     Attributes:
         url: the catalogue's RDF, or a page that links to it; ``-a url=`` overrides it.
+        rules: a file in ``catalogues/`` that says which property is which field; ``-a rules=`` overrides it.
     """
 
     kind = "dcat"
     address = "url"
     arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
         "url": Argument(help="The catalogue's RDF or data.json, or a page that links to it.", parse=arguments.url),
+        "rules": Argument(
+            help="A file in catalogues/ that says which property is which field, for RDF that is not DCAT.",
+            parse=arguments.text,
+        ),
         "language": Argument(
             help="The language of titles and descriptions where there are several: fr, de.", parse=arguments.language
         ),
@@ -68,6 +76,7 @@ class DCATSpider(CatalogueSpider):
     }
 
     url: str | None = None
+    rules: str | None = None
 
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
@@ -76,8 +85,21 @@ class DCATSpider(CatalogueSpider):
             raise ArgumentError(
                 f"spider {self.name} needs to know the catalogue: -a url=https://example.org/catalog.ttl"
             )
+        self.rules = self.args["rules"] or self.rules
+        self.make_page: Callable[..., RDFPage] = RDFPage
+        if self.rules:
+            self._follow(self.rules)
         self.walk = Walk(self)
         self.changes = Changes(self)
+
+    def _follow(self, file: str) -> None:
+        """Read pages by the rules of a file; few catalogues need any, so what reads them is imported here."""
+        from crawlers.kinds.dcat.rules import lasting  # noqa: PLC0415
+        from crawlers.kinds.dcat.rules.page import TaughtPage  # noqa: PLC0415
+
+        rules = lasting(file)
+        self.identity = {"rules": rules.digest}
+        self.make_page = partial(TaughtPage, rules)
 
     @property
     def portal(self) -> str | None:
@@ -119,7 +141,8 @@ class DCATSpider(CatalogueSpider):
         self.walk.frontier.note(response, here)
         max_json = self.crawler.settings.getint("JSON_MAXSIZE")
         try:
-            page = read(response, name=self.source, language=self.args["language"], max_json=max_json)
+            language = self.args["language"]
+            page = read(response, name=self.source, language=language, max_json=max_json, make=self.make_page)
             if page is None:
                 yield self._linked(response, here)
                 return
@@ -145,7 +168,8 @@ class DCATSpider(CatalogueSpider):
         address = alternate(HtmlResponse(response.url, headers=response.headers, body=body))
         is_first = self.walk.frontier.is_new
         if address is None or here.hops >= MAX_HOPS or not is_first(address, request_key(response, here), here):
-            raise AnswerError("not_rdf", f"an HTML page came instead of RDF: {NO_RDF}")
+            other = other_answers.named(response, "a catalogue", spider="dcat")
+            raise AnswerError("not_rdf", other or f"an HTML page came instead of RDF: {NO_RDF}")
         self.logger.info("%s is an HTML page: going on to %s", response.url, address)
         return self.page_request(address, replace(here, hops=here.hops + 1))
 

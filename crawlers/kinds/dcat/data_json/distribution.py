@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import fields as fields_of
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from crawlers import values
 from crawlers.items import Checksum, Resource
 from crawlers.kinds.dcat.data_json.catalogue import identity
+from crawlers.kinds.dcat.data_json.details import complete_file
 from crawlers.values.checksums import checksum
 from crawlers.values.formats import file_type, protocol
 from crawlers.values.languages import languages
@@ -19,6 +19,11 @@ from crawlers.values.linked import LinkedRecord
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_TELLING = (
+    *("id", "dataset_id", "title", "description", "url", "access_url", "download_url", "format", "media_type", "size"),
+    *("checksum", "issued", "modified", "license", "languages", "rights", "conforms_to"),
+)
+"""The fields that tell resources of one address and title apart; never add one, or ids on disk change."""
 _INLINE = (("accessURL", "downloadURL", "format"), ("webService",))
 
 
@@ -49,7 +54,7 @@ def _resource(fields: LinkedRecord, dataset_id: str) -> Resource:
         fields.flaw(f"{fields.path.removesuffix('.') or 'the record'} has no web address")
     url = download_url or access_url
     format_, media_type = file_type(fields.text("format"), fields.text("mediaType"), url)
-    return Resource(
+    found = Resource(
         id="",
         dataset_id=dataset_id,
         title=fields.text("title", "titleMap"),
@@ -69,6 +74,8 @@ def _resource(fields: LinkedRecord, dataset_id: str) -> Resource:
         conforms_to=fields.references("conformsTo"),
         document=fields.data,
     )
+    complete_file(found, fields)
+    return found
 
 
 def _protocol(fields: LinkedRecord) -> str | None:
@@ -95,7 +102,7 @@ def identify(found: list[Resource], dataset_id: str) -> None:
 
 
 def _fields(resource: Resource) -> Iterator[str]:
-    return (repr(getattr(resource, each.name)) for each in fields_of(Resource) if each.name != "document")
+    return (repr(getattr(resource, name)) for name in _TELLING)
 
 
 def _digest(*parts: str | None) -> str:

@@ -9,6 +9,7 @@ from crawlers import values
 from crawlers.items import Agent, Dataset
 from crawlers.kinds.dcat.data_json.catalogue import identity
 from crawlers.kinds.dcat.data_json.coverage import spatial, temporal
+from crawlers.kinds.dcat.data_json.details import complete
 from crawlers.kinds.dcat.data_json.distribution import resources
 from crawlers.kinds.dcat.mapping.rights import unanimous
 from crawlers.kinds.dcat.mapping.themes import named_themes
@@ -32,7 +33,7 @@ _AGENTS = AgentNames(
     above="subOrganizationOf",
 )
 _ROLES = ("creator", "contributor", "rightsHolder")
-_BETWEEN_KEYWORDS = re.compile("[,;]")
+_BETWEEN_KEYWORDS = re.compile(r"[,;|\n、，；،؛]")
 
 
 def dataset(record: dict[str, Any], *, source: str, id: str) -> Dataset:  # noqa: A002
@@ -53,6 +54,8 @@ def dataset(record: dict[str, Any], *, source: str, id: str) -> Dataset:  # noqa
     item.access_rights = fields.words("accessLevel", "accessRights") or _agreed_access(fields)
     item.rights = fields.words("rights", "accessLevelComment")
     item.license = fields.license() or inherited(item.rights, item.resources)
+    complete(item, fields)
+    item.derive()
     return item
 
 

@@ -26,7 +26,7 @@ from crawlers.rdf.namespaces import (
 from crawlers.rdf.terms import Literal, is_blank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from crawlers.kinds.dcat.mapping.description import Description
 
@@ -44,10 +44,12 @@ _PROPERTIES = {
     DC + "publisher": "publisher",
     SCHEMA + "publisher": "publisher",
     SCHEMA_HTTPS + "publisher": "publisher",
+    SCHEMA + "maintainer": "maintainer",
+    SCHEMA_HTTPS + "maintainer": "maintainer",
     DCT + "rightsHolder": "rightsHolder",
     **{GEODCATAP + role: role for role in _GEODCAT_ROLES},
 }
-_ROLES = ("contact", "creator", "publisher", "rightsHolder", *_GEODCAT_ROLES)
+_ROLES = ("contact", "creator", "publisher", "maintainer", "rightsHolder", *_GEODCAT_ROLES)
 _ISO_ROLES = {"pointOfContact": "contact", "author": "creator", "owner": "rightsHolder"}
 _ATTRIBUTION = PROV + "qualifiedAttribution"
 _ROLE = re.compile(r"[A-Za-z]{2,40}")
@@ -71,11 +73,15 @@ def agents(node: Description) -> tuple[Agent | None, list[Agent]]:
 
     Publishers beyond the first, which is one with a name if there is one, are among the others.
     """
-    found = [*_by_property(node), *_attributed(node)]
-    unique = {_order(each): each for each in found if each.name or each.uri or each.email or each.url}
-    ordered = [unique[key] for key in sorted(unique)]
+    ordered = in_their_order([*_by_property(node), *_attributed(node)])
     publisher = next((each for each in ordered if each.role == "publisher"), None)
     return publisher, [each for each in ordered if each is not publisher]
+
+
+def in_their_order(found: Iterable[Agent]) -> list[Agent]:
+    """Return agents by role, then by name, each once; those of whom nothing is known are left out."""
+    unique = {_order(each): each for each in found if each.name or each.uri or each.email or each.url}
+    return [unique[key] for key in sorted(unique)]
 
 
 def _order(agent: Agent) -> tuple[int, bool, str, str, str, str, str]:
@@ -88,7 +94,7 @@ def _by_property(node: Description) -> Iterator[Agent]:
     for predicate, terms in node.fields.items():
         if role := _PROPERTIES.get(predicate):
             for term in terms:
-                yield _agent(node.at(term), role)
+                yield agent(node.at(term), role)
 
 
 def _attributed(node: Description) -> Iterator[Agent]:
@@ -96,7 +102,7 @@ def _attributed(node: Description) -> Iterator[Agent]:
     for attribution in map(node.at, node.fields.get(_ATTRIBUTION, ())):
         roles = sorted({_role(text) for text in attribution.texts(DCAT + "hadRole")})
         for term in attribution.terms(PROV + "agent"):
-            yield _agent(node.at(term), next(filter(None, roles), None))
+            yield agent(node.at(term), next(filter(None, roles), None))
 
 
 def _role(text: str) -> str:
@@ -108,16 +114,17 @@ def _role(text: str) -> str:
     return _ISO_ROLES.get(code, code) if _ROLE.fullmatch(code) else ""
 
 
-def _agent(node: Description, role: str | None) -> Agent:
+def agent(node: Description, role: str | None) -> Agent:
+    """Return the agent that a node describes, or that a text names."""
     term = node.term
     if isinstance(term, Literal):
         return _written(term.value, role)
     if term[:7].lower() == "mailto:":
-        return Agent(email=_email(term), role=role)
+        return Agent(email=email(term), role=role)
     return Agent(
         name=_name(node),
         uri=None if is_blank(term) else term,
-        email=node.read(_email, *_EMAILS),
+        email=node.read(email, *_EMAILS),
         url=node.url(*_PAGES),
         role=role,
     )
@@ -127,9 +134,9 @@ def _written(text: str, role: str | None) -> Agent:
     """Return the agent of a text: a name, an address, or both."""
     if url := values.url(text):
         return Agent(url=url, role=role)
-    email = _email(text)
-    name = text.replace(email, "").replace("mailto:", "") if email else text
-    return Agent(name=values.text(name.strip(" <>()[],;")), email=email, role=role)
+    mail = email(text)
+    name = text.replace(mail, "").replace("mailto:", "") if mail else text
+    return Agent(name=values.text(name.strip(" <>()[],;")), email=mail, role=role)
 
 
 def _name(node: Description) -> str | None:
@@ -156,9 +163,10 @@ def _names(node: Description, predicate: str) -> Iterator[str]:
             yield name
 
 
-def _email(text: str) -> str | None:
-    """
-    >>> _email("mailto: hello@its.me"), _email("MAILTO:hello@its.me?subject=Hi"), _email("https://a.org/@me")
+def email(text: str) -> str | None:
+    """Return the address in a text or in a mailto: address.
+
+    >>> email("mailto: hello@its.me"), email("MAILTO:hello@its.me?subject=Hi"), email("https://a.org/@me")
     ('hello@its.me', 'hello@its.me', None)
     """
     text = text.strip()

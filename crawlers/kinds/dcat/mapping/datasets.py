@@ -10,19 +10,25 @@ from crawlers.items import Dataset
 from crawlers.kinds.dcat.mapping.agents import agents
 from crawlers.kinds.dcat.mapping.dates import issued, modified
 from crawlers.kinds.dcat.mapping.description import Description
+from crawlers.kinds.dcat.mapping.details import complete
 from crawlers.kinds.dcat.mapping.distributions import distributions, resources
 from crawlers.kinds.dcat.mapping.identities import chosen_identity, identifiers
 from crawlers.kinds.dcat.mapping.licenses import license as license_of
+from crawlers.kinds.dcat.mapping.losses import undefined_keys
 from crawlers.kinds.dcat.mapping.rights import access_rights, conforms_to, rights, statement, unanimous
 from crawlers.kinds.dcat.mapping.spatial import spatial
 from crawlers.kinds.dcat.mapping.temporal import temporal
 from crawlers.kinds.dcat.mapping.themes import languages, themes
-from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCT, FOAF, OWL, RDFS, SCHEMA, SCHEMA_HTTPS
+from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCT, FOAF, OWL, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, TIME
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values.frequencies import frequency
 from crawlers.values.licenses import agreed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Amend = Callable[[Dataset], None]
+
     from crawlers.rdf.terms import Graph
 
 _PAV = "http://purl.org/pav/"
@@ -38,15 +44,18 @@ _VERSION = (
 )
 _KEYWORDS = (DCAT + "keyword", DC + "subject", SCHEMA + "keywords", SCHEMA_HTTPS + "keywords")
 _PROVENANCE = DCT + "provenance"
+_UNITS = {"years": "Y", "months": "M", "weeks": "W", "days": "D", "hours": "H"}
 _FREQUENCY = (DCT + "accrualPeriodicity", DC + "accrualPeriodicity")
 
 
-def dataset(description: Graph, subject: str, *, source: str, language: str | None = None) -> Dataset:
+def dataset(
+    description: Graph, subject: str, *, source: str, language: str | None = None, amend: Amend | None = None
+) -> Dataset:
     """Return the item of one dataset, without documents.
 
     ``description`` has the statements about ``subject`` and the nodes that belong to it; nothing else is looked at and
     nothing is fetched. The same triples give the same item in whatever order. ``language`` is the tag of the texts to
-    prefer. What cannot be read is in ``flaws``.
+    prefer. What cannot be read is in ``flaws``. ``amend`` may change the fields that the description gave.
 
     Raises:
         AnswerError: the dataset has no `identity`.
@@ -60,7 +69,11 @@ def dataset(description: Graph, subject: str, *, source: str, language: str | No
     _describe(item, node)
     _classify(item, node)
     _attribute(item, node)
-    item.flaws = node.sentences()
+    complete(item, node)
+    if amend:
+        amend(item)
+    item.derive()
+    item.flaws = [*node.sentences(), *filter(None, [undefined_keys(description)])]
     return item
 
 
@@ -79,7 +92,7 @@ def _classify(item: Dataset, node: Description) -> None:
     item.keywords = _keywords(node)
     item.themes = themes(node.nodes, node.fields, node.language)
     item.languages = languages(node)
-    item.frequency = node.read(frequency, *_FREQUENCY)
+    item.frequency = node.read(frequency, *_FREQUENCY) or _described_frequency(node)
     item.temporal = temporal(node.nodes, node.fields)
     item.spatial = spatial(node.nodes, node.fields)
     item.conforms_to = conforms_to(node)
@@ -94,6 +107,17 @@ def _attribute(item: Dataset, node: Description) -> None:
     item.rights = rights(node) or unanimous(map(rights, nodes))
     item.access_rights = access_rights(node) or unanimous(map(access_rights, nodes))
     item.license = license_of(node) or agreed(each.license for each in item.resources)
+
+
+def _described_frequency(node: Description) -> str | None:
+    """Return the frequency that a time:DurationDescription gives, as Spain's profile has it."""
+    for term in node.terms(*_FREQUENCY):
+        for held in (term, *node.at(term).terms(RDF + "value")):
+            lengths = ((unit, node.at(held).texts(TIME + name)) for name, unit in _UNITS.items())
+            parts = [f"{'T' if unit == 'H' else ''}{texts[0].strip()}{unit}" for unit, texts in lengths if texts]
+            if found := frequency("P" + "".join(parts)):
+                return found
+    return None
 
 
 def _keywords(node: Description) -> list[str]:

@@ -12,6 +12,7 @@ from crawlers import values
 from crawlers.items import Resource
 from crawlers.kinds.dcat.mapping.dates import issued, modified
 from crawlers.kinds.dcat.mapping.description import in_order
+from crawlers.kinds.dcat.mapping.details import complete_file
 from crawlers.kinds.dcat.mapping.formats import file_format, media_type
 from crawlers.kinds.dcat.mapping.identities import identifiers
 from crawlers.kinds.dcat.mapping.licenses import license as license_of
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.dcat.mapping.description import Description
     from crawlers.rdf.terms import Term
 
-_DISTRIBUTIONS = (
+DISTRIBUTIONS = (
     *(DCAT + "distribution", DCAT + "distributions"),
     *(SCHEMA + "distribution", SCHEMA_HTTPS + "distribution"),
 )
@@ -50,7 +51,7 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?E\+?[0-9]{1,2}", re.IGNORECASE)
 
 def distributions(node: Description) -> list[Description]:
     """Return the values of dcat:distribution, each once, and the parts that are files."""
-    found = [term for predicate in _DISTRIBUTIONS for term in node.fields.get(predicate, ())]
+    found = [term for predicate in DISTRIBUTIONS for term in node.fields.get(predicate, ())]
     found += [term for term in node.fields.get(_HAS_PART, ()) if _is_file(node.at(term))]
     return [node.at(term) for term in dict.fromkeys(found)]
 
@@ -112,6 +113,7 @@ def _resource(node: Description, dataset_id: str) -> Resource:
         checksum=_checksum(node),
         description=node.markdown(*_DESCRIPTION),
     )
+    complete_file(resource, node)
     resource.title = node.text(*_TITLE) or _title(url, resource.format)
     if not url:
         node.flaw(f"distribution {(resource.title or resource.id)[:_SHOWN]!r} has no address")

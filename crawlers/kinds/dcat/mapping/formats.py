@@ -33,7 +33,7 @@ def _protocol(service: Description) -> str | None:
 
 def media_type(node: Description) -> str | None:
     """Return dcat:mediaType, else a dct:format that is a media type."""
-    return node.read(formats.media_type, *_MEDIA_TYPES) or node.read(formats.media_type, *_FORMATS)
+    return node.read(formats.stated_media_type, *_MEDIA_TYPES) or node.read(formats.media_type, *_FORMATS)
 
 
 def _stated(node: Description, terms: list[Term]) -> str | None:

@@ -1,10 +1,11 @@
-"""What a description has lost: of a file that can't be read whole, some datasets are there in part."""
+"""What a description lacks: of a file that can't be read whole, and of keys that no JSON-LD context defines."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from crawlers.rdf.bundled import UNDEFINED
 from crawlers.rdf.namespaces import DCAT
 
 if TYPE_CHECKING:
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
 
 _OWN = {DCAT + "distribution", DCAT + "distributions"}
 """What these lead to is described with the dataset; what others lead to often stands elsewhere."""
+
+
+_MOST_KEYS, _LONGEST_KEY = 10, 100
+"""Keys that a sentence names, and characters of each."""
 
 
 def is_cut(description: Graph) -> bool:
@@ -29,6 +34,22 @@ def is_cut(description: Graph) -> bool:
                 if named and value not in description:
                     return True
     return False
+
+
+def undefined_keys(description: Graph) -> str | None:
+    """Return what to say of the keys that a JSON-LD context does not define; ``None`` if there are none.
+
+    >>> undefined_keys({"_:a": {"https://a.org/dcat-ap.jsonld#colour": ["http://a.org/red"]}})
+    "The JSON-LD context https://a.org/dcat-ap.jsonld does not define 'colour': what that says is only in the document."
+    """
+    iris = sorted(iri for iri in set().union(*description.values()) if UNDEFINED in iri)
+    if not iris:
+        return None
+    keys = [repr(iri.partition("#")[2][:_LONGEST_KEY]) for iri in iris]
+    if len(keys) > _MOST_KEYS:
+        keys[_MOST_KEYS:] = [f"{len(keys) - _MOST_KEYS} more"]
+    context = iris[0].partition("#")[0]
+    return f"The JSON-LD context {context} does not define {', '.join(keys)}: what that says is only in the document."
 
 
 def has_lost(now: Graph, before: Graph) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from crawlers import values
 from crawlers.kinds.dcat.mapping import translations
-from crawlers.rdf.namespaces import DC, DCAT, DCT
+from crawlers.rdf.namespaces import DC, DCAT, DCT, RDFS, SKOS
 from crawlers.rdf.terms import Literal, is_blank
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from crawlers.kinds.dcat.mapping.description import Description
     from crawlers.rdf.terms import Term
 
+_STATEMENTS = (RDFS + "comment", SKOS + "definition", "http://schema.theodi.org/odrs#attributionText")
+"""What a dct:RightsStatement without a label says."""
 RIGHTS = (DCT + "rights", DC + "rights")
 _ACCESS_RIGHTS = (DCT + "accessRights", DCAT + "accessRights")
 _ACCESS_CODE = re.compile(r"publications\.europa\.eu/resource/authority/access-right/([A-Z_]+)/?\s*$")
@@ -59,7 +61,7 @@ def _named(node: Description, term: Term) -> str | None:
         return code[1]
     if isinstance(term, Literal):
         return None
-    return node.label(term) or (None if is_blank(term) else term)
+    return node.label(term) or node.at(term).text(*_STATEMENTS) or (None if is_blank(term) else term)
 
 
 def _in_language_of(best: str, terms: list[Term]) -> set[str]:

@@ -1,0 +1,147 @@
+"""Reads ``[rdf]`` of a catalogue file; an error names in one sentence what is wrong and where."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import RulesError
+from crawlers.kinds.dcat.rules.fields import AGENT_FIELDS, AGENTS, DATASET_FIELDS, RESOURCE_FIELDS
+from crawlers.kinds.dcat.rules.paths import path
+from crawlers.kinds.dcat.rules.rules import Parts, RDFRules
+from crawlers.rdf.dcat_context import PREFIXES
+from crawlers.rdf.namespaces import DCT
+from crawlers.values import toml
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from crawlers.kinds.dcat.rules.paths import Ways
+    from crawlers.values.toml import Table
+
+PREFIX = "rdf:"
+"""What the ``metadata_source`` of records begins with that such rules mapped; the file's name follows."""
+_FOLDER = "catalogues"
+_WHAT = "The rules"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,100}")
+_PREFIXES = {**PREFIXES, "dcterms": DCT}
+
+
+def lasting(name: str) -> RDFRules:
+    """Return the rules of a file, if the records on disk can be mapped again: they have only its name.
+
+    Raises:
+        RulesError: it can't be read, or is no such file; or it is elsewhere than where its name is looked for.
+    """
+    found = toml.needed(name, _WHAT)
+    if not _NAME.fullmatch(found.stem):
+        raise RulesError(f"{_WHAT} {name[:200]} need a file name of letters, digits, dots and hyphens.")
+    own = toml.find(_place(found.stem), _WHAT)
+    if own is None or Path(str(own)).resolve() != Path(str(found)).resolve():
+        message = "their records could not be mapped again, as they have only the file's name"
+        raise RulesError(f"{_WHAT} {name[:200]} are not in {_FOLDER}/: {message}. Put the file there.")
+    return _load(found)
+
+
+def named(name: str) -> RDFRules | None:
+    """Return the rules of a name; ``None`` if there is no such file.
+
+    Raises:
+        RulesError: it is no such file.
+    """
+    found = toml.find(_place(name), _WHAT) if _NAME.fullmatch(name) else None
+    return _load(found) if found else None
+
+
+def _place(name: str) -> str:
+    return f"{_FOLDER}/{name}.toml"
+
+
+def _load(path: Path) -> RDFRules:
+    return toml.load(path, _WHAT, lambda text: loads(text, path.name.removesuffix(".toml")))
+
+
+def loads(text: str, name: str) -> RDFRules:
+    """
+    Raises:
+        RulesError: it is not TOML, a key is unknown, or a value is not what the key takes.
+    """
+    file = toml.table(text)
+    table = file.table("rdf")
+    if table is None:
+        raise RulesError("[rdf] is missing: write the class of the datasets there, and [rdf.fields].")
+    prefixes = {**_PREFIXES, **_prefixes(table.table("prefixes"))}
+    classes = frozenset(each for text in table.texts("class") for each in _class(text, prefixes))
+    fields = table.table("fields")
+    agents = {key: _agents(fields, key, prefixes) for key in AGENTS if fields and key in fields.left}
+    found = RDFRules(
+        name=name,
+        text=text,
+        classes=classes,
+        agents=agents,
+        fields=_fields(fields, DATASET_FIELDS, prefixes, AGENTS),
+        resources=_resources(table.table("resources"), prefixes),
+    )
+    table.end()
+    file.end()
+    if not (classes or found.fields or agents or found.resources.each or found.resources.fields):
+        raise RulesError("[rdf] is empty: it needs class, [rdf.fields] or [rdf.resources].")
+    return found
+
+
+def _prefixes(table: Table | None) -> dict[str, str]:
+    found = {key: table.text(key) or "" for key in list(table.left)} if table else {}
+    for key, iri in found.items():
+        if ":" not in iri:
+            raise RulesError(
+                f"rdf.prefixes.{key} is {iri[:100]!r}, and must be an IRI such as https://example.org/ns#."
+            )
+    return found
+
+
+def _class(text: str, prefixes: Mapping[str, str]) -> tuple[str, ...]:
+    steps = path(text, "rdf.class", prefixes)
+    if len(steps) > 1 or steps[0].is_inverse:
+        raise RulesError(f"rdf.class is {text[:100]!r}, and must be a class such as schema:Dataset.")
+    return steps[0].properties
+
+
+def _fields(
+    table: Table | None, names: Collection[str], prefixes: Mapping[str, str], others: Collection[str] = ()
+) -> dict[str, Ways]:
+    if table is None:
+        return {}
+    found = {key: _ways(table, key, prefixes) for key in list(table.left) if key in names}
+    table.end((*names, *others))
+    return found
+
+
+def _ways(table: Table, key: str, prefixes: Mapping[str, str]) -> Ways:
+    where = table.name(key)
+    texts = table.texts(key)
+    if not texts:
+        raise RulesError(f"{where} is empty: write a property, or leave it out.")
+    return tuple(path(text.strip(), where, prefixes) for text in texts)
+
+
+def _agents(table: Table, key: str, prefixes: Mapping[str, str]) -> Parts:
+    if not isinstance(table.left[key], dict):
+        return Parts(each=_ways(table, key, prefixes))
+    own = table.table(key)
+    assert own is not None  # noqa: S101  # it is a table
+    each = _ways(own, "each", prefixes) if "each" in own.left else ()
+    fields = _fields(own, AGENT_FIELDS, prefixes, ["each"])
+    if not fields and not each:
+        raise RulesError(f"{own.path} is empty: it needs each, or one of {', '.join(AGENT_FIELDS)}.")
+    return Parts(each=each, fields=fields)
+
+
+def _resources(table: Table | None, prefixes: Mapping[str, str]) -> Parts:
+    if table is None:
+        return Parts()
+    each = _ways(table, "each", prefixes) if "each" in table.left else ()
+    fields = _fields(table, RESOURCE_FIELDS, prefixes, ["each"])
+    if "url" in fields and "download_url" in fields:
+        raise RulesError("rdf.resources.url and rdf.resources.download_url are the same address: write one of them.")
+    return Parts(each=each, fields=fields)
