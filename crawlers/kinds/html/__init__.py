@@ -10,5 +10,6 @@ KIND = Kind(
     example="catalogues/example.toml",
     takes_file=True,
     readers=dict.fromkeys(("html", "schema_org", "schema_org+html", "rdf+html"), "crawlers.kinds.html.mapping:read"),
+    triples={"rdf+html": "crawlers.kinds.dcat.reader:triples"},
     detector="crawlers.kinds.html.detection:HTMLDetector",
 )

@@ -1,4 +1,4 @@
-"""The HTML page of an answer."""
+"""The HTML page of an answer: of a feed, the one that shows its entries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from scrapy.http import HtmlResponse, TextResponse
 
 from crawlers.exceptions import AnswerError
+from crawlers.kinds.html.feed import html_of
 from crawlers.kinds.html.mapping import Page
+from crawlers.listing import other_answers
 from crawlers.safety.text import UTF8, of_page
 
 if TYPE_CHECKING:
@@ -24,8 +26,11 @@ def page_of(response: Response, encoding: str | None = None) -> Page:
         AnswerError: it is not HTML.
     """
     content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    if not isinstance(response, HtmlResponse) and (feed := html_of(response.body, response.url)):
+        return Page(feed, response.url, UTF8)
     if not isinstance(response, HtmlResponse) and not _looks_like_html(response):
-        raise AnswerError("not_html", f"what came is no HTML page (Content-Type {content_type!r})")
+        other = other_answers.named(response, "an HTML page")
+        raise AnswerError("not_html", other or f"what came is no HTML page (Content-Type {content_type!r})")
     meta = response.meta if response.request else {}
     given = UTF8 if meta.get("browser") else encoding or meta.get("encoding")  # a browser has decoded it already
     found = of_page(response.body, content_type, given)

@@ -83,6 +83,9 @@ class Conclusion:
         if after.total is not None and after.seen > after.total:
             message = f"{after.walk} says it has {after.total} datasets, and listed {after.seen}"
             self.fault("count_mismatch", message, request)
+        elif after.seen < after.known:
+            message = f"{after.walk} listed {after.known} datasets before its session ended, and {after.seen} after"
+            self.fault("paging", message, request)
         elif after.gap and after.gap > 1 and self.paging.kind in turn.PROMISED:
             self.fault("paging", f"{after.walk} leads to a page {after.gap} that lists no dataset", request)
         elif after.gap == 1 and not after.depth and len(self.spider.site.start) > 1 and not after.leads:

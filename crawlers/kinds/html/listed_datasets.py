@@ -35,7 +35,7 @@ class ListedDatasets:
             modified: by dataset id, the day the dataset's page last changed, if the listing states it.
         """
         spider = self.spider
-        listed_by = request if after.before is None else f"{after.name} {after.number}"
+        listed_by = f"{after.name} {after.number}" if after.before is not None else self._page(after, request)
         first = {link.id: link for link in reversed(links)}  # of several addresses with one id
         known = 0
         for link in filter(lambda link: first[link.id] is link, links):
@@ -43,13 +43,24 @@ class ListedDatasets:
                 break
             known += not self._is_new(after, link.id, listed_by)
             if spider.expect("dataset", link.id, listed_by=listed_by):
-                yield from spider.pages.requests(link, modified.get(link.id))
+                yield from self._in_session(after, spider.pages.requests(link, modified.get(link.id)))
         after.repeated += known if not after.stale else 0
         spider.run_state.count_listed(spider.records.expected)
 
+    def _in_session(self, after: Place, requests: Iterator[Request]) -> Iterator[Request]:
+        """Yield requests with the cookies of the search that listed them, if it was one."""
+        for request in requests:
+            if after.session:
+                request.meta["cookiejar"] = after.session
+            yield request
+
+    def _page(self, after: Place, request: Request | None) -> Request | str | None:
+        """Return what identifies a page: behind a form its number, since the same page is requested otherwise again."""
+        return f"walk {after.walk} {after.number}" if self.spider.site.form else request
+
     def _is_new(self, after: Place, dataset_id: str, listed_by: Request | str | None) -> bool:
         """Record that a walk lists a dataset; return whether it is the first time."""
-        is_new = self.spider.seen(dataset_id, list_name=f"walk {after.walk}", listed_by=listed_by)
+        is_new = self.spider.seen(dataset_id, list_name=after.first_name, listed_by=listed_by)
         after.seen += is_new
         if after.before is not None:
             is_new = self.spider.seen(dataset_id, list_name=after.name, listed_by=listed_by)

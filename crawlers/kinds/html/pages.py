@@ -13,6 +13,7 @@ from urllib.parse import unquote, urlsplit
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
+from crawlers.kinds.html import own_fields
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.links import canonical, chosen, has_no_id
 from crawlers.kinds.html.mapping import dataset, document, missing
@@ -101,10 +102,13 @@ class DatasetPages:
         if response.status == 304:
             self._settle_unchanged(dataset_id)
             return
+        yield from self.spider.guarded(self._read(response, dataset_id, modified), response, {"id": dataset_id})
+
+    def _read(self, response: Response, dataset_id: str, modified: str | None) -> Iterator[Dataset | Request]:
         try:
             found, link = self.read(response, dataset_id)
         except AnswerError as error:
-            self._report_unread(error, response.request, dataset_id, response.status)
+            _report_unread(self.spider, error, response.request, dataset_id, response.status)
             return
         about: dict[str, Any] = {"dataset_id": dataset_id, "found": found, "validator": validator(response, modified)}
         if link and self.spider.seen(
@@ -113,7 +117,7 @@ class DatasetPages:
             about["validator"] = ""  # it would be the page's, not its RDF's
             yield self.spider.linked_rdf.request(link, about)
         else:
-            yield from self.spider.guarded(self.items(response.request, **about), response, {"id": dataset_id})
+            yield from self.items(response.request, **about)
 
     def read(self, response: Response, dataset_id: str) -> tuple[dict[str, Any], str | None]:
         """Return the document of a dataset's page, and the address of its RDF.
@@ -125,7 +129,8 @@ class DatasetPages:
             raise AnswerError("missing_field", f"the dataset's page leads to {response.url}, which is no dataset")
         page = page_of(response)
         found = document(page, self.site)
-        needs_rdf = self.site.rdf or "schema_org" not in found
+        found["fields"] |= own_fields.read(self.spider.own_fields, page)
+        needs_rdf = self.site.rdf or found.keys().isdisjoint(("schema_org", "rdf"))
         return found, rdf_link(page, self.site) if needs_rdf else None
 
     def _is_elsewhere(self, response: Response, dataset_id: str) -> bool:
@@ -139,11 +144,6 @@ class DatasetPages:
             return not chosen([here], self.site) or has_no_id(here, self.site)
         return not self.spider.seen(here, list_name="landed", listed_by=dataset_id)
 
-    def _report_unread(
-        self, error: AnswerError, request: Request | None, dataset_id: str, status: int | None = None
-    ) -> None:
-        self.spider.failed("parse", error, request, http_status=status, dataset_id=dataset_id, missing="dataset")
-
     # The item
 
     def items(
@@ -153,7 +153,7 @@ class DatasetPages:
         lacking = missing(found, self.site)
         if lacking:
             message = f"{found['url']} has no {' and no '.join(lacking)}, so it is not kept: look at the rules"
-            self._report_unread(AnswerError("missing_field", message), request, dataset_id)
+            _report_unread(self.spider, AnswerError("missing_field", message), request, dataset_id)
             return
         item = dataset(found, source=self.spider.source, id=dataset_id)
         item.name = _slug(found["url"], dataset_id)
@@ -172,6 +172,12 @@ class DatasetPages:
     def owner(self) -> str:
         """What tells this catalogue's documents from another's in the same folder, however its rules change."""
         return hashlib.sha256("\n".join(sorted(self.site.start)).encode()).hexdigest()[:8]
+
+
+def _report_unread(
+    spider: HTMLSpider, error: AnswerError, request: Request | None, dataset_id: str, status: int | None = None
+) -> None:
+    spider.failed("parse", error, request, http_status=status, dataset_id=dataset_id, missing="dataset")
 
 
 def _conditional(request: Request, validator: str) -> Request:

@@ -123,7 +123,7 @@ def _controls(page: Page, root: Any) -> Iterator[_Control]:
         if is_off(element):
             continue
         control = _scripted(element)
-        if control is None and element.tag in ("input", "button") and element.get("name"):
+        if control is None and element.tag in ("input", "button"):
             control = _Control(element, texts(element))
         if control is not None and not _NO_PAGER.match(control.argument):
             yield control

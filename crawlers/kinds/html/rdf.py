@@ -132,7 +132,7 @@ async def description(
             return None
         items = (record.item() for record in islice(file.records(), _MOST))
         own = next((item for item in items if _is_of(item, found, response.url)), None)
-    return own.document if own else None
+    return own.document if own and isinstance(own.document, dict) else None
 
 
 def _is_of(item: Dataset, found: dict[str, Any], link: str) -> bool:

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import zipfile
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from scrapy import signals
 
 from crawlers import arguments, browser
 from crawlers.arguments import Argument
-from crawlers.exceptions import ArgumentError, RulesError
+from crawlers.exceptions import ArgumentError
+from crawlers.kinds.html import own_fields
 from crawlers.kinds.html.conclusion import Conclusion
 from crawlers.kinds.html.listed_datasets import ListedDatasets
 from crawlers.kinds.html.pages import DatasetPages
 from crawlers.kinds.html.rdf import LinkedRDF
 from crawlers.kinds.html.rules import load
 from crawlers.kinds.html.sitemap_walk import SitemapWalk
-from crawlers.kinds.html.walk import Walk
+from crawlers.kinds.html.walk import Opening, Walk
 from crawlers.kinds.html.withdrawals import GonePages
 from crawlers.listing.spider import CatalogueSpider, host_name, source_name
+from crawlers.values import toml
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlers.kinds.html.rules import Rules
-
-PROJECT = Path(__file__).parents[3]
 
 
 class HTMLSpider(CatalogueSpider):
@@ -45,8 +42,13 @@ class HTMLSpider(CatalogueSpider):
     sitemap's date. The page of a dataset that a complete listing lacks is requested, and the dataset is withdrawn if
     it is not there either.
 
+    A method ``field_license(self, page)`` of such a class says a field of a dataset's page in Python, in place of the
+    rules: a text, a list of texts, or ``None`` if the rules may say it. Its argument is a
+    `crawlers.kinds.html.mapping.page.Page`; `find` of it takes an XPath, and `crawlers.kinds.html.mapping.page.text`
+    gives the text of an element.
+
     Attributes:
-        rules: the rules file, as `rules_file` finds it; ``-a rules=`` overrides it.
+        rules: the rules file, as `crawlers.values.toml.find` finds it; ``-a rules=`` overrides it.
         site: the content of the rules file.
     """
 
@@ -67,27 +69,37 @@ class HTMLSpider(CatalogueSpider):
         self.rules = self.args["rules"] or self.rules
         if self.rules is None:
             raise ArgumentError(f"spider {self.name} needs to know the catalogue: -a rules=catalogues/example.toml")
-        self.site: Rules = load(rules_file(self.rules))
+        self.site: Rules = load(toml.needed(self.rules, "The rules"))
         _check_source(self.site.source)
+        self.own_fields = own_fields.methods(self)
         self.start_urls = list(self.site.start)
         self.allowed_domains = list(self.site.hosts)
         self.identity = {"rules": self.site.digest}
         self.listed_datasets = ListedDatasets(self)
         self.conclusion = Conclusion(self)
         self.walk, self.sitemap_walk = Walk(self), SitemapWalk(self)
+        self.opening = self._opening()
         self.pages, self.linked_rdf = DatasetPages(self), LinkedRDF(self)
         self.gone = GonePages(self)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
         spider = super().from_crawler(crawler, **given)
-        if spider.site.cookies:
+        if spider.site.cookies or spider.site.form:
             crawler.settings.set("COOKIES_ENABLED", True, "spider")
         if spider.site.browser:
             browser.enable(crawler)
         if spider.site.paging.kind == "sitemap" and spider.site.paging.address is None:
             crawler.signals.connect(spider.sitemap_walk.robots_read, signals.robots_parsed)
         return spider
+
+    def _opening(self) -> Opening:
+        """Return what opens listings; few are behind a form, so what sends it is imported here."""
+        if self.site.form is None:
+            return Opening(self)
+        from crawlers.kinds.html.search_form import Search  # noqa: PLC0415
+
+        return Search(self, self.site.form)
 
     @property
     def portal(self) -> str:
@@ -107,29 +119,6 @@ class HTMLSpider(CatalogueSpider):
         walk = self.sitemap_walk if self.site.paging.kind == "sitemap" else self.walk
         for request in walk.start():
             yield request
-
-
-def rules_file(name: str) -> Path:
-    """Return where a rules file is: in the working directory, below CRAWLERS_HOME, or else in this project.
-
-    This project may be an egg: what is in it is no `Path`, and can be read like one.
-
-    Raises:
-        RulesError: there is no such file, and the message names the places; or they cannot be read.
-    """
-    path = Path(name)
-    if path.is_absolute():
-        return path
-    home = Path(os.environ.get("CRAWLERS_HOME", "")).resolve()
-    own = zipfile.Path(PROJECT, path.as_posix()) if PROJECT.is_file() else PROJECT / path
-    try:
-        found = next((place for place in (path, home / path, own) if place.exists()), None)
-    except OSError as error:
-        raise RulesError(f"The rules {name[:200]} can't be read: {error.strerror}.") from None
-    if found is not None:
-        return found  # type: ignore[return-value]
-    places = " or ".join(dict.fromkeys(map(str, (Path.cwd(), home, PROJECT))))
-    raise RulesError(f"The rules {path} can't be read: there is no such file in {places}.")
 
 
 def _check_source(name: str | None) -> None:

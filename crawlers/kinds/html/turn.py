@@ -52,7 +52,10 @@ def following(page: Page, rules: Rules, after: Place) -> Turn | None:
         return Turn(after.walk, times=after.number - 1)
     if way.kind in COUNTED:
         return Turn(paging.counted(after.walk, way, after.number - 1))
-    return next(filter(None, promised(page, way, after)), None) if way.kind in PROMISED else None
+    if way.kind not in PROMISED:
+        return None
+    found = next(filter(None, promised(page, way, after)), None)
+    return _by_button(page, way, after) if not found and rules.form and way.kind == "next" else found
 
 
 def promised(page: Page, way: Paging, after: Place) -> Iterator[Turn | None]:
@@ -74,6 +77,11 @@ def _to(page: Page, address: str | None) -> Turn | None:
 
 def _safe(page: Page, address: str) -> str:
     return safe_url_string(address, page.encoding or "utf-8")
+
+
+def _by_button(page: Page, way: Paging, after: Place) -> Turn | None:
+    """Return the next page by a button of a form: what a form brought may go on by another."""
+    return next(promised(page, replace(way, kind="postback"), after), None)
 
 
 def _offered(page: Page, after: Place) -> Turn | None:

@@ -16,6 +16,7 @@ from crawlers.kinds.html.letters import is_of, letters
 from crawlers.kinds.html.links import dataset_links, follow_links, foreign, total
 from crawlers.kinds.html.paging import counted
 from crawlers.kinds.html.walk_state import SECOND_LOOK, Place
+from crawlers.listing import other_answers
 from crawlers.listing.completeness import Ending
 from crawlers.politeness import failures
 
@@ -28,6 +29,30 @@ if TYPE_CHECKING:
     from crawlers.kinds.html.mapping import Page
     from crawlers.kinds.html.spider import HTMLSpider
     from crawlers.kinds.html.turn import Turn
+
+
+class Opening:
+    """Opens the listings of a spider by their addresses."""
+
+    def __init__(self, spider: HTMLSpider) -> None:
+        self.spider = spider
+
+    def begin(self, place: Place) -> Request:
+        """Return the request that a walk begins with."""
+        return self.spider.walk.request(turn.Turn(place.walk), place)
+
+    def is_superseded(self, here: Place) -> bool:  # noqa: ARG002
+        """Return whether the walk has begun again since a page was requested, so that the page is not needed."""
+        return False
+
+    def restart(self, here: Place, page: Page | None, status: int | None = None) -> Request | None:  # noqa: ARG002
+        """Return the request that begins a listing again, if an answer shows that this is needed.
+
+        Args:
+            page: what came, if it links to no dataset; ``None`` if it does, or if nothing came.
+            status: of an answer that is an error.
+        """
+        return None
 
 
 class Walk:
@@ -48,13 +73,16 @@ class Walk:
 
     def _begin(self, address: str, depth: int = 0) -> Request:
         self.spider.completeness.begin(address)
-        return self._request(turn.Turn(address), Place(walk=address, depth=depth))
+        return self.spider.opening.begin(Place(walk=address, depth=depth))
 
-    def _request(self, to: Turn, place: Place) -> Request:
+    def request(self, to: Turn, place: Place) -> Request:
+        """Return the request for a page of a listing."""
         is_get = to.body is None
         meta: dict[str, Any] = {} if is_get else {"page": place.number}
-        if place.before is not None:
+        if place.is_again or self.site.form:
             meta["dont_cache"] = True
+        if place.session:
+            meta["cookiejar"] = place.session
         if "listing" in self.site.browser:
             meta["browser"] = turn.browser(self.paging, to.times)
         return Request(
@@ -66,7 +94,7 @@ class Walk:
             errback=self.listing_failed,
             cb_kwargs={"place": place.plain()},
             meta=meta,
-            dont_filter=place.before is not None,
+            dont_filter=place.is_again,
             priority=0 if self.spider.args["max_resources"] else 1,  # first: a listing changes within hours
         )
 
@@ -74,6 +102,8 @@ class Walk:
 
     def parse_listing(self, response: Response, place: dict[str, Any]) -> Iterator[Request]:
         here = Place(**place)
+        if self.spider.opening.is_superseded(here):
+            return
         if "cached" in response.flags:
             self.spider.run_state.has_stale_answer = True
         try:
@@ -84,6 +114,11 @@ class Walk:
 
     def _read(self, page: Page, response: Response, here: Place) -> Iterator[Request]:
         links, strangers = foreign(dataset_links(page, self.site), self.site)
+        if restart := self.spider.opening.restart(here, None if links else page):
+            yield restart
+            return
+        if not links and (other := other_answers.named(response, "a listing")):
+            raise AnswerError("no_datasets", other)
         after = turn.seen_pager(page, here.after(links, total(page, self.site)))
         if page.flaw:
             self.conclusion.fault("truncated", page.flaw, response.request)
@@ -146,7 +181,7 @@ class Walk:
         elif here.number < self.paging.max_pages:
             self.spider.run_state.page_size = max(self.spider.run_state.page_size, after.size)
             after.link_text = following.link_text
-            yield self._request(following, after)
+            yield self.request(following, after)
         else:
             message = f"the listing goes on beyond paging.max_pages ({here.number}): a calendar, a session id?"
             self.conclusion.fault("trap", message, request)
@@ -159,7 +194,7 @@ class Walk:
         if self.conclusion.is_flawed(after, request):
             yield from self.conclusion.end(after)
         elif self.conclusion.is_shifted(after) and after.before is None:
-            yield self._request(turn.Turn(after.walk), after.second_look(asdict(found)))
+            yield self.spider.opening.begin(after.second_look(asdict(found)))
         else:
             self.conclusion.judge(after, request, found)
             yield from self.conclusion.end(after)
@@ -169,7 +204,11 @@ class Walk:
     def listing_failed(self, failure: Failure) -> Iterator[Request]:
         request, status, error = failures.request(failure), failures.status(failure), failures.from_failure(failure)
         place, is_gone = Place(**request.cb_kwargs["place"]), status in GONE
-        if place.number == 1 or self.paging.kind not in turn.COUNTED or not (is_gone or error.kind == "http"):
+        if self.spider.opening.is_superseded(place):
+            return
+        if restart := self.spider.opening.restart(place, None, status):
+            yield restart
+        elif place.number == 1 or self.paging.kind not in turn.COUNTED or not (is_gone or error.kind == "http"):
             self.conclusion.fail(error, request, status)
             yield from self.conclusion.end(place)
         elif is_gone and not (place.gap or place.is_all or request.meta.get("retry_times")):
@@ -183,6 +222,6 @@ class Walk:
         after = replace(place, number=place.number + 1, stale=place.stale + 1, gap=place.gap or place.number, digest="")
         if after.stale < self.paging.patience and not place.is_all:
             address = counted(place.walk, self.paging, after.number - 1)
-            yield self._request(turn.Turn(address), after)
+            yield self.request(turn.Turn(address), after)
         else:
             yield from self._weigh(after, request, ending(self.paging.kind, after))

@@ -40,6 +40,10 @@ class Place:
         size: links to datasets on the page before.
         leads: whether a page led to further listings.
         is_indexed: whether the page has an index from A to Z, and the whole index is followed.
+        renewals: how often the form of the listing was sent again because its session had ended.
+        is_in_session: whether the form was posted, so that its pages are of a session.
+        session: names the session that the page is of, and its cookies.
+        known: datasets that the listing had before its session ended.
     """
 
     walk: str
@@ -60,11 +64,25 @@ class Place:
     size: int = 0
     leads: bool = False
     is_indexed: bool = False
+    renewals: int = 0
+    is_in_session: bool = False
+    session: str = ""
+    known: int = 0
 
     @property
     def name(self) -> str:
         """The list of what was seen: a second look has its own."""
-        return f"walk {self.walk}" if self.before is None else f"second look {self.walk}"
+        return self.first_name if self.before is None else f"second look {self.walk}"
+
+    @property
+    def first_name(self) -> str:
+        """The list of what was seen by the first look; one that began again has its own."""
+        return f"walk {self.walk}" + (f" renewed {self.renewals}" if self.renewals else "")
+
+    @property
+    def is_again(self) -> bool:
+        """Whether the pages have been requested before."""
+        return self.before is not None or self.renewals > 0
 
     @property
     def is_steady(self) -> bool:
@@ -100,8 +118,13 @@ class Place:
         Args:
             ending: how the first look ended.
         """
-        begun = Place(self.walk, depth=self.depth, total=self.total, seen=self.seen)
-        return replace(begun, before=self.pages, ending=ending)
+        kept = {name: getattr(self, name) for name in ("depth", "total", "seen", "renewals", "session", "known")}
+        return Place(self.walk, **kept, before=self.pages, ending=ending)
+
+    def renewed(self) -> Place:
+        """Return the place before the listing, whose form is sent again."""
+        known = max(self.seen, self.known)
+        return Place(self.walk, depth=self.depth, renewals=self.renewals + 1, known=known)
 
     def plain(self) -> dict[str, Any]:
         """Return the place as JSON can hold it."""

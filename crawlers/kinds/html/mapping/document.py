@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from crawlers.kinds.html import schema_org
+from crawlers.kinds.html import rdfa, schema_org
 from crawlers.kinds.html.mapping.field import read
 from crawlers.kinds.html.mapping.page import LONGEST, text
 from crawlers.kinds.html.mapping.search import Search
+from crawlers.rdf.document import document as rdf_document
 from crawlers.values.addresses import without_session
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _LONGEST_LANGUAGE = 35  # RFC 5646
 def document(page: Page, rules: Rules) -> Document:
     """Return the page's fields as JSON, each with its value, source and confidence; missing ones are absent.
 
-    ``flaws`` is there when something was cut. The spider adds ``rdf``.
+    ``flaws`` is there when something was cut. ``rdf`` is the page's RDFa; the spider puts linked RDF in its place.
 
     Raises:
         RulesError: an XPath of the rules can't be evaluated.
@@ -41,6 +42,9 @@ def document(page: Page, rules: Rules) -> Document:
     found["resources"] = _resources(page, rules.resources, nodes, language) if rules.resources else []
     if rules.structured and (record := _schema_org(page)):
         found["schema_org"] = record
+    if rules.structured and (about := rdfa.described(page)):
+        found["rdf"] = rdf_document(about.graph, about.name)
+        flaws += [] if about.is_everything else ["its RDFa is too long: the rest is left out"]
     if flaws := [*filter(None, [page.flaw, page.misread]), *flaws]:
         found["flaws"] = flaws
     return found

@@ -33,11 +33,16 @@ MOST = 1_000
 """Values of one field."""
 
 _ADDRESSES = frozenset(("href", "src", "action", "cite", "data", "poster", "resource", "about"))
-_LINKED = frozenset(("license", "publisher", "creator", "maintainer", "contact", "contact_email", "publisher_email"))
+_EMAILS = frozenset(f"{role}_email" for role in ("publisher", "creator", "maintainer", "contact"))
+_LINKED = frozenset(("license", "publisher", "creator", "maintainer", "contact")) | _EMAILS
+_ADDRESSED = frozenset(("documentation", "sample", "applicable_legislation", "hvd_categories"))
+"""The fields whose value is where a link leads, not its words."""
+_AGENTS = frozenset(("publisher", "creator", "maintainer", "contact"))
+_NAMES = ("h1", "h2", "h3", "h4", "h5", "h6")
+_LONGEST_NAME = 150  # characters of an organisation
 _DATES = frozenset(("issued", "modified", "temporal"))
 _SHOWN_ORDERS: WeakKeyDictionary[Page, str | None] = WeakKeyDictionary()
-_EMAILS = frozenset(("contact_email", "publisher_email"))
-_ITEMS = ("li", "a", "span", "div", "p", "dd", "button")
+_ITEMS = ("li", "a", "span", "div", "p", "dd", "button", "i", "em", "b")
 _SEPARATORS = frozenset(",;|/·•-–\u00a0 \t\r\n")
 _LINKS = {"a": "href", "img": "src"}
 _KEPT = ("http:", "https:", "mailto:", "ftp:")  # the rest is relative
@@ -61,6 +66,8 @@ class Found:
 def read(page: Page, rule: Rule, search: Search, language: str | None) -> dict[str, Any] | None:
     """Return the field's entry in the document; ``None`` where the page lacks it.
 
+    Of several ways, the first one that is sure enough for an item counts; if none is, the first that finds anything.
+
     Args:
         search: finds what the rule's selector or label stands for.
         language: of the texts.
@@ -68,6 +75,17 @@ def read(page: Page, rule: Rule, search: Search, language: str | None) -> dict[s
     Raises:
         RulesError: its XPath can't be evaluated.
     """
+    entries = filter(None, (_entry(page, way, search, language) for way in rule.ways))
+    unsure: list[dict[str, Any]] = []
+    for entry in entries:
+        if entry["confidence"] >= confidence.LEAST:
+            return entry
+        unsure.append(entry)
+    return unsure[0] if unsure else None
+
+
+def _entry(page: Page, rule: Rule, search: Search, language: str | None) -> dict[str, Any] | None:
+    """Return what one way finds."""
     found = search.find(rule)
     texts = _unequal(_texts(page, rule, found.values), MOST if rule.many else 1)
     if not texts:
@@ -157,7 +175,7 @@ class _Reading:
 def _texts(page: Page, rule: Rule, found: list[Any]) -> Iterator[str]:
     for value in found:
         for part in _parts(value) if rule.many and not rule.split and not rule.attr else (value,):
-            written = _written(page, rule, part)
+            written = (not rule.attr and rule.name in _ADDRESSED and _link(page, part)) or _written(page, rule, part)
             if not written and rule.name in _LINKED and not rule.attr:
                 written = _pictured(page, part)
             if written:
@@ -169,7 +187,19 @@ def _written(page: Page, rule: Rule, value: Any) -> str | None:
         return _attribute(page, rule, rule.attr, value)
     if rule.html and not isinstance(value, str):
         return _html(page, value)
-    return _plain(value)
+    return (_named(value) if rule.name in _AGENTS else None) or _plain(value)
+
+
+def _named(value: Any) -> str | None:
+    """Return the name in a box about an organisation: its heading; of a long box without one the first link or line."""
+    for element in _elements(value):
+        headings = (text(each) for each in islice(element.iter(*_NAMES), 1))
+        if name := next(filter(None, headings), None):
+            return name
+        if len(_plain(value)) > _LONGEST_NAME:
+            parts = (text(each) for each in islice(element.iter("a", "strong", "b", "p", "div"), MOST))
+            return next((each for each in parts if 0 < len(each) <= _LONGEST_NAME), None)
+    return None
 
 
 def _pictured(page: Page, value: Any) -> str | None:

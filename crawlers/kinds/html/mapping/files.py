@@ -9,6 +9,7 @@ from crawlers.kinds.dcat.data_json.distribution import identify
 from crawlers.kinds.html.mapping.field_reader import Entries
 from crawlers.kinds.html.mapping.field_reader import license as license_of
 from crawlers.kinds.html.schema_org.item import size
+from crawlers.values.codes import code
 from crawlers.values.formats import file_type
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ def _resource(fields: Entries, dataset_id: str) -> Resource:
     format_, media_type = file_type(fields.text("format"), fields.text("media_type"), url)
     return Resource(
         id="",
+        availability=fields.read(code, "availability"),
+        status=fields.read(code, "status"),
+        documentation=fields.texts("documentation"),
         dataset_id=dataset_id,
         title=fields.text("title"),
         description=fields.markdown("description"),

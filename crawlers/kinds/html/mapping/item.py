@@ -12,14 +12,18 @@ from crawlers.kinds.html.mapping.field_reader import Entries
 from crawlers.kinds.html.mapping.field_reader import license as license_of
 from crawlers.kinds.html.mapping.files import resources
 from crawlers.kinds.html.mapping.structured import structured
+from crawlers.values.codes import code
 from crawlers.values.frequencies import frequency
 from crawlers.values.languages import languages
 from crawlers.values.places import place
+from crawlers.values.relations import relations
+from crawlers.values.resolutions import duration, metres
 
 if TYPE_CHECKING:
     from crawlers.items import Document
 
-_PEOPLE = (("creator", None), ("maintainer", None), ("contact", "contact_email"))
+_PEOPLE = ("creator", "maintainer", "contact")
+_REFERENCES = ("documentation", "sample", "applicable_legislation", "hvd_categories")
 _NOT_FILLED = ("source", "id", "flaws", "document", "publisher", "contacts", "identifier", "stored")
 
 
@@ -55,9 +59,11 @@ def _by_rules(document: Document, fields: Entries, source: str, id_: str) -> Dat
     item.access_rights, item.rights = fields.text("access_rights"), fields.markdown("rights")
     item.license = license_of(fields)
     item.publisher = fields.agent("publisher", "publisher_email")
-    item.contacts = [agent for name, email in _PEOPLE if (agent := fields.agent(name, email))]
+    item.contacts = [agent for name in _PEOPLE if (agent := fields.agent(name, f"{name}_email"))]
     item.resources = resources(document, fields, id_)
     _classify(item, fields)
+    _complete(item, fields)
+    item.derive()
     return item
 
 
@@ -69,6 +75,19 @@ def _classify(item: Dataset, fields: Entries) -> None:
     item.temporal = fields.period("temporal")
     item.spatial = [found for text in fields.texts("spatial") if (found := place(text))]
     item.conforms_to = fields.texts("conforms_to")
+
+
+def _complete(item: Dataset, fields: Entries) -> None:
+    """Fill in the fields that few pages have."""
+    for name in ("country", "state", "city"):
+        setattr(item, name, fields.text(name))
+    for name in _REFERENCES:
+        setattr(item, name, fields.texts(name))
+    item.type, item.status = fields.read(code, "type"), fields.read(code, "status")
+    item.version_notes = fields.markdown("version_notes")
+    item.relations = relations(fields.texts("relations"))
+    item.spatial_resolution = fields.read(metres, "spatial_resolution")
+    item.temporal_resolution = fields.read(duration, "temporal_resolution")
 
 
 def _fill(item: Dataset, found: Dataset) -> bool:

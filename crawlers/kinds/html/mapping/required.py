@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.html.rules import Rules
 
 _DATES = ("issued", "modified")
-_EMAILS = {"publisher_email": "publisher", "contact_email": "contact"}
+_EMAILS = {f"{role}_email": role for role in ("publisher", "creator", "maintainer", "contact")}
 
 
 def missing(document: Document, rules: Rules) -> list[str]:

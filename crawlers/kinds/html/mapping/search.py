@@ -42,7 +42,7 @@ class Search:
 
     def __init__(self, page: Page, rules: tuple[Rule, ...], node: HtmlElement | None = None) -> None:
         self.page = page
-        self.rules = rules
+        self.rules = tuple(way for rule in rules for way in rule.ways)
         self.node = node
         self._places: dict[HtmlElement, float] = {}
 

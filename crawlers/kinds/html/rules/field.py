@@ -1,17 +1,19 @@
-"""The rule of one field: ``title = "h1"``, ``license = { label = "Lizenz" }``."""
+"""The rule of one field: ``title = "h1"``, ``license = { label = "Lizenz" }``, or a list of such ways."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import RulesError
 from crawlers.kinds.html.rules.rules import MANY, Rule
 from crawlers.kinds.html.rules.selectors import pattern, selector
-from crawlers.kinds.html.rules.table import Table
+from crawlers.values.toml import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_MOST_WAYS = 10
 _ORDERS = ("auto", "dmy", "mdy", "ymd")
 LINK_KEYS = {"url": "href"}
 """The fields that are an address: the attribute that has it, where the rule names none."""
@@ -33,19 +35,44 @@ def fields(table: Table | None, known: Sequence[str] | None) -> tuple[Rule, ...]
 def field(name: str, value: Any, where: str, attributes: dict[str, str] | None = None) -> Rule:
     """
     Args:
-        value: as TOML has it: a CSS selector, or a table.
+        value: as TOML has it: a CSS selector, a table, or a list of these, which are tried in order.
         attributes: the attribute of a field whose rule names none.
 
     Raises:
-        RulesError: a key is unknown, or it is found in no way, or in several.
+        RulesError: a key is unknown, a way is none, or is several; or there are too many.
     """
+    if not isinstance(value, list):
+        return _way(name, value, where, attributes or {})
+    if not 1 <= len(value) <= _MOST_WAYS:
+        raise RulesError(f"{where} has {len(value)} ways: a list has from 1 to {_MOST_WAYS}.")
+    ways = [_way(name, one, f"{where}[{number}]", attributes or {}) for number, one in enumerate(value, 1)]
+    if any(way.otherwise for way in ways[:-1]):
+        raise RulesError(f"{where}: only the last way has a default, for the ways after it are never tried.")
+    further = tuple(each for way in ways[1:] for each in way.ways)
+    required = any(way.required for way in ways)
+    return replace(ways[0], required=required, otherwise=ways[0].otherwise + further)
+
+
+def _way(name: str, value: Any, where: str, attributes: dict[str, str]) -> Rule:
     if isinstance(value, str):
         value = {"css": value}
     if not isinstance(value, dict):
         raise RulesError(f'{where} is neither a CSS selector nor a table such as {{ label = "Lizenz" }}.')
     table = Table(value, where)
-    rule = _rule(name, table, attributes or {})
+    rule = _rule(name, table, attributes)
     table.end()
+    return rule
+
+
+def single(name: str, value: Any, where: str) -> Rule:
+    """Return the rule of what has one way only: a link, a number.
+
+    Raises:
+        RulesError: as `field`, or there are several ways, or a default.
+    """
+    rule = field(name, value, where)
+    if rule.otherwise:
+        raise RulesError(f"{where} has one way only, and no default.")
     return rule
 
 
@@ -54,6 +81,7 @@ def _rule(name: str, table: Table, attributes: dict[str, str]) -> Rule:
     label = table.value("label") if table.left.get("label") is True else None
     labels, constant = table.texts("label"), table.texts("constant")
     _one_way(table.path, xpath, labels or label, constant)
+    default, many = table.texts("default"), table.typed("many", bool, name in MANY)
     return Rule(
         name=name,
         css=css,
@@ -64,11 +92,12 @@ def _rule(name: str, table: Table, attributes: dict[str, str]) -> Rule:
         threshold=_threshold(table),
         attr=table.text("attr") or (_default(xpath, attributes, name) if xpath else None),
         regex=pattern(table, "regex"),
-        many=table.typed("many", bool, name in MANY),
+        many=many,
         split=table.typed("split", str, "") or None,
         date=_date(table),
         html=table.typed("html", bool, False),  # the default, as in dict.get
         required=table.typed("required", bool, name == "title"),
+        otherwise=(Rule(name=name, constant=default, many=many),) if default else (),
     )
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import TYPE_CHECKING, Any, get_args
 from urllib.parse import urlsplit
 
 from crawlers.exceptions import RulesError
-from crawlers.kinds.html.rules.field import LINK_KEYS, field, fields
+from crawlers.kinds.html.rules.field import LINK_KEYS, field, fields, single
 from crawlers.kinds.html.rules.paging import paging
 from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS, Links, Resources, Rules, Where
 from crawlers.kinds.html.rules.selectors import pattern, selector
-from crawlers.kinds.html.rules.table import Table
 from crawlers.safety.text import codec
+from crawlers.values import toml
+from crawlers.values.toml import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from crawlers.kinds.html.rules.rules import Rule
+    from crawlers.kinds.html.rules.rules import Rule, SearchForm
 
 
 def load(path: Path) -> Rules:
@@ -26,14 +26,7 @@ def load(path: Path) -> Rules:
     Raises:
         RulesError: it can't be read, or is no rules file; the message names the file, the key and what it takes.
     """
-    try:
-        return loads(path.read_text(encoding="utf-8-sig"))  # as Notepad writes it
-    except OSError as error:
-        raise RulesError(f"The rules {path} can't be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise RulesError(f"The rules {path} can't be read: the file is not UTF-8.") from None
-    except RulesError as error:
-        raise RulesError(f"The rules {path}: {error}") from None
+    return toml.load(path, "The rules", loads)
 
 
 def loads(text: str) -> Rules:
@@ -41,13 +34,7 @@ def loads(text: str) -> Rules:
     Raises:
         RulesError: it is not TOML, a key is unknown, or a value is not what the key takes.
     """
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise RulesError(f"this is not TOML: {error}.") from None
-    except RecursionError:
-        raise RulesError("this is no rules file: its tables are nested too deeply.") from None
-    file = Table(content)
+    file = toml.table(text)
     rules = _rules(file, text)
     file.end()
     _agree(rules)
@@ -68,6 +55,7 @@ def _rules(file: Table, text: str) -> Rules:
         structured=file.typed("structured", bool, True),
         links=_links(file.table("links")),
         paging=paging(file.table("paging")),
+        form=_form(file.table("form")),
         rdf=_optional_field(file, "rdf"),
         fields=fields(file.table("fields"), FIELDS),
         extras=fields(file.table("extras"), None),
@@ -152,9 +140,17 @@ def _links(table: Table | None) -> Links:
     return links
 
 
+def _form(table: Table | None) -> SearchForm | None:
+    if table is None:
+        return None
+    from crawlers.kinds.html.rules.form import search_form  # noqa: PLC0415 -- few listings are behind one
+
+    return search_form(table)
+
+
 def _optional_field(table: Table, name: str) -> Rule | None:
     value = table.value(name)
-    return None if value is None else field(name, value, table.name(name))
+    return None if value is None else single(name, value, table.name(name))
 
 
 def _resources(table: Table | None) -> Resources | None:
@@ -179,6 +175,10 @@ def _agree(rules: Rules) -> None:
         raise RulesError(f'paging.{rules.paging.kind} is done by a browser: it needs browser = "listing".')
     if rules.paging.kind in ("postback", "sitemap") and "listing" in rules.browser:
         raise RulesError(f'paging.{rules.paging.kind} needs no browser: say browser = "datasets", or none.')
+    if rules.form and rules.paging.kind not in ("next", "numbers", "postback", "none"):
+        raise RulesError(f"paging.{rules.paging.kind} can't go on behind [form]: say next, numbers or postback.")
+    if rules.form and "listing" in rules.browser:
+        raise RulesError('[form] needs no browser: say browser = "datasets", or none.')
     if rules.rdf and not rules.rdf.xpath:
         raise RulesError('rdf is found by css or xpath, rdf = "a.rdf": it is a link.')
     if not (rules.fields or rules.structured or rules.rdf):

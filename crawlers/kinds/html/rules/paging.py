@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 from crawlers.exceptions import RulesError
 from crawlers.kinds.html.rules.rules import Kind, Paging
 from crawlers.kinds.html.rules.selectors import selector
-from crawlers.kinds.html.rules.table import Table
+from crawlers.values.toml import Table
 
 _LONGEST_WAIT = 600
 WAYS = tuple(kind for kind in get_args(Kind) if kind != "none")

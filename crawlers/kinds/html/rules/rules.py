@@ -12,15 +12,34 @@ Where = Literal["listing", "datasets"]
 
 FIELDS = (
     *("title", "description", "identifier", "issued", "modified", "version", "publisher", "publisher_email"),
-    *("creator", "maintainer", "contact", "contact_email", "keywords", "themes", "languages", "license"),
+    *(
+        "creator",
+        "creator_email",
+        "maintainer",
+        "maintainer_email",
+        "contact",
+        "contact_email",
+        "keywords",
+        "themes",
+        "languages",
+        "license",
+    ),
     *("access_rights", "rights", "frequency", "temporal", "spatial", "conforms_to", "provenance"),
+    *("country", "state", "city", "type", "status", "version_notes", "relations", "documentation", "sample"),
+    *("applicable_legislation", "hvd_categories", "spatial_resolution", "temporal_resolution"),
 )
 """What ``[fields]`` may name: the fields of `crawlers.items.Dataset`, and of its agents."""
 
-MANY = ("keywords", "themes", "languages", "spatial", "conforms_to")
+MANY = (
+    *("keywords", "themes", "languages", "spatial", "conforms_to", "relations", "documentation", "sample"),
+    *("applicable_legislation", "hvd_categories"),
+)
 """Those that are lists, ``many`` or not."""
 
-RESOURCE_FIELDS = (*("url", "title", "description", "format", "media_type", "size", "issued", "modified", "license"),)
+RESOURCE_FIELDS = (
+    *("url", "title", "description", "format", "media_type", "size", "issued", "modified", "license"),
+    *("availability", "status", "documentation"),
+)
 """What ``[resources]`` may name: the fields of `crawlers.items.Resource`."""
 
 
@@ -43,6 +62,7 @@ class Rule:
         date: the order of day, month and year in numbers: "dmy", "mdy", "ymd"; "auto" when the language tells.
         html: the value is the element's HTML, which becomes Markdown.
         required: a page without it is not a dataset.
+        otherwise: the further ways, tried in order while the field is not found; a default is the last one.
     """
 
     name: str
@@ -59,6 +79,12 @@ class Rule:
     date: str | None = None
     html: bool = False
     required: bool = False
+    otherwise: tuple[Rule, ...] = ()
+
+    @property
+    def ways(self) -> tuple[Rule, ...]:
+        """All ways in which it is found, in order."""
+        return (self, *self.otherwise)
 
     @property
     def by(self) -> str:
@@ -134,6 +160,23 @@ class Paging:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SearchForm:
+    """The form that a listing is behind.
+
+    Args:
+        css: the selector of the form, or of something in it or around it, as written.
+        xpath: the same, as it is evaluated; without one the fields tell the form.
+        button: the text or name of the button that is clicked; ``None`` for the first, ``False`` for none.
+        fields: what is filled in, by the field's name; ``None`` for one that is not sent.
+    """
+
+    css: str | None = None
+    xpath: str | None = None
+    button: str | bool | None = None
+    fields: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
     """The files of a dataset: an element each.
 
@@ -156,6 +199,7 @@ class Rules:
         hosts: every host that links may lead to; those of ``start`` among them.
         encoding: of the pages' texts, where they declare another.
         structured: whether schema.org and linked RDF go before the fields.
+        form: the form that the listing is behind, on the pages of ``start``.
         rdf: where a dataset's page has the link to its RDF.
         extras: fields that no item has; they are in the document only.
     """
@@ -171,6 +215,7 @@ class Rules:
     structured: bool = True
     links: Links = field(default_factory=Links)
     paging: Paging = field(default_factory=Paging)
+    form: SearchForm | None = None
     rdf: Rule | None = None
     fields: tuple[Rule, ...] = ()
     extras: tuple[Rule, ...] = ()

@@ -13,7 +13,7 @@ from parsel.csstranslator import HTMLTranslator
 from crawlers.exceptions import RulesError
 
 if TYPE_CHECKING:
-    from crawlers.kinds.html.rules.table import Table
+    from crawlers.values.toml import Table
 
 _TRANSLATOR = HTMLTranslator()
 _MOST = 2_000  # characters of a selector or a pattern

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 _TIMES = ("temporalCoverage", "temporal", "datasetTimeInterval")
 _PLACES = ("spatialCoverage", "spatial")
 _MOST = 1000
-_ADDRESS = ("streetAddress", "addressLocality", "addressRegion", "addressCountry")
+_REGION = ("addressLocality", "addressRegion", "addressCountry")
+_ADDRESS = ("streetAddress", *_REGION)
 _LONGEST = 1_500_000
 _NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]{1,3})?+")
 _NUMBERS = re.compile(r"[-+0-9.eE\s,;()]++")
@@ -83,6 +84,19 @@ def _address(fields: LinkedRecord) -> str | None:
             return fields.as_text(where, value)
         return ", ".join(filter(None, map(fields.node(where, value).text, _ADDRESS))) or None
     return None
+
+
+def region(fields: LinkedRecord) -> tuple[str | None, str | None, str | None]:
+    """Return country, state and city: of the first place that has an address, or is inside of others that are named."""
+    for where, value in fields.many(*_PLACES)[:_MOST]:
+        if isinstance(value, dict):
+            place = fields.node(where, value)
+            addresses = (place.node(*given) for given in place.many("address") if isinstance(given[1], dict))
+            for address in (*addresses, place):
+                city, state, country_ = map(address.text, _REGION)
+                if country_ or state or city:
+                    return country_, state, city
+    return None, None, None
 
 
 def shape(fields: LinkedRecord) -> Geometry | None:

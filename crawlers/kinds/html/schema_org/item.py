@@ -10,11 +10,12 @@ from crawlers.items import Agent, Checksum, Dataset, Resource
 from crawlers.kinds.dcat.data_json.distribution import identify
 from crawlers.kinds.dcat.data_json.item import inherited
 from crawlers.kinds.dcat.mapping.themes import named_themes
-from crawlers.kinds.html.schema_org.coverage import spatial, temporal
+from crawlers.kinds.html.schema_org.coverage import region, spatial, temporal
 from crawlers.values.checksums import checksum
+from crawlers.values.codes import code
 from crawlers.values.formats import file_type
 from crawlers.values.languages import languages
-from crawlers.values.linked import AgentNames, LinkedRecord, agent_name, iri
+from crawlers.values.linked import AgentNames, LinkedRecord, agent_name, iri, related
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,15 @@ _ROLES = {
     "editor": "editor",
     "copyrightHolder": "rightsHolder",
 }
+_RELATIONS = {
+    "isBasedOn": "source",
+    "isBasedOnUrl": "source",
+    "isPartOf": "isPartOf",
+    "citation": "references",
+    "isRelatedTo": "relation",
+}
+"""The role of each property's values."""
+_DOCUMENTATION = ("subjectOf", "documentation", "hasDigitalDocument", "publishingPrinciples")
 _REACHED = ("publisher", "creator", "maintainer")
 AROUND_NAMES = " <>()[],;:–-"
 """Signs that part a name from the rest of its line."""
@@ -72,6 +82,7 @@ def dataset(record: dict[str, Any], *, source: str, id: str) -> Dataset:  # noqa
     item.access_rights = _access_rights(fields)
     item.rights = fields.words("usageInfo") or fields.words("copyrightNotice")
     item.license = fields.license() or inherited(item.rights, item.resources)
+    _complete(item, fields)
     return item
 
 
@@ -85,6 +96,21 @@ def _describe(item: Dataset, fields: LinkedRecord) -> None:
     publishers = [*fields.agents("publisher", "publisher", _AGENTS, _named)]
     item.publisher, item.contacts = next(iter(publishers), None), _contacts(fields, publishers[1:])
     item.provenance = "\n\n".join(fields.references("isBasedOn", "isBasedOnUrl")) or None
+
+
+def _complete(item: Dataset, fields: LinkedRecord) -> None:
+    """Fill in the fields that few pages give, and those that others say."""
+    item.relations = [found for name, role in _RELATIONS.items() for found in related(fields, name, role)]
+    item.documentation = list(dict.fromkeys(found for name in _DOCUMENTATION for found in fields.references(name)))
+    item.type = next(map(code, fields.references("additionalType")), None)
+    item.status = next(map(code, fields.references("creativeWorkStatus")), None)
+    item.sample = [link for each in fields.nodes("workExample", text=_addressed) if (link := _address(each))]
+    item.country, item.state, item.city = region(fields)
+    item.derive()
+
+
+def _address(fields: LinkedRecord) -> str | None:
+    return fields.link("contentUrl", "url") or fields.iri()
 
 
 def _title(fields: LinkedRecord) -> str | None:
