@@ -12,12 +12,12 @@ from crawlers.safety import inside, json_lines, strict_json
 from crawlers.safety.locks import LOCK, take
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from scrapy.crawler import Crawler
 
 
-_FOLDERS = ("datasets", "dataset_metadata", "resource_metadata", "runs")
+_FOLDERS = ("datasets", "dataset_metadata", "resource_metadata", "sites", "extensions", "timeseries", "runs")
 _FILES = ("manifest.jsonl", "errors.jsonl")
 _TRIES = 30  # a process that checks whether a crawl runs holds a shared lock for a moment
 
@@ -98,12 +98,6 @@ class JSONLines:
                 self.file.truncate(end)
         if written != len(body):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    def since(self, offset: int) -> Iterator[dict[str, Any]]:
-        """Yield the lines after an offset; damaged lines are left out."""
-        self.file.seek(offset)
-        found = (json_lines.entry(line) for _, line in json_lines.lines(self.file))
-        yield from (entry for entry in found if entry is not None)
 
     def last(self) -> dict[str, Any] | None:
         """Return the last line; ``None`` if there is none, or it is damaged or longer than 64 KiB."""

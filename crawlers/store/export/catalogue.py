@@ -11,7 +11,7 @@ from crawlers.rdf.terms import Graph
 from crawlers.store.export.description import description
 from crawlers.store.export.iris import Taken, iri, minted
 from crawlers.store.export.literals import literal
-from crawlers.store.export.nodes import Nodes
+from crawlers.store.export.nodes import Nodes, named_agent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,11 +26,12 @@ class Catalogue(NamedTuple):
     """Each dataset's graph and its IRI; read them before the next catalogue."""
 
 
-def catalogues(datasets: Iterable[Dataset]) -> Iterator[Catalogue]:
-    """Yield the catalogue of each source, then that of all sources unless there is exactly one.
+def catalogues(datasets: Iterable[Dataset], profile: str = "dcat-ap") -> Iterator[Catalogue]:
+    """Yield the catalogue of each source, then one of all sources if there are several, and none in DCAT-US.
 
     Args:
         datasets: grouped by source.
+        profile: the name of the profile that the datasets have.
     """
     subjects = []
     with Taken() as taken:
@@ -38,8 +39,8 @@ def catalogues(datasets: Iterable[Dataset]) -> Iterator[Catalogue]:
             first = next(held)
             graph, subject = _of_source(source, first)
             subjects.append(taken.first(None, subject))
-            yield Catalogue(graph, subject, (description(dataset, taken) for dataset in chain([first], held)))
-    if len(subjects) != 1:
+            yield Catalogue(graph, subject, (description(dataset, taken, profile) for dataset in chain([first], held)))
+    if len(subjects) != 1 and profile != "dcat-us":  # where a catalogue must have datasets
         yield Catalogue(*_of_all(subjects), iter(()))
 
 
@@ -50,6 +51,7 @@ def _of_source(source: str, dataset: Dataset) -> tuple[Graph, str]:
     about, subject = _catalogue(source, f"The datasets of {publisher}, as they were copied.", publisher)
     if address.netloc and (home := iri(f"{address.scheme}://{address.netloc}/")):
         about.say(subject, FOAF + "homepage", about.node(home, FOAF + "Document"))
+        about.say(home, DCT + "title", literal(publisher))
     return about.graph, subject
 
 
@@ -64,7 +66,5 @@ def _catalogue(title: str, text: str, publisher: str) -> tuple[Nodes, str]:
     subject = about.node(minted("catalogue", title), DCAT + "Catalog")
     about.say(subject, DCT + "title", literal(title))
     about.say(subject, DCT + "description", literal(text))
-    agent = about.node(None, FOAF + "Agent")
-    about.say(agent, FOAF + "name", literal(publisher))
-    about.say(subject, DCT + "publisher", agent)
+    about.say(subject, DCT + "publisher", named_agent(about, publisher))
     return about, subject

@@ -19,9 +19,13 @@ _BETWEEN = " | "
 _TEXTS = (
     *("source", "id", "identifier", "uri", "name", "title", "description", "landing_page", "issued", "modified"),
     *("version", "frequency", "access_rights", "rights", "provenance", "caveats", "data_modified"),
+    *("type", "status", "version_notes", "country", "state", "city", "temporal_resolution"),
     *("metadata_source", "metadata_url", "retrieved"),
 )
-_LISTS = ("keywords", "themes", "languages", "conforms_to")
+_LISTS = (
+    *("keywords", "themes", "languages", "conforms_to", "documentation", "sample", "applicable_legislation"),
+    "hvd_categories",
+)
 
 
 def write(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
@@ -58,14 +62,22 @@ def _row(dataset: Dataset) -> dict[str, str | None]:
     return row | {
         "publisher": _agent(publisher) if publisher else None,
         "contacts": _list(map(_agent, dataset.contacts)),
+        **_person("creator", dataset.creator),
+        **_person("maintainer", dataset.maintainer),
         "license": (license_.id or license_.title) if license_ else None,
         "license_uri": license_.uri if license_ else None,
         "temporal_start": period.start if period else None,
         "temporal_end": period.end if period else None,
         "spatial": _list(map(_place, dataset.spatial)),
+        "spatial_resolution": None if dataset.spatial_resolution is None else f"{dataset.spatial_resolution:g}",
+        "relations": _list(f"{each.role}: {each.uri or each.title}" for each in dataset.relations),
         "resources": str(len(dataset.resources)),
         "formats": _list(resource.format for resource in dataset.resources),
         "urls": _list(resource.download_url or resource.access_url or resource.url for resource in dataset.resources),
+        "access_services": _list(
+            one.endpoint_url or one.uri for file in dataset.resources for one in file.access_services
+        ),
+        "availability": _list(resource.availability for resource in dataset.resources),
     }
 
 
@@ -76,6 +88,11 @@ def _list(texts: Iterable[str | None]) -> str:
 def _agent(agent: Agent) -> str | None:
     name = agent.name or agent.uri or agent.url
     return f"{name} <{agent.email}>" if name and agent.email else name or agent.email
+
+
+def _person(role: str, agent: Agent | None) -> dict[str, str | None]:
+    """Return a person's name and e-mail address, each in a column of its own."""
+    return {role: (agent.name or agent.uri) if agent else None, f"{role}_email": agent.email if agent else None}
 
 
 def _place(place: Place) -> str | None:

@@ -1,100 +1,127 @@
-"""A dataset's nodes in DCAT-AP 3, for any source."""
+"""A dataset's description in a profile of DCAT: a source's own triples and what the item adds, or the item's alone."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlers.rdf.namespaces import DCAT, DCT, FOAF, GEODCATAP, RDFS
-from crawlers.store.export import distributions, nodes, vocabularies
-from crawlers.store.export.iris import Taken, iri, minted
-from crawlers.store.export.literals import literal, moment
-from crawlers.store.export.nodes import Nodes
+from crawlers.rdf.graphs import reached
+from crawlers.rdf.namespaces import DCAT, DCT, FOAF, TYPE
+from crawlers.rdf.terms import is_blank
+from crawlers.store.export.conformity import Conformity
+from crawlers.store.export.iris import host, iri, minted
+from crawlers.store.export.item_triples import files, item_triples
+from crawlers.store.export.nodes import named_agent
+from crawlers.store.export.own_triples import own_triples
+from crawlers.store.export.profile import profile as rules_of
+from crawlers.store.export.reach import prune, roots
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset
     from crawlers.rdf.terms import Graph
+    from crawlers.store.export.iris import Taken
+    from crawlers.store.export.nodes import Nodes
+    from crawlers.store.export.profile import Profile
 
-_CONTACTS = ("contact", "maintainer", None)
-_ROLES = {
-    "creator": DCT + "creator",
-    "rightsHolder": DCT + "rightsHolder",
-    **{
-        role: GEODCATAP + role
-        for role in (
-            *("custodian", "distributor", "originator", "principalInvestigator"),
-            *("processor", "resourceProvider", "user"),
-        )
-    },
+_FIELDS = {
+    "title": DCT + "title",
+    "description": DCT + "description",
+    "publisher": DCT + "publisher",
+    "contacts": DCAT + "contactPoint",
+    "keywords": DCAT + "keyword",
+    "themes": DCAT + "theme",
+    "languages": DCT + "language",
+    "license": DCT + "license",
+    "issued": DCT + "issued",
+    "modified": DCT + "modified",
+    "landing_page": DCAT + "landingPage",
+    "frequency": DCT + "accrualPeriodicity",
+    "spatial": DCT + "spatial",
+    "temporal": DCT + "temporal",
+    "resources": DCAT + "distribution",
+    "access_rights": DCT + "accessRights",
+    "rights": DCT + "rights",
+    "identifier": DCT + "identifier",
+    "version": DCAT + "version",
+    "conforms_to": DCT + "conformsTo",
+    "provenance": DCT + "provenance",
 }
+"""The property of each field that an operator can set."""
+_FROM_FILES = ("access_rights", "rights", "identifier", "version", "conforms_to", "provenance")
+"""Fields that an item may have from other vocabularies or from the files: not added to a source's own triples."""
+_CHOSEN = {DCAT + "spatialResolutionInMeters"}
+"""Where several are given, the item has the one that counts."""
+_ADDED = frozenset(_FIELDS[name] for name in _FIELDS if name not in _FROM_FILES)
 
 
-def description(dataset: Dataset, taken: Taken) -> tuple[Graph, str]:
-    """Return the dataset's graph and its IRI in it; mandatory properties are never missing.
+def description(dataset: Dataset, taken: Taken, profile: str = "dcat-ap") -> tuple[Graph, str]:
+    """Return the dataset's graph and its IRI in it; it conforms to the profile, and lacks nothing that is mandatory.
 
     Args:
         taken: the IRIs that are in use; those of the dataset and its distributions are added.
+        profile: the name of a profile, see `crawlers.store.export.profile`.
     """
-    about = Nodes()
     subject = taken.first(iri(dataset.uri), minted(dataset.source, dataset.id))
-    about.node(subject, DCAT + "Dataset")
-    _texts(about, subject, dataset)
-    _agents(about, subject, dataset)
-    _vocabularies(about, subject, dataset)
-    _coverage(about, subject, dataset)
-    for position, resource in enumerate(dataset.resources):
-        if distributions.access_url(dataset, resource):
-            wanted = distributions.own_iri(subject, resource)
-            name = taken.first(wanted, minted(dataset.source, dataset.id, resource.id, str(position)))
-            about.say(subject, DCAT + "distribution", about.node(name, DCAT + "Distribution"))
-            distributions.distribution(about, name, dataset, resource)
+    about = item_triples(dataset, subject)
+    preferred = dict(about.graph[subject])
+    own = own_triples(dataset, subject, taken)
+    if DCAT + "distribution" not in own.get(subject, {}):
+        files(about, subject, dataset, taken)
+    if subject in own:
+        _merge(about, own, subject, dataset)
+    node, rules = about.graph[subject], rules_of(profile)
+    if profile == "dcat-us":
+        _as_dcat_us(about, subject, dataset)
+    kept = roots(about.graph)
+    Conformity(about, rules, preferred, iri(dataset.landing_page)).reach(subject, DCAT + "Dataset")
+    for name in (DCT + "title", DCT + "description"):
+        node.setdefault(name, preferred[name])
+    _license_files(about.graph, subject)
+    prune(about.graph, kept)
+    _leave_out_told(about.graph, subject, rules, taken)
     return about.graph, subject
 
 
-def _texts(about: Nodes, subject: str, dataset: Dataset) -> None:
-    title = literal(dataset.title) or literal(dataset.name) or literal(dataset.id) or literal(subject)
-    about.say(subject, DCT + "title", title)
-    about.say(subject, DCT + "description", literal(dataset.description) or title)
-    about.say(subject, DCT + "identifier", literal(dataset.identifier) or literal(dataset.id))
-    about.say(subject, DCAT + "version", literal(dataset.version))
-    about.say(subject, DCAT + "keyword", *map(literal, dataset.keywords))
-    about.say(subject, DCT + "issued", moment(dataset.issued))
-    about.say(subject, DCT + "modified", moment(dataset.modified))
-    about.say(subject, RDFS + "comment", literal(dataset.caveats))
-    if page := iri(dataset.landing_page):
-        about.say(subject, DCAT + "landingPage", about.node(page, FOAF + "Document"))
+def _as_dcat_us(about: Nodes, subject: str, dataset: Dataset) -> None:
+    """Add a publisher, which is mandatory there; a dataset that is its own landing page is no document there."""
+    node = about.graph[subject]
+    node[TYPE] = [each for each in node[TYPE] if each != FOAF + "Document"]
+    if DCT + "publisher" not in node:
+        about.say(subject, DCT + "publisher", named_agent(about, host(dataset)))
 
 
-def _agents(about: Nodes, subject: str, dataset: Dataset) -> None:
-    """Add the agents; further publishers become contributors, since DCAT-AP allows only one."""
-    if dataset.publisher:
-        about.say(subject, DCT + "publisher", nodes.agent(about, dataset.publisher))
-    for one in dataset.contacts:
-        if one.role in _CONTACTS:
-            about.say(subject, DCAT + "contactPoint", nodes.contact(about, one))
-        elif one != dataset.publisher:
-            about.say(subject, _ROLES.get(one.role or "", DCT + "contributor"), nodes.agent(about, one))
+def _merge(about: Nodes, own: Graph, subject: str, dataset: Dataset) -> None:
+    """Put a source's own triples in place of what the item says the same of; the operator's fields stay."""
+    said, node = about.graph, own[subject]
+    replaced = {_FIELDS[name] for name in dataset.set_by_operator if name in _FIELDS}
+    added = _ADDED - ({DCT + "license"} if any(one.license for one in dataset.resources) else set())
+    if subject != iri(dataset.uri):
+        added |= {DCT + "identifier"}
+    for name, values in said[subject].items():
+        if name in replaced or name in _CHOSEN or (name in added and name not in node):
+            node[name] = values
+    about.graph = own
+    for name in reached(said, [each for values in node.values() for each in values]):
+        own.setdefault(name, said[name])
 
 
-def _vocabularies(about: Nodes, subject: str, dataset: Dataset) -> None:
-    for theme in dataset.themes:
-        about.say(subject, *nodes.theme(about, theme))
-    nodes.languages(about, subject, dataset.languages)
-    nodes.standards(about, subject, dataset.conforms_to)
-    if dataset.frequency:
-        frequency = about.node(iri(vocabularies.frequency(dataset.frequency)), DCT + "Frequency")
-        about.say(subject, DCT + "accrualPeriodicity", frequency)
-    if dataset.license:
-        about.say(subject, DCT + "license", nodes.license(about, dataset.license))
-    if dataset.access_rights:
-        about.say(subject, DCT + "accessRights", nodes.rights(about, dataset.access_rights))
-    if dataset.rights:
-        about.say(subject, DCT + "rights", nodes.rights(about, dataset.rights))
-    if dataset.provenance:
-        about.say(subject, DCT + "provenance", nodes.labelled(about, dataset.provenance, DCT + "ProvenanceStatement"))
+def _license_files(nodes: Graph, subject: str) -> None:
+    """Give its dataset's licence to a file that has none: many programs look for it there alone."""
+    license_ = nodes[subject].get(DCT + "license", [])[:1]
+    for each in nodes[subject].get(DCAT + "distribution", ()) if license_ else ():
+        node = nodes[str(each)]
+        if DCT + "license" not in node:
+            node[DCT + "license"] = license_
 
 
-def _coverage(about: Nodes, subject: str, dataset: Dataset) -> None:
-    for place in dataset.spatial:
-        about.say(subject, DCT + "spatial", nodes.place(about, place))
-    if dataset.temporal:
-        about.say(subject, DCT + "temporal", nodes.period(about, dataset.temporal))
+def _leave_out_told(nodes: Graph, subject: str, rules: Profile, taken: Taken) -> None:
+    """Of a node that several datasets describe, leave out what it may have once and has from another."""
+    for name, node in nodes.items():
+        if name == subject or is_blank(name):
+            continue
+        kinds = set(map(str, node.get(TYPE, ())))
+        once = {
+            rule.property for kind in kinds for rule in rules.get(kind, ()) if rule.most == 1 and rule.property in node
+        }
+        for property_ in sorted(once) if DCAT + "Distribution" not in kinds else ():
+            if not taken.is_new(f"{name} {property_}"):
+                del node[property_]

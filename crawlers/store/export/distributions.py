@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from crawlers.rdf.namespaces import DCAT, DCT, SPDX, XSD
-from crawlers.store.export import nodes, vocabularies
-from crawlers.store.export.file_types import file_type
+from crawlers.store.export import details, nodes, vocabularies
 from crawlers.store.export.iris import iri
 from crawlers.store.export.literals import literal, moment
+from crawlers.values.file_types import file_type
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset, Resource
@@ -57,6 +57,7 @@ def distribution(about: Nodes, subject: str, dataset: Dataset, resource: Resourc
     if resource.rights:
         about.say(subject, DCT + "rights", nodes.rights(about, resource.rights))
     _file(about, subject, resource)
+    details.of_file(about, subject, resource)
 
 
 def _file(about: Nodes, subject: str, resource: Resource) -> None:

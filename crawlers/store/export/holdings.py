@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import ExportError
+from crawlers.exceptions import ExportError, hint
 from crawlers.store.index import Index
 from crawlers.store.index.stored_dataset import UNREADABLE, item, left_out
 
@@ -26,7 +26,8 @@ def sources(output: Path, named: Sequence[str] = ()) -> list[str]:
         raise ExportError(f"{output} holds no source: crawl one first, or name another folder with -s OUTPUT_DIR=.")
     unknown = next((name for name in named if name not in found), None)
     if unknown is not None:
-        raise ExportError(f"{output} holds no source {unknown!r}. There are: {', '.join(found)}.")
+        meant = hint(unknown, found)
+        raise ExportError(f"{output} holds no source {unknown!r}.{meant} There are: {', '.join(found)}.")
     return list(dict.fromkeys(named)) or found
 
 

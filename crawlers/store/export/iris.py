@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from typing import Self
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Self
+from urllib.parse import quote, urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
 from pyoxigraph import NamedNode
 
 from crawlers.exceptions import ExportError
 from crawlers.rdf.dcat_context import NAMES
+
+if TYPE_CHECKING:
+    from crawlers.items import Dataset
 
 _UNFIT = re.compile('[\x00-\x20\x7f-\xa0<>"{}|\\\\^`\ud800-\udfff\ufdd0-\ufdef\ufff0-\uffff]|%(?![0-9A-Fa-f]{2})')
 
@@ -45,6 +48,11 @@ def minted(*names: str) -> str:
     return uuid5(NAMESPACE_URL, "\n".join(names).encode(errors="replace").decode()).urn
 
 
+def host(dataset: Dataset) -> str:
+    """Return the host that a dataset came from, else its source."""
+    return urlsplit(iri(dataset.metadata_url) or "").hostname or dataset.source
+
+
 class Taken:
     """The IRIs that an export uses, in a file: two datasets with the same IRI would become one."""
 
@@ -52,6 +60,7 @@ class Taken:
         self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, removed when it is closed
         self.db.execute("PRAGMA journal_mode = OFF")
         self.db.execute("CREATE TABLE taken (iri TEXT PRIMARY KEY) WITHOUT ROWID")
+        self.db.execute("CREATE TABLE described (iri TEXT PRIMARY KEY) WITHOUT ROWID")
 
     def __enter__(self) -> Self:
         self.db.execute("BEGIN")
@@ -62,13 +71,21 @@ class Taken:
 
     def first(self, wanted: str | None, otherwise: str) -> str:
         """Return the wanted IRI unless it is in use; else the other."""
-        if wanted and self._take(wanted):
+        if wanted and self._is_new("INSERT OR IGNORE INTO taken VALUES (?)", wanted):
             return wanted
-        self._take(otherwise)
+        self._is_new("INSERT OR IGNORE INTO taken VALUES (?)", otherwise)
         return otherwise
 
-    def _take(self, candidate: str) -> bool:
+    def has(self, name: str) -> bool:
+        """Return whether an IRI is in use."""
+        return self.db.execute("SELECT 1 FROM taken WHERE iri = ?", (name,)).fetchone() is not None
+
+    def is_new(self, name: str) -> bool:
+        """Return whether no dataset has given a property of a node that several may share; remember that one has."""
+        return self._is_new("INSERT OR IGNORE INTO described VALUES (?)", name)
+
+    def _is_new(self, statement: str, name: str) -> bool:
         try:
-            return self.db.execute("INSERT OR IGNORE INTO taken VALUES (?)", (candidate,)).rowcount == 1
+            return self.db.execute(statement, (name,)).rowcount == 1
         except sqlite3.OperationalError as error:
             raise ExportError(f"a temporary file can't be written: {error}.") from None

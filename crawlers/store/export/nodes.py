@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from crawlers.rdf.authorities import authority
 from crawlers.rdf.namespaces import DCAT, DCT, FOAF, GEO, LOCN, RDFS, SKOS, SPDX, TYPE, VCARD, XSD
-from crawlers.rdf.terms import Graph, Literal, Term
+from crawlers.rdf.terms import Graph, Literal, Term, is_blank
 from crawlers.store.export import vocabularies
-from crawlers.store.export.iris import iri
+from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.literals import literal, moment
-from crawlers.store.export.wkt import wkt
+from crawlers.store.export.wkt import centre, is_box, wkt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,17 +23,23 @@ class Nodes:
 
     def __init__(self) -> None:
         self.graph: Graph = {}
+        self.blanks = 0
 
     def say(self, subject: str, predicate: str, *values: Term | None) -> None:
-        """Add the values that are not ``None``, each once."""
+        """Add the values that are not ``None``, each once; many at once take a time in proportion."""
         properties = self.graph.setdefault(subject, {})
-        for value in values:
-            if value is not None and value not in properties.setdefault(predicate, []):
-                properties[predicate].append(value)
+        held = dict.fromkeys((*properties.get(predicate, ()), *(value for value in values if value is not None)))
+        if held:
+            properties[predicate] = list(held)
+
+    def blank(self) -> str:
+        """Return a name for a blank node."""
+        self.blanks += 1
+        return f"_:n{self.blanks}"
 
     def node(self, name: str | None, kind: str) -> str:
         """Add a node of a class, blank if it has no name; return its name."""
-        subject = name or f"_:n{len(self.graph)}"
+        subject = name or self.blank()
         self.say(subject, TYPE, kind)
         return subject
 
@@ -60,6 +65,13 @@ def agent(about: Nodes, value: Agent) -> str:
     return node
 
 
+def named_agent(about: Nodes, name: str) -> str:
+    """Add an agent of whom the name alone is known."""
+    node = about.node(None, FOAF + "Agent")
+    about.say(node, FOAF + "name", literal(name))
+    return node
+
+
 def contact(about: Nodes, value: Agent) -> str:
     node = about.node(iri(value.uri), VCARD + "Kind")
     about.say(node, VCARD + "fn", literal(value.name) or literal(value.email))
@@ -72,29 +84,28 @@ def _mailto(email: str | None) -> str | None:
     return iri(f"mailto:{email}") if email and "@" in email else None
 
 
-def theme(about: Nodes, text: str) -> tuple[str, Term | None]:
-    """Return the property and its value: ``dcat:theme`` for the EU's themes, ``dct:subject`` for others."""
+def theme(about: Nodes, text: str) -> str | None:
+    """Return the theme of a label or an IRI: the EU's, its own, else one whose IRI is made of the label."""
     if known := vocabularies.theme(text):
         node = about.node(known, SKOS + "Concept")
         about.say(node, SKOS + "prefLabel", Literal(str(authority(known)[0]), "en"))
-        return DCAT + "theme", node
+        return node
     if "://" in text and (name := iri(text)):
-        return DCT + "subject", name
+        return name
     if not (label := literal(text)):
-        return DCT + "subject", None
-    node = about.node(None, SKOS + "Concept")
+        return None
+    node = about.node(minted("theme", label.value), SKOS + "Concept")
     about.say(node, SKOS + "prefLabel", label)
-    return DCT + "subject", node
+    return node
 
 
 def languages(about: Nodes, subject: str, tags: Iterable[str]) -> None:
-    for name in filter(None, map(vocabularies.language, tags)):
-        about.say(subject, DCT + "language", about.node(name, DCT + "LinguisticSystem"))
+    names = filter(None, map(vocabularies.language, tags))
+    about.say(subject, DCT + "language", *[about.node(name, DCT + "LinguisticSystem") for name in names])
 
 
 def standards(about: Nodes, subject: str, texts: Iterable[str]) -> None:
-    for text in texts:
-        about.say(subject, DCT + "conformsTo", labelled(about, text, DCT + "Standard"))
+    about.say(subject, DCT + "conformsTo", *[labelled(about, text, DCT + "Standard") for text in texts])
 
 
 def rights(about: Nodes, text: str) -> str | None:
@@ -103,9 +114,11 @@ def rights(about: Nodes, text: str) -> str | None:
 
 def license(about: Nodes, value: License) -> str:  # noqa: A001
     node = about.node(iri(value.uri) or vocabularies.license(value.id), DCT + "LicenseDocument")
-    about.say(node, DCT + "title", literal(value.title))
+    about.say(node, DCT + "title", literal(value.title) or (literal(value.id) if is_blank(node) else None))
     about.say(node, DCT + "identifier", literal(value.id))
     about.say(node, DCT + "description", literal(value.text))
+    for kind in vocabularies.license_types(value.id):
+        about.say(node, DCT + "type", about.node(kind, SKOS + "Concept"))
     return node
 
 
@@ -125,11 +138,12 @@ def place(about: Nodes, value: Place) -> str:
     node = about.node(name, DCT + "Location")
     about.say(node, SKOS + "prefLabel", literal(value.name))
     if value.geometry:
-        written = (
-            Literal(json.dumps(value.geometry), datatype=GEO + "geoJSONLiteral"),
-            Literal(wkt(value.geometry), datatype=GEO + "wktLiteral"),
-        )
-        about.say(node, LOCN + "geometry", *written)
+        written = wkt(value.geometry)
+        about.say(node, LOCN + "geometry", Literal(written, datatype=GEO + "wktLiteral"))
+        if point := centre(value.geometry):
+            about.say(node, DCAT + "centroid", Literal(point, datatype=GEO + "wktLiteral"))
+        if is_box(value.geometry):  # another one would be a second shape of the place
+            about.say(node, DCAT + "bbox", Literal(written, datatype=GEO + "wktLiteral"))
     return node
 
 

@@ -24,16 +24,26 @@ def write(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
     Raises:
         ExportError: pyarrow is not installed.
     """
-    try:
-        import pyarrow as arrow  # type: ignore[import-untyped]  # noqa: ICN001, PLC0415
-        from pyarrow import parquet  # noqa: PLC0415
-    except ImportError:
-        raise ExportError("Parquet needs pyarrow: pip install pyarrow==26.0.1.") from None
+    arrow, parquet = installed()
     schema = arrow.schema(list(_struct(arrow, Dataset)))
     rows = map(_plain, datasets)
     with parquet.ParquetWriter(output, schema, compression="zstd") as file:
         while group := list(islice(rows, ROW_GROUP)):
             file.write_table(arrow.Table.from_pylist(group, schema), row_group_size=ROW_GROUP)
+
+
+def installed() -> tuple[Any, Any]:
+    """Return the modules pyarrow and pyarrow.parquet.
+
+    Raises:
+        ExportError: they are not installed.
+    """
+    try:
+        import pyarrow as arrow  # type: ignore[import-untyped]  # noqa: ICN001, PLC0415
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError:
+        raise ExportError("Parquet needs pyarrow: pip install 'catalogue-crawlers[parquet]'.") from None
+    return arrow, parquet
 
 
 def _struct(arrow: Any, kind: Any) -> Any:
@@ -50,6 +60,8 @@ def _type(arrow: Any, hint: Any) -> Any:
     inner = next((kind for kind in kinds if is_dataclass(kind)), None)
     if inner:
         return _struct(arrow, inner)
+    if float in kinds:
+        return arrow.float64()
     return arrow.int64() if int in kinds else arrow.string()
 
 

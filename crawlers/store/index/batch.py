@@ -20,9 +20,11 @@ _RESOURCES = 20  # weigh as much as a document
 _KEPT = 10 * DOCUMENTS  # descriptions that wait to be written; more are read from disk again
 
 _DOCUMENT = """
-INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13)
+INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce((
+    SELECT first_seen FROM documents WHERE source = ?1 AND kind = ?2 AND dataset_id = ?14 AND resource_id = ?4
+), ?11), ?11, ?12, ?13, ?14)
 ON CONFLICT DO UPDATE SET file = ?5, sha256 = ?6, bytes = ?7, metadata_modified = ?8, status = ?9, run = ?10,
-    last_seen = max(last_seen, ?11), metadata_source = ?12, metadata_url = ?13
+    last_seen = max(last_seen, ?11), metadata_source = ?12, metadata_url = ?13, renamed_from = ?14
 """
 _NOW = """
 SELECT dataset_id, sha256, status = 'withdrawn' FROM documents
@@ -84,9 +86,9 @@ class Batch:
             self.described, self._resources = False, 0
             self.descriptions.clear()
 
-    def datasets(self) -> dict[str, Known]:
-        """Return the datasets among the documents, by id."""
-        return {key[1]: known for key, known in self.documents.items() if key[0] == "dataset"}
+    def of_kind(self, kind: str) -> dict[str, Known]:
+        """Return the datasets, or the profiles of a kind, among the documents, by id."""
+        return {key[1]: known for key, known in self.documents.items() if key[0] == kind}
 
     def title(self, dataset_id: str) -> str | None:
         """Return the title of a dataset that is described here."""
@@ -181,4 +183,4 @@ def _write_datasets(db: sqlite3.Connection, found: Collection[Description]) -> N
 
 def _columns(known: Known) -> tuple[Any, ...]:
     stored = (known.file, known.sha256, known.bytes, known.metadata_modified, known.status, known.run, known.seen)
-    return *stored, known.metadata_source, known.metadata_url
+    return *stored, known.metadata_source, known.metadata_url, known.renamed_from

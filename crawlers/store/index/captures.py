@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
-    from typing import BinaryIO
 
     from crawlers.store.index.database import Database
 
@@ -33,7 +32,6 @@ FIELDS = tuple(field.name for field in fields(Capture) if field.name != "body")
 """The fields of a line, and the first columns of the table, in their order; the others follow from them."""
 
 _ROWS = 500  # in a transaction
-_BLOCK = 64 * 1024
 _LARGEST = 2**63
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LISTS = ("redirects", "headers")
@@ -184,7 +182,7 @@ def _note(db: sqlite3.Connection, folder: Path, end: int) -> None:
 def _lines(folder: Path, offset: int) -> Iterator[tuple[int, dict[str, Any] | None]]:
     """Yield where each line ends and the capture in it; ``None`` for a line that no crawl wrote."""
     with inside.opened(folder, FILE) as file:
-        offset = _line_start(file, offset)
+        offset = json_lines.line_start(file, offset)
         file.seek(offset)
         damaged = 0
         for length, text in json_lines.lines(file):
@@ -195,18 +193,6 @@ def _lines(folder: Path, offset: int) -> Iterator[tuple[int, dict[str, Any] | No
     if damaged:
         lines = "1 damaged line is" if damaged == 1 else f"{damaged} damaged lines are"
         logger.warning("%s: %s left out; the others are read", folder / FILE, lines)
-
-
-def _line_start(file: BinaryIO, offset: int) -> int:
-    """Return where the line before an offset begins, if it was torn then: a later crawl may have written it again."""
-    while offset:
-        step = min(offset, _BLOCK)
-        file.seek(offset - step)
-        newline = file.read(step).rfind(b"\n")
-        if newline >= 0:
-            return offset - step + newline + 1
-        offset -= step
-    return 0
 
 
 def _entry(entry: dict[str, Any] | None, source: str) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import IndexUnreadableError, OutputError
 from crawlers.safety.damaged_database import identity
 from crawlers.safety.locks import is_crawled
-from crawlers.store.index import captures, manifest, reports
+from crawlers.store.index import captures, manifest, observations, reports
 from crawlers.store.index.database import NAME, Database, forget, transaction, usable
 from crawlers.store.index.index import Index
 from crawlers.store.index.missing_descriptions import write_staged
@@ -59,6 +59,49 @@ def catch_up(output: Path, lost: Callable[[str], None] = logger.warning, named: 
         lost(f"{error} It is behind: what follows may be old.")
 
 
+def rebuild(output: Path, source: str, lost: Callable[[str], None]) -> int:
+    """Read all that a source has on disk into the index, also what only its run reports know; return its datasets.
+
+    Args:
+        lost: called with a sentence for each document that cannot be read; the others follow.
+
+    Raises:
+        OutputError: the index cannot be used.
+    """
+    index = Index(output, source)
+    try:
+        with usable(output):
+            index.runs.read_reports()
+            index.describe(lost)
+            return sum(1 for _ in index.documents.held())
+    finally:
+        index.close()
+
+
+def drop(output: Path, sources: Collection[str]) -> None:
+    """Delete the rows of sources that have no folder any more.
+
+    Raises:
+        OutputError: the index cannot be used.
+    """
+    if not (output / NAME).exists():
+        return
+    with usable(output), closing(Database(output, patience=PATIENCE).db) as db, transaction(db):
+        for source in sources:
+            forget(db, source)
+
+
+def moved(output: Path, source: str) -> None:
+    """Note that lines of a source's manifest are in another file now; the index, if there is one, has read them all.
+
+    Raises:
+        OutputError: the index cannot be used.
+    """
+    if (output / NAME).exists():
+        with usable(output), closing(Database(output, patience=PATIENCE).db) as db, transaction(db):
+            manifest.moved(db, output / source)
+
+
 def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Callable[[str], None]) -> None:
     late, gone, left = _late(output, [source for source in asked if not is_crawled(output / source)], sources)
     for source in late:
@@ -92,7 +135,7 @@ def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
     described = db.execute(_DESCRIBED, (folder.name,)).fetchone()
     if not described or not described[0] or manifest.read_to(db, folder) != manifest.size(folder):
         return True
-    if captures.read_to(db, folder) != captures.size(folder):
+    if captures.read_to(db, folder) != captures.size(folder) or observations.is_behind(db, folder):
         return True
     return bool(reports.gone(db, folder) or reports.unread(db, folder))
 

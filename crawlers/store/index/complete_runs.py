@@ -17,10 +17,15 @@ if TYPE_CHECKING:
     from crawlers.store.index.batch import Batch
     from crawlers.store.index.database import Database
 
+_SAME_SCOPE = ("since", "rows", "source", "defaults", "overrides")
 FILTERS = ("q", "fq", "organization", "group", "tag")
 
 _COMPLETE = "INSERT OR REPLACE INTO complete VALUES (?, ?, ?, ?, ?)"
 _STARTED = "SELECT started FROM complete WHERE source = ? AND scope = ?"
+_STATUS = """
+SELECT status FROM complete JOIN changes USING (source)
+WHERE source = ? AND scope = ? AND dataset_id = ? AND changes.run <= complete.run ORDER BY time DESC LIMIT 1
+"""
 _VALIDATORS = """
 SELECT validators, run FROM complete WHERE source = :source AND scope = :scope AND NOT EXISTS
 (SELECT 1 FROM documents WHERE source = :source AND run > complete.run)
@@ -51,11 +56,13 @@ def from_the_beginning(given: Mapping[str, str]) -> bool:
 def scope(spider: str, given: Mapping[str, str]) -> str:
     """Return what a run covers: two runs of one scope list the same datasets and ask the same of them.
 
+    Fields that the operator sets are set without a request, and make no difference; what is excluded does.
+
     Args:
         spider: the spider's name.
         given: the run's arguments; a report has them without credentials, which make no difference here.
     """
-    kept = {name: redact(value) for name, value in given.items() if name not in ("since", "rows", "source")}
+    kept = {name: redact(value) for name, value in given.items() if name not in _SAME_SCOPE}
     return json.dumps({"spider": spider, **kept}, sort_keys=True)
 
 
@@ -82,6 +89,11 @@ class CompleteRuns:
         """Return when the last complete run of this scope began."""
         rows = self.database.rows(_STARTED, (self.folder.name, scope))
         return str(rows[0][0]) if rows else None
+
+    def last_had(self, dataset_id: str, scope: str) -> bool:
+        """Return whether the last complete run of this scope left a dataset that is not withdrawn."""
+        rows = self.database.rows(_STATUS, (self.folder.name, scope, dataset_id))
+        return bool(rows) and rows[0][0] != "withdrawn"
 
     def validators(self, scope: str) -> dict[str, str]:
         """Return the ETag and Last-Modified headers that the last complete run of this scope received.

@@ -35,6 +35,8 @@ OF_A_SOURCE = (
     "run_errors",
     "captures",
     "captures_read",
+    "observations",
+    "observations_read",
     "sources",
 )
 """The tables whose rows belong to one source."""

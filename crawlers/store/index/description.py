@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
@@ -10,9 +11,9 @@ import orjson
 from crawlers.store.index.full_text import spaced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from crawlers.items import Agent, Checksum, Dataset, License, Place
+    from crawlers.items import Agent, Checksum, Dataset, License, Place, Relation, Service
     from crawlers.store.index.documents import Known
 
 Row = tuple[Any, ...]
@@ -28,12 +29,16 @@ DATASET = (
     *("issued", "modified", "data_modified", "version", "frequency", "publisher", "contact", "contact_email"),
     *("license", "access_rights", "rights", "temporal_start", "temporal_end", "keywords", "themes", "languages"),
     *("spatial", "places", "conforms_to", "resources", "formats", "metadata_source", "metadata_url"),
-    *("metadata_modified", "file", "provenance", "caveats", "resource_titles", "description", "spaced"),
+    *("metadata_modified", "file", "creator", "creator_email", "maintainer", "maintainer_email"),
+    *("country", "state", "city", "spatial_resolution", "temporal_resolution", "type", "status", "version_notes"),
+    *("relations", "documentation", "sample", "applicable_legislation", "hvd_categories"),
+    *("provenance", "caveats", "resource_titles", "details", "description", "spaced"),
 )
 """The columns of `datasets` that are written, in the order of `Description.dataset`."""
 RESOURCE = (
     *("source", "dataset_id", "position", "resource_id", "title", "url", "format", "media_type", "size"),
     *("license", "issued", "modified", "checksum", "description"),
+    *("availability", "status", "services"),
 )
 
 
@@ -49,7 +54,7 @@ def describe(item: Dataset, known: Known) -> Description:
     resources = [_resource(item, position) for position in range(min(len(item.resources), RESOURCES))]
     titles = _text(" ".join(row[4] for row in resources if row[4]), LONG)
     description = _text(item.description, LONG)
-    publisher, places = _name(item.publisher), _words(item.spatial)
+    publisher, places, details = _name(item.publisher), _words(item), _details(item)
     named = (_short(item.title), _short(item.name), publisher, places, *map(_short, item.keywords[:MOST]))
     formats = sorted({row[6] for row in resources if row[6]})
     period = item.temporal
@@ -64,10 +69,29 @@ def describe(item: Dataset, known: Known) -> Description:
         *(_places(item.spatial), places, _list(item.conforms_to)),
         *(len(item.resources), _json(formats[:MOST])),
         *(known.metadata_source, _short(known.metadata_url), known.metadata_modified, known.file),
+        *(_rare(item) if any(_RARE(item)) else _NONE),
         *(_text(item.provenance, LONG), _text(item.caveats, LONG)),
-        *(titles, description, _spaced((*named, description, titles))),
+        *(titles, details, description, _spaced((*named, description, titles, details))),
     )
     return Description(dataset, resources)
+
+
+_RARE = attrgetter(
+    *("creator", "maintainer", "country", "state", "city", "spatial_resolution", "temporal_resolution", "type"),
+    *("status", "version_notes", "relations", "documentation", "sample", "applicable_legislation", "hvd_categories"),
+)
+"""What most datasets lack."""
+_NONE = (None,) * 17
+
+
+def _rare(item: Dataset) -> Row:
+    return (
+        *(_name(item.creator), _email(item.creator), _name(item.maintainer), _email(item.maintainer)),
+        *map(_short, (item.country, item.state, item.city)),
+        *(item.spatial_resolution, *map(_short, (item.temporal_resolution, item.type, item.status))),
+        *(_text(item.version_notes, LONG), _relations(item.relations)),
+        *map(_list, (item.documentation, item.sample, item.applicable_legislation, item.hvd_categories)),
+    )
 
 
 def _resource(item: Dataset, position: int) -> Row:
@@ -79,6 +103,7 @@ def _resource(item: Dataset, position: int) -> Row:
         size if size is not None and -_INTEGER <= size < _INTEGER else None,
         *(_license(resource.license), _short(resource.issued), _short(resource.modified)),
         *(_checksum(resource.checksum), _short(resource.description)),
+        *(_short(resource.availability), _short(resource.status), _services(resource.access_services)),
     )
 
 
@@ -110,6 +135,10 @@ def _short(text: str | None) -> str | None:
 
 def _name(agent: Agent | None) -> str | None:
     return _short(agent.name or agent.uri) if agent else None
+
+
+def _email(agent: Agent | None) -> str | None:
+    return _short(agent.email) if agent else None
 
 
 def _first(texts: Iterable[str | None]) -> str | None:
@@ -144,18 +173,49 @@ def _places(places: Sequence[Place]) -> str | None:
     """Return the names of places, or the type of geometry of a place without a name; outlines are left out."""
     if not places:
         return None
-    names = [
-        {"name": _short(place.name), "code": _short(place.code), "uri": _short(place.uri)}
+    names = (
+        {"name": place.name, "code": place.code, "uri": place.uri}
         if place.name or place.code or place.uri
-        else {"geometry": _short(str((place.geometry or {}).get("type", "")))}
+        else {"geometry": str((place.geometry or {}).get("type", ""))}
         for place in islice(places, MOST)
-    ]
-    return _json([{key: value for key, value in name.items() if value} for name in names])
+    )
+    return _objects(names)
 
 
-def _words(places: Sequence[Place]) -> str | None:
-    named = (_short(word) for place in islice(places, MOST) for word in (place.name, place.code))
+def _words(item: Dataset) -> str | None:
+    """Return the words of its places, for the full text."""
+    named = [_short(word) for place in islice(item.spatial, MOST) for word in (place.name, place.code)]
+    named += map(_short, (item.country, item.state, item.city))
     return " ".join(dict.fromkeys(filter(None, named))) or None
+
+
+def _details(item: Dataset) -> str | None:
+    """Return the words of what few datasets have: people, type, status, notes, relations, categories, services."""
+    given = [resource.access_services for resource in item.resources[:RESOURCES] if resource.access_services]
+    if not given and not any(_RARE(item)):
+        return None
+    services = [service for each in given for service in each[:MOST]]
+    words = (
+        *(_name(item.creator), _name(item.maintainer), item.type, item.status, item.version_notes),
+        *(word for relation in item.relations[:MOST] for word in (relation.title, relation.uri)),
+        *(*item.applicable_legislation[:MOST], *item.hvd_categories[:MOST]),
+        *(word for service in services for word in (service.title, service.endpoint_url)),
+    )
+    return _text(" ".join(dict.fromkeys(filter(None, words))), LONG)
+
+
+def _relations(relations: Sequence[Relation]) -> str | None:
+    rows = ({"role": each.role, "uri": each.uri, "title": each.title} for each in islice(relations, MOST))
+    return _objects(rows) if relations else None
+
+
+def _services(services: Sequence[Service]) -> str | None:
+    return _objects({"title": one.title, "url": one.endpoint_url or one.uri} for one in islice(services, MOST))
+
+
+def _objects(rows: Iterable[Mapping[str, str | None]]) -> str | None:
+    """Return what they have, as JSON."""
+    return _json([{key: text for key, value in row.items() if (text := _short(value))} for row in rows])
 
 
 def _json(value: list[Any]) -> str | None:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from crawlers.items import Document, Status
+from crawlers.items import Document, Kind, Status
 from crawlers.safety import inside, strict_json
 from crawlers.store.index.description import DATASET, Description
 from crawlers.store.index.full_text import of_datasets
@@ -24,7 +24,7 @@ Key = tuple[str, str, str]
 """Kind, dataset id, resource id or ""."""
 
 _PAGE = 500  # datasets read in one query
-_KNOWN = "file, sha256, bytes, metadata_modified, status, run, last_seen, metadata_source, metadata_url"
+_KNOWN = "file, sha256, bytes, metadata_modified, status, run, last_seen, metadata_source, metadata_url, renamed_from"
 _GET = f"SELECT {_KNOWN} FROM documents WHERE source = ? AND kind = ? AND dataset_id = ? AND resource_id = ?"  # noqa: S608
 _SOME = f"""
 SELECT kind, d.dataset_id, resource_id, {_KNOWN} FROM json_each(?2) AS wanted CROSS JOIN documents d
@@ -40,8 +40,8 @@ SELECT dataset_id, sha256 FROM datasets
 WHERE source = ?1 AND dataset_id IN ({ids}) AND flaws = 0
 """
 _HELD = """
-SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified FROM documents
-WHERE source = ? AND kind = 'dataset' AND dataset_id > ? AND status != 'withdrawn' ORDER BY dataset_id LIMIT ?
+SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified, renamed_from FROM documents
+WHERE source = ? AND kind = ? AND dataset_id > ? AND status != 'withdrawn' ORDER BY dataset_id LIMIT ?
 """
 _COUNT = "SELECT count(*) FROM documents WHERE source = ? AND kind = 'dataset' AND status != 'withdrawn'"
 _NEWEST = "SELECT max(metadata_modified) FROM documents WHERE source = ? AND kind = 'dataset'"
@@ -84,6 +84,8 @@ class Known:
     """When the portal last had it."""
     metadata_source: str | None = None
     metadata_url: str | None = None
+    renamed_from: str | None = None
+    """The id that the document has within, until a crawl writes it again: its dataset was attached to another one."""
 
 
 class Line(NamedTuple):
@@ -123,7 +125,7 @@ class Outcome(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A dataset that is not withdrawn, and where its record came from."""
+    """A dataset or a profile that is not withdrawn, and where its record came from."""
 
     dataset_id: str
     file: str
@@ -132,6 +134,8 @@ class Held(NamedTuple):
     metadata_source: str | None
     metadata_url: str | None
     metadata_modified: str | None
+    renamed_from: str | None = None
+    """As in `Known`."""
 
 
 class Record(NamedTuple):
@@ -140,7 +144,7 @@ class Record(NamedTuple):
     file: str
     """Its name on disk, relative to the source's folder."""
     sha256: str
-    document: Document | None
+    document: Document | bytes | None
     stamp: str | None
     """The source's own."""
 
@@ -217,18 +221,22 @@ class Documents:
         return known.sha256 == record.sha256 or self._differs_by_stamp(known, record)
 
     def _differs_by_stamp(self, known: Known, record: Record) -> bool:
-        if not known.metadata_modified or not record.stamp or record.document is None:
+        if not (known.metadata_modified and record.stamp and isinstance(record.document, dict)):
             return False
         body = inside.read(self.folder, known.file)
         if hashlib.sha256(body).hexdigest() != known.sha256:  # a run was killed before it wrote the manifest's line
             return False
         return _is_same_but_for(record.stamp, strict_json.loads(body), record.document)
 
-    def held(self) -> Iterator[Held]:
-        """Yield the source's datasets that are not withdrawn: those in the batch, then the others by id."""
-        pending, last = self.batch.datasets(), ""
+    def held(self, kind: Kind = "dataset") -> Iterator[Held]:
+        """Yield the source's datasets that are not withdrawn: those in the batch, then the others by id.
+
+        Args:
+            kind: dataset, or the kind of a profile: site, extension.
+        """
+        pending, last = self.batch.of_kind(kind), ""
         yield from (_held(dataset_id, known) for dataset_id, known in pending.items() if known.status != "withdrawn")
-        while rows := self.database.rows(_HELD, (self.folder.name, last, _PAGE)):
+        while rows := self.database.rows(_HELD, (self.folder.name, kind, last, _PAGE)):
             yield from (Held._make(row) for row in rows if row[0] not in pending)
             last = rows[-1][0]
 
@@ -283,7 +291,7 @@ def without_exports(db: sqlite3.Connection, source: str, ids: list[str], kinds: 
 
 def _held(dataset_id: str, known: Known) -> Held:
     origin = (known.metadata_source, known.metadata_url)
-    return Held(dataset_id, known.file, known.seen, *origin, known.metadata_modified)
+    return Held(dataset_id, known.file, known.seen, *origin, known.metadata_modified, known.renamed_from)
 
 
 def _is_same_but_for(stamp: str, before: Any, now: Any) -> bool:

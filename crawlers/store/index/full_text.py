@@ -80,4 +80,8 @@ def spaced(text: str) -> str:
     >>> spaced("flood")
     'flood'
     """
-    return text if text.isascii() else _UNSPACED.sub(r" \g<0> ", text)
+    try:
+        text.encode("latin-1")
+    except UnicodeEncodeError:
+        return _UNSPACED.sub(r" \g<0> ", text)
+    return text  # a regular expression takes ten times as long to find nothing

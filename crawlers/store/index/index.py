@@ -12,7 +12,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
 from crawlers.resume import Job
-from crawlers.store.index import captures, manifest, reports
+from crawlers.store.index import captures, manifest, observations, reports
 from crawlers.store.index.batch import Batch
 from crawlers.store.index.captures import Captures
 from crawlers.store.index.complete_runs import CompleteRuns, mark_seen, remember
@@ -186,6 +186,7 @@ class Index:
             for _ in manifest.read(db, self.folder, begin):
                 self.database.bound_log()
         captures.catch_up(db, self.folder)
+        observations.catch_up(db, self.folder)
         reports.update(db, self.folder)
 
     def describe(self, lost: Callable[[str], None]) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import replace
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
 
 from crawlers.safety import inside, json_lines
-from crawlers.store.folder import tail
+from crawlers.store import compacted
 from crawlers.store.index.batch import Batch
 from crawlers.store.index.database import transaction
 from crawlers.store.index.documents import Key, Known, stored
@@ -25,20 +26,21 @@ logger = logging.getLogger(__name__)
 
 FILE = "manifest.jsonl"
 
-_BLOCK = 1024 * 1024
 _LARGEST = 2**63
 _LOGGED = 20  # damaged lines that are logged one by one
 _TEXT, _PERHAPS = str, (str, type(None))
 _TYPES: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("kind", "dataset_id", "metadata_file", "sha256", "status", "run", "time"), _TEXT),
     **dict.fromkeys(("resource_id", "metadata_modified", "metadata_source", "metadata_url"), _PERHAPS),
+    "renamed_from": _PERHAPS,
     "bytes": int,
 }
 _FIELDS = (
     *("metadata_file", "sha256", "bytes", "metadata_modified", "status", "run", "time"),
-    *("metadata_source", "metadata_url"),
+    *("metadata_source", "metadata_url", "renamed_from"),
 )
 _READ_TO = "SELECT manifest_bytes, manifest_tail FROM sources WHERE source = ?"
+_MOVED = "UPDATE sources SET manifest_tail = ? WHERE source = ? AND manifest_bytes = ?"
 _STORE = """
 INSERT INTO sources VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT DO UPDATE SET manifest_bytes = ?2, manifest_tail = ?3, described = min(described, ?4)
@@ -46,17 +48,20 @@ ON CONFLICT DO UPDATE SET manifest_bytes = ?2, manifest_tail = ?3, described = m
 
 
 def size(folder: Path) -> int:
-    """Return the bytes of a source's manifest; 0 if there is none."""
-    try:
-        return inside.size(folder, FILE)
-    except FileNotFoundError:
-        return 0
+    """Return the bytes of all lines of a source's manifest; 0 if there is none."""
+    return compacted.size(folder, FILE)
 
 
 def read_to(db: sqlite3.Connection, folder: Path) -> int | None:
     """Return how many bytes of the manifest the index has read; ``None`` if it has read another manifest."""
     covered, before = db.execute(_READ_TO, (folder.name,)).fetchone() or (-1, b"")
-    return covered if 0 <= covered <= size(folder) and before == tail(folder, FILE, covered) else None
+    return covered if 0 <= covered <= size(folder) and before == compacted.mark(folder, FILE, covered) else None
+
+
+def moved(db: sqlite3.Connection, folder: Path) -> None:
+    """Note that lines are in another file now; an index that had not read all of them reads them again."""
+    end = size(folder)
+    db.execute(_MOVED, (compacted.mark(folder, FILE, end), folder.name, end))
 
 
 def store(db: sqlite3.Connection, folder: Path, batch: Batch, end: int) -> None:
@@ -65,7 +70,7 @@ def store(db: sqlite3.Connection, folder: Path, batch: Batch, end: int) -> None:
     The descriptions are left for `crawlers.store.index.missing_descriptions.describe`.
     """
     batch.stage(db)
-    db.execute(_STORE, (folder.name, end, tail(folder, FILE, end), int(batch.is_described)))
+    db.execute(_STORE, (folder.name, end, compacted.mark(folder, FILE, end), int(batch.is_described)))
 
 
 def read(db: sqlite3.Connection, folder: Path, begin: int) -> Iterator[None]:
@@ -91,29 +96,28 @@ def _with_origin(db: sqlite3.Connection, source: str, batch: Batch, line: Line) 
     """Keep the origin of a withdrawn document's record: its line has the address where it was missing."""
     key, known, time = line
     if known.status == "withdrawn" and (before := batch.documents.get(key) or stored(db, source, key)):
-        known = replace(known, metadata_source=before.metadata_source, metadata_url=before.metadata_url)
+        origin = {name: getattr(before, name) for name in ("metadata_source", "metadata_url", "renamed_from")}
+        known = replace(known, **origin)
     return key, known, time
 
 
 def _lines(folder: Path, offset: int) -> Iterator[tuple[int, Line | None]]:
     """Yield where each line ends and what it says; ``None`` for a damaged line: its document is written again."""
-    with inside.opened(folder, FILE) as file:
-        file.seek(offset)
-        damaged = 0
-        for length, text in json_lines.lines(file):
-            line = _line(json_lines.entry(text))
-            if line is None and damaged < _LOGGED:
-                _log_damaged(folder, offset)
-            damaged += line is None
-            offset += length
-            yield offset, line
+    damaged = 0
+    for length, text in compacted.lines(folder, FILE, offset):
+        line = _line(json_lines.entry(text))
+        if line is None and damaged < _LOGGED:
+            _log_damaged(folder, offset)
+        damaged += line is None
+        offset += length
+        yield offset, line
     if damaged > _LOGGED:
         logger.warning("%s: %d more lines are damaged and left out", folder / FILE, damaged - _LOGGED)
 
 
 def _log_damaged(folder: Path, offset: int) -> None:
-    with inside.opened(folder, FILE) as file:
-        number = 1 + sum(file.read(min(_BLOCK, offset - at)).count(b"\n") for at in range(0, offset, _BLOCK))
+    before = accumulate(length for length, _ in compacted.lines(folder, FILE))
+    number = 1 + sum(1 for _ in takewhile(lambda end: end <= offset, before))
     logger.warning("%s: line %d is damaged and left out; the others are read", folder / FILE, number)
 
 
@@ -121,8 +125,9 @@ def _line(entry: Mapping[str, Any] | None) -> Line | None:
     """Return ``None`` for a line that no crawl wrote: others may write into the folder."""
     if entry is None or any(not isinstance(entry.get(name), kind) for name, kind in _TYPES.items()):
         return None
+    entry = {name: entry.get(name) for name in _TYPES}
     try:
-        json.dumps([entry[name] for name in _TYPES], ensure_ascii=False).encode()
+        json.dumps(list(entry.values()), ensure_ascii=False).encode()
     except UnicodeEncodeError:  # half a surrogate pair, which SQLite refuses
         return None
     if not inside.is_inside(entry["metadata_file"]) or not 0 <= entry["bytes"] < _LARGEST:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Dataset
 from crawlers.kind import NoReaderError
-from crawlers.safety import inside, json_lines
+from crawlers.safety import json_lines
+from crawlers.store import compacted
 from crawlers.store.index.batch import DOCUMENTS, Batch, restored
 from crawlers.store.index.database import transaction
 from crawlers.store.index.description import describe as description
@@ -28,7 +29,7 @@ _UNREAD = (
 _LASTING = (errno.ENOENT, errno.EINVAL, errno.ELOOP, errno.ENOTDIR, errno.EFBIG)
 _DOCUMENTS = """
 SELECT d.dataset_id, d.file, d.sha256, d.bytes, d.metadata_modified, d.status, d.run, d.last_seen,
-    d.metadata_source, d.metadata_url
+    d.metadata_source, d.metadata_url, d.renamed_from
 FROM documents d LEFT JOIN datasets s ON s.source = d.source AND s.dataset_id = d.dataset_id
 WHERE d.source = ? AND d.kind = 'dataset' AND s.sha256 IS NOT d.sha256
 """
@@ -106,16 +107,15 @@ def described(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None])
 def _named(db: sqlite3.Connection, folder: Path, kinds: set[str | None]) -> Iterator[Batch]:
     """Yield batches of the datasets of some kinds, with the names and titles of the manifest."""
     batch = Batch(folder.name)
-    with inside.opened(folder, "manifest.jsonl") as file:
-        for _, line in json_lines.lines(file):
-            entry = json_lines.entry(line) or {}
-            for known in _unread(db, folder.name, entry, kinds):
-                name, title = (_text(entry.get(key)) for key in ("dataset_name", "dataset_title"))
-                named = Dataset(source=folder.name, id=entry["dataset_id"], name=name, title=title)
-                batch.describe(description(named, known))
-            if batch.full:
-                yield batch
-                batch = Batch(folder.name)
+    for _, line in compacted.lines(folder, "manifest.jsonl"):
+        entry = json_lines.entry(line) or {}
+        for known in _unread(db, folder.name, entry, kinds):
+            name, title = (_text(entry.get(key)) for key in ("dataset_name", "dataset_title"))
+            named = Dataset(source=folder.name, id=entry["dataset_id"], name=name, title=title)
+            batch.describe(description(named, known))
+        if batch.full:
+            yield batch
+            batch = Batch(folder.name)
     yield batch
 
 

@@ -41,6 +41,11 @@ def connect(output: Path) -> sqlite3.Connection:
     return db
 
 
+def output_of(db: sqlite3.Connection) -> Path:
+    """Return the folder of an open index, OUTPUT_DIR."""
+    return Path(db.execute("PRAGMA database_list").fetchone()[2]).parent
+
+
 @contextmanager
 def readable(output: Path) -> Iterator[None]:
     """Say what to do if SQLite cannot read the index in OUTPUT_DIR.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from crawlers.exceptions import AnswerError
 from crawlers.safety import inside
 from crawlers.signals import OUTCOMES
 from crawlers.store.index.database import transaction
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from crawlers.items import Dataset
+
 logger = logging.getLogger(__name__)
 
 UNREADABLE = (OSError, ValueError, RecursionError)
@@ -24,6 +28,9 @@ UNREADABLE = (OSError, ValueError, RecursionError)
 _RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 23)})"  # noqa: S608
 _NO_ERRORS = "DELETE FROM run_errors WHERE source = ? AND run = ?"
 _ERROR = "INSERT INTO run_errors VALUES (?, ?, ?, ?)"
+_ARGUMENTS = "SELECT arguments FROM runs WHERE source = ? AND run < ? ORDER BY run DESC LIMIT 1"
+_UNDESCRIBED = "UPDATE sources SET described = 0 WHERE source = ?"
+_OBSOLETE = "UPDATE datasets SET sha256 = '' WHERE source = ?"
 _STORED = "SELECT * FROM runs WHERE source = ? AND run = ?"
 _LARGEST = 2**63 - 1
 _MOST = 16 * 1024 * 1024  # bytes of a report
@@ -48,6 +55,58 @@ def read(path: Path) -> dict[str, Any]:
     if report["run"] != path.stem:
         raise ValueError(f"it is the report of {report['run']}")
     return dict(report)
+
+
+def amendments(folder: Path) -> tuple[Callable[[Dataset], None], ...]:
+    """Return what changes the items of a source, in order: the spider of its last run, then its operator.
+
+    Args:
+        folder: the source's.
+    """
+    try:
+        return _amendments(folder, (folder / "runs").stat().st_mtime_ns)
+    except OSError:
+        return ()
+
+
+@lru_cache(maxsize=16)
+def _amendments(folder: Path, changed: int) -> tuple[Callable[[Dataset], None], ...]:  # noqa: ARG001 -- when a report was added last
+    for name in sorted(names(folder), reverse=True):
+        try:
+            report = read(folder / "runs" / f"{name}.json")
+            return tuple(_changes(report["arguments"], report.get("completed_by")))
+        except UNREADABLE:
+            continue
+    return ()
+
+
+def _changes(arguments: Mapping[str, str], spider: str | None) -> Iterator[Callable[[Dataset], None]]:
+    """Yield the changes of a run; few sources have any, so what they need is imported here."""
+    if spider:
+        yield _completion(spider)
+    if arguments.keys() & {"defaults", "overrides"}:
+        from crawlers.values.curation import Curation  # noqa: PLC0415
+
+        yield Curation.from_arguments(arguments).amend
+
+
+def _completion(name: str) -> Callable[[Dataset], None]:
+    from scrapy.spiderloader import get_spider_loader  # noqa: PLC0415
+    from scrapy.utils.project import get_project_settings  # noqa: PLC0415
+
+    try:
+        spider: Any = get_spider_loader(get_project_settings()).load(name)
+    except KeyError:
+        logger.warning("There is no spider %s here, which completes its items: they are as mapped.", name)
+        return lambda _: None
+
+    def complete(item: Dataset) -> None:
+        try:
+            spider.complete_item(item)
+        except Exception as error:
+            raise AnswerError("bug", f"{name}.complete_item fails: {type(error).__name__}: {error}") from error
+
+    return complete
 
 
 def rows(source: str, report: Mapping[str, Any]) -> Rows:
@@ -99,10 +158,27 @@ def _number(value: Any) -> int:
 
 
 def store(db: sqlite3.Connection, rows: Rows) -> None:
-    """Write a report's rows; the caller begins the transaction."""
+    """Write a report's rows; the caller begins the transaction.
+
+    If the run sets other fields than the one before, the source's datasets are to be described again.
+    """
+    before = db.execute(_ARGUMENTS, rows.key).fetchone()
+    if before and _set_fields(before[0]) != _set_fields(rows.run[3]):
+        db.execute(_UNDESCRIBED, rows.key[:1])
+        db.execute(_OBSOLETE, rows.key[:1])
     db.execute(_RUN, rows.run)
     db.execute(_NO_ERRORS, rows.key)
     db.executemany(_ERROR, rows.errors)
+
+
+def _set_fields(arguments: str) -> list[Any]:
+    """Return the arguments that set fields of datasets.
+
+    Args:
+        arguments: of a run, as JSON.
+    """
+    given = json.loads(arguments)
+    return [given.get(name) for name in ("defaults", "overrides")]
 
 
 def update(db: sqlite3.Connection, folder: Path) -> None:

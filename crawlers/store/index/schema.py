@@ -7,13 +7,22 @@ next reader. All tables can be rebuilt from the manifests, the documents and the
 
 from __future__ import annotations
 
-VERSION = 13  # of the tables and the views; an index of another version is rebuilt
+VERSION = 16  # of the tables and the views; an index of another version is rebuilt
 
-SEARCHED = ("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "spaced")
+SEARCHED = (
+    *("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "details"),
+    "spaced",
+)
 """The columns in which `search` finds words; its last column, ``kept``, is for filters."""
 
 MARK = "\ue000"
 """The words of ``kept`` begin with this character, for which nobody can search: what people type never matches."""
+
+LISTS = (
+    *("keywords", "themes", "languages", "spatial", "conforms_to", "formats", "relations", "documentation", "sample"),
+    *("applicable_legislation", "hvd_categories"),
+)
+"""The columns of `datasets` that are lists, as JSON."""
 
 INDEXED = (*SEARCHED, "kept")
 """The columns of `search`, whose content is the table `datasets`: a change of that is a change of this."""
@@ -30,7 +39,7 @@ CREATE TABLE IF NOT EXISTS documents (
     source TEXT, kind TEXT, dataset_id TEXT, resource_id TEXT,
     file TEXT NOT NULL, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, metadata_modified TEXT,
     status TEXT NOT NULL, run TEXT NOT NULL, first_seen TEXT NOT NULL, last_seen TEXT NOT NULL,
-    metadata_source TEXT, metadata_url TEXT,
+    metadata_source TEXT, metadata_url TEXT, renamed_from TEXT,
     PRIMARY KEY (source, kind, dataset_id, resource_id)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS documents_file ON documents (source, sha256) WHERE kind = 'file';
@@ -44,7 +53,11 @@ CREATE TABLE IF NOT EXISTS datasets (
     keywords TEXT, themes TEXT, languages TEXT, spatial TEXT, places TEXT, conforms_to TEXT,
     resources INTEGER NOT NULL, formats TEXT,
     metadata_source TEXT, metadata_url TEXT, metadata_modified TEXT, file TEXT NOT NULL,
-    provenance TEXT, caveats TEXT, resource_titles TEXT, description TEXT, spaced TEXT,
+    creator TEXT, creator_email TEXT, maintainer TEXT, maintainer_email TEXT,
+    country TEXT, state TEXT, city TEXT, spatial_resolution REAL, temporal_resolution TEXT,
+    type TEXT, status TEXT, version_notes TEXT, relations TEXT, documentation TEXT, sample TEXT,
+    applicable_legislation TEXT, hvd_categories TEXT,
+    provenance TEXT, caveats TEXT, resource_titles TEXT, details TEXT, description TEXT, spaced TEXT,
     kept TEXT GENERATED ALWAYS AS (
         '{MARK}' || hex(source) || CASE WHEN withdrawn THEN ' {MARK}gone' ELSE '' END
     ) VIRTUAL,
@@ -56,6 +69,7 @@ CREATE TABLE IF NOT EXISTS resources (
     source TEXT, dataset_id TEXT, position INTEGER, resource_id TEXT,
     title TEXT, url TEXT, format TEXT, media_type TEXT, size INTEGER,
     license TEXT, issued TEXT, modified TEXT, checksum TEXT, description TEXT,
+    availability TEXT, status TEXT, services TEXT,
     PRIMARY KEY (source, dataset_id, position)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS descriptions (
@@ -93,6 +107,14 @@ CREATE INDEX IF NOT EXISTS captures_served ON captures (resource_id, kept_at) WH
 CREATE INDEX IF NOT EXISTS captures_run ON captures (source, run, state);
 CREATE TABLE IF NOT EXISTS captures_read (
     source TEXT PRIMARY KEY, bytes INTEGER NOT NULL, tail BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS observations (
+    source TEXT, day TEXT, metric TEXT, subject TEXT, value TEXT NOT NULL,
+    PRIMARY KEY (source, day, metric, subject)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS observations_read (
+    source TEXT, file TEXT, bytes INTEGER NOT NULL, changed INTEGER NOT NULL, sha256 TEXT NOT NULL,
+    PRIMARY KEY (source, file)
 ) WITHOUT ROWID;
 CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5 (
     {", ".join(INDEXED)}, content = 'datasets', content_rowid = 'id', tokenize = 'unicode61 remove_diacritics 2'

@@ -29,7 +29,7 @@ _TITLE = f"{{{SEARCHED[0]}}}"
 _SNIPPET = 240  # characters
 _BEFORE = 60
 _MORE = "…"
-_WEIGHTS = "10, 5, 1, 3, 5, 5, 2, 2, 3, 0"  # of the columns of `search`, in their order
+_WEIGHTS = "10, 5, 1, 3, 5, 5, 2, 2, 2, 3, 0"  # of the columns of `search`, in their order
 
 _COUNT = "SELECT count(*) FROM search WHERE search MATCH ?"
 _RELEVANT = f"""
@@ -41,6 +41,11 @@ ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC LIMIT ? OFFSET 
 """
 _ALL = """
 SELECT id FROM datasets INDEXED BY datasets_newest ORDER BY coalesce(data_modified, modified, issued) DESC, id DESC
+"""
+_COUNT_LISTED = "SELECT count(*) FROM datasets WHERE NOT withdrawn AND (:source IS NULL OR source = :source)"
+_LISTED = """
+SELECT id FROM datasets WHERE NOT withdrawn AND (:source IS NULL OR source = :source)
+ORDER BY coalesce(data_modified, modified, issued) DESC, source, dataset_id LIMIT :limit OFFSET :offset
 """
 _HAS = "SELECT 1 FROM search WHERE search MATCH ? AND rowid = ?"
 _FOUND = """
@@ -111,6 +116,14 @@ def search(
     plain = re.findall(r"\w+", text[:_LONGEST])
     rows = [row for id_ in _page(db, tiers, limit, offset) for row in db.execute(_FOUND, (id_,))]
     return Results(total, [_found(row, plain) for row in rows])
+
+
+def newest(db: sqlite3.Connection, *, source: str | None = None, limit: int = 20, offset: int = 0) -> Results:
+    """Return the datasets that are not withdrawn, those that were modified last first; the arguments are `search`'s."""
+    words = {"source": source, "limit": limit, "offset": offset}
+    total = db.execute(_COUNT_LISTED, words).fetchone()[0]
+    rows = [row for (id_,) in db.execute(_LISTED, words).fetchall() for row in db.execute(_FOUND, (id_,))]
+    return Results(total, [_found(row, []) for row in rows])
 
 
 def match(text: str) -> str:

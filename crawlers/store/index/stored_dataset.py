@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from crawlers import kind
 from crawlers.safety import inside, strict_json
+from crawlers.store.index import reports
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +20,7 @@ UNREADABLE = (OSError, *kind.UNREADABLE)
 
 
 def item(folder: Path, dataset_id: str, known: Known | Held) -> Dataset:
-    """Return the item that a document was written from.
+    """Return the item that a document was written from, with the document and what its spider and operator change.
 
     Args:
         folder: the source's.
@@ -29,14 +30,22 @@ def item(folder: Path, dataset_id: str, known: Known | Held) -> Dataset:
     Raises:
         OSError, ValueError, AnswerError, SyntaxError: see `UNREADABLE`.
     """
-    return kind.dataset(
-        strict_json.loads(inside.read(folder, known.file)),
+    body = inside.read(folder, known.file)
+    document = body if known.file.endswith(".xml") else strict_json.loads(body)
+    found = kind.dataset(
+        document,
         source=folder.name,
-        id=dataset_id,
+        id=known.renamed_from or dataset_id,
         metadata_source=known.metadata_source,
         metadata_url=known.metadata_url,
         retrieved=known.seen,
     )
+    found.id, found.document = dataset_id, document
+    for resource in found.resources:
+        resource.dataset_id = dataset_id
+    for amend in reports.amendments(folder):
+        amend(found)
+    return found
 
 
 def left_out(folder: Path, known: Known | Held, error: Exception) -> str:

@@ -191,7 +191,7 @@ VIEWS = {
             "run": "The run that saw it.",
         },
         """
-        SELECT time, source, status, dataset_id, title, run
+        SELECT time, source, changes.status, dataset_id, title, run
         FROM changes LEFT JOIN datasets USING (source, dataset_id) ORDER BY time DESC
         """,
     ),

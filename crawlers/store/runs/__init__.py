@@ -2,6 +2,6 @@
 
 from crawlers.store.runs.history import find, last, runs, sources, unfinished
 from crawlers.store.runs.items import Item, items
-from crawlers.store.runs.run import Run, State
+from crawlers.store.runs.run import STATES, Run, State
 
-__all__ = ["Item", "Run", "State", "find", "items", "last", "runs", "sources", "unfinished"]
+__all__ = ["STATES", "Item", "Run", "State", "find", "items", "last", "runs", "sources", "unfinished"]

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import heapq
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from crawlers.exceptions import RunError
+from crawlers.exceptions import RunError, hint
 from crawlers.safety import inside
-from crawlers.store.runs.run import Run
+from crawlers.store.runs.run import STATES, Run, State
 from crawlers.store.runs.stored import at_work, claimed, reported
 
 _LATER = 50  # runs that may have begun after an interrupted one, and ended before it
 _UNFINISHED = ("running", "pending")
 _DIGITS = re.compile(r"[0-9]+")
+_PLAIN = len("20261120T030000Z")
 
 
-def runs(output: Path, source: str | None = None, *, limit: int | None = None, jobs: Path | None = None) -> list[Run]:
+def runs(
+    output: Path,
+    source: str | None = None,
+    *,
+    limit: int | None = None,
+    jobs: Path | None = None,
+    states: Collection[State] = STATES,
+) -> list[Run]:
     """Return the runs of one source, or of all: those queued and running, then those that ended last.
 
     Runs are ordered by their end, also one that was interrupted and resumed. A run that ended in the future, by a wrong
@@ -29,17 +39,30 @@ def runs(output: Path, source: str | None = None, *, limit: int | None = None, j
         source: the only source to look at.
         limit: the number of runs to return; at most twice as many reports are read, the newest of each source.
         jobs: JOBS_DIR, for the runs that a harvest has queued.
+        states: those of the runs to return; unless it is all, every report is read.
     """
     names = _names(output, source)
     current = _without_report(output, names, source, jobs)
     without = {(run.source, run.run) for run in current}
     latest = _latest()
+    paths = _ended_paths(output, names, limit if set(states) >= set(STATES) else None, without, latest)
+    every = [run for run in chain(current, map(reported, paths)) if run.state in states]
+    return sorted(every, key=lambda run: _ended(run, latest), reverse=True)[:limit]
+
+
+def _ended_paths(
+    output: Path, names: list[str], limit: int | None, without: set[tuple[str, str | None]], latest: str
+) -> list[Path]:
+    """Return the reports to read.
+
+    Args:
+        names: of the sources.
+        without: the source and the name of runs that have no report yet.
+        latest: see `_latest`.
+    """
     found = (_recent(output / name, limit, latest) for name in names)
     paths = [path for paths in found for path in paths if (path.parent.parent.name, path.stem) not in without]
-    if limit is not None:
-        paths = _newest(paths, limit, latest)
-    every = [*current, *map(reported, paths)]
-    return sorted(every, key=lambda run: _ended(run, latest), reverse=True)[:limit]
+    return paths if limit is None else _newest(paths, limit, latest)
 
 
 def last(output: Path, source: str, *, jobs: Path | None = None) -> Run | None:
@@ -64,18 +87,24 @@ def find(output: Path, name: str) -> Run:
 
     Args:
         output: OUTPUT_DIR.
-        name: ``"hdx/20261120T030000Z"``, or the run alone if only one source has a run of that name.
+        name: ``"hdx/20261120T030000Z"``, or the run alone if only one source has a run of that name; or the source
+            alone for its last run.
 
     Raises:
         RunError: there is none, or more than one.
     """
     source, _, run = name.rpartition("/")
-    among = [name for name in sources(output) if source in ("", name)]
+    known = sources(output)
+    among = [name for name in known if source in ("", name)]
     if source and not among:
-        raise RunError(f"{output} has no source {source!r}. There are: {', '.join(sources(output)) or 'none'}.")
+        raise RunError(
+            f"{output} has no source {source!r}.{hint(source, known)} There are: {', '.join(known) or 'none'}."
+        )
     found = [match for folder in among if (match := _find(output / folder, run))]
+    if not found and name in known and (newest := last(output, name)):
+        return newest
     if not found:
-        raise RunError(f"{output} has no run {name!r}: `scrapy jobs` lists them.")
+        raise RunError(f"{output} has no run or source {name!r}.{hint(name, known)} `scrapy jobs` lists the runs.")
     if len(found) > 1:
         names = ", ".join(f"{match.source}/{match.run}" for match in found)
         raise RunError(f"{len(found)} sources have a run {name!r}, name one: {names}.")
@@ -110,24 +139,33 @@ def _find(folder: Path, run: str) -> Run | None:
     return reported(path) if _is_plain(run) and path.exists() else None
 
 
-def _reports(folder: Path) -> list[Path]:
+def _reports(folder: Path) -> list[str]:
+    """Return the names of a source's reports."""
     try:
-        return [folder / "runs" / name for name in inside.names(folder, "runs") if name.endswith(".json")]
+        return [name for name in inside.names(folder, "runs") if name.endswith(".json")]
     except OSError:
         return []
 
 
 def _recent(folder: Path, limit: int | None, latest: str) -> list[Path]:
     """Return the reports of a source that may be among the last, by their names alone."""
-    paths = _reports(folder)
-    if limit is None:
-        return paths
-    return heapq.nlargest(limit + _LATER, paths, key=lambda path: (_digits(path.stem) <= latest, *_order(path.stem)))
+    names = _reports(folder)
+    if limit is not None and len(names) > limit + _LATER:
+        names = heapq.nlargest(limit + _LATER, names, key=lambda name: _key(name.removesuffix(".json"), latest))
+    return [folder / "runs" / name for name in names]
+
+
+def _key(name: str, latest: str) -> tuple[bool, str, int]:
+    """Return what to sort runs by that have names alone: when each began, the oldest first."""
+    if len(name) == _PLAIN and name[8] == "T" and name[15] == "Z":  # nearly always
+        began = name[:8] + name[9:15]
+        return began <= latest, began, 0
+    return _digits(name) <= latest, *_order(name)
 
 
 def _newest(paths: list[Path], limit: int, latest: str) -> list[Path]:
     """Return the reports that may have ended last: they began or were written last, not by a wrong clock."""
-    named = {path: (_digits(path.stem) <= latest, *_order(path.stem)) for path in paths}
+    named = {path: _key(path.stem, latest) for path in paths}
     began = heapq.nlargest(limit, paths, key=named.__getitem__)
     wrote = heapq.nlargest(limit, paths, key=lambda path: (named[path][0], _written(path), named[path]))
     return list({*began, *wrote})

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 State = Literal["pending", "running", "complete", "partial", "incomplete", "blocked", "failed", "interrupted"]
 """The verdict, once there is one; a run that crashed without one is interrupted."""
+STATES: tuple[State, ...] = get_args(State)
 
 RUN = re.compile(r"[0-9]{8}T[0-9]{6}Z(-[0-9]+)?")
 """The name of a run."""

@@ -24,7 +24,7 @@ def verdict(
 ) -> Verdict:
     """
     Args:
-        finish_reason: Scrapy's: finished, shutdown, closespider_itemcount ...
+        finish_reason: Scrapy's: finished, shutdown, closespider_itemcount ...; rate_limit if an API's is used up.
         expected: how many datasets the portal said it has; None when it never said.
         listed: how many it listed.
         limited: whether a limit that the user set ended the listing.
@@ -40,8 +40,8 @@ def verdict(
     """
     if finish_reason == "shutdown":
         return "interrupted"
-    if finish_reason in _LIMITS:
-        return "incomplete" if errors else "partial"
+    if finish_reason in (*_LIMITS, "rate_limit"):
+        return "incomplete" if errors or finish_reason == "rate_limit" else "partial"
     if finish_reason != "finished" or (expected is None and not listed and not blocked):
         return "failed"
     if blocked:

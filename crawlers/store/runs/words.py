@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from crawlers.safety.line import safe_line
 from crawlers.signals import KINDS
@@ -24,43 +25,107 @@ def sentence(run: Run) -> str:
     """Return a run in one line: the state, the datasets, the documents, the errors."""
     if looks(run.details) is not None:
         return f"{run.state}. {looked_at(run.details)}."
+    if done := published(run.details):
+        return f"{run.state}. {done}."
     quiet = nothing_changed(run.details)
     if quiet:
         return f"{run.state}. {quiet[0].upper()}{quiet[1:]}."
     became = ", ".join(f"{run.counts.get(name, 0)} {name}" for name in ("new", "updated", "unchanged"))
     gone = f", {run.counts['withdrawn']} withdrawn" if run.counts.get("withdrawn") else ""
     wrong = f" Errors: {errors(run)}." if run.errors else ""
-    return f"{run.state}. {listed(run)} datasets listed; documents: {became}{gone}.{wrong}"
+    return f"{run.state}. {listed(run)} datasets listed{excluded(run.details)}; documents: {became}{gone}.{wrong}"
+
+
+_NOUNS = {"captures": "file", "portals": "portal", "repositories": "repository"}
+"""What a run looked at, by the field of its report that has the states."""
+
+
+class Looks(NamedTuple):
+    """What a run found that looks at something else than a catalogue's records: an archive's, or one of profiles.
+
+    Args:
+        noun: what it looked at: file, portal, repository.
+        states: how many are in which state.
+    """
+
+    noun: str
+    states: dict[str, int]
+
+    @property
+    def plural(self) -> str:
+        return "repositories" if self.noun == "repository" else f"{self.noun}s"
+
+    @property
+    def found(self) -> str:
+        return ", ".join(f"{count} {state}" for state, count in self.states.items())
 
 
 def looked_at(report: Mapping[str, Any]) -> str:
-    """Return what an archive's run found, by the states of its captures.
+    """Return what a run found, by the states of what it looked at.
 
     >>> looked_at({"listed": 3, "captures": {"kept": 2, "broken": 1}})
     '3 files: 2 kept, 1 broken'
+    >>> looked_at({"listed": 5, "repositories": {"found": 3, "gone": 1}})
+    '4 repositories: 3 found, 1 gone'
     """
-    found = _found(looks(report) or {})
-    return f"{report['listed']} file{'' if report['listed'] == 1 else 's'}" + (f": {found}" if found else "")
+    noun, states = seen = looks(report) or Looks("file", {})
+    count = report["listed"] if noun == "file" else sum(states.values())
+    return f"{count} {noun if count == 1 else seen.plural}" + (f": {seen.found}" if states else "")
 
 
-def looks(report: Mapping[str, Any]) -> dict[str, int] | None:
-    """Return how many looks of an archive's run found what; ``None`` for the run of a catalogue.
+def published(report: Mapping[str, Any]) -> str | None:
+    """Return what a publish did, by the states of its records; ``None`` for any other run.
+
+    >>> found = {"title": "sites of ecosystem", "phase": "published", "as_wanted": 3, "records": {"left_out": 2}}
+    >>> published({"published": found})
+    'sites of ecosystem, published: 2 left out, 3 as wanted'
+    """
+    found = report.get("published")
+    if not isinstance(found, dict) or not isinstance(found.get("records"), dict):
+        return None
+    states = [f"{count} {str(state).replace('_', ' ')}" for state, count in found["records"].items() if count]
+    listed = ", ".join([*states, f"{found.get('as_wanted')} as wanted"])
+    return f"{found.get('title')}, {found.get('phase')}: {listed}"
+
+
+def way_back(report: Mapping[str, Any]) -> list[str]:
+    """Return the line that says how a publish is undone, or finished if it is not over.
+
+    >>> way_back({"published": {"run": "20261122T030000Z", "phase": "published", "records": {"done": 2}}})
+    ['To undo it: scrapy publish --rollback 20261122T030000Z']
+    """
+    found = report.get("published") or {}
+    if found.get("phase") in ("publishing", "undoing"):
+        return ["It is not over: the same command goes on where it was stopped."]
+    is_undoable = found.get("phase") == "published" and found["records"].get("done")
+    return [f"To undo it: scrapy publish --rollback {found['run']}"] if is_undoable else []
+
+
+def looks(report: Mapping[str, Any]) -> Looks | None:
+    """Return what an archive's run, or one of profiles, looked at and found; ``None`` for the run of a catalogue.
 
     >>> looks({"captures": {"not_taken": 2, "alive": 0}})
-    {'not taken': 2}
+    Looks(noun='file', states={'not taken': 2})
     """
-    found = report.get("captures")
-    if not isinstance(found, dict):
-        return None
-    return {str(state).replace("_", " "): count for state, count in found.items() if count}
-
-
-def _found(looks: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {state}" for state, count in looks.items())
+    for name, noun in _NOUNS.items():
+        found = report.get(name)
+        if isinstance(found, dict):
+            return Looks(noun, {str(state).replace("_", " "): count for state, count in found.items() if count})
+    return None
 
 
 def listed(run: Run) -> str:
     return str(run.listed) if run.expected is None else f"{run.listed} of {run.expected}"
+
+
+def excluded(report: Mapping[str, Any]) -> str:
+    """Return how many of the listed datasets the operator excludes, as the end of a clause; empty if none.
+
+    >>> excluded({"excluded": 3}), excluded({})
+    (', 3 of them excluded', '')
+    """
+    count = report.get("excluded")
+    return f", {count} of them excluded" if isinstance(count, int) and count else ""
 
 
 def errors(run: Run) -> str:
@@ -109,8 +174,12 @@ def coloured(state: str, text: str, *, colours: bool) -> str:
     return f"\x1b[{_COLOURS[state]}m{text}\x1b[0m" if colours and state in _COLOURS else text
 
 
-def described(run: Run) -> Iterator[str]:
-    """Yield the lines of a report, one for each field with a value."""
+def described(run: Run, advice: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+    """Yield the lines of a report, one for each field with a value.
+
+    Args:
+        advice: what to do, by kind of error.
+    """
     arguments = " ".join(f"{name}={value}" for name, value in run.arguments.items())
     yield from _field("spider", f"{run.spider or ''} {arguments}")
     yield from _field("started", f"{minute(run.started)} UTC, took {duration(run.seconds) or 'less than a second'}")
@@ -121,6 +190,7 @@ def described(run: Run) -> Iterator[str]:
     yield from _counts(run)
     for kind, count in run.errors.items():
         yield from _field("errors", f"{count} {kind}: {KINDS.get(kind, '')}")
+        yield from _field("advice", advice.get(kind, ""))
     yield from _field("requests", f"{run.requests}, {run.retries} of them retries; {run.bytes} bytes")
     yield from _field("resumed", "yes" if run.resumed else "")
     yield from _field("log", run.log or "")
@@ -128,13 +198,15 @@ def described(run: Run) -> Iterator[str]:
 
 
 def _counts(run: Run) -> Iterator[str]:
-    found = looks(run.details)
-    if found is None:
-        yield from _field("datasets", f"{listed(run)} listed")
+    seen = looks(run.details)
+    if done := published(run.details):
+        yield from _field("published", done)
+    elif seen is None:
+        yield from _field("datasets", f"{listed(run)} listed{excluded(run.details)}")
         yield from _field("documents", ", ".join(f"{count} {name}" for name, count in run.counts.items() if count))
     else:
-        yield from _field("files", f"{listed(run)} looked at")
-        yield from _field("found", _found(found))
+        yield from _field(seen.plural, f"{listed(run) if seen.noun == 'file' else sum(seen.states.values())} looked at")
+        yield from _field("found", seen.found)
 
 
 def _field(name: str, text: str) -> Iterator[str]:

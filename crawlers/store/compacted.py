@@ -1,0 +1,262 @@
+"""Files of lines that only grow, and the compressed parts that `scrapy compact` has moved their old lines to.
+
+An offset counts the bytes of all lines that were ever written, in whatever file they are now.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count as count_from
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from crawlers.safety import inside, json_lines
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FILES = ("manifest.jsonl", "errors.jsonl")
+"""The files that can be compacted."""
+_RUN = re.compile(r"[0-9]{8}T[0-9]{6}Z(?:-[0-9]{1,6})?")
+_PART = re.compile(rf"({_RUN.pattern})(?:\.([0-9]{{1,6}}))?")
+_SCRATCH = ".compacting"
+_BLOCK = 1024 * 1024
+_HEAD = 18  # bytes in which a frame says how long its content is
+_LEVEL = 10
+_COMPRESSION = zstd.CompressionParameter
+_TAIL = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What was moved out of a file.
+
+    Args:
+        lines: how many lines.
+        bytes: how long they are.
+        packed: how long the part is that has them.
+    """
+
+    file: str
+    part: str
+    lines: int
+    bytes: int
+    packed: int
+
+
+# Reading
+
+
+def parts(folder: Path, file: str) -> list[str]:
+    """Return the names of the compressed parts of a file, the oldest first."""
+    stem = f"{file.removesuffix('.jsonl')}-"
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except OSError:
+        return []
+    found = (name for name in names if name.startswith(stem) and name.endswith(".jsonl.zst"))
+    runs = {name: _PART.fullmatch(name.removeprefix(stem).removesuffix(".jsonl.zst")) for name in found}
+    return sorted((name for name in runs if runs[name]), key=lambda name: _order(runs[name]))
+
+
+def _order(found: re.Match[str] | None) -> tuple[str, int, int]:
+    run, number = found.groups() if found else ("", None)
+    began, _, later = str(run).partition("-")
+    return began, int(later or 0), int(number or 0)
+
+
+def size(folder: Path, file: str) -> int:
+    """Return the bytes of all lines.
+
+    Raises:
+        OSError: a part can't be read. A missing file has none.
+    """
+    try:
+        now = inside.size(folder, file)
+    except FileNotFoundError:
+        now = 0
+    return packed(folder, file) + now
+
+
+def packed(folder: Path, file: str) -> int:
+    """Return the bytes of the lines that are in parts.
+
+    Raises:
+        OSError: a part can't be read.
+    """
+    return sum(length(folder, name) for name in parts(folder, file))
+
+
+def lines(folder: Path, file: str, offset: int = 0) -> Iterator[tuple[int, bytes | None]]:
+    """Yield each line's length and the line itself, from an offset on; ``None`` for one that is too long.
+
+    Raises:
+        OSError: a file can't be read, or there is none.
+    """
+    for name in parts(folder, file):
+        if offset >= (held := length(folder, name)):
+            offset -= held
+            continue
+        with _unpacked(folder, name) as file_:
+            file_.seek(offset)
+            yield from json_lines.lines(file_)
+        offset = 0
+    with inside.opened(folder, file) as now:
+        now.seek(offset)
+        yield from json_lines.lines(now)
+
+
+def unpacked(folder: Path, part: str) -> Iterator[tuple[int, bytes | None]]:
+    """Yield the lines of a part, as `lines` does.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    with _unpacked(folder, part) as file:
+        yield from json_lines.lines(file)
+
+
+def mark(folder: Path, file: str, end: int) -> bytes:
+    """Return what tells the lines before an offset from others: the last part, and the bytes after it."""
+    names = parts(folder, file)
+    here = end - packed(folder, file)
+    if here < 0:
+        return b"?"
+    if not end:
+        return b""
+    with inside.opened(folder, file) as now:
+        now.seek(max(0, here - _TAIL))
+        return (names[-1].encode() + b"\n" if names else b"") + now.read(min(here, _TAIL))
+
+
+def length(folder: Path, name: str) -> int:
+    """Return the bytes of the lines of a part.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    status = inside.status(folder, name)
+    return _content(folder, name, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=10_000)
+def _content(folder: Path, name: str, changed: int, long: int) -> int:  # noqa: ARG001 -- a part that was replaced is another
+    """Return how long the lines of a part are; of one whose frame has no length, by reading it."""
+    with inside.opened(folder, name) as file:
+        try:
+            found = zstd.get_frame_info(file.read(_HEAD)).decompressed_size
+        except zstd.ZstdError as error:
+            raise OSError(0, f"it is damaged ({error})", name) from None
+    if found is not None:
+        return found
+    with _unpacked(folder, name) as file_:
+        return sum(len(block) for block in iter(lambda: file_.read(_BLOCK), b""))
+
+
+@contextmanager
+def _unpacked(folder: Path, name: str) -> Iterator[BinaryIO]:
+    """
+    Raises:
+        OSError: the part can't be read, or is damaged.
+    """
+    try:
+        with inside.opened(folder, name) as file, zstd.ZstdFile(file) as moved:
+            yield cast("BinaryIO", moved)
+    except (zstd.ZstdError, EOFError) as error:
+        raise OSError(0, f"it is damaged ({error})", name) from None
+
+
+# Writing
+
+
+def compact(folder: Path, file: str) -> Moved | None:
+    """Move the lines of all runs but the last one into a compressed part; return ``None`` if there are none.
+
+    The part is whole on the disk before the lines go. A kill between the two is noticed by `finish`. The caller has the
+    source's lock.
+
+    Raises:
+        OSError: a file can't be read or written.
+    """
+    finish(folder, file)
+    end, run, count = _old(folder, file)
+    if not end:
+        return None
+    part = _free(folder, file, run)
+    with inside.opened(folder, file) as lines_, inside.replaced(folder, part, _SCRATCH) as new:
+        _pack(lines_, end, new)
+    _cut(folder, file, end)
+    return Moved(file, part, count, end, inside.size(folder, part))
+
+
+def finish(folder: Path, file: str) -> None:
+    """Remove the lines of a file that its last part has, too: a compaction was killed before it did so.
+
+    Raises:
+        OSError: a file can't be read or written.
+    """
+    names = parts(folder, file)
+    if not names:
+        return
+    held = length(folder, names[-1])
+    try:
+        if inside.size(folder, file) < held or not _begins_with(folder, file, names[-1]):
+            return
+    except FileNotFoundError:
+        return
+    _cut(folder, file, held)
+
+
+def _begins_with(folder: Path, file: str, part: str) -> bool:
+    with inside.opened(folder, file) as lines_, _unpacked(folder, part) as moved:
+        while block := moved.read(_BLOCK):
+            if lines_.read(len(block)) != block:
+                return False
+    return True
+
+
+def _old(folder: Path, file: str) -> tuple[int, str, int]:
+    """Return where the lines of the last run begin, the run of the line before, and how many lines that are."""
+    offset, end, count, before = 0, 0, 0, ""
+    last = ""
+    with inside.opened(folder, file) as lines_:
+        for number, (long, text) in enumerate(json_lines.lines(lines_)):
+            run = str((json_lines.entry(text) or {}).get("run") or last)
+            if run != last:
+                end, count, before, last = offset, number, last, run
+            offset += long
+    return (end, before, count) if _RUN.fullmatch(before) else (0, "", 0)
+
+
+def _free(folder: Path, file: str, run: str) -> str:
+    """Return the name of the part of a run; a number makes it another one, if the run has one."""
+    stem, taken = f"{file.removesuffix('.jsonl')}-{run}", set(parts(folder, file))
+    names = (f"{stem}{f'.{number}' if number else ''}.jsonl.zst" for number in count_from(0))
+    return next(name for name in names if name not in taken)
+
+
+def _pack(lines_: BinaryIO, end: int, new: BinaryIO) -> None:
+    packer = zstd.ZstdCompressor(options={_COMPRESSION.compression_level: _LEVEL, _COMPRESSION.checksum_flag: 1})
+    packer.set_pledged_input_size(end)
+    left = end
+    while left and (block := lines_.read(min(left, _BLOCK))):
+        new.write(packer.compress(block))
+        left -= len(block)
+    new.write(packer.flush())
+
+
+def _cut(folder: Path, file: str, begin: int) -> None:
+    """Remove the beginning of a file."""
+    with inside.opened(folder, file) as old, inside.replaced(folder, file, _SCRATCH) as new:
+        old.seek(begin)
+        while block := old.read(_BLOCK):
+            new.write(block)

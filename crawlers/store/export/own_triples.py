@@ -1,0 +1,102 @@
+"""What a source that publishes RDF said of a dataset: its own triples, under names that any RDF parser accepts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from crawlers import kind
+from crawlers.rdf.graphs import reached, valid_language
+from crawlers.rdf.namespaces import DCAT, SCHEMA, SCHEMA_HTTPS, TYPE
+from crawlers.rdf.terms import Literal, Term, is_blank
+from crawlers.store.export.iris import iri, minted
+from crawlers.store.export.literals import plain
+
+if TYPE_CHECKING:
+    from crawlers.items import Dataset
+    from crawlers.rdf.terms import Graph, Node
+    from crawlers.store.export.iris import Taken
+
+_SEPARATE = {DCAT + name for name in ("Dataset", "DatasetSeries", "Catalog", "CatalogRecord")}
+_NOT_A_DATASET = {DCAT + name for name in ("Catalog", "CatalogRecord", "Distribution", "DataService")}
+_OF_CATALOGUES = {DCAT + name for name in ("dataset", "catalog", "record", "service")}
+_ALIASES = {
+    DCAT + "distributions": DCAT + "distribution",
+    SCHEMA + "distribution": DCAT + "distribution",
+    SCHEMA_HTTPS + "distribution": DCAT + "distribution",
+    SCHEMA + "keywords": DCAT + "keyword",
+    SCHEMA_HTTPS + "keywords": DCAT + "keyword",
+}
+"""Properties that mean what another one means: with both, a file would be two."""
+_XML_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*\Z")
+"""What a property must end with: RDF/XML cannot write others."""
+
+
+def own_triples(dataset: Dataset, subject: str, taken: Taken) -> Graph:
+    """Return what the dataset's document says, if it is RDF; empty if it is not.
+
+    Other datasets and catalogues are cited and not described.
+
+    Args:
+        subject: what the dataset is called in the export.
+        taken: the IRIs that are in use; those of the distributions are added.
+    """
+    found = kind.triples(dataset.document, dataset.metadata_source, dataset.metadata_url)
+    if not found:
+        return {}
+    nodes, own = found
+    names = _names(nodes, own, subject)
+    links = (DCAT + "distribution", *_ALIASES)
+    files = [str(each) for link in links for each in nodes.get(own, {}).get(link, ()) if each in names]
+    for name in [name for name, written in names.items() if name not in (own, *files) and taken.has(written)]:
+        del names[name]  # another dataset, or its file: only cited
+    for number, each in enumerate(dict.fromkeys(files)):
+        if not is_blank(each):
+            names[each] = taken.first(names[each], minted(dataset.source, dataset.id, each, str(number)))
+    described = {names[name]: _node(node, names) for name, node in nodes.items() if name in names}
+    types = described.get(subject, {}).get(TYPE, [])
+    types[:] = [each for each in types if each not in _NOT_A_DATASET]
+    return described
+
+
+def _names(nodes: Graph, own: str, subject: str) -> dict[str, str]:
+    """Return what the nodes are called in the export, without those that are not described there."""
+    names = {own: subject}
+    for number, name in enumerate(reached(nodes, [own], _is_part)):
+        written = f"_:o{number}" if is_blank(name) else iri(name)
+        if written and written != subject and name != own:
+            names[name] = written
+    return names
+
+
+def _is_part(node: Node) -> bool:
+    """Return whether a node is no dataset or catalogue of its own."""
+    return _SEPARATE.isdisjoint(node.get(TYPE, ()))
+
+
+def _node(node: Node, names: dict[str, str]) -> Node:
+    found: Node = {}
+    for predicate, values in node.items():
+        name = iri(predicate)
+        if name and name not in _OF_CATALOGUES and _XML_NAME.search(name):
+            held = dict.fromkeys(found.get(name := _ALIASES.get(name, name), ()))
+            held |= dict.fromkeys(each for value in values if (each := _term(value, names)) is not None)
+            found[name] = [each for each in held if name != TYPE or isinstance(each, str)]
+    return {name: values for name, values in found.items() if values}
+
+
+def _term(term: Term, names: dict[str, str]) -> Term | None:
+    """Return a value; what is no IRI stays as a text."""
+    if isinstance(term, str):
+        known = names.get(term) or (None if is_blank(term) else iri(term))
+        return known or (None if is_blank(term) else _literal(Literal(term)))
+    return _literal(term)
+
+
+def _literal(term: Literal) -> Literal | None:
+    text = plain(term.value)
+    if text is None:
+        return None
+    language = valid_language(term.language) if term.language else None
+    datatype = iri(term.datatype) if term.datatype and not language else None
+    return Literal(text, language, datatype)

@@ -1,0 +1,137 @@
+"""What SHACL shapes say of each dataset of an export: a line of JSON for each."""
+
+from __future__ import annotations
+
+from importlib import resources
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+import pyoxigraph
+
+from crawlers.exceptions import ExportError
+from crawlers.rdf.graphs import graph, rdflib_graph
+from crawlers.safety import strict_json
+from crawlers.store.export.description import description
+from crawlers.store.export.iris import Taken
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from crawlers.items import Dataset
+    from crawlers.rdf.terms import Graph
+
+_SHAPES = "dcat-ap.shapes.ttl"
+_MOST = 1000  # results of a dataset
+_LONGEST = 200  # characters of a value
+
+
+class Result(NamedTuple):
+    """What a shape says of a node."""
+
+    severity: str
+    """Violation, Warning or Info."""
+    node: str
+    path: str | None
+    value: str | None
+    message: str
+
+
+class Validation:
+    """Validates the datasets that pass, one after another, and reports each.
+
+    Args:
+        shapes: files of SHACL shapes in Turtle, and folders of such; none for the shapes of what DCAT-AP 3 makes
+            mandatory, which come with the project.
+        profile: the name of the profile that is exported.
+        report: gets a line for each dataset.
+
+    Attributes:
+        datasets: how many have passed.
+        invalid: how many of them violate a shape.
+
+    Raises:
+        ExportError: pyshacl is not installed, or a file can't be read as shapes.
+    """
+
+    def __init__(self, shapes: Sequence[Path], profile: str, report: IO[bytes]) -> None:
+        self.pyshacl = installed()
+        self.shapes = _read(shapes)
+        self.profile = profile
+        self.report = report
+        self.datasets = 0
+        self.invalid = 0
+
+    def passing(self, datasets: Iterable[Dataset]) -> Iterator[Dataset]:
+        """Yield the datasets, each once it is validated by itself."""
+        for dataset in datasets:
+            self._validate(dataset)
+            yield dataset
+
+    def _validate(self, dataset: Dataset) -> None:
+        with Taken() as taken:
+            nodes, subject = description(dataset, taken, self.profile)
+        _, report, _ = self.pyshacl.validate(rdflib_graph(nodes), shacl_graph=self.shapes, inplace=True)
+        found = sorted(_results(report), key=lambda result: tuple(map(str, result)))
+        violations = sum(one.severity == "Violation" for one in found)
+        self.datasets += 1
+        self.invalid += bool(violations)
+        line = {"source": dataset.source, "id": dataset.id, "iri": subject, "conforms": not violations}
+        line |= {"violations": violations, "warnings": len(found) - violations}
+        self.report.write(strict_json.line(line | {"results": [one._asdict() for one in found[:_MOST]]}))
+
+
+def installed() -> Any:
+    """Return the module pyshacl.
+
+    Raises:
+        ExportError: it is not installed.
+    """
+    try:
+        import pyshacl  # noqa: PLC0415  # an extra, which takes half a second
+    except ImportError:
+        raise ExportError("--validate needs pyshacl: pip install 'catalogue-crawlers[validate]'.") from None
+    return pyshacl
+
+
+def _read(paths: Sequence[Path]) -> Any:
+    if not paths:
+        return rdflib_graph(_graph(resources.files(__package__).joinpath(_SHAPES).read_bytes()))
+    shapes = rdflib_graph({})
+    for path in paths:
+        files = sorted(path.glob("*.ttl")) if path.is_dir() else [path]
+        if not files:
+            raise ExportError(f"{path} has no shapes: no file there ends with .ttl.")
+        for file in files:
+            shapes += rdflib_graph(_of_file(file))
+    return shapes
+
+
+def _of_file(file: Path) -> Graph:
+    try:
+        return _graph(file.read_bytes())
+    except OSError as error:
+        raise ExportError(f"{file} can't be read: {error.strerror or error}.") from None
+    except SyntaxError as error:
+        reason = " ".join(str(error).split())[:_LONGEST].rstrip(".")
+        raise ExportError(f"{file} is not a file of shapes in Turtle: {reason}.") from None
+
+
+def _graph(body: bytes) -> Graph:
+    return graph(pyoxigraph.parse(body, format=pyoxigraph.RdfFormat.TURTLE))
+
+
+def _results(report: Any) -> Iterator[Result]:
+    from rdflib import SH  # noqa: PLC0415  # with pyshacl
+
+    for one in report.objects(None, SH.result):
+        yield Result(
+            severity=str(report.value(one, SH.resultSeverity)).rpartition("#")[2],
+            node=_text(report.value(one, SH.focusNode)) or "",
+            path=_text(report.value(one, SH.resultPath)),
+            value=_text(report.value(one, SH.value)),
+            message=_text(report.value(one, SH.resultMessage)) or "",
+        )
+
+
+def _text(term: Any) -> str | None:
+    return None if term is None else str(term)[:_LONGEST]
