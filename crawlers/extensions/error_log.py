@@ -13,10 +13,12 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem
 
 from crawlers import signals
-from crawlers.items import Dataset, Export
+from crawlers.items import Dataset, Export, Profile
 from crawlers.listing.state import RunState
 from crawlers.resume import Job, Records
+from crawlers.safety import json_lines
 from crawlers.safety.redact import redact
+from crawlers.store import compacted
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Index
 from crawlers.values import moment
@@ -34,6 +36,10 @@ logger = logging.getLogger(__name__)
 
 class NotWritten(DropItem):
     """A document or its line could not be written; raised by `ErrorLog.writing`, which has reported it."""
+
+
+class Excluded(DropItem):
+    """A dataset that the operator excludes; its outcome is settled, and nothing has failed."""
 
 
 class ErrorLog:
@@ -63,8 +69,9 @@ class ErrorLog:
     def spider_opened(self) -> None:
         """Open the file, and remember the lines that this run wrote before it was killed."""
         self.lines = JSONLines(self.path)
-        for line in self.lines.since(self.job.state["errors_bytes"]):
-            if line["kind"] != "disk":  # the disk is no longer full, or the crawl would not resume
+        for _, text in compacted.lines(self.path.parent, self.path.name, self.job.state["errors_bytes"]):
+            line = json_lines.entry(text)
+            if line and line["kind"] != "disk":  # the disk is no longer full, or the crawl would not resume
                 self.records.failures.add(_key(line), line["kind"])
 
     def record_failed(self, failed: signals.Failed) -> None:
@@ -90,7 +97,7 @@ class ErrorLog:
 
     def item_dropped(self, item: Any, exception: DropItem) -> None:
         """Record an item that a pipeline dropped."""
-        if isinstance(exception, NotWritten):
+        if isinstance(exception, NotWritten | Excluded):
             return
         missing = _missing(item)
         kind = "invalid_record" if missing.get("dataset_id") else "missing_id"
@@ -199,7 +206,7 @@ def _bug(error: BaseException | None) -> str:
 
 
 def _missing(item: Any) -> dict[str, Any]:
-    if isinstance(item, Dataset):
+    if isinstance(item, Dataset | Profile):
         subject: dict[str, Any] = {"dataset_id": item.id, "dataset_name": item.name, "dataset_title": item.title}
     elif isinstance(item, Export):
         names = ("dataset_id", "dataset_name", "dataset_title", "resource_id")

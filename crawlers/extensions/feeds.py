@@ -1,4 +1,4 @@
-"""Feeds (``-O datasets.jsonl``, FEEDS): they contain datasets only; one that cannot be stored is always reported."""
+"""Feeds (``-O datasets.jsonl``, FEEDS): datasets or profiles; one that cannot be stored is always reported."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from w3lib.url import file_uri_to_path
 
 from crawlers import signals
 from crawlers.exceptions import ArgumentError
-from crawlers.items import Dataset
+from crawlers.items import Dataset, Profile
 from crawlers.safety.redact import redact
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _REMOTE = (*_PACKAGES, "ftp", "ftps")
 
 
 class DatasetFeeds:
-    """The add-on that gives each feed without item classes of its own `Dataset`, wherever FEEDS come from.
+    """The add-on that gives each feed without item classes of its own datasets and profiles, wherever FEEDS come from.
 
     Exports are documents on disk only.
     """
@@ -54,7 +54,7 @@ class DatasetFeeds:
                     f'The options of the feed {redact(str(uri))} are no table like {{"format": "csv"}}.'
                 )
         if feeds:
-            feeds = {uri: {"item_classes": [Dataset], **options} for uri, options in feeds.items()}
+            feeds = {uri: {"item_classes": [Dataset, Profile], **options} for uri, options in feeds.items()}
             settings.set("FEEDS", feeds, settings.getpriority("FEEDS") or 0)
 
 

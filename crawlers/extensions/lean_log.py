@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from scrapy.logformatter import LogFormatter
 
+from crawlers.extensions.error_log import Excluded
+
 if TYPE_CHECKING:
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
@@ -31,9 +33,11 @@ class LeanLogFormatter(LogFormatter):
     def scraped(self, item: Any, response: Response | Failure | None, spider: Spider) -> LogFormatterResult | None:  # type: ignore[override]
         return super().scraped(item, response, spider) if self.debug else None
 
-    def dropped(
+    def dropped(  # type: ignore[override]
         self, item: Any, exception: BaseException, response: Response | Failure | None, spider: Spider
-    ) -> LogFormatterResult:
-        """Leave out the item, which Scrapy prints and which may be a megabyte."""
+    ) -> LogFormatterResult | None:
+        """Leave out the item, which Scrapy prints and which may be a megabyte; and the line of an excluded one."""
+        if isinstance(exception, Excluded) and not self.debug:
+            return None
         shown = super().dropped(item, exception, response, spider)
         return shown if self.debug else {**shown, "msg": "Dropped: %(exception)s"}

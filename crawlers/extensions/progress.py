@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from scrapy import signals
@@ -13,6 +14,8 @@ from scrapy.utils.log import get_scrapy_root_handler
 from tqdm import tqdm
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
@@ -65,6 +68,16 @@ class Progress:
         if self.bar is not None:
             self.bar.close()
             self.divert(sys.stderr)
+
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Show no bar while something else is on the terminal."""
+        if self.bar is not None:
+            self.task.stop()
+            self.bar.clear()
+        yield
+        if self.bar is not None:
+            self.task.start(0.2, now=False)
 
     def divert(self, stream: Any) -> None:
         """Send the log to a stream: above the bar while there is one, else to standard error."""

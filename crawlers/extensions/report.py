@@ -20,6 +20,7 @@ from crawlers.extensions.run_report import run_report, summary
 from crawlers.listing.state import RunState
 from crawlers.resume import Job
 from crawlers.safety import inside, strict_json
+from crawlers.store import compacted
 from crawlers.store.folder import JSONLines, folder, lock
 from crawlers.store.index import Index
 from crawlers.store.runs.run import RUN
@@ -121,6 +122,11 @@ class Report:
         if reason == "finished":
             self.error_log.reconcile()
             datasets = _count_datasets(self.crawler)
+        self._give_verdict(reason, datasets)
+        self.crawler.signals.send_catch_log(signals.run_judged, report=self.outcome, folder=self.folder)
+        self._give_verdict(reason, datasets)
+
+    def _give_verdict(self, reason: str, datasets: int | None) -> None:
         blocked_hosts = self.crawler.stats.get_value("politeness/blocked_hosts")
         self.verdict = verdict(
             reason,
@@ -172,6 +178,8 @@ def _begin(job: Job, folder: Path) -> tuple[str, str]:
     Raises:
         JobError: the ledger is damaged; it names the report's file.
     """
+    for file in compacted.FILES:
+        compacted.finish(folder, file)
     manifest = JSONLines(folder / "manifest.jsonl")
     job.state.setdefault("last_change", (manifest.last() or {}).get("time"))
     manifest.close()
@@ -180,7 +188,7 @@ def _begin(job: Job, folder: Path) -> tuple[str, str]:
     JSONLines(folder / "errors.jsonl").close()
     is_new = "errors_bytes" not in job.state
     for name in ("errors", "manifest"):
-        size = (folder / f"{name}.jsonl").stat().st_size if is_new else 0
+        size = compacted.size(folder, f"{name}.jsonl") if is_new else 0
         job.state.setdefault(f"{name}_bytes", size)
     are_sizes = all(isinstance(job.state[name], int) for name in ("errors_bytes", "manifest_bytes"))
     if not (isinstance(run, str) and RUN.fullmatch(run) and moment.moment(started) and are_sizes):

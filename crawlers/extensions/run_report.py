@@ -10,7 +10,7 @@ import scrapy
 
 from crawlers.extensions.error_log import now
 from crawlers.safety.redact import redact
-from crawlers.store.runs.words import looked_at, nothing_changed
+from crawlers.store.runs.words import excluded, looked_at, looks, nothing_changed, published, way_back
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -42,9 +42,7 @@ def run_report(
         "finished": now(),
         "finish_reason": reason,
         "verdict": report.verdict,
-        "expected": state.expected,
-        "listed": state.listed,
-        "evidence": state.evidence,
+        **{name: getattr(state, name) for name in ("expected", "listed", "excluded", "evidence")},
         "datasets_on_disk": datasets,
         "unchanged_since": report.job.state.get("last_change") if is_quiet else None,
         "counts": counts,
@@ -72,6 +70,7 @@ def _beginning(report: Report, spider: Any) -> dict[str, Any]:
         "arguments": {name: redact(value) for name, value in spider.given.items()},
         "since": _since(spider.given, report.state.since),
         "started": report.started,
+        **({"completed_by": spider.name} if getattr(spider, "complete_item", None) else {}),
     }
 
 
@@ -106,6 +105,8 @@ def summary(report: dict[str, Any], folder: Path, unwritten: str = "") -> str:
     lines = [f"{report['source']}: {report['verdict']}. {_documents(report)}."]
     if report["verdict"] == "blocked":
         lines.append(BLOCKED)
+    if report.get("stopped"):
+        lines.append(report["stopped"])
     if errors:
         kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items())
         noun = "error" if counts["failed"] == 1 else "errors"
@@ -115,20 +116,23 @@ def summary(report: dict[str, Any], folder: Path, unwritten: str = "") -> str:
         lines.append(f"{folder} has the documents and manifest.jsonl, but {path}, this run's report, {unwritten}.")
         lines.append("Without it the run counts as interrupted: see to what is in the way, then crawl again.")
     else:
-        lines.append(
-            f"{folder} has the documents and manifest.jsonl; this run's report is runs/{report['run']}.json there."
-        )
+        what = "the journal of what is published" if "published" in report else "the documents and manifest.jsonl"
+        lines.append(f"{folder} has {what}; this run's report is runs/{report['run']}.json there.")
+    lines += way_back(report)
     return "\n".join(lines)
 
 
 def _documents(report: dict[str, Any]) -> str:
     quiet = nothing_changed(report)
-    if "captures" in report:
+    if looks(report) is not None:
         return looked_at(report)
+    if done := published(report):
+        return done
     if quiet:
         return quiet[0].upper() + quiet[1:]
     counts, expected = report["counts"], report["expected"]
     datasets = f"{report['listed']} of {expected}" if expected is not None else str(report["listed"])
+    datasets += " datasets listed" + excluded(report)
     became = ", ".join(f"{counts[name]} {name}" for name in ("new", "updated", "unchanged"))
     fallback = f" ({counts['fallback']} by fallback)" if counts["fallback"] else ""
-    return f"{datasets} datasets listed; documents: {became}{fallback}"
+    return f"{datasets}; documents: {became}{fallback}"

@@ -1,0 +1,1 @@
+"""The CKAN ecosystem: profiles of portals and of extensions."""

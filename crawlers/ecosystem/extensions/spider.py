@@ -1,0 +1,186 @@
+"""Profiles of CKAN extensions: which a catalogue has, and the figures of their repositories at GitHub."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+from urllib.parse import urlsplit
+
+from scrapy import signals
+
+from crawlers import arguments
+from crawlers.arguments import Argument
+from crawlers.ecosystem.extensions.github import GitHub
+from crawlers.ecosystem.extensions.repositories import Repositories
+from crawlers.ecosystem.packages import PackagesOfType
+from crawlers.ecosystem.profiles import feed_fields
+from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.items import Extension
+from crawlers.kinds.ckan import api
+from crawlers.kinds.ckan.cursor import Cursor, identity
+from crawlers.kinds.ckan.packages import ROWS, PackageSpider
+from crawlers.listing.spider import CatalogueSpider
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from scrapy import Request
+    from scrapy.crawler import Crawler
+    from scrapy.http import Response
+    from scrapy.settings import BaseSettings
+    from twisted.python.failure import Failure
+
+    from crawlers.ecosystem.extensions.github import Output
+    from crawlers.items import Kind
+    from crawlers.kinds.ckan.listing import Found
+
+
+class ExtensionsSpider(PackageSpider):
+    """The extensions that a catalogue lists as packages of the type extension.
+
+    #. The listing notes which repository each package names.
+    #. When it has ended, GitHub is asked about each repository once, and answers under the name that it has now.
+
+    Attributes:
+        catalogue: the catalogue's root; ``-a catalogue=`` overrides it.
+        repositories: what is noted of the repositories, and their profiles.
+        github: the questions to GitHub.
+        stopped: why the run ended before its work was done; empty if it did not.
+    """
+
+    address = "catalogue"
+    crosses_hosts = True
+    listed_kind: ClassVar[Kind] = "extension"
+    arguments: ClassVar[dict[str, Argument]] = {
+        **{name: CatalogueSpider.arguments[name] for name in ("source", "encoding", "max_datasets")},
+        "catalogue": Argument(
+            help="The CKAN portal that lists the extensions, as packages of the type extension.", parse=arguments.portal
+        ),
+        "rows": ROWS,
+    }
+    custom_settings: dict[str, Any] | None = {  # noqa: RUF012  # as Scrapy declares it
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,  # default 8; GitHub wants one request after the other
+        "HTTPCACHE_ENABLED": True,  # default False; an unchanged answer of GitHub costs a token no quota
+        "FEED_EXPORT_FIELDS": feed_fields(Extension),
+    }
+    catalogue: str | None = None
+    stopped = ""
+    repositories: Repositories
+    github: GitHub
+    secret_headers: dict[str, str]
+    secret_addresses: list[str]
+
+    def __init__(self, **given: str) -> None:
+        super().__init__(**given)
+        self.catalogue = self.portal = self.args["catalogue"] or self.catalogue
+        if self.portal is None:
+            message = f"spider {self.name} needs to know the catalogue: -a catalogue=https://ecosystem.ckan.org"
+            raise ArgumentError(message)
+        self.variants = api.variants(self.portal)
+        self.listing = Packages(self)
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        super().update_settings(settings)
+        access = {"crawlers.ecosystem.extensions.access.GitHubAccess": 580}  # sees a refusal before Blocked does
+        settings.set("DOWNLOADER_MIDDLEWARES", settings.getdict("DOWNLOADER_MIDDLEWARES") | access, "spider")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
+        spider = super().from_crawler(crawler, **given)
+        settings, variable = crawler.settings, crawler.settings["GITHUB_TOKEN_ENV"]
+        address, token = _api(settings["GITHUB_API"]), os.environ.get(variable, "").strip()
+        if not (token.isascii() and token.isprintable()):
+            raise ArgumentError(f"{variable} has characters in it that no token has.")
+        spider.repositories = Repositories(spider, settings["GITHUB_HOST"].lower())
+        spider.github = GitHub(spider, address, has_token=bool(token))
+        spider.start_urls = [address]  # the user names it: it may be private
+        spider.secret_headers = {"Authorization": f"Bearer {variable}"} if token else {}
+        spider.secret_addresses = [address]
+        if not token:
+            spider.logger.warning("%s is not set: GitHub answers 60 requests an hour", variable)
+        elif urlsplit(address).scheme != "https":
+            spider.logger.warning("The token in %s goes to %s unencrypted", variable, address)
+        crawler.signals.connect(spider.conclude, signals.spider_idle)
+        return spider
+
+    @property
+    def reported(self) -> dict[str, Any]:
+        """How many repositories are in which state; and why the run stopped, if it did."""
+        states = self.repositories.profiles.counts()
+        return {"repositories": states} | ({"stopped": self.stopped} if self.stopped else {})
+
+    async def start(self) -> AsyncIterator[Request]:
+        yield self.listing.begin(Cursor(rows=self.listing.rows()))
+
+    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Any:  # noqa: ARG002
+        """Note which repository a package names."""
+        if identity(record) is None:
+            message = f"record {position + 1} of the page has no id: it is not kept"
+            self.failed("list", AnswerError("missing_id", message), response.request)
+        else:
+            self.records.settle((self.listed_kind, record["id"], None), "listed")  # packages are not written
+            self.repositories.note(record)
+        yield from ()
+
+    async def list_complete(self, after: Cursor) -> AsyncIterator[Found]:
+        """Note that nothing is left out; the repositories are profiled in any case."""
+        if not (after.ids or self.limits.is_set):
+            self.run_state.is_whole_listing = True
+        nothing: tuple[Found, ...] = ()
+        for found in nothing:
+            yield found
+
+    def profile_all(self) -> Output:
+        """Yield the profiles of packages without a repository at GitHub, and the first requests for the others."""
+        self.completeness.begin("repositories")
+        yield from self.repositories.elsewhere()
+        yield from self.github.ask(self.repositories.at_github())
+
+    def conclude(self) -> None:
+        """Mark what the catalogue does not list any more, when no request is left."""
+        if "repositories" in self.completeness.open_lists:
+            self.completeness.end("repositories")
+            if self.run_state.is_whole_listing:
+                self.withdrawals.mark_missing()
+
+
+class Packages(PackagesOfType):
+    """The pages of the packages; behind the last one come the repositories, even if the listing was not whole."""
+
+    spider: ExtensionsSpider
+
+    def __init__(self, spider: ExtensionsSpider) -> None:
+        super().__init__(spider, "extension", identity)
+        self.reading = 0
+
+    def request(self, cursor: Cursor, *, is_retry: bool = False) -> Request:
+        request = super().request(cursor, is_retry=is_retry)
+        request.meta["dont_cache"] = True
+        return request
+
+    def parse_page(self, response: Response, cursor: dict[str, Any]) -> Any:
+        yield from self._and_repositories(super().parse_page(response, cursor))
+
+    def page_failed(self, failure: Failure) -> Any:
+        yield from self._and_repositories(super().page_failed(failure))
+
+    def _and_repositories(self, output: Iterator[Any]) -> Iterator[Any]:
+        """Yield what a page leads to; the one before it may still be read when the list has ended."""
+        self.reading += 1
+        yield from output
+        self.reading -= 1
+        if not self.reading and "datasets" not in self.spider.completeness.open_lists:
+            yield from self.spider.profile_all()
+
+
+def _api(address: str) -> str:
+    """Return the address of GitHub's REST API.
+
+    Raises:
+        ArgumentError: it is none.
+    """
+    try:
+        return arguments.url(address).rstrip("/")
+    except ValueError as error:
+        raise ArgumentError(f"GITHUB_API={address!r} is not {error}.") from None

@@ -1,0 +1,130 @@
+"""What all profiles share: what earlier runs knew of their subject, and how many of a run have which state."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from crawlers.items import Known
+from crawlers.resume.notes import Notes
+from crawlers.safety import inside, strict_json
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from crawlers.items import Kind, Profile
+    from crawlers.listing.spider import CatalogueSpider
+
+_OWN = ("source", "metadata_source", "metadata_url", "metadata_modified", "document", "stored")
+"""The fields that are not part of a profile's document."""
+
+
+P = TypeVar("P", bound="Profile")
+
+
+class Before(NamedTuple):
+    """A profile as it is on disk.
+
+    Args:
+        document: empty if it can't be read.
+        day: the last day on which it was found so.
+        run: the run that wrote it.
+        status: what it was for that run.
+    """
+
+    document: dict[str, Any]
+    day: str
+    run: str
+    status: str
+
+
+class Profiles:
+    """The profiles of a spider's source.
+
+    Args:
+        states: those that a profile may have.
+    """
+
+    def __init__(self, spider: CatalogueSpider, states: Collection[str]) -> None:
+        self.spider = spider
+        self.states = states
+
+    @cached_property
+    def notes(self) -> Notes:
+        """The state of each, by its id, and whatever else the spider notes."""
+        return Notes(self.spider.crawler)
+
+    def take(self, profile: Profile) -> Iterator[Profile]:
+        """Complete a profile by the last one, and yield it; one that this run wrote before a kill is only settled."""
+        before = self.before(profile.kind, profile.id)
+        if before and before.run == self.spider.records.job.state["run"]:
+            self._count(profile.id, str(before.document.get("state")))
+            self.spider.records.settle((profile.kind, profile.id, None), before.status)
+            return
+        yield self.completed(profile, before)
+
+    def completed(self, profile: P, before: Before | None, absent: Collection[str] = ()) -> P:
+        """Return a profile with what only the last one knew, and with its document.
+
+        Args:
+            before: the last one.
+            absent: the facts that were found not to be there: what was known of those does not count any more.
+        """
+        if before:
+            profile.last_known = last_known(profile, before.document, before.day, absent)
+        profile.metadata_modified = profile.checked
+        profile.document = document(profile)
+        self._count(profile.id, profile.state)
+        return profile
+
+    def before(self, kind: Kind, identifier: str) -> Before | None:
+        """Return the last profile; ``None`` if there is none."""
+        index = self.spider.opened_index()
+        known = index.documents.get(kind, identifier, None)
+        if known is None:
+            return None
+        try:
+            found = strict_json.loads(inside.read(index.folder, known.file))
+        except (OSError, ValueError):
+            found = None
+        last = found if isinstance(found, dict) else {}
+        return Before(last, max(known.seen, str(last.get("checked", "")))[:10], known.run, known.status)
+
+    def counts(self) -> dict[str, int]:
+        """Return how many profiles of this run have which state."""
+        return dict.fromkeys(self.states, 0) | self.notes.counts("state")
+
+    def _count(self, identifier: str, state: str) -> None:
+        self.notes.put("state", identifier, state)
+
+
+def last_known(profile: Profile, before: dict[str, Any], day: str, absent: Collection[str] = ()) -> dict[str, Known]:
+    """Return the facts that a profile lacks and an earlier one had.
+
+    Args:
+        before: the document of the last profile.
+        day: the last day on which that was found so.
+        absent: the facts that are known not to be there.
+    """
+    found: dict[str, Known] = {}
+    earlier = before.get("last_known")
+    for name in profile.facts:
+        if getattr(profile, name) is not None or name in absent:
+            continue
+        if before.get(name) is not None:
+            found[name] = Known(value=before[name], day=day)
+        elif isinstance(earlier, dict) and isinstance(known := earlier.get(name), dict):
+            found[name] = Known(value=known.get("value"), day=str(known.get("day")))
+    return found
+
+
+def document(profile: Profile) -> dict[str, Any]:
+    """Return what is written of a profile: its fields in their order, what was last known at the end."""
+    own = [one.name for one in fields(profile) if one.name not in (*_OWN, "last_known")]
+    return {name: getattr(profile, name) for name in (*own, "last_known")}
+
+
+def feed_fields(profile: type[Profile]) -> list[str]:
+    """Return the fields of a kind of profile that a feed has."""
+    return [one.name for one in fields(profile) if one.name not in ("document", "stored")]

@@ -1,0 +1,1 @@
+"""CKAN portals: which there are, whether they answer, and their figures."""

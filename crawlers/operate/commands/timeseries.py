@@ -1,0 +1,54 @@
+"""``scrapy timeseries``: what was observed of a source, by day."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import ExportError
+from crawlers.operate.console import print_error
+from crawlers.operate.strict_command import ProjectCommand
+from crawlers.safety.line import one_line
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Command(ProjectCommand):
+    """Exit code: 0 shown or written, 1 no such source, metric or subject, or not written."""
+
+    def syntax(self) -> str:
+        return "SOURCE [--metric NAME ...] [--subject NAME ...] [--since DAY] [-o x.csv|x.parquet]"
+
+    def short_desc(self) -> str:
+        return "Show the time series of a source, or write it as CSV or Parquet"
+
+    def long_desc(self) -> str:
+        return "A metric also selects its parts: --metric format selects format:CSV, format:PDF ..."
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        for name in ("metric", "subject"):
+            parser.add_argument(
+                f"--{name}", nargs="+", action="extend", metavar="NAME", default=[], help=f"only these {name}s"
+            )
+        parser.add_argument("--since", metavar="DAY", default="", help="only from this day on, such as 2026-11-20")
+        parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="x.csv or x.parquet; -: CSV to stdout")
+
+    def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.operate.timeseries import Selection, shown, write
+        from crawlers.store.index import catch_up
+        from crawlers.store.index.reader import connect, readable
+
+        if len(args) != 1:
+            raise ExportError(f"scrapy timeseries takes {self.syntax()}: name one source, before the options.")
+        output = self.path("OUTPUT_DIR")
+        catch_up(output, lambda sentence: print_error(one_line(sentence, 2_000)), args)
+        with readable(output), closing(connect(output)) as db:
+            selection = Selection(db, args[0], opts.metric, opts.subject, opts.since)
+            if opts.output:
+                write(selection, opts.output)
+            else:
+                for line in shown(selection):
+                    print(line)

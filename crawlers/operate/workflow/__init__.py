@@ -1,0 +1,1 @@
+"""Files for unattended runs: workflows of GitHub Actions, units of systemd, lines for cron."""

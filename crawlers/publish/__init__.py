@@ -1,0 +1,1 @@
+"""Writes what was harvested back to a CKAN catalogue: a plan, a journal, and a way back."""

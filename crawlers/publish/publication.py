@@ -1,0 +1,228 @@
+"""A publish under way: its steps are written one after the other, or all that was written is restored."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import AnswerError, ConflictError, RefusedWriteError, UnclearWriteError
+from crawlers.publish import datastore, operations, package_sync
+from crawlers.publish.journal import Steps
+from crawlers.publish.record import differences
+from crawlers.safety.line import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from crawlers.publish.change import Step
+    from crawlers.publish.journal import Journal
+    from crawlers.publish.operations import Call, Operation
+    from crawlers.publish.portal import Portal
+    from crawlers.publish.record import Record
+
+logger = logging.getLogger(__name__)
+
+OPERATIONS: dict[str, Operation] = operations.OPERATIONS | package_sync.OPERATIONS | datastore.OPERATIONS
+_SHOWN = 10  # fields that an error names
+
+
+class Publication:
+    """The steps of one publish.
+
+    Args:
+        run: the publish's name.
+        tries: how often a write is sent at most while its outcome is unclear.
+        settled: called with each step that is over.
+        failed: called with each step that failed or is in conflict, and the error.
+    """
+
+    def __init__(
+        self,
+        portal: Portal,
+        journal: Journal,
+        run: str,
+        *,
+        tries: int,
+        settled: Callable[[Step], None],
+        failed: Callable[[Step, AnswerError], None],
+    ) -> None:
+        self.portal = portal
+        self.journal = journal
+        self.run = run
+        self.steps = Steps(journal, run)
+        self.tries = tries
+        self.settled = settled
+        self.failed = failed
+
+    async def publish(self) -> bool:
+        """Do the steps that are not done; if one fails for good, restore all. Return whether all are done.
+
+        Raises:
+            AnswerError: as `restore`.
+            OutputError: the journal can't be written.
+        """
+        self.journal.mark(self.run, "publishing")
+        for step in self.steps.forward("planned", "sent"):
+            try:
+                done = await self._do(step)
+            except AnswerError as error:
+                self.failed(step, error)
+                await self.restore()
+                return False
+            self.settled(done)
+        self.journal.mark(self.run, "published")
+        return True
+
+    async def restore(self) -> None:
+        """Undo the steps in reverse: each record is restored if it is still as its step left it.
+
+        Raises:
+            AnswerError: the portal does not answer, so some are not restored yet; another call goes on there.
+            OutputError: the journal can't be written.
+        """
+        states = self.steps.to_restore()
+        self.journal.mark(self.run, "undoing")
+        for step in self.steps.back(*states):
+            try:
+                await self._undo(step)
+            except ConflictError as error:
+                self.failed(self.steps.set(step, "conflict", error=str(error)), error)
+            else:
+                self.settled(self.steps.set(step, "restored"))
+        self.journal.mark(self.run, "undone")
+
+    # Forward
+
+    async def _do(self, step: Step) -> Step:
+        """
+        Raises:
+            AnswerError: the step failed for good.
+        """
+        operation = OPERATIONS[step.change.operation]
+        before = await operation.read(self.portal, step.change)
+        if step.state == "sent":  # when the last run was killed: what was read may be before or after the write
+            return await self._judge(step, before) or await self._write(step)
+        if before is None and not operation.creates:
+            return self.steps.set(step, "left_out", error="it is not in the catalogue any more")
+        sent = operation.body(step.change, before)
+        if sent is None:
+            return self.steps.set(step, "unchanged")
+        return await self._write(self.steps.set(step, "sent", before=before, sent=sent))
+
+    async def _write(self, step: Step) -> Step:
+        """
+        Raises:
+            AnswerError: the step failed for good.
+        """
+        operation = OPERATIONS[step.change.operation]
+        left = self.tries
+        while True:
+            left -= 1
+            try:
+                await self.portal.write(operation.action, step.sent or {})
+            except RefusedWriteError as error:
+                return await self._refused(step, error)
+            except UnclearWriteError as error:
+                now = await operation.read(self.portal, step.change)  # which waits as long as the portal wants
+                if done := await self._judge(step, now):
+                    return done
+                if left <= 0:
+                    self.steps.set(step, "failed", error=str(error))
+                    raise
+                logger.info("%s of %s is sent again: %s", operation.action, step.change.subject, error)
+            else:
+                return await self._read_back(step)
+
+    async def _refused(self, step: Step, error: RefusedWriteError) -> Step:
+        """Return the step as left out, or as done by an earlier send whose answer was lost.
+
+        Raises:
+            RefusedWriteError: it fails the whole publish.
+            ConflictError: somebody else has changed the record meanwhile.
+        """
+        operation = OPERATIONS[step.change.operation]
+        now = await operation.read(self.portal, step.change)
+        if excuse := operation.excuse(str(error)):
+            if done := await self._judge(step, now):
+                return done
+            logger.warning("%s is left out: %s", one_line(step.change.title), one_line(excuse))
+            return self.steps.set(step, "left_out", error=excuse)
+        if not differences(step.before, now):  # else it was done nevertheless, and is restored
+            self.steps.set(step, "failed", error=str(error))
+        raise error
+
+    async def _judge(self, step: Step, now: Record | None) -> Step | None:
+        """Return the step as done if its write was done, ``None`` if the record is as before.
+
+        Raises:
+            ConflictError: it is neither.
+        """
+        if OPERATIONS[step.change.operation].is_written(step, now):
+            return self.steps.set(step, "done", after=now)
+        if not differences(step.before, now):
+            return None
+        error = ConflictError(f"it was changed by somebody else while it was written ({_named(step.before, now)})")
+        self.steps.set(step, "conflict", error=str(error))
+        raise error
+
+    async def _read_back(self, step: Step) -> Step:
+        """
+        Raises:
+            RefusedWriteError: the portal has not kept what it accepted.
+        """
+        operation = OPERATIONS[step.change.operation]
+        now = await operation.read(self.portal, step.change)
+        if lacking := operation.lacking(step.sent or {}, now):
+            self.steps.set(step, "sent", after=now)
+            names = one_line(", ".join(lacking[:_SHOWN]))
+            raise RefusedWriteError("refused", f"the portal answered success, and has other values of: {names}")
+        return self.steps.set(step, "done", after=now)
+
+    # Back
+
+    async def _undo(self, step: Step) -> None:
+        """
+        Raises:
+            ConflictError: the record is kept as it is.
+            AnswerError: the portal does not answer.
+        """
+        operation = OPERATIONS[step.change.operation]
+        now = await operation.read(self.portal, step.change)
+        if not differences(step.before, now):
+            return
+        if not operation.is_own(step, now):
+            changed = _named(step.after or step.before, now)
+            raise ConflictError(f"it was changed by somebody else since it was written ({changed}), and is kept so")
+        for call in operation.undo(step, now):
+            await self._call(step, call)
+        now = await operation.read(self.portal, step.change)
+        if differences(step.before, now):
+            raise ConflictError(f"the portal has not restored all of it: {_named(step.before, now)}")
+
+    async def _call(self, step: Step, call: Call) -> None:
+        """
+        Raises:
+            ConflictError: the portal refuses it.
+            AnswerError: the portal does not answer.
+        """
+        operation = OPERATIONS[step.change.operation]
+        left = self.tries
+        while True:
+            left -= 1
+            try:
+                return await self.portal.write(*call)
+            except RefusedWriteError as error:
+                raise ConflictError(f"the portal refuses to restore it: {error}") from None
+            except UnclearWriteError:
+                now = await operation.read(self.portal, step.change)
+                if not differences(step.before, now):
+                    return None
+                if left <= 0:
+                    raise
+
+
+def _named(before: Record | None, now: Record | None) -> str:
+    """Return the first fields in which two readings differ."""
+    found = differences(before, now)
+    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    return one_line(", ".join(found[:_SHOWN])) + more
