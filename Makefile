@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Images of Python often set this; each of the tests' thousands of crawls would compile the project again
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-slow lint bench clean
+.PHONY: help demo test test-slow lint docs pictures bench clean
 
 help:
 	@sed -n 's/^\([a-z-]*\):.*## /make \1 — /p' Makefile
@@ -23,11 +23,17 @@ test-slow: $(VENV)/.dev  ## run the tests with browsers, Scrapyd, installations 
 lint: $(VENV)/.dev  ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy crawlers pipelines spiders tests/portal benchmarks docs/kind-template
 
+docs: $(VENV)/.dev  ## build the documentation as a site, docs/_build/index.html; a warning is an error
+	@$(BIN)/python -m sphinx -W --keep-going -q -b html -d .sphinx_cache docs docs/_build
+
+pictures: $(VENV)/.dev  ## make the pictures of the README and the docs again, from a real harvest; it needs Chromium
+	@$(BIN)/python tests/pictures.py
+
 bench: $(VENV)/.dev  ## measure speed and memory, as ratios in one run
 	@$(BIN)/python benchmarks/run.py
 
 clean:  ## remove what these made
-	rm -rf $(VENV) output/demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) output/demo docs/_build .sphinx_cache .pytest_cache .mypy_cache .ruff_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -40,7 +46,23 @@ $(VENV)/.runtime: requirements.txt | $(VENV)/bin/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.runtime | $(VENV)/github/schema.graphql $(VENV)/axe/axe.min.js
 	@echo "installing requirements-dev.txt into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+# What the tests take from npm, and what is not ours to copy: GitHub's published schema, which the tests' GitHub checks
+# queries against, and axe-core, which checks the pages for accessibility
+$(VENV)/github/schema.graphql: PACKAGE := @octokit/graphql-schema@15.26.1
+$(VENV)/github/schema.graphql: SHA512 := 4450c2d8ca5105de00c5246f51e04855e054ee88cdfd2c437c02d477b89560e49e10ade065aa91d8c18ecac8f8661db18f6458e5f400513f8eaaaee1593ada30
+$(VENV)/axe/axe.min.js: PACKAGE := axe-core@4.14.1
+$(VENV)/axe/axe.min.js: SHA512 := 1477dafa598d8d065f273d6af302aa203c02e83131707b7fa648cd41bd3d6b734f8c22a0dab86ee6a6f64b8afbe804b214d36db85a2826965edfb3a0b9d546b5
+$(VENV)/github/schema.graphql $(VENV)/axe/axe.min.js: | $(VENV)/bin/python
+	@command -v npm >/dev/null || { echo "npm is missing, which fetches $(PACKAGE) for the tests. On Debian: apt-get install npm"; exit 1; }
+	@echo "fetching $(PACKAGE) into $(VENV) ..."
+	@mkdir -p $(@D)
+	@cd $(@D) && npm pack --silent $(PACKAGE) >/dev/null && mv *.tgz package.tgz
+	@$(BIN)/python -c 'import hashlib, sys; sys.exit(hashlib.sha512(open(sys.argv[1], "rb").read()).hexdigest() != sys.argv[2])' $(@D)/package.tgz $(SHA512) || \
+		{ rm $(@D)/package.tgz; echo "$(PACKAGE) is not the file that was expected: its SHA-512 differs"; exit 1; }
+	@tar -xzf $(@D)/package.tgz -C $(@D) --strip-components=1 package/$(@F)
 	@touch $@

@@ -1,24 +1,16 @@
-"""What `scrapyd-deploy` puts into the egg; nothing else needs this file, the project is run from its folder."""
+"""What is installed: for the wheel `crawlers` and `pipelines`, for the egg of `scrapyd-deploy` also the catalogues."""
 
 from __future__ import annotations
 
-import re
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from setuptools import find_packages, setup
 
-CODE = ("crawlers", "spiders", "pipelines")
-RULES = "catalogues"
-
-
-def version() -> str:
-    """The settings' own, read and not imported: where an egg is built, what the spiders need may not be installed."""
-    text = Path("crawlers/settings.py").read_text(encoding="utf-8")
-    found = re.search(r'^VERSION = "(.+)"', text, re.MULTILINE)
-    if found is None:
-        raise SystemExit('crawlers/settings.py has no line like VERSION = "0.2.0".')
-    return found[1]
+IS_EGG = any(word in sys.argv for word in ("bdist_egg", "bdist_uberegg"))
+CODE = ("crawlers", "pipelines", *(["spiders"] if IS_EGG else []))
+DATA = (*CODE, *(["catalogues"] if IS_EGG else []))
 
 
 def data(package: str) -> list[str]:
@@ -30,12 +22,11 @@ def data(package: str) -> list[str]:
 
 with TemporaryDirectory() as folder:  # so that a build leaves nothing here, and finds nothing of one before
     setup(
-        name="crawlers",
-        version=version(),
-        python_requires=">=3.11",
-        packages=[*find_packages(include=[pattern for name in CODE for pattern in (name, f"{name}.*")]), RULES],
-        package_data={name: data(name) for name in (*CODE, RULES)},
-        entry_points={"scrapy": ["settings = crawlers.settings"]},
+        packages=[
+            *find_packages(include=[pattern for name in CODE for pattern in (name, f"{name}.*")]),
+            *DATA[len(CODE) :],
+        ],
+        package_data={name: data(name) for name in DATA},
         zip_safe=True,
         options={"build": {"build_base": f"{folder}/build"}, "egg_info": {"egg_base": folder}},
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
 
 from crawlers.items import Dataset
@@ -17,9 +18,9 @@ _HOME = Path(os.environ.get("CRAWLERS_HOME", ""))  # what relative paths below a
 
 # Identity
 BOT_NAME = "catalogue-crawlers"
-VERSION = "0.2.0"
+VERSION = "0.3.0.dev0"
 CONTACT = ""  # a mail address or a page; goes into the user agent, so that a portal's operator can reach you
-SPIDER_MODULES = ["spiders"]
+SPIDER_MODULES = ["spiders"] if find_spec("spiders") else []  # the folder's; generic spiders are always there
 NEWSPIDER_MODULE = "spiders"
 SPIDER_LOADER_CLASS = "crawlers.spider_loader.SpiderLoader"  # default Scrapy's own, which one broken file stops
 COMMANDS_MODULE = "crawlers.operate.commands"
@@ -40,13 +41,20 @@ HEARTBEAT_INTERVAL = 10.0  # seconds; a run on another machine that is silent fo
 RUNS_KEPT_DAYS = 365  # days that run reports are kept; the last complete ones always are; 0 = for ever
 LOGS_KEPT_DAYS = 90  # days; 0 = for ever
 SCRAPYD_NODES: list[str] = []  # where `scrapy harvest` runs sources, instead of here: "http://node1:6800"
+QUEUE = ""  # PostgreSQL, for `scrapy worker`: "postgresql://host/database"; user and password by PGUSER, PGPASSWORD
+QUEUE_PATIENCE = 60.0  # seconds without a sign of life after which a node's crawls are given to others
 SCRAPYD_LOGIN_ENV = "SCRAPYD_LOGIN"  # the environment variable that has Scrapyd's "user:password"
+
+# The dashboard
+DASHBOARD_PASSWORD_ENV = ""  # the environment variable that has the password for actions; empty: it only shows
 
 # Notifications
 NOTIFY_VERDICTS = ["incomplete", "blocked", "failed", "interrupted"]  # verdicts that send a notification
 NOTIFY_WEBHOOK_ENV = "NOTIFY_WEBHOOK"  # the environment variable that has the address: it is often a secret
 NOTIFY_MAIL_TO: list[str] = []
 NOTIFY_MAIL_FROM = ""
+NOTIFY_SOURCE_CONTACT = False  # whether a source's contact gets the mail of its failures, too
+SOURCE_CONTACT = ""  # the source's contact in sources.toml; set by `scrapy harvest`
 NOTIFY_SMTP = "localhost:25"  # host:port; smtps://host:465 or starttls://host:587 where it must be encrypted
 NOTIFY_SMTP_LOGIN_ENV = "NOTIFY_SMTP_LOGIN"  # the environment variable that has "user:password"
 NOTIFY_TIMEOUT = 30.0  # seconds that the end of a crawl waits for notifications to be delivered; 45 at most
@@ -55,6 +63,11 @@ PROMETHEUS_FILE = ""  # a text file for node_exporter's textfile collector: cata
 # What changed, and what is gone
 FULL_LISTING_DAYS = 7.0  # a crawl with since=last lists everything when that was not done for so long; 0 = never
 SHRINK_LIMIT = 0.02  # the part of a catalogue that may be gone at once; beyond it nothing is withdrawn
+
+# The CKAN ecosystem (scrapy crawl ckan_extensions)
+GITHUB_API = "https://api.github.com"  # that of GitHub Enterprise Server: https://github.example.org/api/v3
+GITHUB_HOST = "github.com"  # whose addresses are repositories of that API
+GITHUB_TOKEN_ENV = "GITHUB_TOKEN"  # noqa: S105 -- the environment variable that has a token, for that API only
 
 # The archive of linked files (scrapy crawl archive)
 ARCHIVE_STORE = str(_HOME / "archive")  # a folder, or s3://bucket/prefix
@@ -107,6 +120,7 @@ HTTPPROXY_ENABLED = True  # default True; portals are often behind a proxy
 TWISTED_DNS_RESOLVER = "crawlers.safety.resolver.PublicOnlyResolver"  # default CachingThreadedResolver: any address
 ALLOWED_PRIVATE_HOSTS: list[str] = []  # besides the portal: "intranet.example.org", "10.0.0.7:8080"
 API_TOKEN_ENV = "CKAN_API_TOKEN"  # noqa: S105 -- the environment variable that has the token, for the portal only
+PUBLISH_TOKEN_ENV = "CKAN_API_KEY"  # noqa: S105 -- the variable that has the token of `scrapy publish`, for writes only
 URLLENGTH_LIMIT = 0  # default 2083, beyond which requests are dropped without a word
 MEMUSAGE_LIMIT_MB = 2048  # default 0, no limit
 
@@ -144,6 +158,7 @@ EXTENSIONS = {
     "crawlers.extensions.report.Report": 10,  # first: it opens the job, locks the folder, may refuse to start
     "crawlers.extensions.heartbeat.Heartbeat": 15,
     "crawlers.store.index.Index": 20,
+    "crawlers.extensions.timeseries.TimeSeries": 25,
     "crawlers.safety.logs.RedactedLogs": 30,
     "crawlers.extensions.progress.Progress": 40,
     "crawlers.politeness.pace.Pace": 50,
@@ -153,6 +168,7 @@ SPIDER_MIDDLEWARES = {
     "crawlers.store.index.SkipUnchanged": 100,
     "crawlers.extensions.spider_middlewares.DefaultErrback": 200,
     "crawlers.extensions.spider_middlewares.DeclaredEncoding": 300,
+    "pipelines.NoExcludedExports": 400,
 }
 DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
@@ -163,7 +179,9 @@ DOWNLOADER_MIDDLEWARES = {
     "crawlers.politeness.retry.BackoffRetry": 550,
     "crawlers.politeness.blocked.Blocked": 570,  # sees an answer before BackoffRetry does, and unpacked
     "crawlers.safety.resolver.PublicOnly": 800,  # behind HttpProxyMiddleware
+    "crawlers.safety.tokens.SecretHeaders": 805,  # as the next one
     "crawlers.safety.tokens.ApiToken": 810,  # behind all that might copy, store or log a request's headers
+    "crawlers.safety.tokens.WriteToken": 815,  # behind ApiToken, whose token it replaces for writes
     "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware": None,
     "crawlers.httpcache.HttpCache": 900,
     "crawlers.safety.tokens.EchoedToken": 905,  # before the cache stores an answer, and behind what unpacks it
@@ -172,4 +190,9 @@ DOWNLOADER_MIDDLEWARES = {
     "scrapy.downloadermiddlewares.stats.DownloaderStats": 920,  # default 850; below the cache
 }
 ITEM_PROCESSOR = "pipelines.Pipelines"  # default ItemPipelineManager, which takes items one by one
-ITEM_PIPELINES = {"pipelines.Validate": 100, "pipelines.Documents": 300, "pipelines.Manifest": 400}
+ITEM_PIPELINES = {
+    "pipelines.Curate": 50,
+    "pipelines.Validate": 100,
+    "pipelines.Documents": 300,
+    "pipelines.Manifest": 400,
+}

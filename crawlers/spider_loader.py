@@ -1,10 +1,11 @@
-"""Finds the spiders of a project and of the enabled kinds; a broken file loses only its own spiders."""
+"""Finds the spiders of a project, of the enabled kinds and of this package; a broken file loses only its own."""
 
 from __future__ import annotations
 
 import logging
+import re
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.abc import InspectLoader
@@ -23,9 +24,15 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.settings import BaseSettings
 
-    from crawlers.kind import Kind
 
 logger = logging.getLogger(__name__)
+
+OTHERS = {
+    "archive": "crawlers.archive.generic:Archive",
+    "ckan_extensions": "crawlers.ecosystem.extensions.generic:CKANExtensions",
+    "ckan_sites": "crawlers.ecosystem.sites.generic:CKANSites",
+}
+"""The generic spiders that crawl no catalogue of datasets: every project has them."""
 
 
 class SpiderLoader:
@@ -36,21 +43,21 @@ class SpiderLoader:
     for every command; this one imports a spider when it is asked for, and all of them when they are to be listed.
     """
 
-    def __init__(self, modules: list[str], kinds: Iterable[Kind] = ()) -> None:
+    def __init__(self, modules: list[str], generic: Mapping[str, str] | None = None) -> None:
         """
         Args:
             modules: the packages that have spiders.
-            kinds: the kinds of catalogue whose generic spiders are added.
+            generic: the spiders that are added, as ``module:class`` by name.
         """
         self._modules = modules
-        self._kinds = tuple(kinds)
+        self._generic = generic or {}
         self._imported: dict[str, ModuleType | None] = {}
         self._loaded: dict[str, type[Spider]] = {}
 
     @classmethod
     def from_settings(cls, settings: BaseSettings) -> Self:
         kinds = kind.enabled(settings.getlist("KINDS_ENABLED"))
-        return cls(settings.getlist("SPIDER_MODULES"), kinds.values())
+        return cls(settings.getlist("SPIDER_MODULES"), {name: each.spider for name, each in kinds.items()} | OTHERS)
 
     def load(self, spider_name: str) -> type[Spider]:
         """Return the spider of a name.
@@ -76,14 +83,14 @@ class SpiderLoader:
         return self._loaded
 
     def _found(self, name: str = "") -> dict[str, type[Spider]]:
-        """Return the spiders by name; for a name, those of the files that contain it and of the kind that has it."""
+        """Return the spiders by name; for a name, those of the files that contain it and the generic one."""
         found: dict[str, type[Spider]] = {}
         for module in chain.from_iterable(self._below(module, name) for module in self._modules):
             for spider in iter_spider_classes(module):
                 _add(found, spider)
-        for its_kind in self._kinds:
-            if not name or name == its_kind.name:
-                _add_generic(found, its_kind)
+        for its_name, path in self._generic.items():
+            if not name or name == its_name:
+                _add_generic(found, its_name, path)
         return found
 
     def _below(self, module: str, text: str) -> Iterator[ModuleType]:
@@ -109,9 +116,9 @@ def _add(found: dict[str, type[Spider]], spider: type[Spider]) -> None:
         )
 
 
-def _add_generic(found: dict[str, type[Spider]], its_kind: Kind) -> None:
-    where = f"The generic spider of kind {its_kind.name} is left out ({its_kind.spider})"
-    generic = kind.loaded(its_kind.spider, where)
+def _add_generic(found: dict[str, type[Spider]], name: str, path: str) -> None:
+    where = f"The generic spider {name} is left out ({path})"
+    generic = kind.loaded(path, where)
     if isinstance(generic, type) and issubclass(generic, Spider):
         _add(found, generic)
     elif generic is not None:
@@ -127,14 +134,14 @@ def _import(name: str) -> ModuleType | None:
 
 
 def _contains(module: ModuleInfo, name: str, text: str) -> bool:
-    """Return whether a module's source contains a text; `True` if it can't be read, for its import says why."""
+    """Return whether a module's source has a text as a word; `True` if it can't be read, for its import says why."""
     spec = module.module_finder.find_spec(name, None)
     loader = spec and spec.loader
     try:
         source = loader.get_source(name) if isinstance(loader, InspectLoader) else None
     except (ImportError, SyntaxError):
         return True
-    return source is None or text in source
+    return source is None or bool(re.search(rf"(?<![\w.]){re.escape(text)}(?!\w)", source))
 
 
 def _fault(name: str, error: Exception) -> tuple[str, str, str]:

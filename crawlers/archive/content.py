@@ -16,7 +16,7 @@ import puremagic
 
 from crawlers.archive.services import exception, root_of
 from crawlers.safety.text import marked
-from crawlers.store.export.file_types import file_type
+from crawlers.values.file_types import file_type
 from crawlers.values.formats import best_format
 from crawlers.values.tables import csv_rows
 

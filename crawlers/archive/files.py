@@ -102,8 +102,6 @@ class Files:
         self.spider.is_online = self.spider.is_online or status is not None
         asked: Asked = request.cb_kwargs["asked"]
         error = failures.from_failure(failure)
-        if isinstance(failure.value, ValueError) and "redirect_urls" in request.meta:
-            error = AnswerError("http", f"the redirect's address is invalid ({failure.value})")
         another = self.spider.requests.another(request, asked, error.kind, status)
         yield from another or self._lost(error, failure, asked)
 

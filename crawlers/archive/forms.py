@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -13,8 +12,9 @@ from crawlers.exceptions import AnswerError, RulesError
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.form import fields, filled, value_of
 from crawlers.kinds.html.rules.selectors import from_css
-from crawlers.kinds.html.rules.table import Table
+from crawlers.values import toml
 from crawlers.values.addresses import absolute, host
+from crawlers.values.toml import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -107,16 +107,7 @@ class Forms:
         Raises:
             RulesError: it can't be read, or is no such file; the message names the file, the key and what it takes.
         """
-        try:
-            return cls.loads(path.read_text(encoding="utf-8-sig"))  # as Notepad writes it
-        except FileNotFoundError:
-            return cls()
-        except OSError as error:
-            raise RulesError(f"The forms {path} can't be read: {error.strerror}.") from None
-        except UnicodeDecodeError:
-            raise RulesError(f"The forms {path} can't be read: the file is not UTF-8.") from None
-        except RulesError as error:
-            raise RulesError(f"The forms {path}: {error}") from None
+        return toml.load(path, "The forms", cls.loads) if path.exists() else cls()
 
     @classmethod
     def loads(cls, text: str) -> Self:
@@ -125,13 +116,7 @@ class Forms:
         Raises:
             RulesError: it is not TOML, a key is unknown, or a value is not what the key takes.
         """
-        try:
-            content = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise RulesError(f"this is not TOML: {error}.") from None
-        except RecursionError:
-            raise RulesError("its tables are nested too deeply.") from None
-        file = Table(content)
+        file = toml.table(text)
         given = file.value("forms")
         file.end()
         if given is not None and not (isinstance(given, list) and all(isinstance(each, dict) for each in given)):

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from crawlers.kinds.html.mapping.page import Page, tidy
 from crawlers.safety.text import of_page
-from crawlers.store.export.file_types import file_type
 from crawlers.values.addresses import without_session
+from crawlers.values.file_types import file_type
 from crawlers.values.formats import media_type
 from crawlers.values.tables import toml_table
 

@@ -32,7 +32,7 @@ class Requests:
             return self.make(url, asked, spider.checks.parse, method="HEAD")
         if rule is not None:
             asked["request_type"] = "form"
-            return self.make(rule.page or url, asked, spider.files.parse_form, is_file=False)
+            return self.make(rule.page_of(url), asked, spider.files.parse_form, is_file=False)
         if api is not None:
             asked["request_type"] = api.name
             return self.capabilities(api, asked, 0)

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import orjson
 
-from crawlers.store.export.file_types import file_type
+from crawlers.values.file_types import file_type
 from crawlers.values.formats import format_of_address
 from crawlers.values.tables import toml_table
 

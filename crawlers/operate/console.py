@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -62,6 +62,13 @@ def open_streams() -> None:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if sys.stdout.isatty() and not isinstance(sys.stdout, Terminal):
         sys.stdout = cast("TextIO", Terminal(sys.stdout))
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines; an output that can't be written is ignored."""
+    with ignoring_output_errors():
+        for line in lines:
+            print(line)
 
 
 def print_error(sentence: object) -> None:

@@ -13,9 +13,10 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.ossignal import install_shutdown_handlers
 
 from crawlers import browser
+from crawlers.browser.errors import BrowserError
 from crawlers.exceptions import AnswerError, CrawlersError
 from crawlers.kinds.html.answer import page_of
-from crawlers.operate.learn.sample import origin
+from crawlers.operate.learn.sample import Sample, origin
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class PagesSpider(scrapy.Spider):
 
     Attributes:
         found: the page of each address, or the error.
+        emptied: takes the addresses of pages that scripts fill, which are requested again in a browser; ``None`` if
+            they are not to be, or without a browser.
     """
 
     name = "pages"
@@ -52,10 +55,12 @@ class PagesSpider(scrapy.Spider):
     def __init__(
         self,
         addresses: Iterable[str],
+        *,
         then: Any,
         in_browser: Collection[str],
         found: dict[str, Any],
         encoding: str | None = None,
+        emptied: set[str] | None = None,
     ) -> None:
         super().__init__()
         self.start_urls = list(addresses)  # so these hosts may be private
@@ -63,6 +68,7 @@ class PagesSpider(scrapy.Spider):
         self.in_browser = in_browser
         self.encoding = encoding
         self.found = found
+        self.emptied = emptied
         self.waiting = len(self.start_urls)
 
     @classmethod
@@ -70,6 +76,11 @@ class PagesSpider(scrapy.Spider):
         spider = super().from_crawler(crawler, *args, **keywords)
         if spider.in_browser:
             browser.enable(crawler)
+        elif spider.emptied is not None:
+            try:
+                browser.enable(crawler)
+            except BrowserError:
+                spider.emptied = None
         return spider
 
     async def start(self) -> AsyncIterator[Request]:
@@ -87,9 +98,14 @@ class PagesSpider(scrapy.Spider):
 
     def parse_page(self, response: Response, address: str) -> Iterator[Request]:
         try:
-            self.found[address] = page_of(response)
+            page = self.found[address] = page_of(response)
         except AnswerError as error:
             self.found[address] = error
+            return self.finished()
+        if self.emptied is not None and "browser" not in response.meta and Sample(page).looks_empty:
+            self.emptied.add(address)
+            self.in_browser = {*self.in_browser, address}
+            return iter((self.request(address),))
         return self.finished()
 
     def failed(self, failure: Failure) -> Iterator[Request]:
@@ -123,6 +139,7 @@ def pages(
     then: Callable[[dict[str, Any]], list[str]] | None = None,
     in_browser: Collection[str] = (),
     encoding: str | None = None,
+    emptied: set[str] | None = None,
 ) -> dict[str, Page]:
     """Return the page of each address or file, by what the user typed.
 
@@ -131,6 +148,7 @@ def pages(
         then: returns further addresses for the typed pages; those that are not available are left out.
         in_browser: the addresses that a browser loads.
         encoding: the pages' encoding according to the rules.
+        emptied: takes the addresses that a browser has loaded because scripts fill the pages.
 
     Raises:
         PagesError: a page is not available; the message says why in one sentence.
@@ -139,12 +157,10 @@ def pages(
     asked = list(dict.fromkeys(address for address in addresses if address not in found))
     failure: list[CrawlersError] = []
     further = partial(_further, then, found, addresses, failure)
-    given = {"in_browser": in_browser, "found": found, "encoding": encoding}
     if more := asked or further(found):
+        given = {"in_browser": in_browser, "found": found, "encoding": encoding, "emptied": emptied}
         _crawl(command, addresses=more, then=further if asked else None, **given)
-    if failure:
-        raise failure[0]
-    return _checked(addresses, found)
+    return _checked(addresses, found, failure)
 
 
 def is_address(text: str) -> bool:
@@ -181,7 +197,9 @@ def _is_page(found: Any) -> bool:
     return found is not None and not isinstance(found, Exception)
 
 
-def _checked(addresses: list[str], found: dict[str, Any]) -> dict[str, Page]:
+def _checked(addresses: list[str], found: dict[str, Any], failure: list[CrawlersError]) -> dict[str, Page]:
+    if failure:
+        raise failure[0]
     for one in addresses:
         if not _is_page(found.get(one)):
             reason = str(found.get(one) or "the crawl ended before it was loaded").rstrip(".")

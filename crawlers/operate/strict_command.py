@@ -11,6 +11,7 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.conf import arglist_to_dict
 
+from crawlers.exceptions import hint
 from crawlers.operate.console import reporting_errors
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ class StrictCommand(ScrapyCommand):
 
     takes_known_settings_only = True
     """Whether a ``-s`` that is almost a known setting is refused before the command runs."""
+    verbs: ClassVar[tuple[str, ...]] = ()
+    """The words that may come first, of a command that has several."""
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
@@ -58,6 +61,13 @@ class StrictCommand(ScrapyCommand):
             meant = difflib.get_close_matches(unknown.partition("=")[0], names, n=1, cutoff=_LIKE)
             raise UsageError(f"there is no option {unknown[:100]}." + (f" Did you mean {meant[0]}?" if meant else ""))
         del args[end : end + 1]
+
+    def usage(self, args: list[str]) -> str:
+        """Return what the command takes, as a message; before it, the verb that a mistyped one may have meant."""
+        name = self.__module__.rpartition(".")[2]
+        meant = hint(args[0], self.verbs) if args and args[0] not in self.verbs else ""
+        mistake = f"There is no scrapy {name} {args[0][:100]}.{meant} " if meant else ""
+        return f"{mistake}scrapy {name} takes: {self.syntax()}"
 
 
 class ProjectCommand(StrictCommand):

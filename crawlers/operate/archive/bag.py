@@ -22,11 +22,11 @@ from crawlers.operate.archive.inventory import stored
 from crawlers.operate.archive.retrieval import check_free, why
 from crawlers.operate.archive.warc import Records, agent, answered, date
 from crawlers.operate.console import print_error
-from crawlers.operate.formatting import number
 from crawlers.safety import inside, strict_json
 from crawlers.safety.line import one_line, safe_line
 from crawlers.safety.names import safe
 from crawlers.store.export.target import target
+from crawlers.store.figures.formatting import number
 from crawlers.store.index.captures import line
 from crawlers.store.index.documents import Held
 from crawlers.store.index.stored_dataset import UNREADABLE, item, left_out
@@ -46,7 +46,7 @@ _NOTE = (
     "the file that the metadata record beside each of them names. Requests were not recorded."
 )
 _DOCUMENT = """
-SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified FROM documents
+SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified, renamed_from FROM documents
 WHERE source = ? AND kind = 'dataset' AND dataset_id = ?
 """
 _TITLE = "SELECT title FROM datasets WHERE source = ? AND dataset_id = ?"

@@ -54,7 +54,7 @@ def execute(command: ProjectCommand, args: list[str], opts: argparse.Namespace) 
     name, *names = args or [""]
     word = _WORDS.get(name)
     if word is None or not word.least <= len(names) <= word.most:
-        raise ArchiveError(f"scrapy archive takes: {command.syntax()}")
+        raise ArchiveError(command.usage(args))
     _refuse_options(name, word, opts)
     module, _, function = word.code.partition(":")
     settings = command.settings

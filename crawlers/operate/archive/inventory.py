@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlers.exceptions import ArchiveError
-from crawlers.safety import inside, json_lines
+from crawlers.safety import json_lines
+from crawlers.store import compacted
 from crawlers.store.index.database import transaction
 
 if TYPE_CHECKING:
@@ -112,15 +113,14 @@ def _lines(folder: Path) -> Iterator[_Line]:
         ArchiveError: the manifest can't be read.
     """
     try:
-        with inside.opened(folder, _MANIFEST) as file:
-            for _, body in json_lines.lines(file):
-                entry = json_lines.entry(body)
-                if entry is None or body is None or entry.get("kind") != "file":
-                    continue
-                sha256, status, time = (entry.get(name) for name in ("sha256", "status", "time"))
-                if isinstance(sha256, str) and isinstance(status, str) and isinstance(time, str):
-                    text = body.decode(errors="replace")
-                    yield _Line(sha256, status, time, str(entry.get("reason") or ""), text)
+        for _, body in compacted.lines(folder, _MANIFEST):
+            entry = json_lines.entry(body)
+            if entry is None or body is None or entry.get("kind") != "file":
+                continue
+            sha256, status, time = (entry.get(name) for name in ("sha256", "status", "time"))
+            if isinstance(sha256, str) and isinstance(status, str) and isinstance(time, str):
+                text = body.decode(errors="replace")
+                yield _Line(sha256, status, time, str(entry.get("reason") or ""), text)
     except FileNotFoundError:
         return
     except OSError as error:

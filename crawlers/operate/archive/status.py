@@ -9,8 +9,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crawlers.operate.formatting import number, size
 from crawlers.safety.line import safe_line
+from crawlers.store.figures.formatting import number, size
 from crawlers.store.runs.words import table
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from tqdm import tqdm
 from crawlers.exceptions import ArchiveError, DamagedError
 from crawlers.operate.archive.holdings import StoredFile
 from crawlers.operate.archive.inventory import UNREFERENCED, missing, stored, take_stock
-from crawlers.operate.formatting import number, size
 from crawlers.safety.line import safe_line
 from crawlers.safety.locks import is_crawled
+from crawlers.store.figures.formatting import number, size
 
 if TYPE_CHECKING:
     import argparse

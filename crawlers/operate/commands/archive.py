@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 class Command(ProjectCommand):
     """Exit code: 0 right, 1 not done, 3 gaps or damage."""
 
+    verbs = ("status", "get", "verify", "prune", "bag", "warc")
+
     def syntax(self) -> str:
         return (
             "status [SOURCE] [--by publisher|host] [--json] | get DATASET|RESOURCE|URL [--at DATE] [-o FILE] | "

@@ -76,8 +76,8 @@ class Command(StrictCommand, crawl.Command):
         crawler = self._create_crawler(args[0])
         crawl: Any = self.crawler_process.crawl(crawler, **opts.spargs)  # type: ignore[union-attr]
         self.crawler_process.start()  # type: ignore[union-attr]
-        if _started(crawl, logged=self._is_logged):
-            self.exitcode = _end(crawler)
+        if has_started(crawl, logged=self._is_logged):
+            self.exitcode = conclude(crawler)
         elif isinstance(error := crawl.exception(), JobFinished):
             from crawlers.store.runs.verdict import EXIT_CODES
 
@@ -121,7 +121,7 @@ def _warn_of_home(settings: BaseSettings) -> None:
         logger.warning("The output is in %s, by Scrapyd's working directory: set CRAWLERS_HOME for Scrapyd", where)
 
 
-def _started(crawl: asyncio.Task[None], *, logged: bool) -> bool:
+def has_started(crawl: asyncio.Task[None], *, logged: bool) -> bool:
     """Return whether the crawl started; print a user's mistake as a sentence, and a bug with its traceback."""
     error = crawl.exception() if crawl.done() and not crawl.cancelled() else None
     if isinstance(error, CrawlersError):
@@ -141,7 +141,8 @@ def _unknown(name: str, spiders: list[str]) -> str:
     return f"There is no spider {name!r}.{hint(name, spiders)} There are: {', '.join(sorted(spiders))}."
 
 
-def _end(crawler: Crawler) -> int:
+def conclude(crawler: Crawler) -> int:
+    """Print the last lines of a crawl that has ended; return the exit code."""
     from crawlers.extensions.report import Report
 
     report = crawler.get_extension(Report)

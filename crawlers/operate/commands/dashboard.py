@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import webbrowser
@@ -15,6 +16,8 @@ from crawlers.operate.strict_command import StrictCommand
 
 if TYPE_CHECKING:
     import argparse
+
+    from crawlers.operate.dashboard.actions import Operators, Project
 
 PORT = 8710
 NOT_STARTED = 1
@@ -41,7 +44,10 @@ class Command(StrictCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.archive.blobs import open_blobs
         from crawlers.operate import dashboard
+        from crawlers.operate.dashboard.actions import Project
         from crawlers.operate.dashboard.server import Server
+        from crawlers.operate.sources.file import SourcesFile
+        from crawlers.operate.sources.project_context import project
 
         if args:
             print(f"scrapy dashboard takes {self.syntax()}, not {args[0]!r}: it shows all sources.", file=sys.stderr)
@@ -50,14 +56,30 @@ class Command(StrictCommand):
         settings: Any = self.settings
         output = Path(settings["OUTPUT_DIR"])
         folders = {"jobs": Path(settings["JOBS_DIR"]), "logs": Path(settings["LOGS_DIR"])}
-        app = dashboard.app(output, **folders, blobs=partial(open_blobs, settings))
+        listed = Path(settings["SOURCES_FILE"])
+        blobs = partial(open_blobs, settings)
         try:
+            done = Project(SourcesFile(listed, project()), output, **folders, given=opts.set, queue=settings["QUEUE"])
+            operators = self._operators(done)
+            app = dashboard.app(output, **folders, blobs=blobs, listed=listed, operators=operators)
             server = Server(app, opts.port)
         except CrawlersError as error:
             print(error, file=sys.stderr)
             self.exitcode = NOT_STARTED
             return
         server.run(partial(_begin, output, server.url, browser=opts.open))
+
+    def _operators(self, project: Project) -> Operators | None:
+        """Return who may change something; ``None`` without a password.
+
+        Raises:
+            DashboardError: DASHBOARD_PASSWORD_ENV names a variable that has none.
+        """
+        from crawlers.operate.dashboard.actions import Operators
+        from crawlers.operate.dashboard.login import Login, take_password
+
+        password = take_password(self.settings["DASHBOARD_PASSWORD_ENV"], os.environ)  # type: ignore[index]
+        return Operators(Login(password), project) if password else None
 
 
 def _begin(output: Path, url: str, *, browser: bool) -> None:

@@ -11,15 +11,19 @@ from crawlers.operate.strict_command import ProjectCommand
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
+    from typing import IO
+
+    from crawlers.items import Dataset
 
 INCOMPLETE = 3
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 written, 1 not written, 3 written without the documents that could not be read."""
+    """Exit code: 0 written, 1 not written, 3 written, but some documents can't be read or some datasets are invalid."""
 
     def syntax(self) -> str:
-        return "--format FORMAT [-o FILE] [source ...]"
+        return "--format FORMAT [-o FILE] [--validate] [source ...]"
 
     def short_desc(self) -> str:
         return "Write the datasets on disk as DCAT-AP, CSV, Parquet or Croissant"
@@ -30,11 +34,26 @@ class Command(ProjectCommand):
         super().add_options(parser)
         parser.add_argument("--format", required=True, choices=WRITERS, help=", ".join(WRITERS))
         parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="default and -: standard output")
+        parser.add_argument("--validate", action="store_true", help="check each dataset by SHACL shapes")
+        parser.add_argument(
+            "--shapes",
+            action="append",
+            default=[],
+            type=Path,
+            metavar="PATH",
+            help="a file of shapes in Turtle, or a folder of such; repeatable; default: what DCAT-AP 3 makes mandatory",
+        )
+        parser.add_argument(
+            "--report",
+            type=Path,
+            metavar="FILE",
+            help="what --validate finds; default: -o's with .validation.jsonl",
+        )
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
-        self.lost = 0
+        self.lost = self.invalid = 0
         self._write(args, opts)
-        self.exitcode = INCOMPLETE if self.lost else 0
+        self.exitcode = INCOMPLETE if self.lost or self.invalid else 0
 
     def _write(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.store.export import holdings
@@ -47,7 +66,32 @@ class Command(ProjectCommand):
         output = self.path("OUTPUT_DIR")
         datasets = holdings.items(output, holdings.sources(output, args), self._report)
         with target(file_given) as file:
-            WRITERS[opts.format](datasets, file)
+            if opts.validate:
+                self._validate(datasets, file, opts)
+            else:
+                WRITERS[opts.format](datasets, file)
+
+    def _validate(self, datasets: Iterator[Dataset], file: IO[bytes], opts: argparse.Namespace) -> None:
+        """Write the datasets, and what the shapes say of each.
+
+        Raises:
+            ExportError: it is no DCAT that is written, there is no place for the report, or no pyshacl.
+        """
+        from crawlers.store.export.target import target
+        from crawlers.store.export.writers import PROFILES, WRITERS
+
+        if opts.format not in PROFILES:
+            raise ExportError(f"--validate checks DCAT, not {opts.format}: name {', '.join(PROFILES)} with --format.")
+        path = opts.report or (opts.output and opts.output.with_name(f"{opts.output.name}.validation.jsonl"))
+        if path is None or (str(opts.output) == "-" and not opts.report):
+            raise ExportError("--validate writes a report: name its file with --report FILE, or the export's with -o.")
+        from crawlers.store.export.validation import Validation
+
+        with target(path) as report:
+            validation = Validation(opts.shapes, PROFILES[opts.format], report)
+            WRITERS[opts.format](validation.passing(datasets), file)
+        self.invalid = validation.invalid
+        print_error(f"{validation.invalid} of {validation.datasets} datasets violate the shapes: see {path}.")
 
     def _report(self, sentence: str) -> None:
         self.lost += 1

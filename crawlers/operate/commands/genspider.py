@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ class Command(StrictCommand, genspider.Command):
             UsageError: the file would be broken, or would replace another spider's.
         """
         if len(args) == 2:
-            mistake = _mistake(*args) or ("" if opts.force else self._occupied(args[0]))
+            mistake = _mistake(*args) or self._no_package() or ("" if opts.force else self._occupied(args[0]))
             if mistake:
                 raise UsageError(mistake, print_help=False)
         super().run(args, opts)
@@ -57,6 +58,11 @@ class Command(StrictCommand, genspider.Command):
 
     def _kinds(self) -> dict[str, Kind]:
         return enabled(self.settings.getlist("KINDS_ENABLED"))  # type: ignore[union-attr]
+
+    def _no_package(self) -> str:
+        name = self.settings["NEWSPIDER_MODULE"]  # type: ignore[index]
+        advice = f"there is no package {name} here: `catalogue-crawlers init FOLDER` makes a folder with one"
+        return "" if find_spec(name) else advice
 
     def _occupied(self, name: str) -> str:
         package = import_module(self.settings["NEWSPIDER_MODULE"])  # type: ignore[index]

@@ -16,7 +16,7 @@ class Command(ProjectCommand):
     """Exit code: 0 all complete or partial, 1 nothing started, 3 some incomplete, 4 some failed, 130 interrupted."""
 
     def syntax(self) -> str:
-        return "NAME ... | --all | --due [--parallel N] [--dry-run] [--scrapyd URL ...]"
+        return "NAME ... | --all | --due [--parallel N] [--dry-run] [--scrapyd URL ... | --queue URL [--wait]]"
 
     def short_desc(self) -> str:
         return "Crawl the sources of sources.toml"
@@ -36,6 +36,8 @@ class Command(ProjectCommand):
         add("--parallel", default="2", metavar="N", help="number of parallel crawls (default: 2)")
         nodes = "crawl on these nodes (default: SCRAPYD_NODES)"
         add("--scrapyd", nargs="+", action="extend", default=[], metavar="URL", help=nodes)
+        add("--queue", metavar="URL", help="leave the crawls to the nodes that work on this queue (default: QUEUE)")
+        add("--wait", action="store_true", help="with --queue: wait for the crawls; Ctrl-C stops them on their nodes")
         add("--dry-run", action="store_true", help="print what would be done, and do nothing")
         add("-v", "--verbose", action="store_true", help="with --due: print a line even if nothing is due")
 

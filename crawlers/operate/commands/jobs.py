@@ -11,24 +11,28 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import RunError, hint
 from crawlers.operate.strict_command import ProjectCommand
-from crawlers.store.runs import find, items, runs, sources
+from crawlers.signals import ADVICE
+from crawlers.store.runs import STATES, Run, find, items, runs, sources
 from crawlers.store.runs.words import coloured, described, duration, errors, item_line, listed, looks, minute, table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
-    from crawlers.store.runs import Run
+    from crawlers.store.runs import State
 
 _COUNTS = ("new", "updated", "unchanged", "withdrawn")
 _HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "took", "started", "req/s", "why")
+_FAILED: tuple[State, ...] = ("incomplete", "blocked", "failed", "interrupted")
 
 
 class Command(ProjectCommand):
     """Exit code: 0 shown, 1 no such run or source."""
 
+    verbs = ("show",)
+
     def syntax(self) -> str:
-        return "[NAME] [--limit N] [--json] | show RUN [--json]"
+        return "[NAME] [--failed | --status STATE,...] [--limit N] [--json] | show NAME|RUN [--json]"
 
     def short_desc(self) -> str:
         return "List the runs of each source, or show one"
@@ -36,12 +40,15 @@ class Command(ProjectCommand):
     def long_desc(self) -> str:
         return (
             "List the runs of all sources, or of the named one: pending and running ones first, then the newest. "
-            "`show RUN` shows one run's report and its items."
+            "`show` shows the report and the items of a run, or of the last run of a source."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--limit", default="20", metavar="N", help="maximum number of runs (default: 20; 0: all)")
+        parser.add_argument("--failed", action="store_true", help=f"only runs that are {', '.join(_FAILED)}")
+        parser.add_argument("--status", metavar="STATE,...", help=f"only runs in these states: {', '.join(STATES)}")
+        parser.add_argument("--queue", metavar="URL", help="with the crawls that wait there (default: QUEUE)")
         parser.add_argument("--json", action="store_true", help="as JSON")
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -60,17 +67,30 @@ class Command(ProjectCommand):
             run = find(self.output, args[1])
             return _shown_json(run) if opts.json else self._shown(run)
         if len(args) > 1 or args == ["show"]:
-            raise RunError(f"scrapy jobs takes {self.syntax()}; `scrapy jobs` lists the runs.")
-        found = self._runs(args[0] if args else None, _limit(opts.limit))
+            raise RunError(f"{self.usage(args)}; `scrapy jobs` lists the runs.")
+        states = _states(opts)
+        queued = self._queued(opts, args) if "pending" in states else []
+        found = queued + self._runs(args[0] if args else None, _limit(opts.limit), states, is_known=bool(queued))
         if opts.json:
             return [json.dumps([_plain(run) for run in found], indent=2)]
         if not found:
-            return [f"{self.output} has no runs yet."]
+            return [f"{self.output} has no runs yet." if states == STATES else "No run is in these states."]
         return table([_HEADING, *map(_row, found)], colours=self.colours)
 
-    def _runs(self, source: str | None, limit: int | None) -> list[Run]:
-        found = runs(self.output, source, limit=limit, jobs=self.jobs)
-        if source and not found:
+    def _queued(self, opts: argparse.Namespace, sources: Collection[str]) -> list[Run]:
+        """Return the crawls that wait in the queue, if there is one."""
+        from crawlers.operate.queue import need
+
+        address = opts.queue or self.settings["QUEUE"]  # type: ignore[index]
+        jobs = need("queue").Queue(address).jobs() if address else []
+        waiting = [job for job in jobs if job.state == "todo" and job.source in (sources or (job.source,))]
+        return [Run(source=job.source, run=None, state="pending", where="the queue") for job in waiting]
+
+    def _runs(
+        self, source: str | None, limit: int | None, states: Collection[State], *, is_known: bool = False
+    ) -> list[Run]:
+        found = runs(self.output, source, limit=limit, jobs=self.jobs, states=states)
+        if source and not (found or is_known) and not runs(self.output, source, limit=1, jobs=self.jobs):
             known = sources(self.output)
             meant, names = hint(source, known), ", ".join(known) or "none"
             raise RunError(f"{self.output} has no runs of a source {source!r}.{meant} There are: {names}.")
@@ -79,7 +99,7 @@ class Command(ProjectCommand):
 
     def _shown(self, run: Run) -> Iterator[str]:
         yield f"{run.source}/{run.run}: {coloured(run.state, run.state, colours=self.colours)}"
-        yield from described(run)
+        yield from described(run, ADVICE)
         for number, item in enumerate(items(run)):
             if not number:
                 yield ""
@@ -89,7 +109,8 @@ class Command(ProjectCommand):
 def _row(run: Run) -> tuple[str, ...]:
     counts = [str(run.counts.get(name, 0)) if run.run else "" for name in _COUNTS]
     datasets = listed(run) if run.run else ""
-    datasets += " files" if looks(run.details) is not None else ""
+    seen = looks(run.details)
+    datasets += f" {seen.plural}" if seen and seen.noun != "repository" else ""
     return (
         run.run or "",
         run.source,
@@ -118,6 +139,23 @@ def _shown_json(run: Run) -> Iterator[str]:
         yield before + json.dumps(asdict(item))
         before = ","
     yield "]}"
+
+
+def _states(opts: argparse.Namespace) -> tuple[State, ...]:
+    """Return the states of the runs to show.
+
+    Raises:
+        RunError: a state does not exist, or both options are given.
+    """
+    if opts.status is None:
+        return _FAILED if opts.failed else STATES
+    if opts.failed:
+        raise RunError("Give --failed or --status, not both.")
+    wanted = [word.strip() for word in opts.status.split(",")]
+    for word in wanted:
+        if word not in STATES:
+            raise RunError(f"--status: {word!r} is not a state.{hint(word, STATES)} There are: {', '.join(STATES)}.")
+    return tuple(state for state in STATES if state in wanted)
 
 
 def _limit(text: str) -> int | None:

@@ -13,8 +13,6 @@ from crawlers.operate.strict_command import ProjectCommand
 if TYPE_CHECKING:
     import argparse
 
-    from crawlers.store.index import Index
-
 INCOMPLETE = 3
 
 
@@ -36,7 +34,6 @@ class Command(ProjectCommand):
 
     def _rebuild(self, output: Path, sources: list[str]) -> None:
         from crawlers.safety.locks import is_crawled
-        from crawlers.store.index import Index
         from crawlers.store.index.database import remove, usable
 
         busy = [source for source in sources if is_crawled(output / source)]
@@ -46,21 +43,17 @@ class Command(ProjectCommand):
             remove(output)
         try:
             for source in sources:
-                self._read(Index(output, source), output)
+                self._read(output, source)
         except KeyboardInterrupt:
             print("index.sqlite is incomplete: run scrapy reindex again.", file=sys.stderr)
             raise
         if not sources:
             print(f"{output} holds no source: there is nothing to index")
 
-    def _read(self, index: Index, output: Path) -> None:
-        from crawlers.store.index.database import usable
+    def _read(self, output: Path, source: str) -> None:
+        from crawlers.store.index.catch_up import rebuild
 
-        with usable(output):
-            index.runs.read_reports()
-            index.describe(self._report)
-            print(f"{index.source}: {sum(1 for _ in index.documents.held())} datasets")
-        index.close()
+        print(f"{source}: {rebuild(output, source, self._report)} datasets")
 
     def _report(self, sentence: str) -> None:
         self.lost += 1

@@ -1,23 +1,26 @@
-"""``scrapy report``: the state of all sources as one HTML page."""
+"""``scrapy report``: the state of all sources as one HTML page, or as Markdown."""
 
 from __future__ import annotations
 
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
 
 if TYPE_CHECKING:
     import argparse
+    import sqlite3
+    from collections.abc import Callable
 
 
 class Command(ProjectCommand):
     """Exit code: 0 written, 1 not written."""
 
     def syntax(self) -> str:
-        return "[-o FILE] [source ...]"
+        return "[--format html|markdown] [-o FILE] [source ...]"
 
     def short_desc(self) -> str:
         return "Write an HTML page: sources, runs, changes, errors and the datasets' metadata"
@@ -29,15 +32,18 @@ class Command(ProjectCommand):
             "--output",
             type=Path,
             metavar="FILE",
-            default=Path("report.html"),
-            help="default: report.html in the working directory; -: standard output",
+            help="default: report.html in the working directory, of Markdown standard output; -: standard output",
         )
+        markdown = "markdown: only sources, runs and errors, for $GITHUB_STEP_SUMMARY (default: html)"
+        parser.add_argument("--format", choices=("html", "markdown"), default="html", help=markdown)
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
-        self._write(args, None if str(opts.output) == "-" else opts.output)
+        default = "-" if opts.format == "markdown" else "report.html"
+        file = opts.output or Path(default)
+        self._write(args, None if str(file) == "-" else file, opts.format)
 
-    def _write(self, args: list[str], file: Path | None) -> None:
-        from crawlers.operate.report.report import has_files, write, write_links
+    def _write(self, args: list[str], file: Path | None, form: str) -> None:
+        from crawlers.operate.report.report import has_files, write, write_links, write_summary
         from crawlers.store.export.target import target
         from crawlers.store.index import catch_up
         from crawlers.store.index.reader import connect, readable
@@ -46,14 +52,36 @@ class Command(ProjectCommand):
         output, jobs = self.path("OUTPUT_DIR"), self.path("JOBS_DIR")
         catch_up(output, print_error, args)
         with readable(output), closing(connect(output)) as db:
-            links = _beside(file) if file and has_files(db, args) else None
+            is_page = form == "html"
+            links = _beside(file) if is_page and file and has_files(db, args) else None
+            current = unfinished(output, jobs)
             with target(file) as into:
-                write(db, into, args, current=unfinished(output, jobs), listed=links.name if links else None)
+                if is_page:
+                    write(
+                        db,
+                        into,
+                        args,
+                        current=current,
+                        linked=links.name if links else None,
+                        complete=self._completed(db, args),
+                    )
+                else:
+                    write_summary(db, into, args, current)
             if links:
                 with target(links) as into:
                     write_links(db, into, args)
         if file:
             print(f"Wrote {file}{f' and {links}' if links else ''}.")
+
+    def _completed(self, db: sqlite3.Connection, names: list[str]) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
+        """Return what adds the sources of sources.toml to the overview; ``None`` if there is no such file."""
+        listed = self.path("SOURCES_FILE")
+        if not listed.exists():
+            return None
+        from crawlers.operate.sources.all_sources import with_all
+
+        output, jobs = self.path("OUTPUT_DIR"), self.path("JOBS_DIR")
+        return partial(with_all, db=db, output=output, jobs=jobs, listed=listed, names=names or None)
 
 
 def _beside(page: Path) -> Path:

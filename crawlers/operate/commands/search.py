@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawlers.exceptions import IndexUnreadableError
+from crawlers.exceptions import IndexUnreadableError, hint
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
 from crawlers.safety.line import one_line
@@ -72,7 +72,8 @@ def _search(output: Path, words: str, opts: argparse.Namespace) -> Results:
 def _check(db: sqlite3.Connection, output: Path, source: str) -> None:
     sources = [row[0] for row in db.execute("SELECT source FROM sources ORDER BY 1")]
     if source not in sources:
-        raise IndexUnreadableError(f"{output} holds no source {source!r}. There are: {', '.join(sources)}.")
+        meant = hint(source, sources)
+        raise IndexUnreadableError(f"{output} holds no source {source!r}.{meant} There are: {', '.join(sources)}.")
 
 
 def _described(found: Found, output: Path) -> dict[str, Any]:
@@ -90,6 +91,7 @@ def _print(found: Results, words: str, output: Path) -> None:
 
 
 def _total(found: Results, words: str) -> str:
+    from crawlers.store.figures.formatting import counted
     from crawlers.store.index.search import RANKED
 
     if not found.total:
@@ -97,4 +99,4 @@ def _total(found: Results, words: str) -> str:
     shown = len(found.rows)
     which = "" if shown == found.total else f"; showing the first {shown}"
     order = ", the newest first" if which and found.total > RANKED else ""
-    return f"{found.total:,} {'dataset has' if found.total == 1 else 'datasets have'}: {words}{which}{order}"
+    return f"{counted(found.total, 'dataset')} {'has' if found.total == 1 else 'have'}: {words}{which}{order}"

@@ -14,26 +14,46 @@ class Command(ProjectCommand):
     """Exit code: 0 done, 1 not done, 3 a dry run that is neither complete nor partial."""
 
     requires_crawler_process = True
-    takes_known_settings_only = False  # a table's settings are checked with the table
+
+    verbs = (
+        *("list", "show", "known", "add", "validate", "enable", "disable", "approve", "refuse", "edit", "schedule"),
+        *("rename", "attach", "remove", "purge"),
+    )
 
     def syntax(self) -> str:
-        return "[--json] | add NAME [SPIDER] URL | validate [NAME ...] | enable|disable|remove NAME ..."
+        return (
+            "[--json] | show NAME [--json] | known [TEXT] | add NAME [SPIDER] URL | add NAME --known PORTAL | "
+            "validate [NAME ...] [--show N] | enable|disable|approve|remove NAME ... | refuse NAME ... --why TEXT | "
+            "edit NAME [-a NAME=VALUE] [-s NAME=VALUE] [--schedule WHEN] [--contact TEXT] | schedule NAME WHEN|none | "
+            "rename OLD NEW | attach NAME ids.csv | purge NAME [--yes]"
+        )
 
     def short_desc(self) -> str:
-        return "List the sources of sources.toml; add, validate, enable, disable and remove them"
+        return "List the sources of sources.toml; add, validate, approve, edit and remove them"
 
     def long_desc(self) -> str:
         return (
             "Without arguments: list the sources with their last verdict and their next run. add finds out what an "
-            "address is, and writes the table, with the settings of -s. validate crawls at most 20 records of each "
-            "source into a temporary folder, and shows what was found. "
+            "address is, and writes the table, with the settings of -s. known lists public portals of the registry, "
+            "and add --known takes the address and the kind from there. validate crawls at most 20 records of each "
+            "source into a temporary folder, and shows what was found. edit changes a table as add writes it; an empty "
+            "value removes a key. rename moves what the source has on disk, too; attach gives datasets on disk the ids "
+            "that the source has now; purge deletes what a removed source left there. "
             "Exit code: 0 done, 1 not done, 3 a dry run is neither complete nor partial."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         super().add_options(parser)
         parser.add_argument("--json", action="store_true", help="print the list as JSON")
-        group = parser.add_argument_group(title="Adding")
+        group = parser.add_argument_group(title="Known portals")
+        group.add_argument("--country", metavar="XX", help="only those of a country, by its code: FR")
+        group.add_argument("--kind", metavar="KIND", help="only those of a kind: ckan, opendatasoft, csw")
+        group = parser.add_argument_group(title="Validating and reviewing")
+        group.add_argument("--show", metavar="N", help="validate: print N whole records, too")
+        group.add_argument("--why", metavar="TEXT", help="refuse, approve: the reason, which the table keeps")
+        group = parser.add_argument_group(title="Adding and editing")
+        group.add_argument("--known", metavar="PORTAL", help="a portal of the registry: its address and its kind")
+        group.add_argument("--review", action="store_true", help="add the source as open: not harvested unless named")
         group.add_argument("--schedule", metavar="WHEN", help='"daily", "weekly sun 01:00-05:00", "15 3 * * *"')
         group.add_argument("--contact", metavar="TEXT", help="whom to ask at the catalogue; it is sent nowhere")
         group.add_argument("-a", dest="spargs", action="append", default=[], metavar="NAME=VALUE", help="an argument")
@@ -41,6 +61,13 @@ class Command(ProjectCommand):
             "--rules", metavar="FILE", help="file for learned rules; default: catalogues/NAME.toml beside sources.toml"
         )
         group.add_argument("--force", action="store_true", help="write the table without checking the address")
+
+        parser.add_argument("--yes", action="store_true", help="purge: delete without asking")
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Read the options; settings that go into a table are checked with the table."""
+        self.takes_known_settings_only = not {"add", "edit"} & set(args[:1])
+        super().process_options(args, opts)
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.sources.command import execute

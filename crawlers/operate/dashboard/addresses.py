@@ -33,6 +33,17 @@ def dataset(source_name: str, dataset_id: str) -> str:
     return f"{source(source_name)}/datasets?{urlencode({'id': dataset_id})}"
 
 
+def profile(source_name: str, profile_id: str) -> str:
+    """Return the address of a profile, as that of a dataset.
+
+    >>> profile("ckan_extensions", "ckan/ckanext-dcat")
+    '/sources/ckan_extensions/profiles/ckan/ckanext-dcat'
+    """
+    if _is_in_path(profile_id):
+        return f"{source(source_name)}/profiles/{quote(profile_id, safe='/')}"
+    return f"{source(source_name)}/profiles?{urlencode({'id': profile_id})}"
+
+
 def run(source_name: str, name: str) -> str:
     """
     >>> run("hdx", "20261120T030000Z")

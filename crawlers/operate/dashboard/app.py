@@ -11,11 +11,27 @@ from typing import TYPE_CHECKING
 from flask import Flask, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, MethodNotAllowed
 
-from crawlers.exceptions import IndexUnreadableError
-from crawlers.operate.dashboard.pages import dataset, errors, files, held_file, home, run, runs, search, source
+from crawlers.exceptions import IndexUnreadableError, SourcesError
+from crawlers.operate.dashboard.api import routes
+from crawlers.operate.dashboard.api.answers import Error
+from crawlers.operate.dashboard.pages import (
+    dataset,
+    errors,
+    files,
+    held_file,
+    home,
+    profile,
+    run,
+    runs,
+    search,
+    source,
+    sources,
+)
 from crawlers.operate.dashboard.site import Site
+from crawlers.operate.report.report import SCRIPT
 from crawlers.safety.locks import is_crawled
 from crawlers.safety.logs import Redact
+from crawlers.safety.redact import redact
 from crawlers.store.index.catch_up import sources_in
 
 if TYPE_CHECKING:
@@ -25,25 +41,27 @@ if TYPE_CHECKING:
     from werkzeug.sansio.response import Response as AnyResponse
 
     from crawlers.archive.blobs import Blobs
+    from crawlers.operate.dashboard.actions import Operators
 
 
 METHODS = ("GET", "HEAD")
 _HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
 _HEADERS = {
     "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'; "
+        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data:; form-action 'self'; "
         "base-uri 'none'; frame-ancestors 'none'"
     ),
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with none, browsers hide from us, too, which page has sent a form
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
 
 
-def only_reading() -> None:
-    """Refuse requests that are not for this host, or not GET or HEAD.
+def check_request() -> None:
+    """Refuse requests that are not for this host; and those that are not GET or HEAD, unless a form sends them.
 
     Raises:
         BadRequest: the request names another host, whose name may lead to this machine now
@@ -52,7 +70,8 @@ def only_reading() -> None:
     """
     if not _HOST.fullmatch(request.headers.get("Host", "")):
         raise BadRequest("The dashboard answers to http://127.0.0.1 and http://localhost only.")
-    if request.method not in METHODS:
+    is_form = request.url_rule is not None and request.method in (request.url_rule.methods or ())
+    if request.method not in METHODS and not is_form:
         raise MethodNotAllowed(METHODS, "The dashboard only shows: it takes GET and HEAD.")
 
 
@@ -63,12 +82,24 @@ def headers(response: Response) -> Response:
     return response
 
 
+def _script(_: Site) -> Response:
+    return Response(SCRIPT, mimetype="text/javascript")
+
+
+def _healthz(_: Site) -> Response:
+    return Response("ok\n", mimetype="text/plain")
+
+
 _PAGES: dict[str, Callable[..., AnyResponse | str]] = {
     "/": home.page,
     "/search": search.page,
+    home.NOW: home.running,
+    "/sources": sources.page,
     "/sources/<source>": source.page,
     "/sources/<source>/datasets": dataset.by_query,
     "/sources/<source>/datasets/<path:dataset_id>": dataset.page,
+    "/sources/<source>/profiles": profile.by_query,
+    "/sources/<source>/profiles/<path:profile_id>": profile.page,
     "/runs": runs.page,
     "/runs/<source>/<name>": run.page,
     "/errors": errors.page,
@@ -76,6 +107,8 @@ _PAGES: dict[str, Callable[..., AnyResponse | str]] = {
     "/files.csv": files.as_csv,
     "/archive/<timestamp>": held_file.by_query,
     "/archive/<timestamp>/<path:resource_id>/<name>": held_file.page,
+    "/tables.js": _script,
+    "/healthz": _healthz,
 }
 _TITLES = {404: "Nothing here", 500: "This page could not be made"}
 _SENTENCES = {
@@ -90,33 +123,38 @@ def app(
     jobs: Path | None = None,
     logs: Path | None = None,
     blobs: Callable[[], Blobs] | None = None,
+    listed: Path | None = None,
+    operators: Operators | None = None,
 ) -> Flask:
-    """Return a WSGI app that shows what OUTPUT_DIR holds, and changes nothing in it.
+    """Return a WSGI app that shows what OUTPUT_DIR holds, and changes nothing if nobody may log in.
 
     Args:
         output: OUTPUT_DIR.
         jobs: JOBS_DIR, for the runs that a harvest has queued.
         logs: LOGS_DIR; no log is shown without it.
         blobs: opens the archive's store; no file is served without it.
+        listed: sources.toml.
+        operators: who may change something, and what; nobody may without it.
     """
     made = Flask("crawlers.operate.dashboard", static_folder=None)
     made.url_map.merge_slashes = False  # ids have slashes of their own
-    site = made.extensions["site"] = Site(output, jobs, logs, blobs)
-    made.before_request(only_reading)
+    site = made.extensions["site"] = Site(output, jobs, logs, blobs, listed)
+    made.before_request(check_request)
     made.after_request(headers)
-    for rule, page in _PAGES.items():
-        made.add_url_rule(rule, rule, partial(page, site), methods=["GET"], provide_automatic_options=False)
-    made.add_url_rule("/healthz", "healthz", _healthz, methods=["GET"], provide_automatic_options=False)
-    made.register_error_handler(HTTPException, partial(_refused, site))
-    made.register_error_handler(IndexUnreadableError, partial(_no_index, site))
-    made.register_error_handler(sqlite3.DatabaseError, partial(_broken_index, site))
+    _add_pages(made, site)
+    if operators:
+        operators.add_to(made, site)
     # Flask logs there; paths are whatever was asked for
     logging.getLogger("crawlers.operate.dashboard").addFilter(Redact())
     return made
 
 
-def _healthz() -> Response:
-    return Response("ok\n", mimetype="text/plain")
+def _add_pages(made: Flask, site: Site) -> None:
+    for rule, page in _PAGES.items():
+        made.add_url_rule(rule, rule, partial(page, site), methods=["GET"], provide_automatic_options=False)
+    routes.add_to(made, site)
+    for error, answer in _ERRORS.items():
+        made.register_error_handler(error, partial(answer, site))
 
 
 def _refused(site: Site, error: HTTPException) -> AnyResponse:
@@ -126,31 +164,45 @@ def _refused(site: Site, error: HTTPException) -> AnyResponse:
     code = error.code or InternalServerError.code
     own = error.description if error.description != type(error).description else None
     sentence = own or _SENTENCES.get(code) or error.description
-    answer = error.get_response()
-    answer.data = _message(site, _TITLES.get(code, error.name), str(sentence))
-    answer.content_type = "text/html; charset=utf-8"
+    answer = _message(site, _TITLES.get(code, error.name), str(sentence), code)
+    answer.headers.extend((name, value) for name, value in error.get_headers() if name != "Content-Type")
     return answer
 
 
-def _no_index(site: Site, error: IndexUnreadableError) -> tuple[str, int]:
+def _no_index(site: Site, error: IndexUnreadableError) -> Response:
     names = sources_in(site.output)
     held = {path.name for path in site.output.glob("*") if path.is_dir() and is_crawled(path)}
     if held and held.issuperset(names):
         sentence = "The first crawl is running: its datasets are shown here as soon as they are indexed."
-        return _message(site, "Nothing to show yet", sentence), 200
+        return _message(site, "Nothing to show yet", sentence, 200)
     if (site.output / "index.sqlite").exists():
-        return _message(site, "The index can't be read", str(error)), 503
+        return _message(site, "The index can't be read", str(error), 503)
     if not names:
-        return _message(site, "Nothing to show yet", str(error)), 200
+        return _message(site, "Nothing to show yet", str(error), 200)
     found = "a source" if len(names) == 1 else f"{len(names)} sources"
     sentence = f"{site.output} has {found}, but no index.sqlite: rebuild it with `scrapy reindex`."
-    return _message(site, "The index is missing", sentence), 503
+    return _message(site, "The index is missing", sentence, 503)
 
 
-def _broken_index(site: Site, error: sqlite3.DatabaseError) -> tuple[str, int]:
+def _broken_index(site: Site, error: sqlite3.DatabaseError) -> Response:
     sentence = f"index.sqlite can't be read ({error}): try again, or rebuild it with `scrapy reindex`."
-    return _message(site, "The index can't be read", sentence), 503
+    return _message(site, "The index can't be read", sentence, 503)
 
 
-def _message(site: Site, title: str, sentence: str) -> str:
-    return site.render("message.html", title=title, sentence=sentence)
+def _no_sources(site: Site, error: SourcesError) -> Response:
+    return _message(site, "The list of sources can't be read", redact(str(error)), 503)
+
+
+def _message(site: Site, title: str, sentence: str, status: int) -> Response:
+    """Return a page with a sentence; to a program, which asks for data, none is an error."""
+    if routes.is_of_api(request.path):
+        return routes.as_json(Error(error=sentence), 503 if status == 200 else status)
+    return Response(site.render("message.html", title=title, sentence=sentence), status)
+
+
+_ERRORS: dict[type[Exception], Callable[..., AnyResponse]] = {
+    HTTPException: _refused,
+    IndexUnreadableError: _no_index,
+    SourcesError: _no_sources,
+    sqlite3.DatabaseError: _broken_index,
+}

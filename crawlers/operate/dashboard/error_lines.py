@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawlers.operate.dashboard.tail import Budget, backwards
+from crawlers.store import compacted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+_FILE = "errors.jsonl"
 MOST = 16 * 1024 * 1024  # bytes that are read for a page, of all sources together
 
 
@@ -31,10 +33,19 @@ def newest(output: Path, sources: Iterable[str], wanted: Wanted, budget: Budget)
 
 
 def _source_lines(output: Path, source: str, wanted: Wanted, budget: Budget) -> Iterator[dict[str, Any]]:
-    for text in backwards(output / source / "errors.jsonl", budget):
+    for text in _newest_first(output / source, budget):
         line = _read(text, wanted)
         if line is not None:
             yield {**line, "source": source}
+
+
+def _newest_first(folder: Path, budget: Budget) -> Iterator[bytes]:
+    """Yield the lines of errors.jsonl, then those of its compressed parts, the newest first."""
+    yield from backwards(folder / _FILE, budget)
+    for part in reversed(compacted.parts(folder, _FILE)):
+        if not budget.take(compacted.length(folder, part)):
+            return
+        yield from reversed([text for _, text in compacted.unpacked(folder, part) if text])
 
 
 def _read(text: bytes, wanted: Wanted) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""The query of a page's address: its parameters, the pages of a long list, and whether the page reloads."""
+"""The query of a page's address: its parameters, the pages of a long list, and whether the page is renewed."""
 
 from __future__ import annotations
 
@@ -87,22 +87,19 @@ def some(rows: Iterable[Any], number: int, size: int) -> tuple[list[Any], bool]:
     return found[:size], len(found) > size
 
 
-RUN = 10
-"""Seconds after which a run's page reloads, as many as between two heartbeats."""
-OTHERS = 60
-"""Seconds after which other pages reload."""
+LIVE = 5
+"""Seconds after which the figures of running crawls are renewed."""
 
 
-def live(runs: Iterable[Run], seconds: int = OTHERS) -> dict[str, int | str]:
-    """Return what base.html needs to reload a page: nothing if no crawl runs, or if the reader stopped reloading.
+def live(runs: Iterable[Run]) -> dict[str, int | str]:
+    """Return what base.html needs to renew a page: nothing if no crawl runs, or if the reader stopped that.
 
-    Pages have no script: the browser reloads them by itself.
+    Without scripts, the browser reloads the page, less often.
 
     Args:
         runs: the runs that the page shows.
-        seconds: after which the page reloads.
     """
     words = request.args.to_dict()
     if words.get("live") == "no" or not any(run.state == "running" for run in runs):
         return {}
-    return {"live": seconds, "still": here(quote(request.path), **words | {"live": "no"})}
+    return {"live": LIVE, "still": here(quote(request.path), **words | {"live": "no"})}

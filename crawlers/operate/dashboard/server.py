@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from flask import Flask
 
 HOST = "127.0.0.1"
+LARGEST = 64 * 1024
+"""Bytes of a request's body."""
 _THREADS = 8
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _WARMED = 5.0  # seconds between checks whether the overview is out of date
 
 
 class DashboardError(CrawlersError):
-    """The port is not available; raised by `Server`."""
+    """The dashboard can't start: its port is not available, or its password is not set."""
 
 
 class Server:
@@ -44,7 +46,10 @@ class Server:
         self.app = app
         own = _listening(port)
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # waiting requests are normal
-        self.server: Any = create_server(app, sockets=[own], threads=_THREADS, ident=None)
+        proxy = {"trusted_proxy": HOST, "trusted_proxy_headers": {"x-forwarded-proto"}}  # it says whether https is used
+        self.server: Any = create_server(
+            app, sockets=[own], threads=_THREADS, ident=None, max_request_body_size=LARGEST, **proxy
+        )
         self.url = f"http://{HOST}:{own.getsockname()[1]}/"
 
     def run(self, ready: Callable[[], None]) -> None:

@@ -11,15 +11,14 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 from crawlers.exceptions import CrawlersError, IndexUnreadableError, OutputError
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.dashboard.cache import Remembered
-from crawlers.operate.formatting import natural
 from crawlers.operate.report import environment
-from crawlers.operate.report.errors import ADVICE
-from crawlers.operate.report.overview_data import known
-from crawlers.operate.report.source_status import with_status
-from crawlers.operate.report.sources import chosen
+from crawlers.operate.sources.all_sources import with_all
 from crawlers.safety.damaged_database import identity
-from crawlers.safety.redact import redact
-from crawlers.signals import KINDS
+from crawlers.signals import ADVICE, KINDS
+from crawlers.store.figures.formatting import natural
+from crawlers.store.figures.overview_data import known
+from crawlers.store.figures.source_status import with_status
+from crawlers.store.figures.sources import chosen
 from crawlers.store.index import catch_up
 from crawlers.store.index.database import NAME
 from crawlers.store.index.reader import connect
@@ -44,15 +43,22 @@ class Site:
         jobs: JOBS_DIR, for the runs that a harvest has queued.
         logs: LOGS_DIR; no log is shown without it.
         open_blobs: opens the archive's store; no file is served without it.
+        listed: sources.toml; no source that has not run is known without it.
     """
 
     def __init__(
-        self, output: Path, jobs: Path | None, logs: Path | None, open_blobs: Callable[[], Blobs] | None = None
+        self,
+        output: Path,
+        jobs: Path | None,
+        logs: Path | None,
+        open_blobs: Callable[[], Blobs] | None = None,
+        listed: Path | None = None,
     ) -> None:
         self.output = output
         self.jobs = jobs
         self.logs = logs
         self.open_blobs = open_blobs
+        self.listed = listed
         self.opened: Blobs | None = None
         self.templates = _templates()
         self.remembered = Remembered(output)
@@ -77,7 +83,9 @@ class Site:
         Args:
             current: the runs without a report, as they are now.
         """
-        return with_status(self.remembered.get("overview", self._known), current)
+        known = with_status(self.remembered.get("overview", self._known), current)
+        with self.index() as db:
+            return with_all(known, db=db, output=self.output, jobs=self.jobs, listed=self.listed)
 
     def unfinished(self, source: str | None = None) -> list[Run]:
         """Return the runs without a report, of one source or of all."""
@@ -96,7 +104,9 @@ class Site:
         return self.opened
 
     def warm(self) -> None:
-        """Make the overview before it is requested, if the index is readable."""
+        """Compile the pages, and make the overview before it is requested if the index is readable."""
+        for name in self.templates.list_templates(filter_func=_is_page):
+            self.templates.get_template(name)
         with suppress(CrawlersError, sqlite3.Error):
             self._complete()
             self.overview([])
@@ -129,16 +139,20 @@ class Site:
             return known(db, chosen(db))
 
 
+def _is_page(template: str) -> bool:
+    return template.endswith(".html") and "/" not in template
+
+
 def _templates() -> Environment:
     """Return the dashboard's templates, which override the report's; "report/style.css" is the report's own."""
     made = environment()
     reports = made.loader
     own = PackageLoader("crawlers.operate.dashboard")
     made.loader = ChoiceLoader([own, reports, PrefixLoader({"report": reports})]) if reports else own
-    made.filters["redacted"] = redact  # addresses and arguments may have tokens in them
     made.globals.update(
         source_href=addresses.source,
         dataset_href=addresses.dataset,
+        profile_href=addresses.profile,
         run_href=addresses.run,
         file_href=addresses.file,
         files_href=lambda name, value: addresses.here("/files", **{name: value}),
@@ -147,7 +161,8 @@ def _templates() -> Environment:
         advice=ADVICE,
         query="",
         page="",
-        live=0,
+        sources_page="/sources",
+        login=None,
         still="",
     )
     return made

@@ -69,6 +69,44 @@ _STATISTICS = "[scrapy.statscollectors] INFO: Dumping Scrapy stats:"
 _RECORD = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
 
 
+_WARNING = re.compile(r"\d{4}-\d\d-\d\d[ T][^\[]{0,40}\[[^\]]{1,200}\] (WARNING|ERROR|CRITICAL): ")
+_READ = 1024 * 1024  # bytes of a log that are searched
+_WARNINGS = 20
+_LINES_OF_ONE = 12
+
+
+def warnings(logs: Path, log: str | None) -> list[str]:
+    """Return the last warnings and errors of a run's log, in order, redacted, with the first lines of each traceback.
+
+    Args:
+        logs: LOGS_DIR.
+        log: the path of the log, as the run has it.
+    """
+    path = _below(logs, log)
+    found: list[list[str]] = []
+    if path is None:
+        return []
+    after: list[str] = []  # lines of the record that is read, the last first
+    for line in backwards(path, Budget(_READ)):
+        after.append(line.decode("utf-8", "replace").rstrip())
+        if _RECORD.match(after[-1]):
+            if _WARNING.match(after[-1]):
+                found.append(after[::-1][:_LINES_OF_ONE])
+            after = []
+        if len(found) == _WARNINGS:
+            break
+    return [redact(line) for record in reversed(found) for line in record]
+
+
+def _below(logs: Path, log: str | None) -> Path | None:
+    """Return the path of a log that exists below LOGS_DIR."""
+    try:
+        path = Path(log).resolve() if log else None
+        return path if path and path.is_relative_to(logs.resolve()) and path.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
 def log_end(logs: Path, log: str | None) -> list[str]:
     """Return the last lines of a run's log, redacted; none if it does not exist or is not below LOGS_DIR.
 
@@ -78,14 +116,10 @@ def log_end(logs: Path, log: str | None) -> list[str]:
         logs: LOGS_DIR.
         log: the path of the log, as the run has it.
     """
-    if not log:
-        return []
+    path = _below(logs, log)
     try:
-        path = Path(log).resolve()
-        if not path.is_relative_to(logs.resolve()) or not path.is_file():
-            return []
-        body = _end(path)
-    except (OSError, ValueError):
+        body = _end(path) if path else b""
+    except OSError:
         return []
     lines = _without_statistics(body.decode("utf-8", "replace").splitlines())
     return [redact(line) for line in lines[-_LINES:]]

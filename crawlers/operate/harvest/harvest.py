@@ -18,7 +18,7 @@ from crawlers.store.runs.stored import at_work
 
 _PAUSE = 0.5  # seconds until a host that another harvest crawls is tried again
 
-_FOLLOWED = ("complete", "partial", "incomplete")
+FOLLOWED = ("complete", "partial", "incomplete")
 """The states after which a source's archive is crawled: others leave an old catalogue, or a job to resume."""
 
 Tell = Callable[[str, str], None]
@@ -161,7 +161,7 @@ class Harvest:
         else:
             self._end(outcome)
             follower = self.followers.get(source)
-            if follower and outcome.state in _FOLLOWED and await self._claim(follower):
+            if follower and outcome.state in FOLLOWED and await self._claim(follower):
                 self.waiting.append(follower)
 
     def refuse(self, job: Job, why: str) -> None:

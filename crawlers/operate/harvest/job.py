@@ -76,10 +76,10 @@ def job(source: Source, spider: Any, *, output: Path, jobs: Path, settings: Mapp
         spider=spider.name,
         arguments={**since, **source.arguments, **own},
         settings={
-            **{name: setting_text(value) for name, value in source.settings.items()},
+            **{name: setting_text(value) for name, value in source.crawl_settings.items()},
             **{name: value for name, value in settings.items() if name not in _OWN},
             "OUTPUT_DIR": str(output.resolve()),
-            "JOBDIR": str(_jobdir(jobs, source.name).resolve()),
+            "JOBDIR": str(jobdir(jobs, source.name).resolve()),
         },
     )
 
@@ -106,10 +106,10 @@ def setting_text(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _jobdir(jobs: Path, source: str) -> Path:
+def jobdir(jobs: Path, source: str) -> Path:
     """Return a source's JOBDIR; a source whose name ends like a lock file's has it elsewhere.
 
-    >>> str(_jobdir(Path("jobs"), "hdx")), str(_jobdir(Path("jobs"), "hdx.lock"))
+    >>> str(jobdir(Path("jobs"), "hdx")), str(jobdir(Path("jobs"), "hdx.lock"))
     ('jobs/hdx', 'jobs/.jobs/hdx.lock')
     """
     return jobs / ".jobs" / source if source.endswith(".lock") else jobs / source

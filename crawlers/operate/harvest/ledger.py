@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,8 @@ from crawlers.resume.job import FORMAT
 
 State = Literal["none", "unfinished", "finished", "different", "damaged", "in use"]
 
+NAMING = ("source", "of")
+"""The arguments of a crawl that name a source."""
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _ELSEWHERE = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM)  # the ledger itself is not the problem
 
@@ -96,6 +99,20 @@ class Ledger:
                 raise HarvestError(f"{path} is obsolete and can't be removed ({error.strerror}): remove it") from None
         with suppress(OSError):
             self.folder.rmdir()
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Note that sources have other names, so that this job can be resumed; a damaged one stays as it is.
+
+        Args:
+            names: the new names by the old ones.
+        """
+        known = self._known().get("identity")
+        if not isinstance(known, dict) or not isinstance(known.get("arguments"), dict):
+            return
+        arguments = {name: names.get(value, value) for name, value in known["arguments"].items()}
+        known["arguments"] |= {name: value for name, value in arguments.items() if name in NAMING}
+        with closing(self._opened()) as db:
+            db.execute("UPDATE facts SET value = ? WHERE name = 'identity'", (json.dumps(known),))
 
     def _facts(self) -> dict[str, Any]:
         """Return the ledger's facts by name.

@@ -54,7 +54,7 @@ class Processes:
         finally:
             del self.running[job.source]
         if code in _NOT_STARTED:
-            raise HarvestError(_last_line(log))
+            raise HarvestError(last_line(log))
         ended = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         return f"process {process.pid} (ended {ended}, log {log})"
 
@@ -110,8 +110,8 @@ def _command(job: Job, log: Path) -> list[str]:
     ]
 
 
-def _last_line(log: Path) -> str:
-    """Return why a crawl did not start: its last message."""
+def last_line(log: Path) -> str:
+    """Return why a crawl or a harvest did not start: its last message."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - _TAIL))
         text = file.read().decode(errors="replace")

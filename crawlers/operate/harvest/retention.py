@@ -20,7 +20,7 @@ def remove_reports(output: Path, source: str, days: int) -> int:
     """Remove a source's old run reports, except its last and those that the next run builds on; return their number.
 
     Args:
-        days: how long reports are kept; 0: for ever.
+        days: how long reports are kept; 0: forever.
     """
     edge = moment.name(datetime.now(UTC) - timedelta(days=days))
     folder = output / source / "runs"
@@ -41,7 +41,7 @@ def remove_logs(logs: Path, source: str, days: int) -> int:
     """Remove a source's logs that were not written to for some days; return their number.
 
     Args:
-        days: how long logs are kept; 0: for ever.
+        days: how long logs are kept; 0: forever.
     """
     edge, removed = time.time() - days * _DAY, 0
     for path in (logs / source).glob("*.log") if days else ():

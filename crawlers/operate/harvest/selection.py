@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from crawlers.exceptions import HarvestError, hint
 from crawlers.operate.harvest.claim import ClaimRecord, pending, read
+from crawlers.operate.harvest.retry import RETRIED, next_retry
 from crawlers.operate.sources import Source
 from crawlers.safety.redact import redact
 from crawlers.store.runs import Run, last, runs
@@ -43,19 +44,21 @@ def named(sources: Mapping[str, Source], names: Iterable[str]) -> list[Choice]:
     """Return the choice of the sources that the user named.
 
     Raises:
-        HarvestError: a source of that name does not exist.
+        HarvestError: a source of that name does not exist, or was refused.
     """
     wanted = dict.fromkeys(names)
     for name in wanted:
         if name not in sources:
             raise HarvestError(_unknown(name, sources))
+        if sources[name].review == "refused":
+            raise HarvestError(_refused(sources[name]))
     return [Choice(source=sources[name], is_taken=True, reason="named") for name in wanted]
 
 
 def enabled(sources: Mapping[str, Source]) -> list[Choice]:
-    """Return the choice of all sources that are enabled."""
+    """Return the choice of all sources that are enabled and approved."""
     return [
-        Choice(source=source, is_taken=source.enabled, reason="enabled" if source.enabled else "disabled")
+        Choice(source=source, is_taken=not source.left_out, reason=source.left_out or "enabled")
         for source in sources.values()
     ]
 
@@ -71,14 +74,16 @@ def due(sources: Mapping[str, Source], output: Path, jobs: Path, now: datetime) 
 def still_due(source: Source, output: Path, jobs: Path, now: datetime) -> bool:
     """Return whether a source is still due once this harvest has claimed it."""
     run = _counted(source, last(output, source.name), output)
-    return _due(source, run, replace(read(jobs, source.name), is_held=False), now).is_taken
+    known = replace(read(jobs, source.name), is_held=False)
+    return _due(source, run, known, now, _retry(source, run, output)).is_taken
 
 
 def _choice(source: Source, output: Path, jobs: Path, now: datetime) -> Choice:
     run, known = last(output, source.name), read(jobs, source.name)
     if known.is_held and not (run and run.state == "running"):
         run = pending(jobs, source.name) or run
-    return replace(_due(source, _counted(source, run, output), known, now), last=run)
+    counted = _counted(source, run, output)
+    return replace(_due(source, counted, known, now, _retry(source, counted, output)), last=run)
 
 
 def _counted(source: Source, run: Run | None, output: Path) -> Run | None:
@@ -91,8 +96,24 @@ def _counted(source: Source, run: Run | None, output: Path) -> Run | None:
     """
     if run is None or not run.over or is_own(source, run.arguments):
         return run
+    return next(iter(_harvests(source, output)), None)
+
+
+def _harvests(source: Source, output: Path) -> Iterator[Run]:
+    """Yield the last runs that have ended and count for the schedule, the newest first."""
     before = runs(output, source.name, limit=_TRIALS)
-    return next((run for run in before if run.over and is_own(source, run.arguments)), None)
+    return (run for run in before if run.over and is_own(source, run.arguments))
+
+
+def _retry(source: Source, run: Run | None, output: Path) -> datetime | None:
+    """Return when a source is tried again before its next time.
+
+    Args:
+        run: the last that counts for the schedule.
+    """
+    if source.schedule is None or not source.schedule.retry or run is None or run.state not in RETRIED:
+        return None
+    return next_retry(source.schedule, list(_harvests(source, output)))
 
 
 def is_own(source: Source, arguments: Mapping[str, str]) -> bool:
@@ -113,7 +134,7 @@ def _without_added(arguments: Mapping[str, str]) -> dict[str, str]:
     return {name: redact(value) for name, value in arguments.items() if added.get(name) != value}
 
 
-def _due(source: Source, run: Run | None, known: ClaimRecord, now: datetime) -> Choice:
+def _due(source: Source, run: Run | None, known: ClaimRecord, now: datetime, retry: datetime | None = None) -> Choice:
     reason = _busy(source, run, known)
     if reason or source.schedule is None:
         return Choice(source=source, is_taken=False, reason=reason, last=run)
@@ -126,14 +147,17 @@ def _due(source: Source, run: Run | None, known: ClaimRecord, now: datetime) -> 
     elif why or before is None:
         return Choice(source=source, is_taken=True, reason=why, last=run, time=now)
     is_due, time = source.schedule.due(before, now), source.schedule.after(min(before, now))
-    reason = f"{f'{_NEVER}, ' if is_waiting else ''}due {'since' if is_due else 'at'} {time:%Y-%m-%d %H:%M} UTC"
+    before_it, after_it = f"{_NEVER}, " if is_waiting else "", ""
+    if run and retry and retry < time:
+        is_due, time, after_it = retry <= now, retry, f" to retry its {run.state} run"
+    reason = f"{before_it}due {'since' if is_due else 'at'} {time:%Y-%m-%d %H:%M} UTC{after_it}"
     return Choice(source=source, is_taken=is_due, reason=reason, last=run, time=time, is_waiting=is_waiting)
 
 
 def _busy(source: Source, run: Run | None, known: ClaimRecord) -> str:
     """Return why a source is not due whatever its schedule says; empty if the schedule decides."""
-    if not source.enabled:
-        return "disabled"
+    if source.left_out:
+        return source.left_out
     if source.schedule is None:
         return "no schedule"
     if run and run.state == "running":
@@ -149,6 +173,21 @@ def _crashed(run: Run | None, known: ClaimRecord) -> str:
     if known.begun and not any(end and end >= known.begun for end in ends):
         return "its last run crashed before its first heartbeat"
     return ""
+
+
+def _refused(source: Source) -> str:
+    why = f": {source.review_comment.rstrip('.')}" if source.review_comment else ""
+    return f"[{source.name}] was refused{why}. `scrapy sources approve {source.name}` allows its harvest."
+
+
+def not_approved(sources: Mapping[str, Source]) -> str:
+    """Return a sentence that names the enabled sources that are left out until they are approved; empty if none is."""
+    found: dict[str, list[str]] = {}
+    for source in sources.values():
+        if source.enabled and source.left_out:
+            found.setdefault(source.left_out, []).append(source.name)
+    words = "; ".join(f"{why}: {', '.join(names)}" for why, names in found.items())
+    return f"Left out, {words}. `scrapy sources approve NAME` approves one." if words else ""
 
 
 def _unknown(name: str, sources: Mapping[str, Source]) -> str:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 import re2
 
 from crawlers.operate.learn.texts import escaped
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _SUFFIX = re.compile(r"(\.[A-Za-z]{2,5})$")
+_IDS = ("[a-z0-9]{4}-[a-z0-9]{4}", "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", "[0-9a-f]{32}(?:_[0-9]+)?", "[0-9]+")
+"""What ids look like: Socrata's, UUIDs, ArcGIS's, numbers."""
 _NUMBERED = re.compile(r"([0-9]+)[-_.][^/]*[A-Za-z]")
 
 
@@ -45,10 +51,21 @@ def shape(addresses: list[str]) -> Shape | None:
 def alike(addresses: list[str], known: list[str]) -> list[str]:
     """Return the addresses that are built like the known ones, or else like most.
 
+    The first part of the path counts, unless most differ in it: Socrata has a dataset's category there.
+
     >>> alike(["https://a.org/d/1", "https://a.org/d/2", "https://a.org/help"], [])
     ['https://a.org/d/1', 'https://a.org/d/2']
+    >>> len(alike([f"https://a.org/{each}/name/abcd-1234" for each in ("Parks", "Roads", "Water", "Waste")], []))
+    4
     """
-    built = {address: _build(address) for address in addresses}
+    found = _built_alike(addresses, known, _build)
+    if 3 * len(found) > 2 * len(addresses):
+        return found
+    return _built_alike(addresses, known, lambda address: (*_build(address)[:2], *_build(address)[3:]))
+
+
+def _built_alike(addresses: list[str], known: list[str], build: Callable[[str], tuple[object, ...]]) -> list[str]:
+    built = {address: build(address) for address in addresses}
     known_builds = [built[item] for item in known if item in built]
     frequent = Counter(known_builds or built.values()).most_common(1)
     return [address for address in addresses if frequent and built[address] == frequent[0][0]]
@@ -97,8 +114,22 @@ def _by_path(addresses: list[str]) -> Shape | None:
 
 
 def _deep(start: str, rest: list[list[str]]) -> Shape:
-    """Return a shape whose id is everything that differs."""
+    """Return a shape whose id is everything that differs; of ids that look like one, these alone.
+
+    >>> shape([f"https://a.org/{each}/name/abcd-123{number}" for number, each in enumerate(("Parks", "Roads"))]).id
+    '^[a-z]+://[^/]+/[^/?#]+/[^/?#]+/([a-z0-9]{4}-[a-z0-9]{4})'
+    >>> shape(["https://a.org/datasets/a::b/about", "https://a.org/maps/c::d/about"]).id
+    '^[a-z]+://[^/]+/([^/?#]+/[^/?#]+)/about'
+    """
     same = len({len(item) for item in rest}) == 1
+    last = {item[-1] for item in rest}
+    if same and len(last) == 1 < len(rest):
+        inner, end = "/".join(["[^/?#]+"] * (len(rest[0]) - 1)), escaped(last.pop())
+        return Shape(f"{start}/{inner}/{end}/?$", f"{start}/({inner})/{end}")
+    look = next((each for each in _IDS if all(re.fullmatch(each, item) for item in last)), None)
+    if same and look and len(last) == len(rest):
+        inner = "/".join(["[^/?#]+"] * (len(rest[0]) - 1))
+        return Shape(f"{start}/{inner}/{look}/?$", f"{start}/{inner}/({look})")
     inner = "/".join(["[^/?#]+"] * len(rest[0])) if same else "[^?#]+"
     return Shape(f"{start}/{inner}/?$", f"{start}/({inner})")
 

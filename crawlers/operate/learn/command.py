@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scrapy.commands import ScrapyCommand
 
     from crawlers.kinds.html.mapping import Page
+    from crawlers.kinds.html.rules.rules import Where
 
 
 def learn_rules(command: ScrapyCommand, address: str, opts: argparse.Namespace) -> None:
@@ -41,13 +42,24 @@ def learn_rules(command: ScrapyCommand, address: str, opts: argparse.Namespace) 
     looked = _ListingPages(asked, opts.listing)
     every = [*asked, *([opts.listing] if opts.listing else [])]
     in_browser = {one for one in every if is_address(one)} if opts.browser else ()
-    found = pages(command, every, then=looked.further, in_browser=in_browser)
+    emptied: set[str] = set()
+    found = pages(command, every, then=looked.further, in_browser=in_browser, emptied=emptied)
     samples = [Sample(found[one]) for one in dict.fromkeys(asked)]
-    result = replace(learn(samples, values, labels), listing=looked.listing(found))
-    _check_found(result, samples[0])
+    listing_, where = looked.listing(found), _where(opts, asked, emptied)
+    result = replace(learn(samples, values, labels), listing=listing_, browser=where)
+    _check_found(result, samples[0], is_final="datasets" in where)
     text = toml(result)
     _write(text, output)
     print("\n".join(report(result, samples, loads(text))), file=sys.stdout if output else sys.stderr)
+
+
+def _where(opts: argparse.Namespace, asked: list[str], emptied: set[str]) -> tuple[Where, ...]:
+    """Return which pages scripts fill, as `browser` of the rules has them."""
+    found: dict[Where, bool] = {
+        "listing": opts.listing in emptied or bool(opts.browser and opts.listing),
+        "datasets": opts.browser or any(one in emptied for one in asked),
+    }
+    return tuple(name for name, is_so in found.items() if is_so)
 
 
 class _ListingPages:
@@ -108,9 +120,11 @@ def _output(opts: argparse.Namespace) -> Path | None:
     return path
 
 
-def _check_found(result: Result, sample: Sample) -> None:
+def _check_found(result: Result, sample: Sample, *, is_final: bool) -> None:
     if result.fields or result.files or result.structured:
         return
+    if sample.looks_empty and is_final:
+        raise LearnError(f"{sample.address} is empty, in a browser too.")
     if sample.looks_empty:
         raise LearnError(f'{sample.address} is empty until scripts have run: try --browser, with browser = "datasets".')
     raise LearnError(f"{sample.address} has no known label and no h1: name what you see with --value title=...")

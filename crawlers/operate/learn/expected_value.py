@@ -9,7 +9,7 @@ from crawlers.kinds.html.rules.rules import MANY
 from crawlers.operate.learn.texts import SEPARATORS, lists, normal, same, same_list, split
 
 DATES = ("issued", "modified", "resource.issued", "resource.modified")
-EMAILS = ("publisher_email", "contact_email")
+EMAILS = ("publisher_email", "creator_email", "maintainer_email", "contact_email")
 _LONG = 40  # characters of a text that may be the beginning of a longer one
 
 

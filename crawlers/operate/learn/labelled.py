@@ -186,9 +186,10 @@ def _step(element: Any) -> str:
 
 
 def _quoted(label: Any) -> str | None:
-    """Return the label's text as an XPath literal, including the colon."""
+    """Return the label's text as an XPath literal, including the colon; ``None`` if rules can't have it."""
     found = " ".join(label.xpath("string()").split())
-    return None if not found or len(found) > _LONGEST + 5 or '"' in found else f'"{found}"'
+    is_usual = found.isprintable() and '"' not in found
+    return f'"{found}"' if is_usual and 0 < len(found) <= _LONGEST + 5 else None
 
 
 def _scopes(shared: Any, *, is_within: bool) -> Iterator[str]:

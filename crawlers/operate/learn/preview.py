@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from crawlers.kinds.html.rdf import link
 from crawlers.kinds.html.rules import load
 from crawlers.kinds.html.walk_state import Place
 from crawlers.operate.learn.candidates import texts
+from crawlers.operate.learn.saved_pages import SavedPages
 from crawlers.operate.learn.texts import shortened
 from crawlers.operate.pages import is_address, pages
 
@@ -41,17 +43,36 @@ def preview(command: ScrapyCommand, args: list[str], opts: argparse.Namespace) -
     Raises:
         CrawlersError: the rules are invalid, or a page is not available.
     """
-    rules = load(Path(args[0]))
+    rules, saved = load(Path(args[0])), SavedPages.from_rules(Path(args[0]))
+    if opts.check:
+        return _check(saved, rules)
     asked = list(dict.fromkeys(args[1:] or rules.start))
     listings = {one for one in asked if opts.listing or one in rules.start}
     shown = _in_browser(rules, asked, listings)
     found = pages(command, asked, base=rules.start[0], in_browser=shown, encoding=rules.encoding)
-    results = [(_listing if one in listings else _dataset)(found[one], rules) for one in asked]
+    results = [_read(found[one], rules, one in listings) for one in asked]
     if opts.json:
         print(json.dumps(results, ensure_ascii=False, indent=2))
     else:
         print("\n".join(line for one in results for line in _lines(one, rules)))
+    for one in asked if opts.save else ():
+        print(f"Saved {saved.save(found[one], partial(_read, rules=rules, is_listing=one in listings))}.")
     return not any(one["missing"] for one in results)
+
+
+def _check(saved: SavedPages, rules: Rules) -> bool:
+    """Print how the saved pages differ from what the rules find on them now; return whether none does."""
+    checked = list(saved.check(lambda page, is_listing: _read(page, rules, is_listing)))
+    wrong = [url for url, differences in checked if differences]
+    for url, differences in checked:
+        print(f"{url}  {_red('differs') if differences else 'as expected'}")
+        print("".join(f"  {line}\n" for line in differences), end="")
+    print(f"{len(checked) - len(wrong)} of {len(checked)} saved pages are as expected.")
+    return not wrong
+
+
+def _read(page: Page, rules: Rules, is_listing: bool) -> dict[str, Any]:
+    return (_listing if is_listing else _dataset)(page, rules)
 
 
 def _in_browser(rules: Rules, asked: list[str], listings: set[str]) -> set[str]:

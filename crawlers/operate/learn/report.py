@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from crawlers.operate.learn.result import Result
     from crawlers.operate.learn.sample import Sample
 
+_PAGES = {"listing": "listing", "datasets": "datasets' pages"}
 _MOST = 70  # characters of a value
 
 
@@ -32,10 +33,13 @@ def report(result: Result, samples: list[Sample], rules: Rules) -> list[str]:
 def _head(result: Result, samples: list[Sample]) -> Iterator[str]:
     for number, sample in enumerate(samples, 1):
         yield f"page {number}: {sample.address}"
+    if result.browser:
+        filled = " and the ".join(_PAGES[each] for each in result.browser)
+        yield f"Scripts fill the {filled}: a browser has loaded them."
     if samples[0].looks_empty:
         yield 'The page shows next to nothing before its scripts have run: it may need browser = "datasets".'
     if result.guessed:
-        yield "No --value was given: these are the labels whose words are known, and h1 as the title."
+        yield "No --value was given: this is what the page says by its title, its labels, its tags and its links."
     if len(samples) == 1:
         yield "One page was seen: nothing bears the rules out. --more URL names further ones."
     if result.structured:

@@ -143,13 +143,14 @@ def _selectors(sample: Sample, row: Any) -> Iterator[tuple[Table, float]]:
 
 def _alike(row: Any) -> Iterator[list[Any]]:
     """Yield the row with those beside it that share a name, or the tag and all classes."""
+    is_of_cells = row.tag == "tr" and row.find("td") is not None
     beside = [
-        item for item in row.getparent() if item.tag == row.tag and (row.tag != "tr" or item.find("td") is not None)
+        item for item in row.getparent() if item.tag == row.tag and (not is_of_cells or item.find("td") is not None)
     ]
     yield [item for item in beside if item.get("class") == row.get("class")]
     for anchor in anchors(row):
         if anchor.stability >= LAYOUT:
-            yield [item for item in beside[:_MOST] if anchor in anchors(item)]
+            yield [item for item in beside[:_MOST] if anchor in anchors(item)] or [row]
 
 
 def _in_box(sample: Sample, alike: list[Any], row: Any) -> Iterator[str]:
@@ -191,7 +192,7 @@ def _tables(name: str, css: str, place: Place, value: str) -> list[Table]:
 
 def _cuts(pattern: str, text: str, value: str) -> bool:
     found = re2.search(pattern, text)
-    return bool(found) and normal(found[1] or "") == normal(value)
+    return found is not None and normal(found[1] or "") == normal(value)
 
 
 def _ways(element: Any, row: Any) -> Iterator[str]:

@@ -10,8 +10,6 @@ from crawlers.exceptions import CrawlersError, hint
 from crawlers.kinds.html import schema_org
 from crawlers.kinds.html.mapping.adjacent_value import written
 from crawlers.kinds.html.mapping.normalise import key
-from crawlers.kinds.html.mapping.page import text
-from crawlers.kinds.html.mapping.surroundings import is_outside
 from crawlers.kinds.html.mapping.synonyms import fields
 from crawlers.kinds.html.rules.field import LINK_KEYS
 from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS
@@ -22,10 +20,12 @@ from crawlers.operate.learn.field import learned
 from crawlers.operate.learn.resources import Files, files, found_in, rows
 from crawlers.operate.learn.sample import containing_places, equal_places, nearest_texts
 from crawlers.operate.learn.texts import shortened
+from crawlers.operate.learn.unaided import unaided, unaided_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from crawlers.kinds.html.rules.rules import Where
     from crawlers.operate.learn.candidates import Learned
     from crawlers.operate.learn.listing import Listing
     from crawlers.operate.learn.sample import Sample
@@ -50,6 +50,7 @@ class Result:
         structured: the sample's kinds of structured data, as text.
         guessed: whether no value was given: only labelled fields are recognised.
         warnings: what could not be learned, a sentence each.
+        browser: which pages scripts fill.
     """
 
     samples: tuple[str, ...]
@@ -59,6 +60,7 @@ class Result:
     structured: tuple[str, ...] = ()
     guessed: bool = False
     warnings: tuple[str, ...] = ()
+    browser: tuple[Where, ...] = ()
 
 
 def check(names: Sequence[str]) -> None:
@@ -85,9 +87,9 @@ def learn(samples: list[Sample], values: Mapping[str, Sequence[str]], labels: Ma
     trial = Trial(samples)
     guessed = not values and not labels
     names = [name for name in (*FIELDS, *labels) if name in values or name in labels]
-    found = _guessed(trial) if guessed else [_field(trial, name, values, labels) for name in dict.fromkeys(names)]
+    found = unaided(trial) if guessed else [_field(trial, name, values, labels) for name in dict.fromkeys(names)]
     seen = {name.removeprefix(_FILE): texts[0] for name, texts in values.items() if name.startswith(_FILE)}
-    resources = _files(trial, seen, is_all=not names) if seen else None
+    resources = _files(trial, seen, is_all=not names) if seen else unaided_files(trial) if guessed else None
     return Result(
         samples=tuple(sample.address for sample in samples),
         fields=tuple(_dated(list(found), values, samples[0].page.language)),
@@ -173,23 +175,6 @@ def _beside_labels(sample: Sample, name: str) -> list[str]:
     """Return the value beside a label that usually belongs to the field."""
     own = [item for item in labelled.known(sample) if name in fields().get(item.key, ())]
     return [shortened(written(item.values[0])) for item in own[:1]]
-
-
-def _guessed(trial: Trial) -> Iterator[Learned]:
-    """Yield the fields that known labels identify, and ``h1`` as the title."""
-    sample = trial.samples[0]
-    inside = (item for item in labelled.known(sample) if not is_outside(item.element))
-    owners = {item.text: fields().get(item.key, ()) for item in inside}
-    for name in FIELDS:
-        label = next((shown for shown, names in owners.items() if names[:1] == (name,)), None)
-        heading = name == "title" and len(sample.css("h1")) == 1
-        seen = (text(sample.css("h1")[0]),) if heading else ()
-        wanted = Wanted(name, seen, language=sample.page.language)
-        found = learned(trial, wanted) if heading else None
-        if found is None and label:
-            found = learned(trial, replace(wanted, values=(), label=label))
-        if found:
-            yield found
 
 
 def _files(trial: Trial, wanted: dict[str, str], *, is_all: bool) -> Files | None:

@@ -57,8 +57,11 @@ def _head(file: TOMLDocument, result: Result) -> None:
     start = result.listing.start if result.listing else root(result.samples[0])
     is_known = result.listing and not is_made_up(start)
     file.add("start", _commented(start, None if is_known else "to do: the address of the listing"))
-    if result.listing and result.listing.pager.in_browser:
-        file.add("browser", _commented("listing", "its pages are turned by JavaScript"))
+    turned = bool(result.listing and result.listing.pager.in_browser)
+    where = [*result.browser, *(["listing"] if turned and "listing" not in result.browser else [])]
+    if where:
+        why = "scripts fill the pages" if result.browser else "its pages are turned by JavaScript"
+        file.add("browser", _commented(where[0] if len(where) == 1 else True, why))
 
 
 def root(address: str) -> str:

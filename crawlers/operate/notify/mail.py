@@ -38,12 +38,14 @@ class Mail:
 
     Args:
         to: the recipients.
+        contact: the source's, who gets only the mail of its failures, and of its recovery.
         sender: the address that the mail comes from.
         server: the mail server.
         login: user and password there.
     """
 
     to: tuple[str, ...]
+    contact: str | None = None
     sender: str
     server: Server
     login: tuple[str, str] | None = field(default=None, repr=False)
@@ -66,7 +68,9 @@ class Mail:
             wrong = next((address for address in addresses if not _ADDRESS.fullmatch(address)), None)
             if wrong is not None:
                 raise ArgumentError(f"{setting}: {wrong!r} is not a mail address such as harvest@example.org.")
-        return cls(to=to, sender=sender, server=server, login=_login(settings, server))
+        contact = settings.get("SOURCE_CONTACT") if settings.getbool("NOTIFY_SOURCE_CONTACT") else None
+        known = contact if contact and _ADDRESS.fullmatch(contact) and contact not in to else None
+        return cls(to=to, contact=known, sender=sender, server=server, login=_login(settings, server))
 
     @property
     def name(self) -> str:
@@ -83,9 +87,11 @@ class Mail:
     def message(self, notice: Notice) -> EmailMessage:
         """Return a notice as a mail."""
         message = EmailMessage(policy=SMTP)
-        message["Subject"] = safe_line(f"{notice.report['source']}: {notice.report['verdict']}, {notice.datasets}", 200)
+        message["Subject"] = safe_line(f"{notice.report['source']}: {notice.state}, {notice.datasets}", 200)
         message["From"] = self.sender
         message["To"] = ", ".join(self.to)
+        if self.contact and (notice.is_failure or notice.has_recovered):
+            message["Cc"] = self.contact
         message["Date"] = format_datetime(localtime())
         message["Message-ID"] = make_msgid(domain=self.sender.rpartition("@")[2])
         message["Auto-Submitted"] = "auto-generated"

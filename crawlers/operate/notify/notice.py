@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
+from crawlers.operate.notify.failures import FAILED, Failures
 from crawlers.safety.line import safe_line
 from crawlers.store.runs.run import State
-from crawlers.store.runs.words import looks, nothing_changed
+from crawlers.store.runs.words import excluded, looked_at, looks, minute, nothing_changed
 from crawlers.values.moment import seconds
 
 VERDICTS = tuple(state for state in get_args(State) if state not in ("pending", "running"))
@@ -40,16 +41,42 @@ class Notice:
     Args:
         report: runs/<run>.json; for a run that crashed without a report, what is known, and ``why``.
         folder: the source's.
+        before: the failed runs directly before it.
     """
 
     report: dict[str, Any]
     folder: Path
+    before: Failures = field(default_factory=Failures)
 
     @property
     def text(self) -> str:
         """Return the notice as one line."""
         what = self.not_started or f"{self.datasets[0].upper()}{self.datasets[1:]}{self._errors()}"
-        return safe_line(f"{self.report['source']}: {self.report['verdict']}. {what}", 1000).rstrip(".") + "."
+        return safe_line(f"{self.report['source']}: {self.state}. {what}", 1000).rstrip(".") + "."
+
+    @property
+    def is_failure(self) -> bool:
+        """Return whether the run failed."""
+        return self.report["verdict"] in FAILED
+
+    @property
+    def has_recovered(self) -> bool:
+        """Return whether the run is the first successful one after failed ones."""
+        return bool(self.before.count) and not self.is_failure
+
+    @property
+    def state(self) -> str:
+        """Return the verdict, and whether the source fails again or has recovered.
+
+        >>> before = Failures(2, "2026-11-19T02:00:00Z")
+        >>> Notice({"verdict": "failed"}, Path(), before).state, Notice({"verdict": "complete"}, Path(), before).state
+        ('failed again (run 3 in a row since 2026-11-19 02:00)', 'recovered: complete after 2 failed runs')
+        """
+        verdict, count = self.report["verdict"], self.before.count
+        if self.has_recovered:
+            return f"recovered: {verdict} after {count} failed {'run' if count == 1 else 'runs'}"
+        since = minute(self.before.since)
+        return f"{verdict} again (run {count + 1} in a row since {since})" if count else str(verdict)
 
     @property
     def not_started(self) -> str | None:
@@ -68,12 +95,15 @@ class Notice:
         >>> Notice({"listed": 300, "expected": 305}, Path()).datasets
         '300 of 305 datasets listed'
         """
+        seen = looks(self.report)
+        if seen and seen.noun != "file":
+            return looked_at(self.report)
         unchanged = nothing_changed(self.report)
         if unchanged:
             return unchanged
         expected = self.report.get("expected")
         total = f" of {expected}" if expected is not None else ""
-        what = "files looked at" if looks(self.report) is not None else "datasets listed"
+        what = "files looked at" if seen else f"datasets listed{excluded(self.report)}"
         return f"{self.report.get('listed') or 0}{total} {what}"
 
     @property
@@ -96,6 +126,7 @@ class Notice:
         """Return the webhook's JSON; docs/notifications.md describes each field."""
         found = {"text": self.text} | {name: self.report.get(name) for name in FIELDS}
         found |= {"seconds": self.seconds, "host": self.host}
+        found |= {"failed_before": self.before.count, "failing_since": self.before.since}
         return found | ({"advice": self.advice} if self.advice else {})
 
     def _errors(self) -> str:

@@ -14,6 +14,7 @@ from scrapy.exceptions import NotConfigured
 from crawlers import signals
 from crawlers.exceptions import ArgumentError
 from crawlers.operate.notify.channel import Channel, NotificationError, with_retries
+from crawlers.operate.notify.failures import Failures, failures_before
 from crawlers.operate.notify.mail import Mail
 from crawlers.operate.notify.notice import VERDICTS, Notice
 from crawlers.operate.notify.prometheus import Prometheus
@@ -107,8 +108,9 @@ class Notifications:
                 self.prometheus.write(report)
         except NotificationError as error:
             failures = [(self.prometheus, str(error))]
-        channels = self.channels if report["verdict"] in self.verdicts else ()
-        failed = [*failures, *_send_all(channels, Notice(report, folder), self.seconds)]
+        notice = Notice(report, folder, failures_before(report, folder, self.verdicts) if self.channels else Failures())
+        channels = self.channels if report["verdict"] in self.verdicts or notice.has_recovered else ()
+        failed = [*failures, *_send_all(channels, notice, self.seconds)]
         return [_sentence(channel.name, report, reason) for channel, reason in failed if channel]
 
 

@@ -1,6 +1,5 @@
-"""The report: what index.sqlite knows, on one page; and the templates that other pages extend."""
+"""The report: what the figures say, on one page; and the templates that other pages extend."""
 
-from crawlers.operate.report.overview_data import overview
 from crawlers.operate.report.report import environment
 
-__all__ = ["environment", "overview"]
+__all__ = ["environment"]

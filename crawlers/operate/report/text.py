@@ -1,4 +1,4 @@
-"""Text from portals on a page: shown, but without effect on the page."""
+"""Text from portals on a page, of HTML or Markdown: shown, but without effect on the page."""
 
 from __future__ import annotations
 
@@ -38,6 +38,21 @@ def _seen(text: str) -> list[str]:
         if letter in _KEPT or (marks <= _MARKS and kind not in _UNSEEN):
             kept.append(letter)
     return kept
+
+
+_ACTIVE = re.compile(r"[&<>|\\`*_~\[\]!#@$^{}]|:(?=//)|(?i:(?<=www)\.)")
+"""What GitHub's Markdown acts on within a line: markup, tables, links, mentions, formulas."""
+
+
+def plain(value: Any) -> Any:
+    r"""Return a text as one line of GitHub's Markdown that shows it, and nothing else; other values pass.
+
+    >>> plain("a|b <i> *c*\nwww.example.org")
+    'a&#124;b &#60;i&#62; &#42;c&#42; www&#46;example.org'
+    """
+    if not isinstance(value, str):
+        return inert(value)
+    return _ACTIVE.sub(lambda found: f"&#{ord(found[0])};", re.sub(r"\s+", " ", inert(value)))
 
 
 def cut(value: str | None, length: int = 120) -> str:

@@ -57,7 +57,7 @@ class Adding:
         self.check()
         named = self.spider and not self.force
         kinds = [spider_choice.kind(str(self.spider), self.known)] if named else [*self.known.kinds]
-        self.detection = Detection(self.address, kinds)
+        self.detection = Detection(self.address, kinds, self.table.get("arguments", {}))
 
     def check(self) -> None:
         """Check all that can be checked without a request.
@@ -187,8 +187,11 @@ class Adding:
             named = _force(self.spider) or f" Or name the spider: scrapy sources add {self.name} SPIDER URL"
             leaves = "This leaves open what is there, so nothing is added: try again later."
             return f"{self.detection.unclear}. {leaves}{named}"
+        other = f": {self.detection.other}" if self.detection.other else ""
         if self.spider:
-            return f"{self.address} is nothing that spider {self.spider} harvests.{_force(self.spider)}"
+            return f"{self.address} is nothing that spider {self.spider} harvests{other}.{_force(self.spider)}"
+        if other:
+            return f"{self.address}{other}."
         titles = ", ".join(kind.title for kind in self.known.kinds.values())
         return f"{self.address} is not a catalogue of a known kind: {titles}."
 

@@ -12,14 +12,16 @@ from scrapy.utils.conf import arglist_to_dict
 from crawlers.exceptions import SourcesError
 from crawlers.operate.sources import edit
 from crawlers.operate.sources.add import Adding
-from crawlers.operate.sources.file import text
 from crawlers.operate.sources.probe import probe
+from crawlers.operate.sources.registry import portal
 from crawlers.safety.redact import redact
+from crawlers.store.sources_file import text
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from crawlers.operate.sources.command import Call
     from crawlers.operate.sources.file import SourcesFile
     from crawlers.operate.sources.learn_rules import Learned
     from crawlers.operate.sources.source import Source
@@ -28,30 +30,32 @@ if TYPE_CHECKING:
 _LONGEST = 1000  # characters of a line
 
 
-def add(
-    command: ProjectCommand, file: SourcesFile, names: list[str], opts: argparse.Namespace, settings: Mapping[str, str]
-) -> None:
-    """Add a source.
-
-    Args:
-        names: the source's name, the spider if the user names it, and the address.
-        settings: those of the table.
+def add(call: Call) -> int:
+    """Add a source: its name, the spider if the user names it, and the address, unless a known portal has it.
 
     Raises:
-        UsageError: an argument is not NAME=VALUE.
+        UsageError: an argument is not NAME=VALUE, or the address is missing.
         SourcesError: there is such a source, or nothing that could be harvested at the address.
     """
-    name, address, spider = names[0], names[-1], names[1] if len(names) == 3 else None
+    file, names, opts = call.file, call.names, call.opts
+    if len(names) not in ((1,) if opts.known is not None else (2, 3)):
+        raise UsageError(call.command.usage(["add"]), print_help=False)
+    name, spider = names[0], names[1] if len(names) == 3 else None
+    known = portal(opts.known) if opts.known is not None else None
     _check_new(file, name, text(file.path) if file.path.exists() else "")
     rules = Path(opts.rules or file.path.parent / "catalogues" / f"{name}.toml")
-    adding = Adding(name, spider, address, _table(opts, settings), rules, file.known, force=opts.force)
-    source = _found(command, adding)
+    table = _table(opts, call.settings)
+    if known:
+        spider, table["arguments"] = known.kind, known.given | table.get("arguments", {})
+    address = known.address if known else names[-1]
+    adding = Adding(name, spider, address, table, rules, file.known, force=opts.force)
+    source = _found(call.command, adding)
     learned = adding.learned.rules if adding.learned else None
     with edit.new_file(rules, learned) if learned else nullcontext():
         edit.write(file.path, lambda content: _added(file, content, source))
-    folder = command.path("OUTPUT_DIR") / source.name
-    for line in _summary(file.path, adding, source, folder):
+    for line in _summary(file.path, adding, source, call.output / source.name):
         print(redact(line)[:_LONGEST])
+    return 0
 
 
 def _check_new(file: SourcesFile, name: str, content: str) -> None:
@@ -66,6 +70,7 @@ def _table(opts: argparse.Namespace, settings: Mapping[str, str]) -> dict[str, A
     except ValueError:
         raise UsageError("-a is not NAME=VALUE", print_help=False) from None
     table = {"schedule": opts.schedule, "contact": opts.contact, "arguments": arguments, "settings": dict(settings)}
+    table["review"] = "open" if opts.review else None
     return {name: value for name, value in table.items() if value}
 
 
@@ -107,12 +112,17 @@ def _summary(path: Path, adding: Adding, source: Source, folder: Path) -> Iterat
     yield f"Added [{source.name}] to {path}: spider {source.spider}, {where}."
     if folder.exists():
         yield f"{folder} exists, and its files stay: remove it first if they are another catalogue's."
+    if adding.found and adding.found.note:
+        yield adding.found.note
     for other in adding.others:
-        yield f"Spider {other.kind} could harvest it, too: scrapy sources add NAME {other.kind} {other.address}"
+        words = "".join(f" -a {name}={value}" for name, value in other.arguments.items())
+        yield f"Spider {other.kind} could harvest it, too: scrapy sources add NAME {other.kind} {other.address}{words}"
     if not source.enabled and not adding.learned:
         yield f"It is disabled: write {adding.rules}, then: scrapy sources enable {source.name}"
     if adding.learned:
         yield _learned(adding.learned, adding)
+    if source.review == "open":
+        yield f"It is open: --all and --due skip it until it is approved: scrapy sources approve {source.name}"
     if source.enabled:
         yield f"To see what a crawl would find: scrapy sources validate {source.name}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from crawlers import arguments, kind
 from crawlers.exceptions import AnswerError
+from crawlers.listing import other_answers
 from crawlers.rdf import formats
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ HEAD = 2 * 1024 * 1024
 
 _ENOUGH = f"not requested, {MOST} requests are enough"
 _OVER = {"dns", "connection", "timeout", "blocked", "forbidden_address"}  # the host is unreachable
+_NO_ROBOTS = "is unreachable"  # as `crawlers.politeness.robots` says it
 _BUSY = re.compile(r"HTTP (408|425|429|5\d\d)\b")
 
 
@@ -50,6 +52,7 @@ class Detection:
     Args:
         url: what the user typed.
         kinds: the names of the kinds that it may be; by default all.
+        given: the spider's arguments that the user gave.
 
     Attributes:
         first: the answer to the address itself.
@@ -58,7 +61,8 @@ class Detection:
     """
 
     url: str
-    kinds: Iterable[str] | None = None
+    kinds: Collection[str] | None = None
+    given: Mapping[str, str] = field(default_factory=dict)
     first: Answer = field(init=False)
     found: list[Finding] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
@@ -112,17 +116,26 @@ class Detection:
 
     @property
     def is_unreachable(self) -> bool:
-        """Whether the host does not answer."""
-        return any(isinstance(answer, AnswerError) and answer.kind in _OVER for answer in self.answers.values())
+        """Whether the host does not answer, or its robots.txt does not, without which nothing else is requested."""
+        return any(isinstance(answer, AnswerError) and _is_over(answer) for answer in self.answers.values())
 
     @property
     def unclear(self) -> str | None:
         """The first address that did not show what is there, and why."""
         return next((f"{address}: {why}" for address, why in self._doubts.items()), None)
 
+    def is_named(self, kind: str) -> bool:
+        """Return whether the user says that the catalogue is of this kind."""
+        return self.kinds is not None and [*self.kinds] == [kind]
+
     def is_inconclusive(self, address: str) -> bool:
         """Return whether the answer leaves open what is there."""
         return address in self._doubts
+
+    @property
+    def other(self) -> str | None:
+        """What the answer to the address itself is, if it is known, and what to use instead."""
+        return None if isinstance(self.first, AnswerError) else other_answers.named(self.first)
 
     def lines(self) -> Iterator[str]:
         """Yield what each address gave; those that are not there, and those left out, on a line each."""
@@ -148,7 +161,11 @@ def _unclear(answer: Answer) -> str | None:
     refusal = _refusal(answer.response) if isinstance(answer, RefusalError) else None
     if refusal:
         return f"{refusal} ({answer})"
-    return str(answer) if answer.kind in _OVER or _BUSY.match(str(answer)) else None
+    return str(answer) if _is_over(answer) or _BUSY.match(str(answer)) else None
+
+
+def _is_over(error: AnswerError) -> bool:
+    return error.kind in _OVER or (error.kind == "robots" and _NO_ROBOTS in str(error))
 
 
 def _refusal(response: Response) -> str | None:
@@ -162,6 +179,8 @@ def _described(answer: Answer) -> str:
     recognised = next(filter(None, (detector.recognise(answer) for detector in _detectors())), None)
     if recognised:
         return recognised
+    if other := other_answers.named(answer):
+        return other
     format_ = formats.of_answer(answer)
     if not isinstance(format_, formats.Format):
         type_ = (answer.headers.get("Content-Type") or b"").decode("latin-1").partition(";")[0].strip()[:100]

@@ -17,7 +17,7 @@ from crawlers.safety.line import one_line
 from crawlers.safety.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from crawlers.operate.sources.project_context import Known
     from crawlers.operate.sources.source import Source
@@ -207,13 +207,21 @@ def shown(value: Any) -> str:
     return one_line(text, _LONGEST)
 
 
-def lines(found: list[Coverage], width: int) -> list[str]:
-    """Return a line for each field that some record has, cut to a width; then one line with the fields of none."""
+def lines(found: list[Coverage], width: int, declared: Collection[str] = ()) -> list[str]:
+    """Return a line for each field that some record has, cut to a width; then one line with the fields of none.
+
+    Args:
+        declared: fields that the user's own declaration fills: those that no record has come first, in a line of their
+            own.
+    """
     present = [field for field in found if field.count]
     names = max((len(field.name) for field in present), default=0)
     rows = [f"  {field.name:<{names}}  {field.count:>4} of {field.total:<4}  {field.example}" for field in present]
-    missing = ", ".join(field.name for field in found if not field.count)
-    return [_cut(row, width) for row in rows] + ([f"  in none: {missing}"] if missing else [])
+    missing = [field.name for field in found if not field.count]
+    wrong = ", ".join(name for name in missing if name in declared)
+    others = ", ".join(name for name in missing if name not in declared)
+    first = [f"  declared, but in none: {wrong}"] if wrong else []
+    return [*first, *(_cut(row, width) for row in rows), *([f"  in none: {others}"] if others else [])]
 
 
 def _cut(line: str, width: int) -> str:

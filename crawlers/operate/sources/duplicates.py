@@ -20,15 +20,21 @@ Copied = tuple[str, frozenset[tuple[str, str]]]
 
 def copied(source: Source, known: Known) -> Copied:
     """Return what a source copies; the same for two sources that copy the same."""
-    spider = known.spiders[source.spider]
-    rest = frozenset((name, value) for name, value in source.arguments.items() if name != spider.address)
-    return _plain(address(source, known) or "", spider.arguments[spider.address]), rest
+    spider, own = known.spiders[source.spider], _address_argument(source, known)
+    rest = frozenset((name, value) for name, value in source.arguments.items() if name != own)
+    return _plain(address(source, known) or "", spider.arguments[own]), rest
 
 
 def address(source: Source, known: Known) -> str | None:
     """Return where a source's catalogue is: as its table says, else as its spider does."""
     spider = known.spiders[source.spider]
-    return source.arguments.get(spider.address) or getattr(spider, spider.address, None)
+    return source.arguments.get(_address_argument(source, known)) or getattr(spider, spider.address, None)
+
+
+def _address_argument(source: Source, known: Known) -> str:
+    """Return the name of the argument that says where a source's catalogue is."""
+    spider = known.spiders[source.spider]
+    return next((name for name in spider.other_addresses if name in source.arguments), spider.address)
 
 
 def only(source: Source, other: Source) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 import tomllib
+from collections.abc import Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
 
 from crawlers.exceptions import SourcesError
-from crawlers.operate.sources.file import text as read_text
 from crawlers.safety.locks import alone
+from crawlers.store.sources_file import text as read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from crawlers.operate.sources.source import Source
 
 _HEADER = re.compile(r"\s*\[\[?\s*(?P<key>[^\]#]+?)\s*\]\]?\s*(#.*)?$")
+_FIRST_KEY = re.compile(r"""(\s*\[\[?\s*)(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)""")
 _NO_VALUE = re.compile(r"\s*(#.*)?$")
 
 
@@ -33,27 +36,86 @@ def add(text: str, source: Source) -> str:
     return _checked(before + table, {**tomllib.loads(text), source.name: _table(source)})
 
 
-def enable(text: str, name: str, enabled: bool) -> str:
-    """Return the text with a source's ``enabled`` set.
+def update(text: str, name: str, changes: Mapping[str, Any]) -> str:
+    """Return the text with keys of a source's table changed.
+
+    Args:
+        changes: the new values; ``None`` removes a key, and a mapping changes the keys of the table within it.
 
     Raises:
         SourcesError: the table is written in a way that can't be changed automatically.
     """
-    content = tomllib.loads(text)
-    if not isinstance(content[name], dict):
+    if not isinstance(tomllib.loads(text)[name], dict):
         raise SourcesError(f"{name} is not a table: edit the file.")
-    if content[name].get("enabled", True) is enabled:
+    for key, value in changes.items():
+        for path, leaf in _leaves(key, value):
+            text = _with_key(text, (name, *path), leaf)
+    return text
+
+
+def _leaves(key: str, value: Any) -> list[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, Mapping):
+        return [((key, inner), leaf) for inner, leaf in value.items()]
+    return [((key,), value)]
+
+
+def _with_key(text: str, path: tuple[str, ...], value: Any) -> str:
+    """Return the text with a value at a path of keys, the table's name first; ``None`` removes it."""
+    content = tomllib.loads(text)
+    if _at(content, path) == value:
         return text
-    wanted = {**content, name: {**content[name], "enabled": enabled}}
-    headers = [number for number, key in _headers(text) if key == [name]]
-    if "enabled" not in content[name] and headers:
-        lines = text.splitlines(keepends=True)
-        lines[headers[0]] = lines[headers[0]].rstrip("\r\n") + _end(text)
-        lines.insert(headers[0] + 1, f"enabled = {str(enabled).lower()}{_end(text)}")
-        return _checked("".join(lines), wanted)
+    wanted = _at(copy := deepcopy(content), path[:-1], make=True)
+    wanted |= {path[-1]: value}
+    if value is None:
+        del wanted[path[-1]]
+    elif _at(content, path) is None and (added := _inserted(text, path, value, content)):
+        return _checked(added, copy)
     document: Any = tomlkit.parse(text)
-    document[name]["enabled"] = enabled
-    return _checked(tomlkit.dumps(document), wanted)
+    table = _at(document, path[:-1], make=True)
+    if value is None:
+        del table[path[-1]]
+    else:
+        table[path[-1]] = value
+    return _checked(tomlkit.dumps(document), copy)
+
+
+def _at(content: Any, path: tuple[str, ...], *, make: bool = False) -> Any:
+    """Return what is at a path of keys; ``None`` if nothing is, or a table that is made."""
+    for key in path:
+        if key not in content:
+            if not make:
+                return None
+            content[key] = {}
+        content = content[key]
+    return content
+
+
+def _inserted(text: str, path: tuple[str, ...], value: Any, content: dict[str, Any]) -> str | None:
+    """Return the text with a line for a new key below its table's header; ``None`` if its table has no header."""
+    headers = {tuple(key): number for number, key in _headers(text)}
+    above = next((path[:depth] for depth in range(len(path) - 1, 0, -1) if path[:depth] in headers), None)
+    if above is None or (above != path[:-1] and _at(content, path[:-1]) is not None):
+        return None
+    lines = text.splitlines(keepends=True)
+    at, key = headers[above], ".".join(tomlkit.key(one).as_string() for one in path[len(above) :])
+    lines[at] = lines[at].rstrip("\r\n") + _end(text)
+    lines.insert(at + 1, f"{key} = {tomlkit.item(value).as_string()}{_end(text)}")
+    return "".join(lines)
+
+
+def rename(text: str, old: str, new: str) -> str:
+    """Return the text with another name for a source.
+
+    Raises:
+        SourcesError: the table is written in a way that can't be changed automatically.
+    """
+    lines = text.splitlines(keepends=True)
+    for number, key in _headers(text):
+        if key[:1] == [old]:
+            quoted = tomlkit.key(new).as_string()
+            lines[number] = _FIRST_KEY.sub(lambda found: found[1] + quoted, lines[number], count=1)  # noqa: B023
+    content = {new if name == old else name: table for name, table in tomllib.loads(text).items()}
+    return _checked("".join(lines), content)
 
 
 def remove(text: str, name: str) -> str:
@@ -135,6 +197,8 @@ def _table(source: Source) -> dict[str, Any]:
     table: dict[str, Any] = {name: value for name, value in keys.items() if value}
     if not source.enabled:
         table["enabled"] = False
+    if source.review != "approved":
+        table["review"] = source.review
     if source.archive:
         table["archive"] = True
     inner = {"arguments": source.arguments, "settings": source.settings}
@@ -152,11 +216,19 @@ def _checked(text: str, content: dict[str, Any]) -> str:
         SourcesError: it does not have this content.
     """
     try:
-        if tomllib.loads(text) == content:
+        if _filled(tomllib.loads(text)) == _filled(content):
             return text
     except tomllib.TOMLDecodeError:
         pass
     raise SourcesError("The table is written in a way that can't be changed automatically: edit the file.")
+
+
+def _filled(content: dict[str, Any]) -> dict[str, Any]:
+    """Return the content without empty tables in a source's: the last key that goes may take its table along."""
+    return {
+        name: {key: value for key, value in table.items() if value != {}} if isinstance(table, dict) else table
+        for name, table in content.items()
+    }
 
 
 def _headers(text: str) -> Iterator[tuple[int, list[str]]]:

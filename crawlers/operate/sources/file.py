@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import tomllib
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crawlers.exceptions import SourcesError, hint
 from crawlers.operate.sources.duplicates import copied, only
 from crawlers.operate.sources.project_context import project
 from crawlers.operate.sources.table import source
-from crawlers.safety import inside
+from crawlers.store.sources_file import tables, text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from pathlib import Path
 
     from crawlers.operate.sources.duplicates import Copied
     from crawlers.operate.sources.project_context import Known
     from crawlers.operate.sources.source import Source
-
-_LARGEST = 10 * 1024 * 1024  # bytes
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,7 @@ def reads(content: str, path: Path, known: Known | None = None) -> tuple[dict[st
     known = known or project()
     found: dict[Copied, Source] = {}
     mistakes: dict[str, str] = {}
-    for name, table in _content(content, path).items():
+    for name, table in tables(content, path).items():
         try:
             one = source(name, table, known)
             only(one, found.setdefault(copied(one, known), one))
@@ -102,37 +98,15 @@ def reads(content: str, path: Path, known: Known | None = None) -> tuple[dict[st
     return {one.name: one for one in found.values()}, mistakes
 
 
-def disabled(content: str, path: Path) -> set[str]:
-    """Return the names of the disabled tables, valid or not.
+def left_out(content: str, path: Path) -> set[str]:
+    """Return the names of the tables that are disabled or not approved, valid or not.
 
     Raises:
         SourcesError: it is not TOML.
     """
-    tables = _content(content, path).items()
-    return {name for name, table in tables if isinstance(table, dict) and table.get("enabled") is False}
-
-
-def _content(content: str, path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
-        raise SourcesError(f"{path} is not TOML: {error}.") from None
-    except RecursionError:
-        raise SourcesError(f"{path} is not a list of sources: its tables are nested too deeply.") from None
-
-
-def text(path: Path) -> str:
-    """Return the text of sources.toml.
-
-    Raises:
-        SourcesError: it is not readable.
-    """
-    try:
-        where = Path(os.path.realpath(path, strict=True))  # it may be a symbolic link
-        return inside.read(where.parent, where.name, _LARGEST).decode("utf-8-sig")  # as Notepad writes it
-    except FileNotFoundError:
-        raise SourcesError(f"There is no {path}: `scrapy sources add NAME URL` creates it.") from None
-    except OSError as error:
-        raise SourcesError(f"{path} can't be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise SourcesError(f"{path} can't be read: the file is not UTF-8.") from None
+    found = {name: table for name, table in tables(content, path).items() if isinstance(table, dict)}
+    return {
+        name
+        for name, table in found.items()
+        if table.get("enabled") is False or table.get("review") in ("open", "refused")
+    }

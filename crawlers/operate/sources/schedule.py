@@ -1,13 +1,20 @@
-"""When a source is due: a cron expression, or daily, weekly or monthly, spread by the source's name. All in UTC."""
+"""When a source is due: a cron expression, or daily, weekly or monthly, by the source's name; and its retries."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, available_timezones
 
 from cronsim import CronSim, CronSimError
+
+from crawlers.exceptions import hint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 WORDS = ("daily", "weekly", "monthly")
 
@@ -20,6 +27,8 @@ _AHEAD = timedelta(hours=1)  # that clocks may differ by
 _BEGINNING = datetime(2024, 1, 1, tzinfo=UTC)
 _CRON = '"minute hour day month weekday", as in cron, such as "15 3 * * 1-5"'
 _TAKES = f'neither daily, weekly or monthly ("daily 01:00-05:00", "weekly sun", "monthly 3") nor {_CRON}'
+_DELAY = re.compile(r"([1-9][0-9]{0,3})(min|h|d)")
+_UNITS = {"min": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +38,14 @@ class Schedule:
     Args:
         text: as in sources.toml: ``"15 3 * * 1-5"``, ``"daily"``, ``"weekly"``, ``"monthly"``.
         cron: the same as a cron expression, in which the source's name decides the moment of daily, weekly, monthly.
+        timezone: the one that its hours are in.
+        retry: how long after a failed or incomplete run it is due again, for each such run before its next time.
     """
 
     text: str
     cron: str
+    timezone: tzinfo = UTC
+    retry: tuple[timedelta, ...] = ()
 
     @property
     def has_window(self) -> bool:
@@ -41,8 +54,13 @@ class Schedule:
         return words[0].lower() in WORDS and ":" in words[-1]
 
     def after(self, moment: datetime) -> datetime:
-        """Return the first time after a moment at which it is due, both in UTC."""
-        return next(CronSim(self.cron, moment.astimezone(UTC)))
+        """Return the first time after a moment at which it is due, both in UTC.
+
+        A time that the clocks skip is due at once after the gap; one that they repeat is due the first time.
+        """
+        utc = moment.astimezone(UTC)
+        times = CronSim(self.cron, utc.astimezone(self.timezone))
+        return next(time for found in times if (time := found.astimezone(UTC)) > utc)  # within a repeated hour
 
     def due(self, last_started: datetime | None, now: datetime) -> bool:
         """Return whether a run is due: a time of the schedule has passed since the last start, or there was no start.
@@ -52,11 +70,13 @@ class Schedule:
         return last_started is None or last_started - now > _AHEAD or self.after(last_started) <= now
 
 
-def parse(text: str, name: str) -> Schedule:
+def parse(text: str, name: str, timezone: tzinfo = UTC, retry: tuple[timedelta, ...] = ()) -> Schedule:
     """Return the schedule that a text describes.
 
     Args:
         name: the source's; it spreads daily, weekly and monthly sources, so that not all are due together.
+        timezone: see `Schedule`.
+        retry: see `Schedule`.
 
     Raises:
         ValueError: the text is not a schedule; the message says what is valid.
@@ -66,12 +86,41 @@ def parse(text: str, name: str) -> Schedule:
     """
     words = text.split()
     if words and words[0].lower() in WORDS:
-        return Schedule(text, spread(words, name))
+        return Schedule(text, spread(words, name), timezone, retry)
     if len(words) != 5 or len(text) > _LONGEST:  # a sixth field would be seconds
         raise ValueError(f"{text[:_LONGEST]!r} is {_TAKES}")
     if not _occurs(words):
         raise ValueError(f"{text!r} never occurs: those months have no such day")
-    return Schedule(text, " ".join(words))
+    return Schedule(text, " ".join(words), timezone, retry)
+
+
+def delays(texts: Iterable[str]) -> tuple[timedelta, ...]:
+    """Return the delays that texts describe.
+
+    Raises:
+        ValueError: a text is not a delay.
+
+    >>> delays(["30min", "6h", "1d"])
+    (datetime.timedelta(seconds=1800), datetime.timedelta(seconds=21600), datetime.timedelta(days=1))
+    """
+    found = [(text, _DELAY.fullmatch(text)) for text in texts]
+    for text, delay in found:
+        if delay is None:
+            raise ValueError(f'{text[:_LONGEST]!r} is not a number of minutes, hours or days: "30min", "6h", "1d"')
+    return tuple(int(delay[1]) * _UNITS[delay[2]] for _, delay in found if delay)
+
+
+def zone(name: str) -> tzinfo:
+    """Return the time zone of a name.
+
+    Raises:
+        ValueError: there is none on this machine.
+    """
+    try:
+        return UTC if name == "UTC" else ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # a name that is a path, or a folder's
+        meant = hint(name, available_timezones())
+        raise ValueError(f'{name[:_LONGEST]!r} is not a time zone.{meant} An example is "Europe/Zurich"') from None
 
 
 def _occurs(words: list[str]) -> bool:

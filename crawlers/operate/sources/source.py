@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from crawlers.operate.sources.schedule import Schedule
 from crawlers.values.moment import moment, written
@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
     from crawlers.store.runs import Run
 
+Review = Literal["open", "approved", "refused"]
 _OF_ARCHIVES = ("ARCHIVE_", "ALLOWED_PRIVATE_HOSTS", "CONTACT", "DOWNLOAD_TIMEOUT", "FORMS_FILE", "LOG_", "NOTIFY_")
 """The settings of a source that its archive has, too, by their beginning."""
-_HEAD = ("name", "spider", "enabled", "schedule", "last run", "at", "next run", "address")
+REVIEWS = ("open", "approved", "refused")
+_HEAD = ("name", "spider", "enabled", "review", "schedule", "last run", "at", "next run", "address")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,9 +30,12 @@ class Source:
         arguments: the spider's ``-a``, as text; ``source`` is the name.
         settings: Scrapy's ``-s``, as text or lists of texts.
         schedule: when it is due; ``None``: only when it is named.
-        contact: whom to ask at the catalogue if something is wrong; it is sent nowhere.
+        contact: whom to ask at the catalogue if something is wrong; a mail address may get the mail of its failures.
         enabled: whether ``--all`` and ``--due`` take it.
         archive: whether a harvest archives its files, too, after its crawl.
+        review: whether it was approved; ``--all`` and ``--due`` take no other, and a refused one is never harvested.
+        review_comment: why.
+        publish: how `scrapy publish datasets` makes packages of its datasets: ``organization``, and as JSON ``fields``.
     """
 
     name: str
@@ -41,12 +46,33 @@ class Source:
     contact: str | None = None
     enabled: bool = True
     archive: bool = False
+    review: Review = "approved"
+    review_comment: str | None = None
+    publish: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def left_out(self) -> str:
+        """Why ``--all`` and ``--due`` leave it out; empty if they take it."""
+        if not self.enabled:
+            return "disabled"
+        return {"open": "to be reviewed", "refused": "refused", "approved": ""}[self.review]
 
     @property
     def archived(self) -> Source:
         """The source that its archive is; what was agreed with one portal does not hold for other hosts."""
         settings = {name: value for name, value in self.settings.items() if name.startswith(_OF_ARCHIVES)}
-        return Source(name=f"archive-of-{self.name}", spider="archive", arguments={"of": self.name}, settings=settings)
+        return Source(
+            name=f"archive-of-{self.name}",
+            spider="archive",
+            arguments={"of": self.name},
+            settings=settings,
+            contact=self.contact,
+        )
+
+    @property
+    def crawl_settings(self) -> dict[str, Any]:
+        """Return the settings of its crawls: its own, and its contact."""
+        return self.settings | ({"SOURCE_CONTACT": self.contact} if self.contact else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +100,9 @@ class Listed:
             "spider": source.spider,
             "address": self.address,
             "enabled": source.enabled,
-            "schedule": source.schedule.text if source.schedule else None,
-            "cron": source.schedule.cron if source.schedule else None,
+            "review": source.review,
+            "review_comment": source.review_comment,
+            **_plain(source.schedule),
             "contact": source.contact,
             "arguments": source.arguments,
             "settings": source.settings,
@@ -95,12 +122,20 @@ class Listed:
             source.name,
             source.spider,
             "yes" if source.enabled else "no",
+            source.review,
             source.schedule.text if source.schedule else "-",
             last.state if last else "never",
             f"{started:%Y-%m-%d %H:%M}" if started else "-",
             following,
             self.address or "-",
         )
+
+
+def _plain(schedule: Schedule | None) -> dict[str, Any]:
+    if schedule is None:
+        return dict.fromkeys(("schedule", "cron", "timezone", "retry"))
+    retry = [delay.total_seconds() for delay in schedule.retry]
+    return {"schedule": schedule.text, "cron": schedule.cron, "timezone": str(schedule.timezone), "retry": retry}
 
 
 def table(sources: Iterable[Listed]) -> list[str]:

@@ -26,7 +26,7 @@ def arguments(finding: Finding, typed: str, chosen: type[CatalogueSpider]) -> di
     Args:
         typed: the address that the user gave.
     """
-    where = {} if _knows(chosen, finding) else {chosen.address: finding.address}
+    where = {} if _knows(chosen, finding) else {chosen.address: finding.address, **finding.arguments}
     recogniser = detector(finding.kind)
     narrowed = recogniser.narrowed(typed) if recogniser else {}
     return where | {name: value for name, value in narrowed.items() if name in chosen.arguments}

@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.report.text import inert
 from crawlers.safety import inside
+from crawlers.store.index.schema import LISTS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -81,7 +82,6 @@ _OTHERS = """
         OR uri = :uri OR identifier = :identifier OR landing_page = :landing_page)
     LIMIT 20
 """
-_LISTS = ("keywords", "themes", "languages", "spatial", "conforms_to", "formats")
 
 
 def page(site: Site, source: str, dataset_id: str) -> str:
@@ -92,13 +92,13 @@ def page(site: Site, source: str, dataset_id: str) -> str:
             abort(404, f"There is no dataset {dataset_id} of {source} here.")
         row = dict(found)
         known: dict[str, Any] = {
-            "resources": db.execute(_RESOURCES, (source, dataset_id)).fetchall(),
+            "resources": [_resource(dict(one)) for one in db.execute(_RESOURCES, (source, dataset_id))],
             "changes": db.execute(_CHANGES, (source, dataset_id)).fetchall(),
             "documents": _documents(db, source, dataset_id),
             "looks": [dict(look) for look in db.execute(_LOOKS, (source, dataset_id))],
             "others": db.execute(_OTHERS, row).fetchall(),
         }
-    row |= {name: _listed(row[name]) for name in _LISTS}
+    row |= {name: _listed(row[name]) for name in LISTS}
     known |= {
         "paragraphs": _paragraphs(row["description"]),
         "document": read(site.output / source, row["file"]),
@@ -119,6 +119,10 @@ def _documents(db: sqlite3.Connection, source: str, dataset_id: str) -> list[Any
     return [row for kind in _KINDS for row in db.execute(_DOCUMENTS, (source, dataset_id, kind))]
 
 
+def _resource(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {"services": _listed(row["services"])}
+
+
 def _paragraphs(description: str | None) -> list[str]:
     """Return the paragraphs of the beginning of a description."""
     lines = (line.strip() for line in (description or "")[:_SHOWN].splitlines())
@@ -126,10 +130,13 @@ def _paragraphs(description: str | None) -> list[str]:
 
 
 def _listed(value: str | None) -> list[str]:
-    """Return a list's texts; a place is its name, or its code, or that it has an outline.
+    """Return a list's texts; a place is its name, or its code, or that it has an outline; a relation
+    or a service its title and its address.
 
     >>> _listed('["flood", {"name": "Kenya", "code": "KEN"}, {"geometry": "Polygon"}]'), _listed(None)
     (['flood', 'Kenya (KEN)', 'an outline (Polygon)'], [])
+    >>> _listed('[{"role": "inSeries", "title": "Censuses", "uri": "https://a.org/1"}]')
+    ['inSeries: Censuses (https://a.org/1)']
     """
     try:
         found = json.loads(value or "[]")
@@ -141,6 +148,9 @@ def _listed(value: str | None) -> list[str]:
 def _text(value: Any) -> str:
     if not isinstance(value, dict):
         return str(value)
-    name, code = value.get("name"), value.get("code")
+    address = value.get("uri") or value.get("url")
+    name, code = value.get("name") or value.get("title"), value.get("code")
+    code = code or (address if "title" in value else None)
     outline = f"an outline ({value['geometry']})" if value.get("geometry") else ""
-    return f"{name} ({code})" if name and code else str(name or code or value.get("uri") or outline)
+    text = f"{name} ({code})" if name and code else str(name or code or address or outline)
+    return f"{value['role']}: {text}" if "role" in value else text

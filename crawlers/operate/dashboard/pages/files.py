@@ -9,8 +9,8 @@ from flask import Response, request, stream_with_context
 
 from crawlers.operate.dashboard import addresses, parameters
 from crawlers.operate.dashboard.parameters import Paging, some
-from crawlers.operate.formatting import natural
-from crawlers.operate.report.files import Filter, broken_links, files, last_copies, write_csv
+from crawlers.store.figures.files import Filter, broken_links, files, last_copies, write_csv
+from crawlers.store.figures.formatting import natural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flask import abort, request
 
 from crawlers.exceptions import IndexUnreadableError, RunError
 from crawlers.operate.dashboard import addresses, parameters
 from crawlers.operate.dashboard.error_lines import MOST, Wanted, newest
-from crawlers.operate.dashboard.parameters import RUN, Paging, live, some
-from crawlers.operate.dashboard.tail import Budget, log_end
-from crawlers.signals import OUTCOMES
-from crawlers.store.runs import Run, find, items
+from crawlers.operate.dashboard.parameters import Paging, live, some
+from crawlers.operate.dashboard.tail import Budget, log_end, warnings
+from crawlers.store.figures.runs import indexed
+from crawlers.store.runs import find, items
 from crawlers.store.runs.words import looks
 
 if TYPE_CHECKING:
     from crawlers.operate.dashboard.site import Site
+    from crawlers.store.runs import Run
 
 _SIZE = 50
 _FAILED = 10
-_RUN = "SELECT * FROM runs WHERE source = ? AND run = ?"
-_ERRORS = "SELECT kind, count FROM run_errors WHERE source = ? AND run = ? ORDER BY count DESC, kind"
 
 
 def page(site: Site, source: str, name: str) -> str:
     """Return the page of a run."""
-    run = _run(site, source, name)
+    run = stored(site, source, name)
     number = parameters.page(request.args)
     written, more = some((item for item in items(run) if item.status != "failed"), number, _SIZE)
     described = site.described((source, item.dataset_id) for item in written if item.dataset_id)
@@ -41,14 +39,19 @@ def page(site: Site, source: str, name: str) -> str:
         failed=failed,
         written=written,
         described=described | site.described((source, str(row["dataset_id"])) for row in failed),
+        warnings=warnings(site.logs, run.log) if site.logs else [],
         log=log_end(site.logs, run.log) if site.logs else [],
         paging=Paging(addresses.run(source, name), {}, number, more),
-        **live([run], RUN),
+        **live([run]),
     )
 
 
-def _run(site: Site, source: str, name: str) -> Run:
-    """Return the run of the report on disk, or of the index if the report is gone."""
+def stored(site: Site, source: str, name: str) -> Run:
+    """Return the run of the report on disk, or of the index if the report is gone.
+
+    Raises:
+        NotFound: there is neither.
+    """
     try:
         return find(site.output, f"{source}/{name}")
     except RunError:
@@ -59,16 +62,6 @@ def _run(site: Site, source: str, name: str) -> Run:
 def _indexed(site: Site, source: str, name: str) -> Run | None:
     try:
         with site.index() as db:
-            row = db.execute(_RUN, (source, name)).fetchone()
-            return _from_row(dict(row), dict(db.execute(_ERRORS, (source, name)).fetchall())) if row else None
+            return indexed(db, source, name)
     except IndexUnreadableError:
         return None
-
-
-def _from_row(row: dict[str, Any], errors: dict[str, int]) -> Run:
-    counts = {count: row.pop(count) or 0 for count in OUTCOMES}
-    state, arguments = row.pop("verdict"), row.pop("arguments")
-    row["resumed"] = bool(row["resumed"])
-    details = {"finish_reason": row.pop("finish_reason")}
-    words = json.loads(arguments) if arguments else {}
-    return Run(**row, state=state, arguments=words, counts=counts, errors=errors, details=details)

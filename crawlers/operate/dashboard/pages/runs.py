@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 from flask import request
 
 from crawlers.operate.dashboard import parameters
 from crawlers.operate.dashboard.parameters import Paging, live, some
+from crawlers.store.figures.runs import reported
 from crawlers.store.runs import State
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Iterator
-
     from crawlers.operate.dashboard.site import Site
 
 SIZE = 50
-_RUNS = """
-    SELECT *,
-        (SELECT group_concat(kind || ' ' || count, ', ') FROM run_errors e
-        WHERE e.source = r.source AND e.run = r.run) AS errors
-    FROM runs r WHERE (:source = '' OR source = :source) AND (:state = '' OR verdict = :state)
-    ORDER BY started DESC, source LIMIT :limit
-"""
 
 
 def page(site: Site) -> str:
@@ -46,11 +37,3 @@ def page(site: Site) -> str:
         paging=Paging("/runs", words, number, more),
         **live(at_work),
     )
-
-
-def reported(
-    db: sqlite3.Connection, words: dict[str, str], limit: int, known: set[tuple[str, str | None]]
-) -> Iterator[dict[str, Any]]:
-    """Yield the runs that have a report, except those that were resumed and are running."""
-    rows = db.execute(_RUNS, words | {"limit": limit})
-    return (dict(row) for row in rows if (row["source"], row["run"]) not in known)

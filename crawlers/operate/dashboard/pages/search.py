@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,15 @@ from flask import request
 
 from crawlers.operate.dashboard import parameters
 from crawlers.operate.dashboard.parameters import Paging
-from crawlers.operate.report.text import cut
+from crawlers.store.figures.formatting import counted
 from crawlers.store.index.full_text import UNSPACED
-from crawlers.store.index.search import search
+from crawlers.store.index.search import newest, search
 
 if TYPE_CHECKING:
     import sqlite3
 
     from crawlers.operate.dashboard.site import Site
+    from crawlers.store.index.search import Found
 
 
 _WORD = re.compile(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+")
@@ -61,11 +61,6 @@ _ONE = """
         coalesce(data_modified, modified, issued) AS modified
     FROM datasets WHERE source = ? AND dataset_id = ?
 """
-_COUNT = "SELECT count(*) FROM datasets WHERE NOT withdrawn AND (:source = '' OR source = :source)"
-_LATEST = """
-    SELECT source, dataset_id FROM datasets WHERE NOT withdrawn AND (:source = '' OR source = :source)
-    ORDER BY coalesce(data_modified, modified, issued) DESC, source, dataset_id LIMIT :limit OFFSET :offset
-"""
 
 
 def page(site: Site) -> str:
@@ -74,7 +69,9 @@ def page(site: Site) -> str:
     number = parameters.page(request.args)
     with site.index() as db:
         sources = site.sources(db)
-        total, rows, more = (_found if query else _latest)(db, query, source, (number - 1) * SIZE)
+        wanted: dict[str, Any] = {"source": source or None, "limit": SIZE, "offset": (number - 1) * SIZE}
+        found = search(db, query, **wanted) if query else newest(db, **wanted)
+        rows = [_row(db, one, query) for one in found.rows]
     return site.render(
         "search.html",
         page="search",
@@ -83,33 +80,13 @@ def page(site: Site) -> str:
         sources=sources,
         rows=rows,
         first=(number - 1) * SIZE + 1,
-        total=total,
-        paging=Paging("/search", {"q": query, "source": source}, number, more),
+        total=f"{counted(found.total, 'dataset')}{'' if query else ', newest first'}",
+        paging=Paging("/search", {"q": query, "source": source}, number, found.total > number * SIZE),
     )
 
 
-def _found(db: sqlite3.Connection, query: str, source: str, offset: int) -> tuple[str, list[Row], bool]:
-    """Return how many datasets there are, in words; those of this page; and whether more follow."""
-    results = search(db, query, source=source or None, limit=SIZE, offset=offset)
-    rows = [_row(db, found.source, found.dataset_id) for found in results.rows]
-    for row, found in zip(rows, results.rows, strict=True):
-        row["about"] = marked(found.snippet, query)
-    return _counted(results.total), rows, results.total > offset + SIZE
-
-
-def _latest(db: sqlite3.Connection, _: str, source: str, offset: int) -> tuple[str, list[Row], bool]:
-    words = {"source": source, "limit": SIZE, "offset": offset}
-    total = db.execute(_COUNT, words).fetchone()[0]
-    rows = [_row(db, *key) for key in db.execute(_LATEST, words)]
-    return f"{_counted(total)}, newest first", rows, total > offset + SIZE
-
-
-def _row(db: sqlite3.Connection, source: str, dataset_id: str) -> Row:
-    row = dict(db.execute(_ONE, (source, dataset_id)).fetchone())
-    row["formats"] = [str(name)[:20] for name in json.loads(row["formats"] or "[]")[:8]]
-    row["about"] = [(cut(row["description"], 220), False)]
+def _row(db: sqlite3.Connection, found: Found, query: str) -> Row:
+    row = dict(db.execute(_ONE, (found.source, found.dataset_id)).fetchone())
+    row["formats"] = [str(name)[:20] for name in found.formats[:8]]
+    row["about"] = marked(found.snippet, query)
     return row
-
-
-def _counted(total: int) -> str:
-    return "1 dataset" if total == 1 else f"{total:,} datasets"

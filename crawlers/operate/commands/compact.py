@@ -1,0 +1,88 @@
+"""``scrapy compact``: moves the lines of old runs out of manifest.jsonl and errors.jsonl into compressed files."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import OutputError, hint
+from crawlers.operate.strict_command import ProjectCommand
+
+if TYPE_CHECKING:
+    import argparse
+    from pathlib import Path
+
+    from crawlers.store import compacted
+
+
+class Command(ProjectCommand):
+    """Exit code: 0 compacted, or nothing to compact; 1 not all was compacted."""
+
+    def syntax(self) -> str:
+        return "SOURCE ... | --all"
+
+    def short_desc(self) -> str:
+        return "Move old lines of manifests and error logs into compressed files"
+
+    def long_desc(self) -> str:
+        return (
+            "All lines of manifest.jsonl and errors.jsonl but those of the last run go into manifest-<run>.jsonl.zst "
+            "and errors-<run>.jsonl.zst beside them, which everything that reads the files reads, too."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        parser.add_argument("--all", action="store_true", help="all sources")
+
+    def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.store.index.catch_up import catch_up, sources_in
+
+        output = self.path("OUTPUT_DIR")
+        known = sources_in(output)
+        for name in args:
+            if name not in known:
+                raise OutputError(f"{output} has no source {name!r}.{hint(name, known)} There are: {_listed(known)}.")
+        if bool(args) == opts.all:
+            raise OutputError("name the sources to compact, or all of them by --all.")
+        self.exitcode = 0
+        catch_up(output)  # before its offsets mean other files
+        for name in args or known:
+            self._compact(output / name)
+
+    def _compact(self, folder: Path) -> None:
+        from crawlers.operate.console import print_error
+        from crawlers.store.compacted import FILES
+        from crawlers.store.figures.formatting import number, size
+        from crawlers.store.folder import lock
+        from crawlers.store.index.catch_up import moved
+
+        try:
+            held = lock(folder)
+        except OutputError as error:
+            self.exitcode = 1
+            print_error(f"{folder.name}: {error}")
+            return
+        try:
+            done = [found for file in FILES if (found := _part(folder, file))]
+            moved(folder.parent, folder.name)
+        except OSError as error:
+            self.exitcode = 1
+            print_error(f"{folder.name} was not compacted: {error.filename or folder}: {error.strerror or error}.")
+            return
+        finally:
+            os.close(held)
+        for one in done:
+            lengths = f"{size(one.packed)} for {size(one.bytes)}"
+            print(f"{folder.name}: {number(one.lines)} lines of {one.file} are in {one.part}, {lengths}")
+        if not done:
+            print(f"{folder.name}: its lines are all of one run")
+
+
+def _part(folder: Path, file: str) -> compacted.Moved | None:
+    from crawlers.store.compacted import compact
+
+    return compact(folder, file) if (folder / file).exists() else None
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) or "none"

@@ -1,0 +1,61 @@
+"""``scrapy worker``: crawls what the queue gives it, as one of several nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import CrawlersError, HarvestError
+from crawlers.operate.console import open_streams, print_error
+from crawlers.operate.strict_command import ProjectCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+
+class Command(ProjectCommand):
+    """Exit code: 0 stopped, 1 could not start."""
+
+    def syntax(self) -> str:
+        return "--queue postgresql://HOST/DATABASE [--parallel N] [--due]"
+
+    def short_desc(self) -> str:
+        return "Crawl what a queue gives, as one of several nodes"
+
+    def long_desc(self) -> str:
+        return (
+            "Crawl the sources that `scrapy harvest --queue` puts into a queue in PostgreSQL, until it is stopped. "
+            "User and password come from PGUSER and PGPASSWORD. Ctrl-C stops the crawls so that other nodes go on "
+            "with them. Exit code: 0 stopped, 1 could not start."
+        )
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        super().add_options(parser)
+        add = parser.add_argument
+        add("--queue", metavar="URL", help="the queue's database (default: QUEUE)")
+        add("--parallel", default="2", metavar="N", help="number of parallel crawls (default: 2)")
+        add("--due", action="store_true", help="put sources that are due into the queue, every minute")
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Work; if the output can't be written, the work goes on."""
+        from crawlers.operate.harvest.command import number
+        from crawlers.operate.queue import need
+        from crawlers.operate.sources.project_context import Known
+
+        open_streams()
+        self.exitcode = 1
+        try:
+            if args:
+                raise HarvestError(f"{self.usage(args)}; the queue names the sources.")
+            address = opts.queue or self.settings["QUEUE"]  # type: ignore[index]
+            if not address:
+                raise HarvestError("No queue is named: --queue postgresql://host/database, or the setting QUEUE.")
+            node = need("node").Node(
+                *(self.settings, Known(self.settings), opts.set),  # type: ignore[arg-type]
+                parallel=number(opts.parallel),
+                queue=address,
+                defers_due=opts.due,
+            )
+            node.work()
+            self.exitcode = 0
+        except CrawlersError as error:
+            print_error(error)

@@ -1,0 +1,199 @@
+"""What operators who are logged in can do with a source, and the login itself: forms, each answered by a redirect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flask import Response, redirect, request
+from werkzeug.exceptions import Forbidden, TooManyRequests
+
+from crawlers.exceptions import CrawlersError, SourcesError
+from crawlers.operate.dashboard import addresses
+from crawlers.operate.dashboard.login import COOKIE, LASTS, Login, check_origin
+from crawlers.operate.harvest import control, selection
+from crawlers.operate.harvest.claim import read as read_claim
+from crawlers.operate.harvest.turn import already_running
+from crawlers.operate.queue import need
+from crawlers.operate.sources import states
+from crawlers.operate.sources.file import SourcesFile
+from crawlers.safety.locks import is_crawled
+from crawlers.safety.redact import redact
+from crawlers.store.runs.stored import at_work
+
+if TYPE_CHECKING:
+    from flask import Flask
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from crawlers.operate.dashboard.site import Site
+
+_LARGEST = 16 * 1024  # bytes of a form
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What actions change.
+
+    Args:
+        file: sources.toml.
+        output: OUTPUT_DIR.
+        jobs: JOBS_DIR.
+        logs: LOGS_DIR.
+        given: settings for a harvest, as NAME=VALUE.
+        queue: the address of the queue that other nodes work on; empty without.
+    """
+
+    file: SourcesFile
+    output: Path
+    jobs: Path
+    logs: Path
+    given: Sequence[str] = ()
+    queue: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a button does.
+
+    Args:
+        label: the text on it.
+        act: does it to a source, with a comment, and returns a sentence.
+        takes_comment: whether it has a field for the reason.
+    """
+
+    label: str
+    act: Callable[[Project, str, str | None], str]
+    takes_comment: bool = False
+
+
+class Operators:
+    """The login, and what it allows.
+
+    Args:
+        login: the sessions.
+        project: what actions change.
+    """
+
+    def __init__(self, login: Login, project: Project) -> None:
+        self.login = login
+        self.project = project
+
+    def add_to(self, app: Flask, site: Site) -> None:
+        """Add the login and the actions to the dashboard."""
+        self.site = site
+        site.templates.globals.update(login=self.login, available=self.available)
+        app.config.update(MAX_CONTENT_LENGTH=_LARGEST, MAX_FORM_MEMORY_SIZE=_LARGEST)
+        app.add_url_rule("/login", "login", self.show_form, methods=["GET"])
+        app.add_url_rule("/login", "log in", self.log_in, methods=["POST"])
+        app.add_url_rule("/logout", "log out", self.log_out, methods=["POST"])
+        app.add_url_rule(f"/sources/<source>/<any({','.join(ACTIONS)}):name>", "act", self.act, methods=["POST"])
+
+    def available(self, source: str) -> dict[str, Action]:
+        """Return what can be done with a source as it is now, by the last part of the address that does it."""
+        try:
+            table = self.project.file.read()[0].get(source)
+        except SourcesError:
+            table = None
+        run = at_work(self.project.output / source)
+        is_at_work = run is not None and run.state == "running"
+        names = ["stop"] if is_at_work else []
+        if table:
+            names += [] if is_at_work or table.review == "refused" else ["harvest"]
+            names += ["disable" if table.enabled else "enable"]
+            names += [name for name, state in _REVIEWS.items() if state != table.review]
+        return {name: ACTIONS[name] for name in names}
+
+    def show_form(self, sentence: str = "") -> str | AnyResponse:
+        """Return the page of the login."""
+        if self.login.session():
+            return redirect(_back())
+        return self.site.render("login.html", page="login", source=request.values.get("source", ""), sentence=sentence)
+
+    def log_in(self) -> AnyResponse:
+        """Begin a session."""
+        check_origin()
+        try:
+            session = self.login.begin(request.form.get("password", ""))
+        except (Forbidden, TooManyRequests) as error:
+            answer = Response(str(self.show_form(str(error.description))), error.code)
+            answer.headers.extend((name, value) for name, value in error.get_headers() if name == "Retry-After")
+            return answer
+        back = redirect(_back(), 303)
+        back.set_cookie(COOKIE, session, max_age=LASTS, secure=request.is_secure, httponly=True, samesite="Strict")
+        return back
+
+    def log_out(self) -> AnyResponse:
+        """End the session."""
+        self.login.checked()
+        self.login.end()
+        answer = redirect("/", 303)
+        answer.delete_cookie(COOKIE, secure=request.is_secure, httponly=True, samesite="Strict")
+        return answer
+
+    def act(self, source: str, name: str) -> AnyResponse:
+        """Do what a button says; the next page shows the sentence."""
+        session = self.login.checked()
+        try:
+            sentence = ACTIONS[name].act(self.project, source, request.form.get("why", "").strip() or None)
+        except CrawlersError as error:
+            sentence = str(error)
+        session.sentences.append(redact(sentence))
+        return redirect(addresses.source(source), 303)
+
+
+def _back() -> str:
+    """Return the page to show after the login: that of the source from which it was asked for."""
+    source = request.values.get("source", "")
+    return addresses.source(source) if source else "/"
+
+
+def _harvest(project: Project, name: str, _: str | None) -> str:
+    sources, mistakes = project.file.read()
+    if name in mistakes:
+        raise SourcesError(mistakes[name])
+    selection.named(sources, [name])
+    if is_crawled(project.output / name) or read_claim(project.jobs, name).is_held:
+        return f"[{name}] {already_running(name).sentence}"
+    sentence = control.start(name, project.jobs, project.logs, project.given)
+    return f"[{name}] is in the queue: a node that is free harvests it." if project.queue else sentence
+
+
+def _stop(project: Project, name: str, _: str | None) -> str:
+    if project.queue and need("queue").Queue(project.queue).stop(name):
+        return f"[{name}] is being stopped on its node."
+    return control.stop(project.output, name)
+
+
+def _enable(project: Project, name: str, _: str | None) -> str:
+    states.enable(project.file, [name])
+    return f"[{name}] is enabled."
+
+
+def _disable(project: Project, name: str, _: str | None) -> str:
+    states.disable(project.file, [name])
+    return f"[{name}] is disabled: --all and --due skip it."
+
+
+def _approve(project: Project, name: str, why: str | None) -> str:
+    states.approve(project.file, [name], why)
+    return f"[{name}] is approved."
+
+
+def _refuse(project: Project, name: str, why: str | None) -> str:
+    if not why:
+        raise SourcesError(f"[{name}] is not refused: the reason is missing.")
+    states.refuse(project.file, [name], why)
+    return f"[{name}] is refused: no harvest takes it."
+
+
+ACTIONS = {
+    "harvest": Action("Harvest now", _harvest),
+    "stop": Action("Stop", _stop),
+    "enable": Action("Enable", _enable),
+    "disable": Action("Disable", _disable),
+    "approve": Action("Approve", _approve, takes_comment=True),
+    "refuse": Action("Refuse", _refuse, takes_comment=True),
+}
+_REVIEWS = {"approve": "approved", "refuse": "refused"}

@@ -1,0 +1,181 @@
+"""What commands do with a queue: they put crawls in, list them, stop them, and wait for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Literal
+
+from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
+
+from crawlers.exceptions import CrawlersError, HarvestError
+from crawlers.operate.queue import checked
+from crawlers.operate.queue.connector import UTF8, prepare, unreachable
+
+if TYPE_CHECKING:
+    from crawlers.operate.harvest.crawls import Crawls
+    from crawlers.operate.harvest.job import Plan
+    from crawlers.operate.sources import Source
+
+CRAWLS = "catalogue-crawlers"
+"""The name of the queue in the database: other applications may have theirs there."""
+DUTIES = "catalogue-crawlers-duties"
+"""The name of the queue of what nodes do for the queue itself: crawls do not hold it up."""
+CRAWL = "catalogue-crawlers:crawl"
+"""The name of the task."""
+ARCHIVES = "catalogue-crawlers:archives"
+"""The lock of all archives: each asks many hosts."""
+_OPEN = ("todo", "doing")
+_PAUSE = 1.0  # seconds between two looks at jobs that are waited for
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A crawl in the queue.
+
+    Args:
+        id: the job's number.
+        state: whether it waits, or a node has it.
+    """
+
+    id: int
+    source: str
+    state: Literal["todo", "doing"]
+
+
+class Queue:
+    """A queue, as a command uses it.
+
+    Args:
+        address: ``postgresql://host/database``; user and password come from PGUSER and PGPASSWORD.
+
+    Raises:
+        HarvestError: the address is not one.
+    """
+
+    def __init__(self, address: str) -> None:
+        self.address = checked(address)
+
+    def defer(self, locks: Mapping[str, str], *, due: bool) -> dict[str, int | None]:
+        """Put crawls of sources into the queue; return the numbers of their jobs, ``None`` if one is there already.
+
+        Args:
+            locks: the lock of each source, by its name.
+            due: whether a node looks first if the source is still due.
+
+        Raises:
+            HarvestError: the queue can't be reached.
+        """
+        return asyncio.run(self._defer(locks, due=due))
+
+    def jobs(self) -> list[Queued]:
+        """Return the crawls in the queue, those that nodes have first.
+
+        Raises:
+            HarvestError: the queue can't be reached.
+        """
+        return asyncio.run(self._jobs())
+
+    def stop(self, source: str) -> bool:
+        """Take a source's crawl out of the queue, or stop it on its node as Ctrl-C does; return whether there was one.
+
+        Raises:
+            HarvestError: the queue can't be reached.
+        """
+        return asyncio.run(self._stop([source]))
+
+    def wait(self, jobs: Sequence[int], sources: Sequence[str]) -> None:
+        """Wait until no node has one of these jobs; stop them if this is interrupted.
+
+        Raises:
+            HarvestError: the queue can't be reached.
+            KeyboardInterrupt: it was interrupted; the jobs are being stopped.
+        """
+        try:
+            asyncio.run(self._wait(frozenset(jobs)))
+        except KeyboardInterrupt:
+            asyncio.run(self._stop(sources))
+            raise
+
+    async def _defer(self, locks: Mapping[str, str], *, due: bool) -> dict[str, int | None]:
+        async with self._opened() as app:
+            at_work = {job.source for job in await _listed(app) if job.state == "doing"} if due else set()
+            return {
+                source: None if source in at_work else await deferred(app, source, lock, due=due)
+                for source, lock in locks.items()
+            }
+
+    async def _jobs(self) -> list[Queued]:
+        async with self._opened(creates=False) as app:
+            return await _listed(app)
+
+    async def _stop(self, sources: Sequence[str]) -> bool:
+        async with self._opened(creates=False) as app:
+            jobs = [job.id for job in await _listed(app) if job.source in sources]
+            stopped = [await app.job_manager.cancel_job_by_id_async(job, abort=True) for job in jobs]
+        return any(stopped)
+
+    async def _wait(self, jobs: frozenset[int]) -> None:
+        async with self._opened() as app:
+            while jobs & {job.id for job in await _listed(app)}:  # noqa: ASYNC110 -- the queue does not tell
+                await asyncio.sleep(_PAUSE)
+
+    @asynccontextmanager
+    async def _opened(self, *, creates: bool = True) -> AsyncIterator[App]:
+        await prepare(self.address, creates=creates)
+        connector = PsycopgConnector(conninfo=self.address, min_size=1, max_size=1, kwargs=UTF8)
+        try:
+            async with App(connector=connector).open_async() as app:
+                yield app
+        except ConnectorException as error:
+            raise HarvestError(unreachable(self.address, error.__cause__)) from None
+
+
+async def deferred(app: App, source: str, lock: str | None, *, due: bool = False) -> int | None:
+    """Put a crawl of a source into the queue; return the number of the job, or ``None`` if one waits there already."""
+    task = app.configure_task(CRAWL, queue=CRAWLS, lock=lock, queueing_lock=f"{CRAWLS}:{source}")
+    try:
+        return await task.defer_async(source=source, due=due, asked=datetime.now(UTC).isoformat())
+    except AlreadyEnqueued:
+        return None
+
+
+def _locks(plans: Mapping[str, Plan]) -> dict[str, str]:
+    """Return the lock of each source: sources that share a host, also by way of others, have the same.
+
+    A job has one lock, and a source may have several hosts.
+
+    Args:
+        plans: of all sources, by their names.
+    """
+    heads: dict[str, str] = {}
+
+    def head(host: str) -> str:
+        while heads.setdefault(host, host) != host:
+            host = heads[host]
+        return host
+
+    for plan in plans.values():
+        if joined := sorted(map(head, plan.hosts)):
+            heads.update(dict.fromkeys(joined, joined[0]))
+    return {name: f"{CRAWLS}:{head(min(plan.hosts))}" if plan.hosts else ARCHIVES for name, plan in plans.items()}
+
+
+def all_locks(crawls: Crawls, sources: Mapping[str, Source]) -> dict[str, str]:
+    """Return the lock of each source that can be crawled, by its name."""
+    plans = {}
+    for name, source in sources.items():
+        with suppress(CrawlersError):  # its crawl reports it
+            plans[name] = crawls.plan_of(source)
+    return _locks(plans)
+
+
+async def _listed(app: App) -> list[Queued]:
+    """Return the crawls that wait or are at work, by one statement: a job may change its state between two."""
+    found = await app.job_manager.list_jobs_async(queue=CRAWLS)
+    listed = [Queued(job.id or 0, str(job.task_kwargs["source"]), job.status) for job in found if job.status in _OPEN]  # type: ignore[arg-type]
+    return sorted(listed, key=lambda job: (job.state, job.id))
