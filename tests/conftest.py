@@ -19,6 +19,7 @@ import pytest
 
 from crawlers.browser import executable
 from crawlers.kind import registered
+from crawlers.spider_loader import OTHERS
 from tests import forked
 from tests.portal.portal import Portal
 from tests.waiting import HANG
@@ -82,9 +83,19 @@ def json_lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
+def as_json(item: Any) -> bytes:
+    """An item as a feed has it, without the documents; a value that JSON does not have is an error."""
+    return json.dumps(item, default=_fields, allow_nan=False, ensure_ascii=False).encode()
+
+
+def _fields(part: Any) -> dict[str, Any]:
+    """As `dataclasses.asdict`, without its copies: they take longer than most mappings."""
+    return {name: getattr(part, name) for name in part.__dataclass_fields__ if name != "document"}
+
+
 def spider_names() -> list[str]:
     """The generic spiders, and those of catalogues."""
-    return sorted([*registered(), *(path.stem for path in (ROOT / "spiders").glob("[!_]*.py"))])
+    return sorted([*registered(), *OTHERS, *(path.stem for path in (ROOT / "spiders").glob("[!_]*.py"))])
 
 
 def scrapy(

@@ -3,13 +3,14 @@
 Most of what a small crawl costs is Python importing Scrapy. `Popen` and `run` are those of `subprocess`; a plain
 command ``[sys.executable, "-W", "error", "-m", "scrapy", ...]`` runs in a forked child. It has the arguments,
 environment, folder and streams of a new process, runs ``-m scrapy`` from its first line to its exit handlers, and is a
-child of the test's own process. All other commands are new processes. A test that is about the process itself (its
-start, its memory, what it imports) uses `subprocess`.
+child of the test's own process. The crawls that it starts are forked too, and are its own children. All other commands
+are new processes. A test that is about the process itself (its start, its memory, what it imports) uses `subprocess`.
 """
 
 from __future__ import annotations
 
 import atexit
+import codecs
 import ctypes
 import gc
 import io
@@ -24,27 +25,34 @@ import sys
 import threading
 import time
 import warnings
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from pkgutil import walk_packages
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ROOT = Path(__file__).parent.parent
-STRICT = ["-W", "error"]
+STRICT = (["-W", "error"], ["-Werror"])
+STARTING = {"harvest", "sources"}  # commands that start crawls
 SERVER = str(ROOT / "tests" / "portal" / "server.py")
 BEFORE_ANY_CODE = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_")  # variables that count only when a process starts
 OWN = ("scrapy.cfg", "crawlers", "pipelines", "spiders")  # a folder with one of these may be another project
-PLAIN = {"close_fds", "stderr", "stdin", "stdout", "text"}  # what a forked command may be started with
-LATE = (  # what Scrapy imports when a crawl begins
-    "encodings.idna scrapy.core.downloader.contextfactory scrapy.core.engine scrapy.core.scraper scrapy.crawler "
-    "scrapy.pqueues scrapy.utils.ossignal twisted.internet.asyncioreactor twisted.protocols.tls twisted.web.client"
+PLAIN = {"close_fds", "errors", "pass_fds", "start_new_session", "stderr", "stdin", "stdout", "text"}
+"""What a forked command may be started with."""
+LATE = (  # what is imported when a crawl begins, or a page needs it
+    "encodings.charmap encodings.idna encodings.utf_8_sig markdownify nh3 protego "
+    "scrapy.core.downloader.contextfactory scrapy.core.engine scrapy.core.scraper scrapy.crawler scrapy.pqueues "
+    "scrapy.robotstxt scrapy.statscollectors scrapy.utils.engine scrapy.utils.ossignal text_unidecode "
+    "twisted.internet.asyncioreactor twisted.protocols.tls twisted.web.client"
 ).split()
+COMPONENTS = ("DOWNLOADER_MIDDLEWARES_BASE", "EXTENSIONS_BASE", "SPIDER_MIDDLEWARES_BASE")
 DATASETS = 305  # that most of the tests' portals have
 LONGEST = 1 << 17  # bytes of a request
+FILES = 16  # that come with a request, at most
 SET_CHILD_SUBREAPER = 36  # of prctl(2)
 
 
@@ -54,6 +62,7 @@ SET_CHILD_SUBREAPER = 36  # of prctl(2)
 def plain(environment: Any) -> dict[str, str]:
     """Return the environment without what a forked command may have otherwise."""
     kept = {name: value for name, value in environment.items() if name.startswith(BEFORE_ANY_CODE)}
+    kept.pop("PYTHONIOENCODING", None)  # a forked command has it
     if kept.get("PYTHONPATH") == str(ROOT):
         del kept["PYTHONPATH"]
     return kept
@@ -67,12 +76,17 @@ class Popen(subprocess.Popen):  # type: ignore[type-arg]
 
     Args:
         limits: what the process may take, by the number of a limit of `resource`.
+        closed: the streams that it does not have, as after ``>&-``; of a forked command.
     """
 
-    def __init__(self, args: Any, *, limits: dict[int, int] | None = None, **keywords: Any) -> None:
+    def __init__(
+        self, args: Any, *, limits: dict[int, int] | None = None, closed: tuple[int, ...] = (), **keywords: Any
+    ) -> None:
         self._request = request(args, **keywords)
         if self._request is not None:
-            self._request["limits"] = list((limits or {}).items())
+            self._request |= {"limits": list((limits or {}).items()), "closed": closed}
+        elif closed:
+            raise ValueError("a new process has all streams: ask a shell for one that has not")
         elif limits:
             keywords["preexec_fn"] = partial(limit, limits.items())
         super().__init__(args, **keywords)
@@ -83,7 +97,8 @@ class Popen(subprocess.Popen):  # type: ignore[type-arg]
             return
         pipes = given[10:16]
         wanted = (pipes[0], pipes[3], pipes[5])
-        self.pid = zygote().fork(self._request, [own if one == -1 else one for own, one in enumerate(wanted)])
+        streams = [own if one == -1 else one for own, one in enumerate(wanted)]
+        self.pid = Zygote.here().fork(self._request, [*streams, *given[4]])
         self._child_created = True
         self._close_pipe_fds(*pipes)
 
@@ -112,15 +127,16 @@ def request(args: Any, cwd: Any = None, env: Any = None, **keywords: Any) -> dic
         return None
     words, folder = [*map(os.fspath, args)], Path(cwd or Path.cwd()).absolute()
     environment = dict(os.environ if env is None else env)
-    strict = words[1:3] == STRICT
-    code = words[3:] if strict else words[1:]
+    flags = next((flags for flags in STRICT if words[1 : 1 + len(flags)] == flags), [])
+    code = words[1 + len(flags) :]
     is_ours = words[0] == sys.executable and (code[:2] == ["-m", "scrapy"] or code[:1] == [SERVER])
     has_root = folder == ROOT or environment.get("PYTHONPATH") == str(ROOT)
     if not is_ours or not has_root or plain(environment) != plain(ENVIRONMENT):
         return None
     if folder != ROOT and any((folder / name).exists() for name in OWN):
         return None
-    return {"strict": strict, "code": code, "folder": str(folder), "environment": environment}
+    session = keywords.get("start_new_session", False)
+    return {"strict": bool(flags), "code": code, "folder": str(folder), "environment": environment, "session": session}
 
 
 def limit(limits: Iterable[tuple[int, int]]) -> None:
@@ -129,37 +145,53 @@ def limit(limits: Iterable[tuple[int, int]]) -> None:
 
 
 class Zygote:
-    """The process that forks."""
+    """The process that forks.
 
-    def __init__(self) -> None:
+    Args:
+        orders: where it is told to.
+        process: itself, where it is not a fork of this process.
+    """
+
+    running: ClassVar[Zygote | None] = None
+
+    def __init__(self, orders: socket.socket, process: subprocess.Popen[bytes] | None = None) -> None:
         self.lock = threading.Lock()
-        self.socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.orders = orders
+        self.process = process
+
+    @classmethod
+    def here(cls) -> Zygote:
+        """Return that of this process; there is one."""
+        cls.running = cls.running or cls.started()
+        return cls.running
+
+    @classmethod
+    def started(cls) -> Zygote:
+        orders, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with other:
-            self.process = subprocess.Popen(
-                [sys.executable, *STRICT, __file__, str(other.fileno())],
+            process = subprocess.Popen(
+                [sys.executable, *STRICT[0], __file__, str(other.fileno())],
                 env=ENVIRONMENT,
                 cwd=ROOT,
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
             )
+        return cls(orders, process)
 
-    def fork(self, what: dict[str, Any], streams: list[int]) -> int:
-        """Start a command; return its process, a child of this one."""
+    def fork(self, what: dict[str, Any], files: list[int]) -> int:
+        """Start a command; return its process, a child of this one.
+
+        Args:
+            files: its streams, then what else it has open.
+        """
         with self.lock:
             adopt(True)
             try:
-                socket.send_fds(self.socket, [json.dumps(what).encode()], streams)
-                pid = int(self.socket.recv(LONGEST))
-                self.socket.recv(LONGEST)  # its parent has ended
+                socket.send_fds(self.orders, [json.dumps(what).encode()], files)
+                return sum(int(self.orders.recv(LONGEST)) for _ in ("it runs", "its parent has ended"))
             finally:
                 adopt(False)
-        return pid
-
-
-@cache
-def zygote() -> Zygote:
-    return Zygote()
 
 
 def adopt(orphans: bool) -> None:
@@ -174,12 +206,16 @@ def adopt(orphans: bool) -> None:
 def prepare() -> None:
     """Import what commands import; start no thread, no reactor and no event loop."""
     sys.path[0] = str(ROOT)
-    for name in [*LATE, "scrapy.cmdline", "tests.portal.server"]:
+    for name in [*LATE, "scrapy.cmdline", "scrapy.settings.default_settings", "tests.portal.server"]:
         import_module(name)
+    for name in COMPONENTS:
+        for component in getattr(sys.modules["scrapy.settings.default_settings"], name):
+            import_module(component.rpartition(".")[0])
     for name in ("scrapy.commands", "crawlers", "pipelines", "spiders"):
         for module in walk_packages(import_module(name).__path__, f"{name}."):
             import_module(module.name)
     sys.modules["tests.portal.catalogue"].Catalogue().grow(DATASETS)
+    sys.modules["crawlers.values.licenses"].license("cc-by")  # it reads SPDX's list once
     del sys.modules["crawlers.settings"]  # it reads the arguments and the environment
     sys.path[:] = [folder for folder in sys.path if folder != str(ROOT)]
     gc.collect()
@@ -187,43 +223,69 @@ def prepare() -> None:
 
 
 def serve(orders: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Fork for each request; return, in the child, its request and its streams."""
+    """Fork for each request; return, in the child, its request and its files."""
     while True:
-        content, streams, *_ = socket.recv_fds(orders, LONGEST, 3)
+        content, files, *_ = socket.recv_fds(orders, LONGEST, FILES)
         if not content:
             os._exit(0)
         if (between := os.fork()) == 0:
-            if (child := os.fork()) == 0:
-                return json.loads(content), streams
-            orders.send(str(child).encode())
-            os._exit(0)  # now the test's process is the child's parent
+            if os.fork():
+                os._exit(0)  # now the test's process is the child's parent
+            what = json.loads(content)
+            if what["session"]:
+                os.setsid()
+            orders.send(str(os.getpid()).encode())
+            return what, files
         os.waitpid(between, 0)
-        orders.send(b"forked")
-        for stream in streams:
-            os.close(stream)
+        orders.send(b"0")
+        for file in files:
+            os.close(file)
 
 
 def stream_like(own: Any, number: int) -> io.TextIOWrapper:
     """Return a standard stream as Python opens it."""
+    encoding, _, errors = os.environ.get("PYTHONIOENCODING", "").partition(":")
+    errors = errors or "strict" if encoding and number < 2 else own.errors
     buffering = -1 if hasattr(own.buffer, "raw") else 0
     binary = open(number, f"{own.mode}b", buffering=buffering, closefd=False)  # noqa: SIM115
     is_line = own.line_buffering or binary.isatty()
-    made = io.TextIOWrapper(binary, own.encoding, own.errors, "\n", is_line, own.write_through)
+    encoding = codecs.lookup(encoding or own.encoding).name
+    made = io.TextIOWrapper(binary, encoding, errors, "\n", is_line, own.write_through)
     made.mode = own.mode
     return made
 
 
-def become(what: dict[str, Any], streams: list[int]) -> None:
-    """Make this process what a new one would be."""
-    for number, stream in enumerate(streams):
+def take(files: list[int]) -> None:
+    """Have these files open, the streams first, and no other."""
+    for number, stream in enumerate(files[:3]):
         os.dup2(stream, number)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        new = stream_like(getattr(sys, name), number)
-        setattr(sys, name, new)
-        setattr(sys, f"__{name}__", new)
+    for below, above in pairwise((2, *sorted(files[3:]), os.sysconf("SC_OPEN_MAX"))):
+        os.closerange(below + 1, above)
+
+
+def fork_what_it_starts() -> None:
+    """Leave a process like this one behind, which forks for it."""
+    orders, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    if os.fork() == 0:
+        orders.close()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        take([nothing] * 3 + [other.fileno()])
+        obey(other)
+    other.close()
+    Zygote.running = Zygote(orders)
+    subprocess.Popen = Popen  # type: ignore[misc]
+
+
+def become(what: dict[str, Any]) -> None:
+    """Make this process what a new one would be."""
     os.environ.clear()
     os.environ.update(what["environment"])
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        new = None if number in what["closed"] else stream_like(getattr(sys, name), number)
+        setattr(sys, name, new)
+        setattr(sys, f"__{name}__", new)
+        if new is None:
+            os.close(number)
     time.tzset()
     os.chdir(what["folder"])
     sys.path[:0] = [what["folder"]] * (what["code"][0] == "-m") + [str(ROOT)] * ("PYTHONPATH" in os.environ)
@@ -249,26 +311,34 @@ def leave(code: int) -> None:
     atexit._run_exitfuncs()
     gc.collect()  # what was not closed says so
     try:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
     except (OSError, ValueError):  # Python has words for that
         return
     os._exit(code)
 
 
-def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    orders = socket.socket(fileno=int(sys.argv[1]))
-    prepare()
-    what, streams = serve(orders)
+def obey(orders: socket.socket) -> None:
+    """Fork for each order; in the child, be the command."""
+    what, files = serve(orders)
     orders.detach()
-    become(what, streams)
+    take(files)
+    if what["code"][2:3] and what["code"][2] in STARTING and not what["limits"]:
+        fork_what_it_starts()
+    become(what)
     try:
         execute(what["code"])
     except SystemExit as ended:
         if isinstance(ended.code, int | None):
             leave(ended.code or 0)
         raise
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    orders = socket.socket(fileno=int(sys.argv[1]))
+    prepare()
+    obey(orders)
 
 
 if __name__ == "__main__":

@@ -40,10 +40,11 @@ class Scrapyd:
     Attributes:
         folder: where it keeps eggs, logs and databases.
         home: its CRAWLERS_HOME, if it has one.
+        python: that of the environment in which it is installed.
     """
 
-    def __init__(self, folder: Path, home: Path | None) -> None:
-        self.folder, self.home = folder, home
+    def __init__(self, folder: Path, home: Path | None, python: str | Path = sys.executable) -> None:
+        self.folder, self.home, self.python = folder, home, python
         self.work = folder / "work"
         self.work.mkdir(parents=True)
         self.process: subprocess.Popen[bytes] | None = None
@@ -69,7 +70,7 @@ class Scrapyd:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SCRAPY"))}
         with (self.folder / "scrapyd.log").open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "scrapyd"], cwd=self.work, env=environment | home, stdout=log, stderr=log
+                [self.python, "-m", "scrapyd"], cwd=self.work, env=environment | home, stdout=log, stderr=log
             )
         return bool(until(self.answers, unless=lambda: self.process is not None and self.process.poll() is not None))
 

@@ -16,6 +16,8 @@ from urllib.parse import parse_qs, urlsplit
 class Asked:
     path: str
     headers: Message
+    method: str = "GET"
+    body: bytes = b""
 
     @property
     def action(self) -> str:
@@ -23,7 +25,14 @@ class Asked:
 
     @property
     def id(self) -> str:
-        return parse_qs(urlsplit(self.path).query).get("id", [""])[0]
+        return self.parameters.get("id", "")
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The query's, the last of each name."""
+        return {
+            name: values[-1] for name, values in parse_qs(urlsplit(self.path).query, keep_blank_values=True).items()
+        }
 
 
 @dataclass(frozen=True)
@@ -52,16 +61,20 @@ def listing(*records: dict[str, Any]) -> Answer:
 
 class Site:
     """
+    Args:
+        host: the address to listen at, on the loopback.
+        port: where; 0 for a free one.
+
     Attributes:
         asked: every request so far.
     """
 
-    def __init__(self, answer: Callable[[Asked], Answer]) -> None:
+    def __init__(self, answer: Callable[[Asked], Answer], host: str = "127.0.0.1", port: int = 0) -> None:
         self.asked: list[Asked] = []
         self.answer = answer
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self.server = ThreadingHTTPServer((host, port), _handler(self))
         self.port = self.server.server_port
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http://{host}:{self.port}"
 
     def __enter__(self) -> Self:
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
@@ -77,8 +90,12 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
+        def do_POST(self) -> None:
+            self.do_GET()
+
         def do_GET(self) -> None:
-            site.asked.append(Asked(self.path, self.headers))
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            site.asked.append(Asked(self.path, self.headers, self.command, body))
             answer = site.answer(site.asked[-1])
             self.send_response_only(answer.status)
             for name, value in answer.headers.items():

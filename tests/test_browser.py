@@ -777,7 +777,7 @@ def hostile(asked: Asked) -> Answer:
 @case(
     hostile,
     *(turns(path, None, wait=1.0) for path in HOSTILE),
-    DOWNLOAD_TIMEOUT="4",
+    DOWNLOAD_TIMEOUT="10",  # /huge takes a second, and five on a busy machine
     DOWNLOAD_MAXSIZE="2000000",
     CONCURRENT_REQUESTS="9",
 )
@@ -788,7 +788,7 @@ def test_pages_that_never_come_to_rest_end_all_the_same(seen):
         **dict.fromkeys(("/busy", "/alerts", "/reload"), "timeout"),
         **dict.fromkeys(("/huge", "/endless", "/downloads"), "too_large"),
     }
-    assert max(seen.moments) - min(seen.moments) < 40
+    assert max(seen.moments) - min(seen.moments) < 100
 
 
 @case(
@@ -980,7 +980,7 @@ def test_where_a_browser_is_looked_for(monkeypatch, tmp_path):
 
 def test_playwright_is_asked_for_by_name(monkeypatch):
     monkeypatch.setattr(executable, "find_spec", lambda _: None)
-    with pytest.raises(BrowserError, match=r"pip install -r requirements\.txt"):
+    with pytest.raises(BrowserError, match=r"pip install 'catalogue-crawlers\[browser\]'"):
         executable.check_driver()
 
 

@@ -17,6 +17,7 @@ from crawlers.kinds.ckan.cursor import Cursor, Page, is_same_stamp
 from crawlers.kinds.ckan.generic import CKAN
 from crawlers.kinds.ckan.query import Query, among
 from crawlers.kinds.ckan.recovery import Refusal, another
+from crawlers.listing import since
 from crawlers.listing.state import RunState
 from crawlers.safety import strict_json
 from crawlers.store.index import Index, Known
@@ -153,8 +154,8 @@ def test_the_whole_catalogue_is_listed_when_that_is_fewer_requests(changed, is_c
     [("2026-01-01T00:00:00.000Z", 7, False), ("2026-01-01T00:00:00.000Z", 1e300, True), (None, 7, False)],
 )
 def test_how_recent_a_full_listing_is(begun, days, is_recent):
-    assert incremental._is_recent(begun, days) is is_recent
-    assert not incremental._is_recent("2199-01-01T00:00:00.000Z", days), "told by a clock that was ahead"
+    assert since._is_recent(begun, days) is is_recent
+    assert not since._is_recent("2199-01-01T00:00:00.000Z", days), "told by a clock that was ahead"
 
 
 def test_how_far_a_portals_clock_is_from_ours():
@@ -174,9 +175,8 @@ def test_how_far_a_portals_clock_is_from_ours():
 )
 def test_where_a_window_begins(base, newest, begun):
     spider = CKAN(portal="https://example.org")
-    spider.incremental.base = lambda: base
     spider.opened_index = lambda: SimpleNamespace(documents=SimpleNamespace(newest_stamp=lambda: newest))
-    spider.run_state = RunState()
+    spider.run_state = RunState(since=base)
     assert spider.incremental.window(None, Cursor(rows=1000, ids=True, stamps=True)) == Cursor(rows=1000, since=begun)
 
 
@@ -221,6 +221,7 @@ def test_what_is_gone_is_found_a_part_at_a_time():
     spider.gone.known = lambda: (f"{number:06}" for number in range(known))
     spider.seen = lambda dataset_id, **_: gone.append(dataset_id)
     spider.run_state = RunState()
+    spider.withdrawals.mark_if_renamed = lambda dataset_id: False
     spider.withdrawals.is_believed = lambda: parts.append((spider.withdrawals.gone, spider.withdrawals.known))
     spider.records = SimpleNamespace(is_listed=lambda dataset_id, *_: int(dataset_id) % 1000)
 

@@ -8,7 +8,6 @@ import fcntl
 import json
 import os
 import pty
-import shlex
 import shutil
 import struct
 import subprocess
@@ -24,6 +23,7 @@ from crawlers.operate.sources.project_context import project
 from crawlers.operate.strict_command import StrictCommand
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy, spider_names
+from tests.portal.apis import API
 from tests.portal.dcat import Catalogue
 
 
@@ -76,7 +76,7 @@ def test_help_says_what_the_exit_codes_are():
     ("words", "told"),
     [
         (["hxd"], "There is no spider 'hxd'. Did you mean hdx? There are: alberta, "),
-        (["hdx", "-a", "qq=1"], "spider hdx has no argument 'qq'. Did you mean q? It takes: encoding, fq,"),
+        (["hdx", "-a", "qq=1"], "spider hdx has no argument 'qq'. Did you mean q? It takes: defaults, encoding,"),
         (["hdx", "-a", "name=1"], "spider hdx has no argument 'name'."),
         (["hdx", "-a", "level=all"], "level='all' is not one of snapshot, dataset, resource, both."),
         (["hdx", "-a", "max_datasets=0"], "max_datasets='0' is not a whole number, 1 or more."),
@@ -212,6 +212,11 @@ def test_genspider_writes_a_dcat_catalogue_that_runs(generated):
         assert generated("dcat", site.address) == (0, 20)
 
 
+def test_genspider_writes_an_api_that_runs(generated):
+    with API("opendatasoft", 20) as site:
+        assert generated("api", site.portal) == (0, 20)
+
+
 def test_fetch_and_shell_still_fetch_and_leave_nothing(portal, output):
     site = portal(datasets=1)
     address = f"{site.url}/dataset/cod-ab-global"
@@ -315,12 +320,14 @@ def closed_pipe():
     return writing
 
 
-@pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full", ""], ids=["closed", "full", "closed pipe"])
+@pytest.mark.parametrize("stderr", ["closed", "full", "closed pipe"])
 def test_a_crawl_that_nobody_hears_ends_as_any_other(portal, output, stderr):
     """Its exit code, its report and its documents are what they are when somebody does."""
     site, pipe = portal(datasets=5, faults=("count_off=5",)), closed_pipe()
     words = [sys.executable, "-m", "scrapy", "crawl", "ckan", *options(output, {}, portal=site.url)]
-    ran = subprocess.run(f"{shlex.join(words)} {stderr}", shell=True, cwd=ROOT, stderr=pipe, check=False)
+    with Path("/dev/full").open("w") as full:
+        closed, heard = (2,) if stderr == "closed" else (), full if stderr == "full" else pipe
+        ran = forked.run(words, cwd=ROOT, stderr=heard, closed=closed, check=False)
     os.close(pipe)
     left = Crawl(ran.returncode, "", output / "127.0.0.1")
     assert (left.code, left.report["verdict"], left.kinds()) == (3, "incomplete", [("list", "count_mismatch")])

@@ -199,7 +199,7 @@ def test_a_file_is_overwritten_by_force_only(site, run, values, tmp_path):
         ("/datasets/ds-1000", ["--value", "license=MIT"], "'MIT' is not on"),
         ("/datasets/ds-1000", ["--label", "license=Lisence"], "The nearest labels there: License"),
         ("/datasets/ds-1000", ["--value", "resource.url=https://a.org/x.csv"], "is not on"),
-        ("/app", [], 'is empty until scripts have run: try --browser, with browser = "datasets"'),
+        ("/app", [], "/app is empty"),
         ("/app", ["--value", "title=x"], 'it may need browser = "datasets"'),
         ("/gone", [], "/gone is not available: HTTP 404 Not Found."),
         ("/pdf", [], "what came is no HTML page (Content-Type 'application/pdf')"),

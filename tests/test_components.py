@@ -371,7 +371,7 @@ def test_a_torn_line_is_cut_off(tmp_path, left, kept):
     lines = JSONLines(path)
     assert path.read_bytes() == kept
     lines.append({"c": 3})
-    assert list(lines.since(len(kept))) == [{"c": 3}]
+    assert lines.last() == {"c": 3}
     lines.close()
     assert path.read_bytes() == kept + b'{"c":3}\n'
 

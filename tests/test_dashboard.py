@@ -10,8 +10,6 @@ import shutil
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 import tracemalloc
@@ -27,13 +25,14 @@ from scrapy.settings import Settings
 
 from crawlers.browser import executable
 from crawlers.operate.dashboard import addresses, app
+from crawlers.operate.dashboard.api.questions import cursor
 from crawlers.operate.dashboard.cache import Remembered
 from crawlers.operate.dashboard.error_lines import MOST
 from crawlers.operate.dashboard.tail import BLOCK, LONGEST, Budget, backwards
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index import catch_up
-from tests import forked
-from tests.conftest import ROOT, options, scrapy
+from tests.conftest import options, scrapy
+from tests.dashboards import dashboard
 from tests.indexed import indexed
 from tests.portal.portal import Portal
 from tests.site import Site, listing
@@ -127,6 +126,12 @@ def copy(made, tmp_path) -> SimpleNamespace:
     return SimpleNamespace(folder=folder, output=folder / "output", logs=folder / "logs", jobs=folder / "jobs")
 
 
+@pytest.fixture(scope="module")
+def browser(made) -> FlaskClient:
+    """Looks at it, for tests that only look: an application compiles its pages once."""
+    return client(made)
+
+
 def client(where: SimpleNamespace | Path) -> FlaskClient:
     if isinstance(where, Path):
         return app(where).test_client()
@@ -175,13 +180,15 @@ def last_run(output: Path, source: str) -> str:
 # What the pages show
 
 
-def test_every_link_leads_to_a_page(made):
+def test_every_link_leads_to_a_page(browser, made):
     """All that can be reached by links alone, hostile ids among it."""
-    browser, seen, waiting = client(made), set(), ["/"]
+    seen, waiting = set(), ["/"]
     while waiting and len(seen) < 400:
         path = waiting.pop()
         found = page(browser, path)
-        assert not found.xpath("//script | //iframe | //object | //link[@rel='stylesheet'] | //base"), path
+        assert not found.xpath(
+            "//script[not(@src='/tables.js')] | //iframe | //object | //link[@rel='stylesheet'] | //base"
+        ), path
         assert not found.xpath("//img | //@onerror | //@onload | //@onclick"), path
         assert not [one for one in found.xpath("//@href") if one.lower().startswith(("javascript:", "data:text"))], path
         seen.add(path)
@@ -196,8 +203,8 @@ def test_every_link_leads_to_a_page(made):
     assert {addresses.dataset("hostile", one) for one in ids} <= seen
 
 
-def test_the_overview_has_the_sources_and_their_verdicts(made):
-    shown = text(page(client(made), "/"))
+def test_the_overview_has_the_sources_and_their_verdicts(browser, made):
+    shown = text(page(browser, "/"))
     for source, verdict in rows(made.output, "SELECT source, verdict FROM runs"):
         assert re.search(rf"\b{source}\b.{{0,40}}{verdict}", shown), source
     (count,) = rows(made.output, "SELECT count(*) FROM datasets WHERE NOT withdrawn")[0]
@@ -205,12 +212,12 @@ def test_the_overview_has_the_sources_and_their_verdicts(made):
 
 
 @pytest.mark.parametrize("dataset_id", IDS)
-def test_whatever_its_id_a_dataset_has_a_page(made, dataset_id):
+def test_whatever_its_id_a_dataset_has_a_page(browser, dataset_id):
     path = addresses.dataset("hostile", dataset_id)
     normal = urlsplit(path).path.split("/")
     assert "." not in normal, "a browser would make another path of it"
     assert ".." not in normal, "a browser would make another path of it"
-    found = page(client(made), path)
+    found = page(browser, path)
     assert found.findtext(".//title").startswith("<script>")
     shown = text(found)
     assert "49" not in re.findall(r"flood (\S+)", shown), "a template was run"
@@ -218,7 +225,7 @@ def test_whatever_its_id_a_dataset_has_a_page(made, dataset_id):
         assert " ".join(dataset_id.split()) in shown
 
 
-def test_a_dataset_page_says_all_that_is_known(made):
+def test_a_dataset_page_says_all_that_is_known(browser, made):
     query = "SELECT * FROM datasets WHERE source = 'rivers' ORDER BY dataset_id LIMIT 1"
     db = sqlite3.connect(made.output / "index.sqlite")
     db.row_factory = sqlite3.Row
@@ -226,7 +233,7 @@ def test_a_dataset_page_says_all_that_is_known(made):
     resources = db.execute("SELECT * FROM resources WHERE source = 'rivers' AND dataset_id = ?", (row["dataset_id"],))
     urls = {one["url"] for one in resources}
     db.close()
-    found = page(client(made), addresses.dataset("rivers", row["dataset_id"]))
+    found = page(browser, addresses.dataset("rivers", row["dataset_id"]))
     shown = text(found)
     for name in ("title", "publisher", "license", "dataset_id", "name", "file"):
         assert " ".join((row[name] or "").split()) in shown, name
@@ -237,18 +244,18 @@ def test_a_dataset_page_says_all_that_is_known(made):
     assert f"/runs/rivers/{last_run(made.output, 'rivers')}" in found.xpath("//@href")
 
 
-def test_only_harmless_addresses_are_links(made):
-    found = page(client(made), addresses.dataset("hostile", "a/b"))
+def test_only_harmless_addresses_are_links(browser):
+    found = page(browser, addresses.dataset("hostile", "a/b"))
     outside = {one for one in found.xpath("//a/@href") if not one.startswith(("/", "#"))}
     assert "https://files.example.org/a%20b.csv?x=%22" in outside
     assert all(one.startswith(("http://127.0.0.1:", "https://files.example.org/")) for one in outside)
     assert not [one for one in outside if "hidden" in one]
 
 
-def test_the_same_dataset_in_another_catalogue_is_named(made):
+def test_the_same_dataset_in_another_catalogue_is_named(browser, made):
     (title,) = rows(made.output, "SELECT title FROM datasets WHERE source = 'broken' LIMIT 1")[0]
     (dataset_id,) = rows(made.output, "SELECT dataset_id FROM datasets WHERE source='rivers' AND title = ?", title)[0]
-    found = page(client(made), addresses.dataset("rivers", dataset_id))
+    found = page(browser, addresses.dataset("rivers", dataset_id))
     section = found.xpath("//section[@aria-labelledby='others']")[0]
     assert [one for one in section.xpath(".//@href") if one.startswith("/sources/broken/datasets/")]
 
@@ -269,8 +276,8 @@ def test_a_document_is_read_below_its_folder_only(copy, tmp_path):
         assert "does not exist or is not readable" in found
 
 
-def test_a_long_document_is_cut(made):
-    found = page(client(made), addresses.dataset("hostile", IDS[0]))
+def test_a_long_document_is_cut(browser):
+    found = page(browser, addresses.dataset("hostile", IDS[0]))
     assert 190_000 < len(found.xpath("string(//pre)").encode()) <= 200_000
     assert "This is the beginning; the file has" in text(found)
 
@@ -289,10 +296,10 @@ def test_a_source_has_its_runs_changes_errors_and_what_is_gone(copy):
     assert f"/runs/broken/{last_run(copy.output, 'broken')}" in first.xpath("//@href")
 
 
-def test_a_run_is_told_in_words(made):
+def test_a_run_is_told_in_words(browser, made):
     name = last_run(made.output, "broken")
     report = json.loads((made.output / "broken" / "runs" / f"{name}.json").read_bytes())
-    found = page(client(made), f"/runs/broken/{name}")
+    found = page(browser, f"/runs/broken/{name}")
     shown = text(found)
     assert f"incomplete. {report['listed']} of {report['expected']} datasets listed" in shown
     assert f"New {report['counts']['new']}" in shown
@@ -343,26 +350,27 @@ def test_the_log_ends_in_the_summary_and_not_in_scrapys_statistics(copy):
 
 
 def test_pages_reload_while_a_crawl_runs(copy):
-    """The browser does that by itself; the reader may stop it, and what is over stands still."""
+    """The script renews the figures, else the browser the page; the reader may stop it, and what is over is still."""
     browser, folder, name = client(copy), copy.output / "rivers", "20261121T030000Z"
     state = {"run": name, "started": "2026-11-21T03:00:00.000Z", "heartbeat": "2030-01-01T00:00:00Z", "listed": 7}
     state |= {"requests_per_second": 1.5, "waits": ["waits 60 s for example.org: HTTP 429"]}
     (folder / "running.json").write_text(json.dumps(state))
-    pages = {f"/runs/rivers/{name}": "10", "/runs?source=rivers": "60", "/sources/rivers": "60", "/": "60"}
-    refresh = "string(//meta[@http-equiv='refresh']/@content)"
+    pages = [f"/runs/rivers/{name}", "/runs?source=rivers", "/sources/rivers", "/sources", "/"]
+    live, refresh = "string(//body/@data-live)", "string(//noscript/meta[@http-equiv='refresh']/@content)"
     with held(folder):
-        for path, seconds in pages.items():
+        for path in pages:
             shown = page(browser, path)
-            assert shown.xpath(refresh) == seconds
-            assert not shown.xpath("//script")
-            (still,) = shown.xpath("//a[text()='Stop reloading']/@href")
-            assert page(browser, still).xpath(refresh) == ""
+            assert (shown.xpath(live), shown.xpath(refresh)) == ("5", "30")
+            assert shown.xpath("//*[@data-renew]/@id"), "what is renewed"
+            assert not shown.xpath("//script[not(@src='/tables.js')]")
+            (still,) = shown.xpath("//a[text()='Stop that']/@href")
+            assert page(browser, still).xpath(live) == page(browser, still).xpath(refresh) == ""
         assert "source=rivers&live=no" in page(browser, "/runs?source=rivers").xpath("//footer//a/@href")[0]
         shown = text(page(browser, f"/runs/rivers/{name}"))
         assert "7 datasets listed so far" in shown
         assert "Pace 1.50 requests per second Now waits 60 s for example.org: HTTP 429" in shown
     for path in pages:
-        assert page(browser, path).xpath(refresh) == ""
+        assert page(browser, path).xpath(live) == page(browser, path).xpath(refresh) == ""
 
 
 def test_no_page_has_a_secret(copy):
@@ -381,8 +389,7 @@ def test_no_page_has_a_secret(copy):
     assert "hidden@" not in text(page(browser, addresses.dataset("hostile", "a/b")).xpath("//main/section")[1])
 
 
-def test_runs_are_chosen_by_source_and_state(made):
-    browser = client(made)
+def test_runs_are_chosen_by_source_and_state(browser):
     assert text(page(browser, "/runs")).count("2026") >= 3
     chosen = page(browser, "/runs?source=broken&state=incomplete")
     assert chosen.xpath("//tbody//th//text()[normalize-space()]") == ["broken"]
@@ -432,7 +439,7 @@ def test_the_overview_has_the_runs_as_they_are_now(copy):
     (folder / "running.json").write_text(json.dumps(running))
     shown = page(browser, "/")
     assert shown.xpath(stands).split() == ["interrupted"]
-    assert "rivers (interrupted" in text(shown)
+    assert "rivers interrupted" in text(shown)
     assert "the last run crashed and left no report" in text(page(browser, "/sources/rivers"))
     with held(folder):
         shown = page(browser, "/")
@@ -508,8 +515,7 @@ def test_nothing_on_disk_changes(made):
         return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in paths if path != made.output}
 
     before = everything()
-    browser = client(made)
-    name = last_run(made.output, "broken")
+    browser, name = client(made), last_run(made.output, "broken")
     for path in ("/", "/search", "/search?q=water", "/sources/hostile", "/runs", f"/runs/broken/{name}", "/errors"):
         get(browser, path)
     get(browser, addresses.dataset("hostile", "a//b"))
@@ -519,8 +525,8 @@ def test_nothing_on_disk_changes(made):
 # Search
 
 
-def test_search_finds_marks_and_counts(made):
-    found = page(client(made), "/search?q=flood+%22extent%22&source=rivers")
+def test_search_finds_marks_and_counts(browser, made):
+    found = page(browser, "/search?q=flood+%22extent%22&source=rivers")
     (total,) = rows(
         made.output,
         "SELECT count(*) FROM search JOIN datasets d ON d.id = search.rowid"
@@ -533,8 +539,7 @@ def test_search_finds_marks_and_counts(made):
     assert found.xpath("//input[@name='q']/@value") == ['flood "extent"']
 
 
-def test_search_goes_on_page_by_page(made):
-    browser = client(made)
+def test_search_goes_on_page_by_page(browser, made):
     (total,) = rows(made.output, "SELECT count(*) FROM datasets WHERE source = 'rivers' AND NOT withdrawn")[0]
     titles, path = [], "/search?source=rivers"
     while path:
@@ -562,11 +567,10 @@ def test_search_goes_on_page_by_page(made):
         *("q=%3Cscript%3E", "q=%27+OR+1=1", "q=AND", "q={title}:x", "kind=%22%3E%3Cb%3E", "run=..%2F", "state=x"),
     ],
 )
-def test_whatever_is_asked_gives_a_page(made, query):
-    browser = client(made)
+def test_whatever_is_asked_gives_a_page(browser, made, query):
     for path in ("/search", "/runs", "/errors", "/sources/rivers", f"/runs/rivers/{last_run(made.output, 'rivers')}"):
         found = page(browser, f"{path}?{query}")
-        assert not found.xpath("//script | //main//b")
+        assert not found.xpath("//script[not(@src='/tables.js')] | //main//b")
         assert len(found.xpath("string(//input[@name='q']/@value)")) <= 300
 
 
@@ -580,8 +584,7 @@ def test_beyond_the_last_page_a_narrower_question_is_asked_for(large):
 # Errors
 
 
-def test_errors_are_chosen_and_explained(made):
-    browser = client(made)
+def test_errors_are_chosen_and_explained(browser, made):
     found = page(browser, "/errors?kind=http&source=broken")
     assert len(found.xpath("//tbody/tr")) == 50
     assert "The portal answered with an HTTP error" in text(found)
@@ -670,14 +673,14 @@ def test_lines_come_from_the_end(tmp_path):
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"])
 @pytest.mark.parametrize("path", ["/", "/search", "/nothing"])
-def test_it_takes_get_and_head_only(made, method, path):
-    answer = client(made).open(path, method=method, base_url=HERE)
+def test_it_takes_get_and_head_only(browser, method, path):
+    answer = browser.open(path, method=method, base_url=HERE)
     assert answer.status_code == 405
     assert answer.headers["Allow"] == "GET, HEAD"
 
 
-def test_head_is_get_without_the_page(made):
-    answer = client(made).head("/search", base_url=HERE)
+def test_head_is_get_without_the_page(browser):
+    answer = browser.head("/search", base_url=HERE)
     assert (answer.status_code, answer.data) == (200, b"")
 
 
@@ -689,23 +692,23 @@ def test_head_is_get_without_the_page(made):
         *(("10.0.0.7:8710", 400), ("localhost@evil.example", 400), ("0.0.0.0:8710", 400), ("localhost\x0b", 400)),
     ],
 )
-def test_it_answers_to_this_machine_only(made, host, status):
+def test_it_answers_to_this_machine_only(browser, host, status):
     """Else a page elsewhere could have its name lead here, and read what is shown."""
     for path in ("/search", "/nothing", "/healthz"):
-        answer = client(made).get(path, headers={"Host": host})
+        answer = browser.get(path, headers={"Host": host})
         assert answer.status_code == (404 if (status, path) == (200, "/nothing") else status)
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
 
 
 @pytest.mark.parametrize("path", ["/", "/healthz", "/nothing", "/sources/rivers/datasets"])
-def test_every_answer_ties_the_browsers_hands(made, path):
-    headers = client(made).get(path, base_url=HERE).headers
+def test_every_answer_ties_the_browsers_hands(browser, path):
+    headers = browser.get(path, base_url=HERE).headers
     assert headers["Content-Security-Policy"] == (
-        "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
     assert headers["X-Content-Type-Options"] == "nosniff"
-    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Referrer-Policy"] == "same-origin"
     assert headers["Cache-Control"] == "no-store"
     assert "Set-Cookie" not in headers
 
@@ -736,8 +739,8 @@ def test_every_answer_ties_the_browsers_hands(made, path):
         *("/static/x", "/sources/..", "/sources/../index.sqlite", "/search/"),
     ],
 )
-def test_what_is_not_there_has_a_page(made, path):
-    found = page(client(made), path, 404)
+def test_what_is_not_there_has_a_page(browser, path):
+    found = page(browser, path, 404)
     assert "Nothing here" in text(found)
     assert found.xpath("//form[@role='search']")
 
@@ -790,12 +793,19 @@ def test_an_index_that_breaks_on_the_way_says_so(copy):
 
 
 def paths_of(output: Path) -> list[str]:
-    dataset_id = known(output, "source-1")
+    dataset_id, deep = known(output, "source-1"), cursor("source-2", "f")
     (run,) = rows(output, "SELECT run FROM runs WHERE source = 'source-1' ORDER BY run DESC LIMIT 1")[0]
     return [
         *("/", "/search", "/search?page=100", "/search?q=flood+afg", "/search?q=flood&page=100", "/search?q=f*"),
         *("/search?source=source-1&page=100", "/sources/source-1", "/sources/source-1?page=14", "/runs", "/errors"),
         *(f"/runs/source-1/{run}", addresses.dataset("source-1", dataset_id)),
+        *(
+            "/api/sources",
+            "/api/runs",
+            "/api/datasets?limit=1000",
+            "/api/search?q=flood",
+            f"/api/datasets?after={deep}",
+        ),
     ]
 
 
@@ -863,12 +873,12 @@ def test_nobody_waits_for_what_is_made_anew(tmp_path, monkeypatch):
 
     def slow():
         begun.set()
-        assert go_on.wait(10)
+        assert go_on.wait(HANG)
         return "new"
 
     thread = threading.Thread(target=remembered.get, args=("x", slow))
     thread.start()
-    assert begun.wait(10)
+    assert begun.wait(HANG)
     assert remembered.get("x", lambda: pytest.fail("made twice")) == "old"
     go_on.set()
     thread.join()
@@ -881,14 +891,14 @@ def test_an_answer_does_not_wait_for_another(tmp_path):
 
     def slow():
         begun.set()
-        return "the overview" if go_on.wait(10) else pytest.fail("the small one waits for the large one")
+        return "the overview" if go_on.wait(HANG) else pytest.fail("the small one waits for the large one")
 
     large = threading.Thread(target=remembered.get, args=("overview", slow))
     large.start()
-    assert begun.wait(10)
+    assert begun.wait(HANG)
     small = threading.Thread(target=remembered.get, args=("small", lambda: go_on.set() or "small"))
     small.start()
-    small.join(10)
+    small.join(HANG)
     assert go_on.is_set(), "it waits for the large one"
     large.join()
     assert remembered.get("overview", lambda: pytest.fail("made twice")) == "the overview"
@@ -903,28 +913,6 @@ def test_what_is_asked_for_often_is_remembered_longest(tmp_path):
 
 
 # The command
-
-
-@contextmanager
-def dashboard(output: Path, *more: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """`scrapy dashboard` on a free port: its address and its process."""
-    words = ("dashboard", "--port", "0", "-s", f"OUTPUT_DIR={output}", *more)
-    process = forked.Popen(
-        [sys.executable, "-W", "error", "-m", "scrapy", *words],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        line = process.stdout.readline()
-        assert line, process.stderr.read()
-        yield line.split()[0], process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate(timeout=HANG)
 
 
 def asked(url: str, head: str) -> str:

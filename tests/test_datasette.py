@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 METADATA = ROOT / "docs" / "datasette.json"
-DOCS = ROOT / "docs" / "index.md"
+DOCS = ROOT / "docs" / "search.md"
 INDEX = json.loads(METADATA.read_bytes())["databases"]["index"]
 DATABASE = "index"
 DATASETS = 30
 START_SECONDS = 30
 TABLES = (
     *("datasets", "resources", "descriptions", "changes", "runs", "run_errors", "captures", "captures_read"),
-    *("sources", "documents", "complete"),
+    *("sources", "documents", "complete", "observations", "observations_read"),
 )
 
 Get = "Callable[..., Any]"
@@ -128,7 +128,19 @@ def test_the_tables_and_views_are_there(get: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*VIEWS, "datasets", "resources", "changes", "runs", "run_errors", "captures", "sources", "documents"]
+    "name",
+    [
+        *VIEWS,
+        "datasets",
+        "resources",
+        "changes",
+        "runs",
+        "run_errors",
+        "captures",
+        "observations",
+        "sources",
+        "documents",
+    ],
 )
 def test_a_page_opens_with_its_description(get: Callable[..., Any], name: str) -> None:
     page = get(f"{DATABASE}/{name}")
@@ -204,7 +216,7 @@ def test_a_view_is_described_in_its_own_words(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in INDEX["tables"] if not name.startswith("search_")])
 def test_the_page_about_the_index_says_the_same(name: str) -> None:
-    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
     about = page.partition(f"\n### `{name}`\n")[2].partition("\n#")[0]
     assert INDEX["tables"][name]["description"] in about
     rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", about, re.MULTILINE))

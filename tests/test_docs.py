@@ -3,31 +3,61 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
+import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from types import SimpleNamespace
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from scrapy.settings import Settings
 
 from crawlers import items, settings, signals
+from crawlers.ecosystem.extensions.repositories import STATES as REPOSITORY_STATES
+from crawlers.ecosystem.profiles import feed_fields
+from crawlers.ecosystem.sites.spider import STATES as SITE_STATES
 from crawlers.extensions.error_log import error_line
 from crawlers.extensions.report import COUNTS
 from crawlers.extensions.run_report import run_report
 from crawlers.items import Dataset, Export, Stored
+from crawlers.kind import registered
+from crawlers.kinds.api import declaration as api
+from crawlers.kinds.api.declaration import (
+    CHECKS,
+    DATASET_FIELDS,
+    WALKS,
+    Count,
+    Declaration,
+    Follow,
+    Listing,
+    Recognition,
+    Resources,
+    Restart,
+    Size,
+    Window,
+)
+from crawlers.kinds.api.file import shipped
+from crawlers.kinds.api.functions import NAMES as FUNCTIONS
 from crawlers.kinds.ckan.exports import LEVELS
 from crawlers.kinds.html.rules.paging import WAYS
 from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS, Links, Paging, Rule, Rules
 from crawlers.listing.state import RunState, stat
+from crawlers.operate.sources.source import REVIEWS
+from crawlers.publish import change
+from crawlers.publish.journal import Phase
 from crawlers.spider_loader import SpiderLoader
 from crawlers.store.index.schema import TABLES as INDEX_TABLES
 from crawlers.store.index.views import VIEWS as INDEX_VIEWS
+from crawlers.store.runs import STATES as RUN_STATES
 from crawlers.store.runs.verdict import EXIT_CODES
 from pipelines.manifest import Manifest
+from tests.installed import needed
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -56,6 +86,11 @@ def prose(page: Path) -> str:
 def code(page: Path) -> str:
     """What stands in backticks within a page's prose."""
     return "\n".join(re.findall(r"`([^`\n]+)`", prose(page)))
+
+
+def plain(markdown: str) -> str:
+    """The words of a page, without the marks of code and bold, and links by their text."""
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", markdown).replace("`", "").replace("**", "")
 
 
 def title(heading: str) -> str:
@@ -114,7 +149,8 @@ def commands() -> list[str]:
 def item_fields() -> list[tuple[str, str]]:
     described = (items.Agent, items.Place, items.Period, items.License, items.Checksum, items.Capture)
     kinds = (items.Dataset, items.Resource, *described)
-    return [(kind.__name__, field.name) for kind in kinds for field in fields(kind) if field.name != "body"]
+    profiles = [(kind.__name__, name) for kind in (items.Site, items.Extension) for name in feed_fields(kind)]
+    return [(kind.__name__, field.name) for kind in kinds for field in fields(kind) if field.name != "body"] + profiles
 
 
 def stats() -> set[str]:
@@ -126,30 +162,52 @@ def stats() -> set[str]:
 
 def rules_keys(table: type) -> set[str]:
     """The keys that a table of a rules file takes: the fields of what it becomes, but for what those are made of."""
-    made = {"name", "text", "labels", "by_label", "kind", "address", "fields", "extras", "resources", "paging", "links"}
+    made = {
+        "name",
+        "text",
+        "labels",
+        "by_label",
+        "otherwise",
+        "kind",
+        "address",
+        "fields",
+        "extras",
+        "resources",
+        "paging",
+        "links",
+    }
     return {field.name for field in fields(table)} - made
 
 
-def requirements(name: str) -> list[str]:
-    """The packages of a file's first block."""
-    block = text(ROOT / name).split("\n\n")[0]
-    return re.findall(r"^([\w.-]+)==", block, re.MULTILINE)
+def declared() -> dict[str, list[str]]:
+    """The requirements in pyproject.toml, by extra; those of none by an empty text."""
+    project = tomllib.loads(text(ROOT / "pyproject.toml"))["project"]
+    return {"": project["dependencies"], **project["optional-dependencies"]}
+
+
+def pinned(page: str) -> set[str]:
+    """The packages of a file, as PyPI normalises their names."""
+    return {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", page, re.MULTILINE)}
 
 
 # Every name is on the page that is responsible for it
+
+
+OF_NO_CATALOGUE = {"archive": "archive.md", "ckan_extensions": "ecosystem.md", "ckan_sites": "ecosystem.md"}
+"""The spiders that crawl no catalogue of datasets, and the pages with their arguments."""
 
 
 @pytest.mark.parametrize(
     ("spider", "argument"), [(name, one) for name in SPIDERS.list() for one in SPIDERS.load(name).arguments]
 )
 def test_an_argument_is_described(spider, argument):
-    page = text(DOCS / "archive.md") if spider == "archive" else section(ROOT / "README.md", "Arguments")
+    page = text(DOCS / OF_NO_CATALOGUE.get(spider, "arguments.md"))
     assert argument in rows(page), f"-a {argument}= of {spider}"
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_level_is_in_the_readme(level):
-    assert f"`{level}`" in rows(section(ROOT / "README.md", "Arguments"))["level"]
+def test_a_level_is_described(level):
+    assert f"`{level}`" in rows(text(DOCS / "arguments.md"))["level"]
 
 
 @pytest.mark.parametrize("name", setting_names())
@@ -165,15 +223,9 @@ def test_no_setting_is_described_that_is_not_there():
     assert set(rows(prose(DOCS / "settings.md"))) == set(setting_names())
 
 
-@pytest.mark.parametrize("name", rows(section(ROOT / "README.md", "Settings that matter")))
-def test_the_readme_gives_the_same_defaults(name):
-    default = getattr(settings, name)
-    assert (f"`{default}`" if default != "" else "empty") in rows(text(ROOT / "README.md"))[name]
-
-
 def test_every_spider_of_a_catalogue_is_listed_with_its_address():
     listed = rows(text(DOCS / "catalogues.md"))
-    declared = {path.stem for path in (ROOT / "spiders").glob("[!_]*.py")} - {"archive"}
+    declared = {path.stem for path in (ROOT / "spiders").glob("[!_]*.py")} - OF_NO_CATALOGUE.keys()
     assert {name for name in listed if name in declared} == declared
     addresses = [getattr(SPIDERS.load(name), SPIDERS.load(name).address) for name in declared]
     assert not [address for address in addresses if f"| {address} |" not in text(DOCS / "catalogues.md")]
@@ -204,12 +256,51 @@ def test_a_command_has_its_section(name):
 
 
 @pytest.mark.parametrize("kind", signals.KINDS)
-def test_a_kind_of_error_is_described(kind):
-    assert kind in rows(section(DOCS / "reading-a-crawl.md", "Kinds of errors"))
+def test_a_kind_of_error_has_a_section_on_how_to_fix_it(kind):
+    described = plain(section(DOCS / "errors.md", kind))
+    assert signals.KINDS[kind] in described
+    assert f"How to fix it: {signals.ADVICE[kind]}" in described
 
 
-def test_no_kind_is_described_that_is_not_there():
-    assert set(rows(section(DOCS / "reading-a-crawl.md", "Kinds of errors"))) == set(signals.KINDS)
+def test_an_example_of_each_kind_of_error_has_the_fields_of_a_line():
+    examples = [
+        json.loads(line) for line in re.findall(r"^```json\n(.*)\n```$", text(DOCS / "errors.md"), re.MULTILINE)
+    ]
+    assert [example["kind"] for example in examples] == list(signals.KINDS)
+    assert all(example.keys() <= set(error_fields()) for example in examples)
+
+
+def test_the_sections_are_those_of_the_kinds_and_each_is_linked():
+    assert anchors(DOCS / "errors.md") - {"errors-and-how-to-fix-them"} == signals.KINDS.keys()
+    listed = section(DOCS / "reading-a-crawl.md", "Kinds of errors")
+    assert sorted(re.findall(r"\(errors\.md#(\w+)\)", listed)) == sorted(signals.KINDS)
+
+
+OTHER_STATES = (REVIEWS, get_args(items.State), SITE_STATES, REPOSITORY_STATES, get_args(Phase), get_args(change.State))
+GLOSSARY = {
+    "Verdicts": EXIT_CODES.keys(),
+    "States": (set(RUN_STATES) - EXIT_CODES.keys()).union(*OTHER_STATES),
+    "Statuses of a document": get_args(items.Status),
+    "Kinds of catalogue": registered().keys(),
+}
+
+
+@pytest.mark.parametrize("heading", GLOSSARY)
+def test_the_glossary_has_the_words_of_the_code(heading):
+    assert rows(section(DOCS / "glossary.md", heading)).keys() == set(GLOSSARY[heading])
+
+
+def test_the_glossary_links_the_kinds_of_errors():
+    listed = section(DOCS / "glossary.md", "Kinds of errors")
+    assert re.findall(r"\[`(\w+)`\]\(errors\.md#\1\)", listed) == list(signals.KINDS)
+
+
+WORDS = "catalogue portal source dataset resource document listing export run ledger manifest index withdrawn"
+
+
+@pytest.mark.parametrize("word", WORDS.split())
+def test_a_word_of_the_contract_is_in_the_glossary(word):
+    assert re.search(rf"^\| (?:[\w ]+, )?{word}\b[^|]*\|", section(DOCS / "glossary.md", "Words"), re.MULTILINE)
 
 
 @pytest.mark.parametrize(("verdict", "exit_code"), EXIT_CODES.items())
@@ -239,12 +330,12 @@ def test_a_status_is_described(status):
 
 @pytest.mark.parametrize("table", re.findall(r"CREATE (?:VIRTUAL )?TABLE IF NOT EXISTS (\w+)", INDEX_TABLES))
 def test_a_table_of_the_index_is_described(table):
-    assert f"### `{table}`" in section(DOCS / "index.md", "Tables")
+    assert f"### `{table}`" in section(DOCS / "search.md", "Tables")
 
 
 @pytest.mark.parametrize("view", INDEX_VIEWS)
 def test_a_view_of_the_index_is_described(view):
-    assert f"### `{view}`" in section(DOCS / "index.md", "Views")
+    assert f"### `{view}`" in section(DOCS / "search.md", "Views")
 
 
 @pytest.mark.parametrize(("kind", "field"), item_fields())
@@ -271,11 +362,16 @@ def test_a_value_of_a_field_is_named(name):
     assert name in code(DOCS / "output.md").split()
 
 
-@pytest.mark.parametrize(
-    "name", [*requirements("requirements.txt"), *requirements("requirements-dev.txt")], ids=str.lower
-)
-def test_a_dependency_has_its_reason(name):
-    assert name in rows(prose(DOCS / "dependencies.md"))
+def test_a_dependency_has_its_reason():
+    tools = text(ROOT / "requirements-dev.txt").partition("\n\n")[0]
+    named = {canonicalize_name(Requirement(one).name) for one in chain.from_iterable(declared().values())}
+    assert set(map(canonicalize_name, rows(prose(DOCS / "dependencies.md")))) == named | pinned(tools)
+
+
+def test_what_is_pinned_is_what_is_declared_and_what_that_brings():
+    here = [requirement for extra in ("", "browser", "s3") for requirement in declared()[extra]]
+    assert pinned(text(ROOT / "requirements.txt")) == needed(here)
+    assert needed(declared()["parquet"]) <= pinned(text(ROOT / "requirements-dev.txt"))
 
 
 @pytest.mark.parametrize(
@@ -293,6 +389,26 @@ def test_a_way_of_paging_is_described(way):
 @pytest.mark.parametrize("name", [*FIELDS, *RESOURCE_FIELDS])
 def test_a_field_of_a_rules_file_is_named(name):
     assert f"`{name}`" in section(DOCS / "html.md", "The rules file")
+
+
+DECLARED = (Declaration, Listing, api.Paging, Size, Window, Restart, Count, Follow, Resources, Recognition)
+NO_KEYS = {"text", "name", "fields", "resources"}
+"""What a declaration has that is no key of its file: ``fields`` are the item's."""
+
+
+@pytest.mark.parametrize("key", sorted({one.name for part in DECLARED for one in fields(part)} - NO_KEYS))
+def test_a_key_of_a_declaration_is_described(key):
+    assert key in rows(prose(DOCS / "api.md"))
+
+
+@pytest.mark.parametrize("name", [*DATASET_FIELDS, *api.RESOURCE_FIELDS, *FUNCTIONS, *CHECKS, *WALKS, *shipped()])
+def test_what_a_declaration_names_is_in_the_docs(name):
+    assert re.search(rf"\b{re.escape(name)}\b", code(DOCS / "api.md"))
+
+
+def test_the_paging_of_declarations_is_described():
+    kinds = get_args(get_type_hints(api.Paging)["kind"])
+    assert set(kinds) <= set(rows(prose(DOCS / "api.md")))
 
 
 # What a part needs in another project
@@ -365,9 +481,10 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), link
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
-def test_the_readme_links_every_page(page):
-    assert f"(docs/{page.name})" in text(ROOT / "README.md")
+def test_the_readme_links_the_front_page_and_that_every_page():
+    assert "(docs/index.md)" in text(ROOT / "README.md")
+    listed = re.findall(r"^[a-z-]+$", text(DOCS / "index.md"), re.MULTILINE)
+    assert sorted(listed) == sorted(page.stem for page in DOCS.glob("*.md") if page.stem != "index")
 
 
 def test_the_readme_begins_with_the_demo_and_the_tests():

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
+from crawlers.operate.harvest.job import job
 from crawlers.operate.harvest.selection import due, is_own
 from crawlers.operate.sources import Source
-from crawlers.operate.sources.schedule import parse
+from crawlers.operate.sources.schedule import delays, parse
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OWN = {"q": "flood", "source": "a", "since": "last"}
@@ -71,3 +73,73 @@ def test_a_harvest_that_was_interrupted_before_a_trial_goes_on(standing):
 )
 def test_whose_arguments_are_the_tables(table, arguments, counts):
     assert is_own(Source(name="a", spider="hdx", arguments=table), arguments) == counts
+
+
+@pytest.fixture
+def next_run(tmp_path):
+    """When a source with retries runs next, after runs of half an hour each."""
+
+    def after(*runs, arguments=OWN, retry=("1h", "6h"), now="2026-11-20T05:00:00Z"):
+        folder = tmp_path / "output" / "a" / "runs"
+        folder.mkdir(parents=True)
+        for start, verdict in runs:
+            started = datetime.fromisoformat(f"2026-11-{start}:00+00:00")
+            report = {"run": f"{started:%Y%m%dT%H%M%SZ}", "arguments": arguments, "verdict": verdict}
+            report |= {"started": started.isoformat(), "finished": (started + timedelta(minutes=30)).isoformat()}
+            (folder / f"{report['run']}.json").write_text(json.dumps(report))
+        schedule = parse("daily 02:00", "a", UTC, delays(retry))
+        source = Source(name="a", spider="hdx", arguments={"q": "flood"}, schedule=schedule)
+        (found,) = due({"a": source}, tmp_path / "output", tmp_path / "jobs", datetime.fromisoformat(now))
+        return f"{found.time:%dT%H:%M}", found.is_taken
+
+    return after
+
+
+@pytest.mark.parametrize("verdict", ["failed", "incomplete"])
+def test_a_run_that_went_wrong_is_tried_again(next_run, verdict):
+    assert next_run(("20T02:00", verdict), now="2026-11-20T03:29:00Z") == ("20T03:30", False)
+
+
+def test_a_retry_is_due_when_its_delay_is_over(next_run):
+    assert next_run(("20T02:00", "failed"), now="2026-11-20T03:30:00Z") == ("20T03:30", True)
+
+
+def test_the_second_retry_takes_the_second_delay(next_run):
+    assert next_run(("20T02:00", "failed"), ("20T03:30", "incomplete")) == ("20T10:00", False)
+
+
+def test_after_all_retries_it_waits_for_its_next_time(next_run):
+    runs = [("20T02:00", "failed"), ("20T03:30", "failed"), ("20T10:00", "failed")]
+    assert next_run(*runs, now="2026-11-20T23:00:00Z") == ("21T02:00", False)
+
+
+def test_its_next_time_begins_the_retries_anew(next_run):
+    runs = [("19T02:00", "failed"), ("19T03:30", "failed"), ("19T10:00", "failed"), ("20T02:00", "failed")]
+    assert next_run(*runs, now="2026-11-20T03:00:00Z") == ("20T03:30", False)
+
+
+@pytest.mark.parametrize("verdict", ["complete", "partial", "blocked"])
+def test_what_is_not_tried_again(next_run, verdict):
+    assert next_run(("20T02:00", verdict)) == ("21T02:00", False)
+
+
+def test_a_success_between_ends_the_retries(next_run):
+    assert next_run(("20T02:00", "failed"), ("20T03:30", "complete")) == ("21T02:00", False)
+
+
+def test_a_retry_after_the_next_time_is_that_time(next_run):
+    assert next_run(("20T02:00", "failed"), retry=["3d"]) == ("21T02:00", False)
+
+
+def test_a_trial_is_not_tried_again(next_run):
+    assert next_run(("20T02:00", "failed"), arguments=TRIAL) == ("21T02:00", False)
+
+
+def test_without_retries_it_waits_for_its_next_time(next_run):
+    assert next_run(("20T02:00", "failed"), retry=()) == ("21T02:00", False)
+
+
+def test_a_harvest_gives_its_crawls_the_contact_of_the_source(tmp_path):
+    source = Source(name="a", spider="hdx", contact="them@example.org", archive=True)
+    made = job(source, SimpleNamespace(name="hdx", arguments={}), output=tmp_path, jobs=tmp_path, settings={})
+    assert made.settings["SOURCE_CONTACT"] == source.archived.contact == "them@example.org"

@@ -7,7 +7,6 @@ import fcntl
 import json
 import os
 import re
-import shlex
 import signal
 import socket
 import sqlite3
@@ -32,7 +31,7 @@ from crawlers.operate.harvest.claim import Claim, hosts_at_work
 from crawlers.operate.harvest.claim import read as read_claim
 from crawlers.operate.harvest.job import Plan
 from crawlers.operate.harvest.ledger import Ledger
-from crawlers.operate.harvest.processes import _last_line
+from crawlers.operate.harvest.processes import last_line
 from crawlers.operate.harvest.retention import remove_logs, remove_reports
 from crawlers.resume.job import FORMAT
 from crawlers.safety.locks import LOCK, is_crawled, is_held, take
@@ -147,8 +146,8 @@ def table(out: str) -> dict[str, list[str]]:
     return {row.split()[0]: re.split(r"  +", row)[1:] for row in rows[1:]}
 
 
-def ended(process: subprocess.Popen[str], timeout: float = 60) -> str:
-    out, err = process.communicate(timeout=timeout)
+def ended(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=HANG)
     assert "Traceback" not in err, err
     return out
 
@@ -474,7 +473,7 @@ def test_a_crawl_that_hangs_is_killed_the_third_time(place, portal):
         assert harvest.poll() is None
         harvest.send_signal(signal.SIGINT)
         time.sleep(0.5)
-    out = ended(harvest, 20)
+    out = ended(harvest)
     assert (harvest.returncode, place.last("one").state) == (130, "interrupted")
     assert "(ended by SIGKILL, log " in out
 
@@ -902,19 +901,36 @@ def test_a_host_stays_taken_by_a_crawl_that_nobody_waits_for(place):
 # Nobody listens
 
 
-@pytest.mark.parametrize(
-    "redirected", [">/dev/full", ">/dev/full 2>&1", "2>&1 | head -1 >/dev/null", ">&-", ">&- 2>&-"]
-)
-def test_nobody_listens(place, portal, redirected):
+@pytest.fixture
+def unheard(place, portal):
+    """The words of a harvest; at the end it is judged by what it crawled."""
     place.sources(one=ckan(portal(datasets=5)), two=ckan(portal(datasets=5)), wrong={"spider": "ckna"})
-    words = [sys.executable, "-W", "error", "-m", "scrapy", "harvest", *place.options(), "--all", "--parallel", "1"]
-    code = place.folder / "code"
-    line = f"( {shlex.join(words)}; echo $? > {shlex.quote(str(code))} ) {redirected}"
-    ran = subprocess.run(["/bin/sh", "-c", line], cwd=ROOT, check=False, capture_output=True, text=True, timeout=HANG)
+    yield [sys.executable, "-W", "error", "-m", "scrapy", "harvest", *place.options(), "--all", "--parallel", "1"]
+    assert {run.source: run.state for run in runs(place.output)} == {"one": "complete", "two": "complete"}
+
+
+@pytest.mark.parametrize("closed", [(1,), (1, 2)])
+def test_nobody_listens(unheard, closed):
+    ran = forked.run(unheard, cwd=ROOT, check=False, stderr=subprocess.PIPE, text=True, closed=closed)
     assert "Traceback" not in ran.stderr
     assert "Exception" not in ran.stderr
-    assert code.read_text() == "4\n", "the exit code is that of what was crawled"
-    assert {run.source: run.state for run in runs(place.output)} == {"one": "complete", "two": "complete"}
+    assert ran.returncode == 4, "the exit code is that of what was crawled"
+
+
+@pytest.mark.parametrize("errors", [subprocess.PIPE, subprocess.STDOUT])
+def test_what_it_says_can_not_be_written(unheard, errors):
+    with Path("/dev/full").open("w") as full:
+        ran = forked.run(unheard, cwd=ROOT, check=False, stdout=full, stderr=errors, text=True)
+    assert "Traceback" not in (ran.stderr or "")
+    assert "Exception" not in (ran.stderr or "")
+    assert ran.returncode == 4
+
+
+def test_who_listens_goes_away(unheard):
+    with forked.Popen(unheard, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as harvest:
+        assert "Traceback" not in harvest.stdout.readline()
+        harvest.stdout.close()
+    assert harvest.returncode == 4
 
 
 # Why
@@ -923,9 +939,9 @@ def test_nobody_listens(place, portal, redirected):
 def test_why_a_crawl_broke_off(tmp_path):
     log = tmp_path / "one.log"
     log.write_text("Traceback (most recent call last):\nsqlite3.DatabaseError: malformed\n")
-    assert _last_line(log) == f"the crawl failed with sqlite3.DatabaseError: malformed; see {log}"
+    assert last_line(log) == f"the crawl failed with sqlite3.DatabaseError: malformed; see {log}"
     log.write_text("2026-11-20 03:00:00 [crawlers.x] ERROR: SHRINK_LIMIT='7' is not a part.\n")
-    assert _last_line(log) == "SHRINK_LIMIT='7' is not a part."
+    assert last_line(log) == "SHRINK_LIMIT='7' is not a part."
 
 
 @pytest.mark.parametrize(
@@ -934,11 +950,11 @@ def test_why_a_crawl_broke_off(tmp_path):
 def test_a_crawl_that_a_full_disk_cut_short(tmp_path, monkeypatch, left):
     log = tmp_path / "one.log"
     log.write_text(left)
-    assert "is full" not in _last_line(log)
+    assert "is full" not in last_line(log)
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=0))
-    assert _last_line(log) == f"the disk of {tmp_path} is full: free some space, then harvest again to resume"
+    assert last_line(log) == f"the disk of {tmp_path} is full: free some space, then harvest again to resume"
     log.write_text("2026-11-22 06:17:08 [crawlers.x] ERROR: SHRINK_LIMIT='7' is not a part.\n")
-    assert _last_line(log) == "SHRINK_LIMIT='7' is not a part."
+    assert last_line(log) == "SHRINK_LIMIT='7' is not a part."
 
 
 def test_who_looks_at_a_lock_turns_nobody_away(tmp_path):

@@ -81,7 +81,7 @@ def test_it_is_there_before_any_request_and_gone_afterwards(tmp_path):
     assert first["log"] == report["log"] == str(tmp_path / "a.log")
     assert (first["verdict"], first["listed"], first["requests_per_second"], first["waits"]) == (None, 0, 0, [])
     left = sorted(path.name for path in path.parent.iterdir())
-    assert left == [".lock", "datasets", "errors.jsonl", "manifest.jsonl", "runs"]
+    assert left == [".lock", "datasets", "errors.jsonl", "manifest.jsonl", "runs", "timeseries"]
 
 
 def test_it_says_how_fast_it_is_and_why_it_waits(monkeypatch):

@@ -139,6 +139,8 @@ ASKED = {
     "rdf_link": {"listing": 3, "other": 25},
     "sitemap": {"sitemaps": 3},
     "categories": {"listing": 6},
+    "search_post": {"listing": 4},  # the form, and three pages
+    "search_get": {"listing": 4},
     "js_pager": {"listing": 1, "pieces": 3},
     "js_datasets": {"listing": 1, "pieces": 3, "parts": 25},
     "js_buttons": {"listing": 1, "pieces": 3},

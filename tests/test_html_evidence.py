@@ -20,7 +20,6 @@ from crawlers.kinds.html.rules.rules import Paging
 from crawlers.kinds.html.walk_state import Place
 from crawlers.listing.completeness import Completeness, Ending, evidence
 from crawlers.listing.state import RunState
-from tests.portal.html.catalogue import posts
 from tests.site import Answer
 from tests.test_html_odd import Pages, harvest, html, judged, links
 
@@ -38,14 +37,10 @@ def starts(*names: str) -> str:
 class Layouts(Pages):
     """Listings of 17 datasets each, eight on a page; every one turns its pages in another way."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.server.RequestHandlerClass = posts(self.server.RequestHandlerClass)
-
     def reply(self, asked) -> Answer:
         parts = urlsplit(asked.path)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        posted = {name: values[0] for name, values in parse_qs(str(asked.headers.get_payload() or "")).items()}
+        posted = {name: values[0] for name, values in parse_qs(asked.body.decode()).items()}
         listing = getattr(self, parts.path.strip("/").partition("/")[0] or "none", None)
         return html(listing(query, posted)) if listing and not parts.path.startswith("/d/") else super().reply(asked)
 

@@ -273,11 +273,11 @@ def test_counted_addresses(start, way, index, expected):
 # Hostile pages
 
 HOSTILE = [
-    "".join(f'<a href="?page={one}">{one}</a>' for one in range(100_000)),
-    "".join(f'<a href="/{one}">word{chr(97 + one % 26)}{chr(97 + one // 26 % 26)} {one}</a>' for one in range(100_000)),
-    "".join(f'<div><a href="?page={one}">' for one in range(1000)) + "<i>Next</i>" * 50_000,
-    f'<div class="{"page " * 200_000}"><a href="?page=3" class="{"disabled-" * 200_000}x">{"next " * 200_000}</a>',
-    f'<a href="?page={"1a" * 500_000}">1</a><a href="?page={"1a" * 500_000}2">2</a>',
+    "".join(f'<a href="?page={one}">{one}</a>' for one in range(30_000)),
+    "".join(f'<a href="/{one}">word{chr(97 + one % 26)}{chr(97 + one // 26 % 26)} {one}</a>' for one in range(30_000)),
+    "".join(f'<div><a href="?page={one}">' for one in range(1000)) + "<i>Next</i>" * 15_000,
+    f'<div class="{"page " * 60_000}"><a href="?page=3" class="{"disabled-" * 60_000}x">{"next " * 60_000}</a>',
+    f'<a href="?page={"1a" * 150_000}">1</a><a href="?page={"1a" * 150_000}2">2</a>',
 ]
 
 
@@ -290,4 +290,4 @@ def test_hostile_pages_are_done_with_in_seconds(html):
     next_link(page, Paging(xpath="//a | //div"))
     numbered_link(page, Paging(kind="numbers"), 50)
     numbered_link(page, Paging(kind="numbers", xpath="//div"), 200_000)
-    assert process_time() - begun < 60
+    assert process_time() - begun < 30

@@ -127,7 +127,7 @@ WRONG = [
     (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "not_sitemap"),
     (b"<urlset>" + b"<a>" * 100_000, "not_sitemap"),
     (f"{BOMB}]><urlset><url><loc>/&a8;</loc></url></urlset>".encode(), "unsafe_xml"),
-    (gzip.compress(b"<urlset>" + b" " * (sitemap.SITEMAP_MAXSIZE + 1), mtime=0), "too_large"),
+    (gzip.compress(b"<urlset>" + b" " * (sitemap.SITEMAP_MAXSIZE + 1), 1, mtime=0), "too_large"),
 ]
 
 
@@ -145,12 +145,12 @@ def test_a_file_is_not_read_from_elsewhere():
 
 def test_large_and_hostile_sitemaps_are_done_with_in_seconds():
     begun = process_time()
-    entries = b"".join(b"<url><loc>/set/%d</loc></url>" % number for number in range(100_000))
-    assert len(read(gzip.compress(b"<urlset>" + entries + b"</urlset>"), URL).pages) == 100_000
-    assert len(read(b"<urlset>" + b"<url><loc>mailto:</loc></url>" * 100_000 + b"</urlset>", URL).flaws) == 5
+    entries = b"".join(b"<url><loc>/set/%d</loc></url>" % number for number in range(30_000))
+    assert len(read(gzip.compress(b"<urlset>" + entries + b"</urlset>"), URL).pages) == 30_000
+    assert len(read(b"<urlset>" + b"<url><loc>mailto:</loc></url>" * 30_000 + b"</urlset>", URL).flaws) == 5
     long = read(b"<urlset><url><loc>/" + b"a" * 20_000_000 + b"</loc></url></urlset>", URL)
     assert (long.pages, len(long.flaws)) == ([], 1)
-    bomb = gzip.compress(gzip.compress(bytes(100_000_000)))
+    bomb = gzip.compress(gzip.compress(bytes(100_000_000), 1))
     with pytest.raises(AnswerError):
         read(bomb, URL)
     assert process_time() - begun < 30

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from crawlers.kinds.ckan.incremental import since
+from crawlers.listing.since import since
 from crawlers.values import moment
 from tests.conftest import scrapy
 from tests.portal.actions import TOKEN

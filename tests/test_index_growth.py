@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from crawlers.items import Dataset
-from crawlers.operate.report import contents
+from crawlers.store.figures import contents
 from crawlers.store.index import Index
 from crawlers.store.index import database as module
 from crawlers.store.index.reader import connect

@@ -276,19 +276,22 @@ def test_find(tmp_path):
     assert find(tmp_path, f"one/{RUN.format(3)}").source == "one"
     assert find(tmp_path, RUN.format(4)).source == "two"
     assert find(tmp_path, RUN.format(5)).state == "interrupted"
+    assert find(tmp_path, "one").run == RUN.format(3)
+    assert find(tmp_path, "two").run == RUN.format(5), "its last run"
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
         (RUN.format(3), f"2 sources have a run '{RUN.format(3)}', name one: one/{RUN.format(3)}, two/{RUN.format(3)}."),
-        (RUN.format(9), f"has no run '{RUN.format(9)}': `scrapy jobs` lists them."),
+        (RUN.format(9), f"has no run or source '{RUN.format(9)}'. `scrapy jobs` lists the runs."),
+        ("oen", "has no run or source 'oen'. Did you mean one? `scrapy jobs` lists the runs."),
         (f"three/{RUN.format(3)}", "has no source 'three'. There are: one, two."),
         (f"../output/one/{RUN.format(3)}", "has no source '../output/one'."),
         (f"one/../two/{RUN.format(3)}", "has no source 'one/../two'."),
         ("one/../../secret", "has no source 'one/../..'."),
-        ("", "has no run ''"),
-        ("/", "has no run '/'"),
+        ("", "has no run or source ''"),
+        ("/", "has no run or source '/'"),
     ],
 )
 def test_find_what_is_not_there(tmp_path, name, told):
@@ -406,13 +409,36 @@ def test_one_run_in_words(tmp_path):
     assert "  started    2026-11-20 03:00 UTC, took 7 min 3 s" in shown
     assert "  datasets   12 of 12 listed" in shown
     assert "  documents  3 new, 2 updated, 7 unchanged, 1 withdrawn, 2 failed" in shown
-    assert "  errors     2 http: The portal answered with an HTTP error that retries did not cure." in shown
+    errors = shown.index("  errors     2 http: The portal answered with an HTTP error that retries did not cure.")
+    assert shown[errors + 1].startswith("  advice     See http_status: 404 is gone")
     assert shown[-2:] == [
         "new       dataset  d1  Floods [2J failed all",
         "failed    fetch/http  HTTP 500  https://***@example.org/",
     ]
     told = json.loads(jobs(tmp_path, "show", f"one/{RUN.format(3)}", "--json").stdout)
     assert (told["run"]["state"], [item["status"] for item in told["items"]]) == ("complete", ["new", "failed"])
+
+
+def test_the_last_run_of_a_source(tmp_path):
+    report(tmp_path, "one", 3)
+    report(tmp_path, "one", 4, log="/srv/logs/one.log", verdict="failed")
+    shown = jobs(tmp_path, "show", "one").stdout.splitlines()
+    assert shown[0] == f"one/{RUN.format(4)}: failed"
+    assert {"  spider     ckan portal=https://example.org", "  log        /srv/logs/one.log"} <= {*shown}
+
+
+def test_runs_by_their_state(tmp_path):
+    for hour, verdict in enumerate(("complete", "incomplete", "blocked", "failed", "partial", "complete")):
+        report(tmp_path, "one", hour, verdict=verdict)
+
+    def states(*words):
+        return [line.split()[2] for line in jobs(tmp_path, *words).stdout.splitlines()[1:]]
+
+    assert states("--failed") == ["failed", "blocked", "incomplete"]
+    assert states("--failed", "--limit", "1") == ["failed"]
+    assert states("one", "--status", "complete, incomplete") == ["complete", "incomplete", "complete"]
+    assert jobs(tmp_path, "--status", "running").stdout == "No run is in these states.\n"
+    assert jobs(tmp_path, "one", "--status", "running").stdout == "No run is in these states.\n"
 
 
 def test_a_run_at_work_has_its_process_and_one_that_died_has_ended(tmp_path):
@@ -432,9 +458,11 @@ def test_a_run_at_work_has_its_process_and_one_that_died_has_ended(tmp_path):
     ("words", "told"),
     [
         (["oen"], "has no runs of a source 'oen'. Did you mean one? There are: one."),
-        (["show", "nothing"], "has no run 'nothing': `scrapy jobs` lists them."),
-        (["show"], "scrapy jobs takes [NAME] [--limit N] [--json] | show RUN [--json]; `scrapy jobs` lists"),
-        (["one", "two"], "scrapy jobs takes [NAME]"),
+        (["show", "nothing"], "has no run or source 'nothing'. `scrapy jobs` lists the runs."),
+        (["show"], "| show NAME|RUN [--json]; `scrapy jobs` lists"),
+        (["--status", "faild"], "--status: 'faild' is not a state. Did you mean failed? There are: pending, running, "),
+        (["--status", "failed", "--failed"], "Give --failed or --status, not both."),
+        (["one", "two"], "scrapy jobs takes: [NAME]"),
         (["--limit", "few"], "--limit 'few' is not a whole number."),
     ],
 )
@@ -476,7 +504,7 @@ def test_what_can_not_be_printed(tmp_path):
         command = [sys.executable, "-W", "error", "-m", "scrapy", "jobs", "show", RUN.format(3)]
         environment = os.environ | {"PYTHONIOENCODING": encoding}
         words = [*command, "-s", f"OUTPUT_DIR={tmp_path}"]
-        ran = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, check=False)
+        ran = forked.run(words, cwd=ROOT, env=environment, capture_output=True, check=False)
         assert (ran.returncode, ran.stderr) == (0, b"")
         assert ran.stdout.decode().splitlines()[-1].endswith(title)
 
@@ -484,17 +512,27 @@ def test_what_can_not_be_printed(tmp_path):
 @pytest.mark.parametrize(
     ("output", "code", "told"),
     [
-        (">&-", 0, ""),
-        (">/dev/full", 1, "The output can't be written: No space left on device.\n"),
-        ("| head -0", 0, ""),
+        ("closed", 0, ""),
+        ("full", 1, "The output can't be written: No space left on device.\n"),
+        ("a pipe that nobody reads", 0, ""),
     ],
 )
 @pytest.mark.parametrize("words", ["", "show {run}", "--json"])
 def test_an_output_that_takes_nothing(tmp_path, output, code, told, words):
     report(tmp_path)
-    words = f"jobs {words.format(run=RUN.format(3))} -s OUTPUT_DIR={tmp_path}"
-    line = f"set -o pipefail; {sys.executable} -W error -m scrapy {words} {output}"
-    ran = subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, check=False)
+    words = ["jobs", *words.format(run=RUN.format(3)).split(), "-s", f"OUTPUT_DIR={tmp_path}"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with Path("/dev/full").open("w") as full, os.fdopen(writer, "w") as unread:
+        ran = forked.run(
+            [sys.executable, "-W", "error", "-m", "scrapy", *words],
+            closed=(1,) if output == "closed" else (),
+            stdout=full if output == "full" else unread,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            text=True,
+            check=False,
+        )
     assert (ran.returncode, ran.stderr) == (code, told)
 
 

@@ -18,18 +18,20 @@ from types import SimpleNamespace
 import pytest
 from scrapy.http import TextResponse
 
-from crawlers import kind
+from crawlers import kind, xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset
 from crawlers.kind import Kind, load, registered
 from crawlers.kinds.ckan import mapping as ckan
 from crawlers.kinds.dcat.page import DataJSONPage, RDFPage
 from crawlers.kinds.html import mapping as html
+from crawlers.kinds.sdmx import mapping as sdmx
 from crawlers.kinds.waf import records as waf
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.operate.sources import detect
 from crawlers.rdf.formats import TURTLE
 from crawlers.spider_loader import SpiderLoader
+from crawlers.xml_records import READERS
 from tests.conftest import ROOT
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -75,6 +77,36 @@ def _dublin_core():
     return item
 
 
+def _xml(body):
+    return lambda: xml_records.dataset(xml_records.parse(body.encode()), source="s", url=URL)
+
+
+ISO_19139 = """<gmd:MD_Metadata xmlns:gmd="http://www.isotc211.org/2005/gmd" xmlns:gco="http://www.isotc211.org/2005/gco">
+<gmd:fileIdentifier><gco:CharacterString>{e-1}</gco:CharacterString></gmd:fileIdentifier>
+<gmd:identificationInfo><gmd:MD_DataIdentification><gmd:citation><gmd:CI_Citation>
+<gmd:title><gco:CharacterString>Elbe</gco:CharacterString></gmd:title></gmd:CI_Citation></gmd:citation>
+</gmd:MD_DataIdentification></gmd:identificationInfo><gmd:distributionInfo><gmd:MD_Distribution><gmd:transferOptions>
+<gmd:MD_DigitalTransferOptions><gmd:onLine><gmd:CI_OnlineResource><gmd:linkage>
+<gmd:URL>https://example.org/a.csv</gmd:URL></gmd:linkage></gmd:CI_OnlineResource></gmd:onLine>
+</gmd:MD_DigitalTransferOptions></gmd:transferOptions></gmd:MD_Distribution></gmd:distributionInfo></gmd:MD_Metadata>"""
+ISO_19115_3 = """<mdb:MD_Metadata xmlns:mdb="http://standards.iso.org/iso/19115/-3/mdb/2.0"
+ xmlns:cit="http://standards.iso.org/iso/19115/-3/cit/2.0" xmlns:mcc="http://standards.iso.org/iso/19115/-3/mcc/1.0"
+ xmlns:mri="http://standards.iso.org/iso/19115/-3/mri/1.0" xmlns:gco="http://standards.iso.org/iso/19115/-3/gco/1.0">
+<mdb:metadataIdentifier><mcc:MD_Identifier><mcc:code><gco:CharacterString>e-1</gco:CharacterString></mcc:code>
+</mcc:MD_Identifier></mdb:metadataIdentifier><mdb:identificationInfo><mri:MD_DataIdentification><mri:citation>
+<cit:CI_Citation><cit:title><gco:CharacterString>Elbe</gco:CharacterString></cit:title></cit:CI_Citation>
+</mri:citation></mri:MD_DataIdentification></mdb:identificationInfo></mdb:MD_Metadata>"""
+RDF_XML = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:dcat="http://www.w3.org/ns/dcat#"
+ xmlns:dct="http://purl.org/dc/terms/"><dcat:Dataset rdf:about="https://example.org/1"><dct:title>Elbe</dct:title>
+<dcat:distribution><dcat:Distribution><dcat:accessURL rdf:resource="https://example.org/a.csv"/></dcat:Distribution>
+</dcat:distribution></dcat:Dataset></rdf:RDF>"""
+SDMX = """<s:Dataflow xmlns:s="http://www.sdmx.org/resources/sdmxml/schemas/v2_1/structure"
+ xmlns:c="http://www.sdmx.org/resources/sdmxml/schemas/v2_1/common" id="A" agencyID="E" version="1.0">
+<c:Name>Elbe</c:Name></s:Dataflow>"""
+DATACITE = """<resource xmlns="http://datacite.org/schema/kernel-4">
+<identifier identifierType="DOI">10.5072/e-1</identifier>
+<titles><title>Elbe</title></titles><publisher>Amt</publisher><publicationYear>2020</publicationYear>
+<formats><format>text/csv</format></formats></resource>"""
 SCHEMA_ORG = {"@type": "Dataset", "name": "Elbe", "version": "3", "datePublished": "2019-03-12"}
 RDF = {"@id": URL, "http://purl.org/dc/terms/title": [{"@value": "Elbe"}]}
 FILLED = {"http://purl.org/dc/terms/issued": [{"@value": "2019-03-12"}]}
@@ -85,6 +117,20 @@ RECORDS = {
     ("dcat", "rdf"): _rdf,
     ("dcat", "data_json"): _data_json,
     ("waf", "dublin_core"): _dublin_core,
+    ("waf", "iso19139"): _xml(ISO_19139),
+    ("waf", "iso19115_3"): _xml(ISO_19115_3),
+    ("waf", "rdf_xml"): _xml(RDF_XML),
+    ("waf", "datacite"): _xml(DATACITE),
+    ("oai", "dublin_core"): _dublin_core,
+    ("oai", "datacite"): _xml(DATACITE),
+    ("oai", "iso19139"): _xml(ISO_19139),
+    ("oai", "iso19115_3"): _xml(ISO_19115_3),
+    ("oai", "rdf_xml"): _xml(RDF_XML),
+    ("csw", "dublin_core"): _dublin_core,
+    ("csw", "iso19139"): _xml(ISO_19139),
+    ("csw", "iso19115_3"): _xml(ISO_19115_3),
+    ("csw", "rdf_xml"): _xml(RDF_XML),
+    ("sdmx", "sdmx"): lambda: sdmx.dataset(xml_records.parse(SDMX.encode()), source="s", url=URL),
     ("html", "html"): _html(),
     ("html", "schema_org"): _html(schema_org=SCHEMA_ORG),
     ("html", "schema_org+html"): _html(schema_org={"@type": "Dataset", "name": "Elbe"}),
@@ -99,13 +145,17 @@ def test_a_document_gives_the_item_back(name, metadata_source):
     item = RECORDS[name, metadata_source]()
     assert item.metadata_source in (metadata_source, None)  # where the mapping does not say, the spider does
     item.metadata_source, item.metadata_url, item.retrieved = metadata_source, URL, "2026-11-22T00:00:00Z"
-    document = json.loads(json.dumps(item.document))
+    document = item.document if isinstance(item.document, bytes) else json.loads(json.dumps(item.document))
     known = {"metadata_source": metadata_source, "metadata_url": URL, "retrieved": item.retrieved}
     found = kind.dataset(document, source="s", id=item.id, **known)
     assert found.document in (item.document, None)
     found.document = item.document
     assert asdict(found) == asdict(item)
     assert found.title
+
+
+def test_a_kind_that_reads_xml_reads_every_format_of_it():
+    assert {source for source, reader in registered()["waf"].readers.items() if "xml" in reader} == set(READERS)
 
 
 def test_every_reader_gives_an_item_back():
@@ -118,8 +168,8 @@ TEMPLATE = ROOT / "docs" / "kind-template" / "example_kind"
 GIVEN = {
     "ckan": {"package_search", "package_show"},
     "dcat": {"rdf", "data_json"},
-    "waf": {"dublin_core"},
     "example": {"example"},
+    "sdmx": {"sdmx"},
 }
 """What the code of each kind names as ``metadata_source``; html makes its own of what a page had."""
 
@@ -158,8 +208,9 @@ def _assigned(tree):
 
 
 HTMLS_OWN = ("operate/learn/", "operate/pages.py", "operate/sources/learn_rules.py")
-OTHER_THINGS = ("archive/", "rdf/", "store/export/dcat.py", "store/export/writers.py")
-"""Where such a name is that of a format or of a prefix."""
+OTHER_THINGS = ("archive/", "operate/commands/report.py", "rdf/", "store/export/dcat.py", "store/export/writers.py")
+OTHER_THINGS += ("ecosystem/", "xml_records/")
+"""Where such a name is that of a format, of a prefix, or of CKAN itself."""
 
 
 def test_no_other_code_names_a_kind():
@@ -260,7 +311,7 @@ def test_a_broken_kind_loses_itself_alone(others, caplog, value, says):
 def test_a_kind_whose_spider_is_broken_stops_nothing(others, caplog):
     others(rivers=f"{HERE}:RIVERS")
     with caplog.at_level(logging.WARNING):
-        names = SpiderLoader([], registered().values()).list()
+        names = SpiderLoader([], {name: each.spider for name, each in registered().items()}).list()
     assert "ckan" in names
     assert "rivers" not in names
     assert "rivers:Rivers" in caplog.text
@@ -318,7 +369,7 @@ def test_a_kind_whose_parts_are_unusable_loses_only_those(monkeypatch, caplog):
     odd = replace(registered()["dcat"], name="odd", spider="odd_kind:NoSpider", detector="odd_kind:BrokenDetector")
     monkeypatch.setitem(sys.modules, "odd_kind", SimpleNamespace(NoSpider=NoSpider, BrokenDetector=BrokenDetector))
     monkeypatch.setattr(kind, "registered", lambda: {"odd": odd})
-    assert SpiderLoader([], [odd]).list() == []
+    assert SpiderLoader([], {odd.name: odd.spider}).list() == []
     assert kind.detector.__wrapped__("odd") is None
     endings = [record.message.rpartition(": ")[2] for record in caplog.records]
     assert endings == ["it is not a spider.", "no network here."]
@@ -328,3 +379,19 @@ def test_a_kind_whose_parts_are_unusable_loses_only_those(monkeypatch, caplog):
 def test_a_kind_that_exempts_no_regular_expression_is_left_out(pattern, caplog):
     assert not kind._has_valid_patterns(replace(registered()["dcat"], robots_exempt=(pattern,)), "Kind odd is left out")
     assert "is not a regular expression" in caplog.text
+
+
+# Kinds whose readers are found by name
+
+
+def test_a_declared_metadata_source_has_a_reader():
+    record = {"identifier": "d-1", "title": "Elbe", "distribution": [{"downloadURL": "https://example.org/a.csv"}]}
+    address = "https://data.example.org/api/1/metastore/schemas/dataset/items/d-1"
+    known = {"metadata_source": "dkan", "metadata_url": address, "retrieved": "2026-11-22T00:00:00Z"}
+    item = kind.dataset(record, source="s", id="d-1", **known)
+    assert (item.title, item.metadata_url, len(item.resources)) == ("Elbe", address, 1)
+    with pytest.raises(ValueError, match="it is not the record of d-2"):
+        kind.dataset(record, source="s", id="d-2", **known)
+    for name in ("dkan3", "../dkan", "dkan.toml", ""):
+        with pytest.raises(kind.NoReaderError):
+            kind.reader(name)

@@ -24,8 +24,8 @@ from crawlers.exceptions import OutputError
 from crawlers.operate.dashboard import addresses, app
 from crawlers.operate.notify.notice import Notice
 from crawlers.operate.notify.prometheus import Prometheus
-from crawlers.operate.report.files import COLUMNS
 from crawlers.operate.report.report import has_files, write
+from crawlers.store.figures.files import COLUMNS
 from crawlers.store.index import catch_up
 from crawlers.store.index.reader import connect
 from tests.archives import Archives

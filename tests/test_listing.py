@@ -12,7 +12,9 @@ from scrapy.http import Response, TextResponse
 from scrapy.utils.test import get_crawler
 
 from crawlers import signals
+from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
+from crawlers.listing import since
 from crawlers.listing.limits import Limits
 from crawlers.listing.paging import Cursor, Entry, Page, PagedListing
 from crawlers.listing.spider import CatalogueSpider
@@ -25,6 +27,7 @@ URL = "https://example.org/api"
 class Numbers(CatalogueSpider):
     name = "numbers"
     portal: str | None = None
+    arguments = CatalogueSpider.arguments | {"since": Argument(help="Only what changed.", parse=since.since)}
 
 
 @pytest.fixture
@@ -32,8 +35,9 @@ def spiders():
     """Makes spiders, each with a ledger of its own and the errors it reports."""
     made = []
 
-    def make(folder=None, **given):
-        crawler = get_crawler(Numbers, {"SHRINK_LIMIT": 0.02} | ({"JOBDIR": str(folder)} if folder else {}))
+    def make(folder=None, days=7, **given):
+        settings = {"SHRINK_LIMIT": 0.02, "FULL_LISTING_DAYS": days}
+        crawler = get_crawler(Numbers, settings | ({"JOBDIR": str(folder)} if folder else {}))
         spider = crawler.spider = Numbers.from_crawler(crawler, **given)
         spider.errors, spider.gone = [], []
         spider.note = lambda failed: spider.errors.append((failed.stage, failed.kind, failed.error))
@@ -164,6 +168,49 @@ def test_what_is_not_confirmed_is_reported(spiders):
     assert spider.errors == [("fetch", "timeout", message)]
 
 
+# Only what changed
+
+
+@pytest.mark.parametrize(
+    ("full", "days", "is_due"),
+    [
+        ("2026-11-08T00:00:00Z", 7, False),
+        ("2026-11-01T00:00:00Z", 7, False),
+        ("2026-10-31T23:59:59Z", 7, True),
+        ("2026-11-09T00:00:00Z", 7, True),
+        ("2026-11-06T00:00:00Z", 1, True),
+        ("2026-11-06T00:00:00Z", 0, False),
+        (None, 7, True),
+        (None, 0, False),
+    ],
+)
+def test_a_whole_listing_is_due_now_and_then(monkeypatch, spiders, full, days, is_due):
+    """One in the future came from a wrong clock."""
+    monkeypatch.setattr(since, "now", lambda _: "2026-11-08T00:00:00Z")
+    spider = spiders(days=days)
+    spider.opened_index = lambda: index({}, last=full)
+    reason = since.why_everything(spider, "2026-11-07T00:00:00Z")
+    assert bool(reason) == is_due
+    assert not is_due or (full or "There was no full listing")[:10] in reason
+
+
+def test_what_since_builds_on_is_fixed_for_a_job(spiders):
+    spider = spiders(days=0, since="last")
+    spider.opened_index = lambda: index({}, last="2026-11-08T06:00:00Z")
+    assert since.beginning(spider) == "2026-11-08T05:00:00Z"
+    spider.opened_index = lambda: index({}, last="2026-11-09T06:00:00Z")
+    assert since.beginning(spider) == "2026-11-08T05:00:00Z"
+    never = spiders(since="last")
+    never.opened_index = lambda: index({}, last=None)
+    assert (since.beginning(never), never.run_state.since) == ("", "")
+
+
+@pytest.mark.parametrize("given", ["2026-11-01T00:00:00Z", ""])
+def test_since_a_moment_needs_no_crawl_before(spiders, given):
+    spider = spiders(since=given) if given else spiders()
+    assert (since.beginning(spider), spider.run_state.since) == (given, given)
+
+
 # Pages
 
 
@@ -191,6 +238,9 @@ class Numbered(PagedListing[Offset]):
     def items(self, response, entry, allowed, here, position):
         yield entry.id, allowed, position
 
+    def complete(self, after):
+        yield from ()  # there is no index here in which something could be withdrawn
+
 
 def answer(spider, request, **found):
     body = json.dumps(found).encode()
@@ -217,6 +267,35 @@ def test_pages_are_followed_to_their_end(numbered):
     assert answer(spider, second, numbers=[2, 3]) == ([], [("3", 2, 0)]), "each record is taken once"
     state = spider.run_state
     assert (state.listed, state.expected, state.evidence, spider.errors) == (3, 3, {"datasets": "pager"}, [])
+
+
+@pytest.mark.parametrize(
+    ("total", "kinds", "evidence"),
+    [
+        (4, [], {"datasets": "total"}),  # a pager that never ends, and a total that is met
+        (5, ["paging"], {}),  # only known ids, and the total is not met
+        (None, ["paging"], {}),
+    ],
+)
+def test_a_pager_that_never_ends_is_believed_where_the_total_is_met(numbered, total, kinds, evidence):
+    spider, first = numbered()
+    (request,), _ = answer(spider, first, numbers=[1, 2], more=True, total=total)
+    (request,), _ = answer(spider, request, numbers=[3, 4], more=True, total=total)
+    (request,), _ = answer(spider, request, numbers=[3, 4], more=True, total=total)
+    assert answer(spider, request, numbers=[3, 4], more=True, total=total) == ([], [])
+    assert [kind for _, kind, _ in spider.errors] == kinds
+    assert spider.run_state.evidence == evidence
+
+
+@pytest.mark.parametrize(
+    ("numbers", "kind"), [([1, 2, 3], "unproven"), ([1, 2], "count_mismatch"), ([1, 2, 3, 4], None)]
+)
+def test_a_total_that_is_a_window_means_at_least(numbered, monkeypatch, numbers, kind):
+    monkeypatch.setattr(Numbered, "windows", {3})
+    spider, first = numbered()
+    answer(spider, first, numbers=numbers, total=3)
+    assert [found for _, found, _ in spider.errors] == ([kind] if kind else [])
+    assert spider.run_state.evidence == ({} if kind else {"datasets": "file"})
 
 
 def test_the_same_page_after_a_kill_gives_the_same(numbered):

@@ -16,6 +16,7 @@ from crawlers.items import Agent, License, Period, Place
 from crawlers.kinds.dcat.data_json import dataset, identity, recognised, records
 from crawlers.kinds.dcat.data_json.catalogue import DEEPEST
 from crawlers.values.record import FLAWS
+from tests.conftest import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -393,7 +394,7 @@ def survives(record: dict[str, Any]) -> None:
     item = mapped(record)
     assert len(item.flaws) <= FLAWS + 1
     assert len({one.id for one in item.resources}) == len(item.resources)
-    json.dumps(shown(item), allow_nan=False, ensure_ascii=False).encode()
+    as_json(item)
 
 
 def is_walked(document: dict[str, Any]) -> None:

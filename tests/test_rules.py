@@ -403,13 +403,17 @@ def test_wrong_resources(line, told):
     assert str(raised.value) == told
 
 
+KEYS = """browser cookies encoding extras fields form hosts language links paging
+rdf resources source start structured"""
+
+
 @pytest.mark.parametrize(
     ("text", "told", "there"),
     [
         (
             f"starts = 1\n{LEAST}",
             "starts is unknown. Did you mean start?",
-            "browser cookies encoding extras fields hosts language links paging rdf resources source start structured",
+            KEYS,
         ),
         (f"xyz = 1\n{LEAST}", "xyz is unknown.", None),
         (
@@ -427,7 +431,7 @@ def test_wrong_resources(line, told):
         (
             f'{LEAST}license = {{ css = "a", regexp = "b" }}',
             "fields.license.regexp is unknown. Did you mean regex?",
-            "attr constant css date html label many regex required split threshold xpath",
+            "attr constant css date default html label many regex required split threshold xpath",
         ),
         (
             f'{LEAST}[resources]\ncss = "a"\nlink = "b"',

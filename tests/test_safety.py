@@ -311,6 +311,8 @@ def test_a_terminal_takes_all_that_is_written_and_shows_what_is_harmless():
     assert terminal.write("\x07title\n") == 7
     assert terminal.buffer.write("é\x1b]0;\r\n".encode()) == 8
     assert shown.getvalue() == "\\u0007title\né\\u001b]0;\n"
+    print("more", end="", file=terminal, flush=True)
+    assert terminal.getvalue().endswith("more"), "the rest is the stream's"
 
 
 def test_credentials_in_addresses_are_stored_nowhere(tmp_path):
@@ -382,7 +384,7 @@ def test_a_token_is_no_way_to_write_headers(crawl, monkeypatch):
 
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip"])
 def test_a_decompression_bomb(output, encoding):
-    bomb = gzip.compress(bytes(200_000_000), 9)
+    bomb = gzip.compress(bytes(200_000_000), 1)
     bomb = gzip.compress(bomb) if "," in encoding else bomb
     with site_of(lambda _: Answer(bomb, headers={"Content-Encoding": encoding})) as site:
         code, _, seconds, megabytes = measured(output, site)

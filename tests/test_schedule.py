@@ -10,7 +10,7 @@ import pytest
 from crawlers.operate.harvest.claim import read, see
 from crawlers.operate.harvest.selection import due, named
 from crawlers.operate.sources import Source
-from crawlers.operate.sources.schedule import parse
+from crawlers.operate.sources.schedule import delays, parse, zone
 
 NAMES = [f"source-{number}" for number in range(1000)]
 
@@ -180,3 +180,48 @@ def test_missed_times_are_caught_up_once():
     assert not schedule.due(now, now + timedelta(minutes=1))
     assert not schedule.due(now, at("2026-11-21 03:59"))
     assert schedule.due(now, at("2026-11-21 04:00"))
+
+
+ZURICH = zone("Europe/Zurich")
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "due"),
+    [
+        ("30 2 * * *", "2026-01-10 12:00", "2026-01-11 01:30"),
+        ("30 2 * * *", "2026-07-10 12:00", "2026-07-11 00:30"),
+        ("30 2 * * *", "2026-03-28 12:00", "2026-03-29 01:00"),  # 02:30 does not exist: after the gap
+        ("30 2 * * *", "2026-03-29 01:00:10", "2026-03-30 00:30"),
+        ("30 2 * * *", "2026-10-24 12:00", "2026-10-25 00:30"),  # 02:30 exists twice: the first one
+        ("30 2 * * *", "2026-10-25 00:30:10", "2026-10-26 01:30"),
+        ("30 2 * * *", "2026-10-25 01:10", "2026-10-26 01:30"),  # a late start, in the repeated hour
+        ("*/30 * * * *", "2026-10-25 00:50", "2026-10-25 01:00"),
+        ("weekly sun 02:30", "2026-10-24 12:00", "2026-10-25 00:30"),
+    ],
+)
+def test_hours_of_a_time_zone(text, after, due):
+    """Clocks change on 2026-03-29 and 2026-10-25, at 01:00 UTC."""
+    assert parse(text, "hdx", ZURICH).after(at(after)) == at(due)
+
+
+@pytest.mark.parametrize("day", ["2026-03-29", "2026-10-25"])
+def test_a_night_when_clocks_change_has_one_run(day):
+    schedule, ran = parse("30 2 * * *", "hdx", ZURICH), at(f"{day} 00:00") - timedelta(hours=12)
+    starts = []
+    for minutes in range(0, 24 * 60, 5):
+        now = at(f"{day} 00:00") + timedelta(minutes=minutes)
+        if schedule.due(ran, now):
+            starts.append(ran := now)
+    assert len(starts) == 1
+
+
+@pytest.mark.parametrize("name", ["Zurich", "Europe/Zürich", "../etc/passwd", "Europe", "/etc/localtime", "x" * 300])
+def test_what_is_no_time_zone(name):
+    with pytest.raises(ValueError, match="is not a time zone"):
+        zone(name)
+
+
+@pytest.mark.parametrize("text", ["1", "h", "0h", "1 h", "1w", "-1h", "1.5h", "99999h"])
+def test_what_is_no_delay(text):
+    with pytest.raises(ValueError, match="is not a number of minutes, hours or days"):
+        delays([text])

@@ -205,7 +205,7 @@ def test_the_command_finds_nothing(holdings: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("flood", "--source", "tow"), "{output} holds no source 'tow'. There are: hdx, town.\n"),
+        (("flood", "--source", "tow"), "{output} holds no source 'tow'. Did you mean town? There are: hdx, town.\n"),
         (("flood", "--limit", "0"), "argument --limit: a whole number from 1 to 10000\n"),
         (("flood", "--limit", "x"), "argument --limit: a whole number from 1 to 10000\n"),
     ],

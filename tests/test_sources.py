@@ -11,7 +11,7 @@ import sys
 import time
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def test_the_example(written):
         spider="hdx",
         arguments={"level": "dataset"},
         settings={"REQUESTS_PER_SECOND": "1.0"},
-        schedule=parse("daily 01:00-05:00", "hdx"),
+        schedule=parse("daily 01:00-05:00", "hdx", retry=(timedelta(hours=1), timedelta(hours=6))),
         contact="hdx@un.org",
     )
     assert not found["county"].enabled
@@ -94,6 +94,16 @@ def test_what_is_a_file(written, text):
         ('[a]\nspider = "hdx"\nshedule = "daily"', "[a]: shedule is unknown. Did you mean schedule?"),
         ('[a]\nspider = "hdx"\nschedule = "dayly"', "[a]: schedule: 'dayly' is neither daily"),
         ('[a]\nspider = "hdx"\nschedule = "0 0 31 2 *"', "never occurs"),
+        (
+            '[a]\nspider = "hdx"\ntimezone = "Europe/Zürich"',
+            "[a]: timezone: 'Europe/Zürich' is not a time zone.",
+        ),
+        ('[a]\nspider = "hdx"\ntimezone = 1', "[a]: timezone is not a text"),
+        (
+            '[a]\nspider = "hdx"\nretry = ["1w"]',
+            "[a]: retry: '1w' is not a number of minutes, hours or days: \"30min\"",
+        ),
+        ('[a]\nspider = "hdx"\nretry = 6', "[a]: retry is neither a text nor a list of texts"),
         ('[a]\nspider = "hdx"\nenabled = "yes"', "[a]: enabled is not true or false"),
         ('[a]\nspider = "hdx"\ncontact = "a\\nb"', "[a]: contact is no single line"),
         ('[a]\nspider = "hdx"\narguments = "x"', "[a]: arguments is not a table"),
@@ -275,14 +285,14 @@ def test_added_at_the_end():
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_disabled_and_enabled_again(name, end):
     before = FILE.replace("\n", end)
-    off = edit.enable(before, name, enabled=False)
+    off = edit.update(before, name, {"enabled": False})
     assert [one for one, table in tomllib.loads(off).items() if not table.get("enabled", True)] == [name]
     assert len(set(off.splitlines()) ^ set(before.splitlines())) <= 2
     assert "\n" not in off.replace("\r\n", "") or end == "\n"
-    on = edit.enable(off, name, enabled=True)
+    on = edit.update(off, name, {"enabled": True})
     assert tomllib.loads(on)[name].get("enabled") is True
     assert "# for now" in on
-    assert edit.enable(on, name, enabled=True) == on
+    assert edit.update(on, name, {"enabled": True}) == on
 
 
 @pytest.mark.parametrize(
@@ -305,7 +315,7 @@ def test_removed_with_what_is_its_own(name, gone):
 
 def test_a_table_in_one_line():
     text = 'a = { spider = "hdx" }\nb = { spider = "hdx" }\n'
-    assert tomllib.loads(edit.enable(text, "a", enabled=False))["a"] == {"spider": "hdx", "enabled": False}
+    assert tomllib.loads(edit.update(text, "a", {"enabled": False}))["a"] == {"spider": "hdx", "enabled": False}
     assert edit.remove(text, "a") == 'b = { spider = "hdx" }\n'
 
 
@@ -374,7 +384,7 @@ def test_when_the_next_run_is_due():
         last = Run(source="a", run="r", state=state, started=started) if state else None
         fields = {"name": "a", "spider": "hdx", "schedule": source.schedule, **change}
         found = _due(Source(**fields), last, ClaimRecord(None, None, is_held=False), at)
-        return Listed(found.source, None, last, found.time, found.is_taken).row()[6]
+        return Listed(found.source, None, last, found.time, found.is_taken).row()[7]
 
     assert next_of(None, None) == "2026-11-21 04:00", "it names its hour"
     assert next_of(None, None, schedule=parse("daily", "a")) == "now"
@@ -433,7 +443,8 @@ def sources(tmp_path):
 
 def test_listed_with_the_last_verdict(sources, written, tmp_path):
     written(
-        '[far]\nspider = "hdx"\nschedule = "daily"\n[near]\nspider = "dcat"\narguments.url = "https://x.org/c.ttl"\n'
+        '[far]\nspider = "hdx"\nschedule = "daily"\ntimezone = "Asia/Tokyo"\nretry = "1h"\n'
+        '[near]\nspider = "dcat"\narguments.url = "https://x.org/c.ttl"\n'
     )
     folder = tmp_path / "output" / "far" / "runs"
     folder.mkdir(parents=True)
@@ -441,12 +452,16 @@ def test_listed_with_the_last_verdict(sources, written, tmp_path):
     report |= {"started": now(), "finished": now(), "counts": {}, "errors": {}}
     (folder / "20261120T040000Z.json").write_text(json.dumps(report))
     head, far, near = sources().stdout.splitlines()
-    assert head.split() == ["name", "spider", "enabled", "schedule", "last", "run", "at", "next", "run", "address"]
-    assert far.split()[:5] == ["far", "hdx", "yes", "daily", "incomplete"]
+    columns = ["name", "spider", "enabled", "review", "schedule", "last", "run", "at", "next", "run", "address"]
+    assert head.split() == columns
+    assert far.split()[:6] == ["far", "hdx", "yes", "approved", "daily", "incomplete"]
     assert far.endswith("https://data.humdata.org")
-    assert near.split() == ["near", "dcat", "yes", "-", "never", "-", "-", "https://x.org/c.ttl"]
+    assert near.split() == ["near", "dcat", "yes", "approved", "-", "never", "-", "-", "https://x.org/c.ttl"]
     first, second = json.loads(sources("--json").stdout)
     assert (first["state"], first["due"], first["cron"]) == ("incomplete", False, parse("daily", "far").cron)
+    assert (first["timezone"], first["retry"]) == ("Asia/Tokyo", [3600])
+    finished, retry = (datetime.fromisoformat(time) for time in (report["finished"], first["next"]))
+    assert (retry - finished).total_seconds() in (3600, 3601)
     assert (second["state"], second["next"]) == (None, None)
 
 
@@ -669,7 +684,7 @@ def test_interrupted_without_a_trace(written, tmp_path, told):
         environment = {**os.environ, "TMPDIR": str(tmp_path / "temporary")}
         process = forked.Popen(words, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
         until(lambda: list((tmp_path / "temporary").glob("sources-*/log")))
-        [running] = children(process.pid)
+        *_, running = children(process.pid)  # the first one forks it
         process.send_signal(told)
         _, said = process.communicate(timeout=HANG)
     assert process.returncode == 130

@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 import pytest
 from scrapy.http import HtmlResponse, TextResponse
 
+from crawlers import kind
 from crawlers.exceptions import AnswerError
 from crawlers.operate.sources import load
 from crawlers.operate.sources.detect import HEAD, MOST, Detection, RefusalError
 from crawlers.operate.sources.learn_rules import learned
 from crawlers.operate.sources.project_context import project
 from crawlers.operate.sources.spider_choice import arguments, spider
+from crawlers.politeness.robots import Rules
 from tests.conftest import FAST, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import BROWSER, PLAIN
@@ -103,6 +105,15 @@ def test_ckan_where_its_pages_say_it_is():
     assert len(asked) == 2
 
 
+def test_a_page_can_not_lead_from_https_to_http():
+    """Behind a proxy that does TLS, CKAN often takes its own address for an http one."""
+    page = html('<body data-site-root="http://data.example.org/katalog/">')
+    answers = {PORTAL: page, f"{PORTAL}/katalog{SEARCH}": ckan()}
+    found, asked = detected(PORTAL, answers)
+    assert found[0].address == f"{PORTAL}/katalog"
+    assert {urlsplit(one).scheme for one in asked} == {"https"}
+
+
 def test_a_page_can_not_send_the_probe_to_another_host():
     page = html('<body data-site-root="https://internal.example/">')
     _, asked = detected(PORTAL, {PORTAL: page})
@@ -170,6 +181,12 @@ def test_a_host_that_is_not_to_be_had_is_asked_no_more(kind):
     found, asked = detected(PORTAL, {PORTAL: AnswerError(kind, "no")})
     assert not found
     assert asked == [PORTAL]
+
+
+@pytest.mark.parametrize("name", [*kind.registered()])
+def test_a_host_whose_robots_txt_is_not_to_be_had_is_asked_no_more(name):
+    refusal = Rules(failure="connection refused").refusal("data.example.org", PORTAL, "")
+    assert detected(PORTAL, {PORTAL: AnswerError("robots", refusal)}, name) == ([], [PORTAL])
 
 
 def refused(status, body=b""):
@@ -287,15 +304,15 @@ def test_a_sitemap_can_not_send_the_probe_to_another_host():
 @pytest.mark.parametrize(
     "body",
     [
-        b'{"@type": "Dataset"' * 50_000,
-        b"schema.org Dataset " * 100_000,
-        b"<html>" + b'{"@type":' * 200_000,
-        b"<html>" + b"<a href=x.ttl>" * 50_000,
-        b"<html>" + b'data-site-root="' * 100_000,
-        b"<html>" + b"<div>" * 100_000,
-        b"@prefix " * 200_000,
+        b'{"@type": "Dataset"' * 15_000,
+        b"schema.org Dataset " * 30_000,
+        b"<html>" + b'{"@type":' * 60_000,
+        b"<html>" + b"<a href=x.ttl>" * 15_000,
+        b"<html>" + b'data-site-root="' * 30_000,
+        b"<html>" + b"<div>" * 30_000,
+        b"@prefix " * 60_000,
         b"\x00" * HEAD,
-        b"<?xml version='1.0'?><!DOCTYPE a [" + b"<!ENTITY b 'c'>" * 50_000,
+        b"<?xml version='1.0'?><!DOCTYPE a [" + b"<!ENTITY b 'c'>" * 15_000,
     ],
 )
 @pytest.mark.parametrize("content_type", ["text/html", "application/json", "text/turtle"])
@@ -505,7 +522,7 @@ def _loop(asked):
 
 def _bomb(asked):
     headers = {"Content-Type": "text/html", "Content-Encoding": "gzip"}
-    return Answer(gzip.compress(b"<html>" + b" " * 200_000_000), headers=headers)
+    return Answer(gzip.compress(b"<html>" + b" " * 200_000_000, 1), headers=headers)
 
 
 def _escapes(asked):

@@ -10,11 +10,14 @@ from urllib.parse import urlsplit
 import pytest
 from scrapy.http import HtmlResponse
 
+from crawlers import settings
 from crawlers.kinds.waf.detection import WAFDetector
 from crawlers.kinds.waf.folder import entries
 from crawlers.operate.sources.detect import Detection
+from crawlers.xml_records import record
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
+from tests.test_batches import named
 
 ROOT = "https://example.org/meta/"
 APACHE = """<html><head><title>Index of /meta</title></head><body><h1>Index of /meta</h1><table>
@@ -45,13 +48,13 @@ def links(*names):
         (NGINX % links("b.TTL", "c.jsonld", "d.rdf", "e.html"), ["b.TTL", "c.jsonld", "d.rdf"]),
         (IIS, ["sub/", "A.XML"]),
         (APACHE % links("https://elsewhere.example/x.xml", "/other/x.xml", "../x.xml", "%2e%2e/x.xml", "//x/"), []),
-        (APACHE % links("./", "../meta/", "?C=D;O=A", "a.xml?C=D", "javascript:x()", "http://[/x.xml"), []),
+        (APACHE % links("./", "../meta/", "?C=D;O=A", "?N=D", "javascript:x()", "http://[/x.xml"), []),
         ("<base href='/meta/sub/'>" + APACHE % links("a.xml"), ["sub/a.xml"]),
     ],
 )
 def test_links_below_the_start_address(text, found):
     assert [one.address.removeprefix(ROOT) for one in entries(page(text), ROOT)] == found
-    assert all(one.is_folder == one.address.endswith("/") for one in entries(page(text), ROOT))
+    assert all((one.what == "folder") == one.address.endswith("/") for one in entries(page(text), ROOT))
 
 
 @pytest.mark.parametrize(
@@ -89,15 +92,22 @@ CSW = """<csw:GetRecordByIdResponse xmlns:csw="http://www.opengis.net/cat/csw/2.
 <dc:identifier>csw-1</dc:identifier><dc:title xml:lang="fr">Eaux</dc:title><dct:abstract>Un jeu.</dct:abstract>
 <dct:modified>2021-05-06</dct:modified><dct:references scheme="WWW:DOWNLOAD">https://example.org/a.zip</dct:references>
 <dc:URI name="Carte">https://example.org/wms</dc:URI></csw:Record></csw:GetRecordByIdResponse>"""
-ISO = '<gmd:MD_Metadata xmlns:gmd="http://www.isotc211.org/2005/gmd"><gmd:fileIdentifier/></gmd:MD_Metadata>'
+FGDC = "<metadata><idinfo><citation/></idinfo></metadata>"
+ISO = """<gmd:MD_Metadata xmlns:gmd="http://www.isotc211.org/2005/gmd" xmlns:gco="http://www.isotc211.org/2005/gco">
+<gmd:fileIdentifier><gco:CharacterString>iso-1</gco:CharacterString></gmd:fileIdentifier>
+<gmd:identificationInfo><gmd:MD_DataIdentification><gmd:citation><gmd:CI_Citation><gmd:title>
+<gco:CharacterString>Soils</gco:CharacterString></gmd:title></gmd:CI_Citation></gmd:citation>
+</gmd:MD_DataIdentification></gmd:identificationInfo></gmd:MD_Metadata>"""
 TURTLE = """@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> .
 <https://example.org/d/1> a dcat:Dataset ; dct:title "One" .
 <https://example.org/d/2> a dcat:Dataset ; dct:title "Two" ."""
 FILES = {
-    "/meta/": APACHE % links("a.xml", "b.ttl", "away.xml", "iso.xml", "sub/", "x.zip", "https://away.invalid/x.xml"),
+    "/meta/": APACHE
+    % links("a.xml", "b.ttl", "away.xml", "iso.xml", "fgdc.xml", "sub/", "x.zip", "https://away.invalid/x.xml"),
     "/meta/a.xml": DUBLIN_CORE.format(title="A", id="a-1"),
     "/meta/b.ttl": TURTLE,
     "/meta/iso.xml": ISO,
+    "/meta/fgdc.xml": FGDC,
     "/meta/sub/": NGINX % links("c.xml", "copy.xml", "other.xml", "deep/"),
     "/meta/sub/c.xml": CSW,
     "/meta/sub/copy.xml": DUBLIN_CORE.format(title="A", id="a-1"),
@@ -132,15 +142,15 @@ def test_a_folder_with_all_that_can_be_in_it(output):
     assert {one[2] for one in told} == {"http", "unsupported", "duplicate_id"}
     assert {one for one in told if one[2] != "duplicate_id"} == {
         ("/meta/away.xml", "fetch", "http"),
-        ("/meta/iso.xml", "parse", "unsupported"),
+        ("/meta/fgdc.xml", "parse", "unsupported"),
     }
     assert len(done.errors) == 3  # a copy is no error, another record of the same name is
     sources = {line["dataset_id"]: line["metadata_source"] for line in done.manifest}
     rdf = {f"https://example.org/d/{number}": "rdf" for number in (1, 2)}
-    assert sources == {"a-1": "dublin_core", "csw-1": "dublin_core", **rdf}
-    assert (done.report["listed"], done.report["counts"]["new"]) == (4, 4)
+    assert sources == {"a-1": "dublin_core", "csw-1": "dublin_core", "iso-1": "iso19139", **rdf}
+    assert (done.report["listed"], done.report["counts"]["new"]) == (5, 5)
     written = {line["dataset_id"]: done.folder / line["metadata_file"] for line in done.manifest}
-    assert "<dc:title" in json.loads(written["csw-1"].read_text())["xml"]
+    assert "<dc:title" in written["csw-1"].read_text()
 
 
 def test_a_whole_folder_is_complete_and_what_is_gone_twice_is_withdrawn(output):
@@ -221,3 +231,162 @@ def test_the_encoding_that_the_user_says_is_that_of_dublin_core(output):
     with Site(answer) as site:
         done = crawled(site, output, {"encoding": "windows-1251"})
     assert (done.code, [line["dataset_title"] for line in done.manifest]) == (0, ["Списък"])
+
+
+def iso(name, title="Soils", scope=""):
+    level = f'<gmd:hierarchyLevel><gmd:MD_ScopeCode codeListValue="{scope}"/></gmd:hierarchyLevel>' if scope else ""
+    body = ISO.replace("iso-1", name).replace("Soils", title)
+    return body.replace("<gmd:identificationInfo>", f"{level}<gmd:identificationInfo>")
+
+
+def folder(**files):
+    found = {f"/meta/{name}.xml": body for name, body in files.items()}
+    return found | {"/meta/": APACHE % links(*(f"{name}.xml" for name in files))}
+
+
+def test_a_file_with_several_records_keeps_those_that_can_be_read(output):
+    several = "<all>" + iso("a") + iso("b", scope="model") + iso("c", scope="service") + "</all>"
+    with Site(answers(folder(all=several))) as site:
+        done = crawled(site, output)
+    assert (done.code, done.report["verdict"], done.kinds()) == (0, "complete", [])
+    assert sorted(line["dataset_id"] for line in done.manifest) == ["a"]
+    assert "'catalogue/not_datasets': 2" in done.log
+
+
+def test_a_record_in_rdf_without_an_identifier_does_not_hide_the_others(output):
+    nameless = TURTLE + ' [] a dcat:Dataset ; dct:title "Nameless" . [] a dcat:Dataset ; dct:title "Another" .'
+    with Site(answers({"/meta/": APACHE % links("b.ttl"), "/meta/b.ttl": nameless})) as site:
+        done = crawled(site, output)
+    assert (done.code, done.kinds(), len(done.manifest)) == (3, [("parse", "missing_id")] * 2, 2)
+
+
+def test_a_file_that_is_renamed_is_the_same_dataset(output):
+    with Site(answers(folder(old=iso("{GUID-1}")))) as site:
+        assert crawled(site, output).code == 0
+        site.answer = answers(folder(new=iso("{GUID-1}")))
+        done = crawled(site, output)
+    assert (done.code, done.report["counts"]["unchanged"], done.report["counts"]["new"]) == (0, 1, 0)
+    assert [line["dataset_id"] for line in done.manifest] == ["GUID-1"]
+
+
+class BrokenMapping:
+    """An extension with which the mapping of ISO records fails."""
+
+    def __init__(self):
+        def fail(*_, **__):
+            raise RuntimeError("it was called")
+
+        record.FORMATS = (record.FORMATS[0]._replace(map=fail), *record.FORMATS[1:])
+
+
+def test_the_second_crawl_maps_no_record_that_is_unchanged(output):
+    known = {named(one): place for one, place in settings.EXTENSIONS.items()}
+    broken = {"EXTENSIONS": json.dumps(known | {f"{__name__}.BrokenMapping": 0})}
+    with Site(answers(folder(a=iso("a"), b=iso("b")))) as site:
+        assert crawled(site, output).code == 0
+        done = crawled(site, output, **broken)
+        assert (done.code, done.report["counts"]["unchanged"]) == (0, 2)
+        site.answer = answers(folder(a=iso("a"), b=iso("b", "Sand")))
+        done = crawled(site, output, **broken)
+    assert (done.code, done.kinds(), done.report["counts"]["unchanged"]) == (3, [("parse", "bug")], 1)
+
+
+def test_a_file_that_cannot_be_read_may_be_any_dataset(output):
+    with Site(answers(folder(a=iso("a"), b=iso("b")))) as site:
+        assert crawled(site, output).code == 0
+        site.answer = answers(folder(a=iso("a"), b="<broken"))
+        for _ in range(3):
+            done = crawled(site, output, SHRINK_LIMIT="1")
+            assert (done.code, done.report["counts"]["withdrawn"]) == (3, 0)
+
+
+def listing(*names):
+    rows = "".join(f'<a href="{name}">{name}</a> 2024-01-01 10:00 1k\n' for name in names)
+    return f"<html><head><title>Index of /meta</title></head><body><h1>Index of /x</h1><pre>{rows}</pre></body></html>"
+
+
+def by_address(found):
+    """Answer by path and query; what is not in the table has the answer of its path."""
+
+    def answer(asked):
+        path = asked.path.partition("?")[0]
+        body = found.get(asked.path, found.get(path, found.get(path.rpartition("/")[2])))
+        headers = {"Content-Type": "text/xml" if path.endswith(".xml") else "text/html"}
+        return Answer((body or "").encode(), 200 if body else 404, headers)
+
+    return answer
+
+
+def test_a_record_with_a_query_and_the_pages_of_a_listing_are_read(output):
+    first = listing("?C=N;O=D", "?sort=size&order=asc", "a.xml", "b.xml?v=2", "?page=1", "?page=2")
+    found = {"/meta/": first, "/meta/?page=2": listing("c.xml", "?page=1"), "/meta/?page=1": first}
+    found |= {f"/meta/{name}.xml": iso(name) for name in "abc"}
+    with Site(by_address(found)) as site:
+        done = crawled(site, output)
+        asked = sorted(one.path for one in site.asked)
+    assert (done.code, done.report["verdict"], done.report["listed"]) == (0, "complete", 3)
+    assert "/meta/b.xml?v=2" in asked
+    assert not [path for path in asked if "C=N" in path or "sort=" in path]
+
+
+@pytest.mark.parametrize("link", ["?view=more", "?dir=sub", "sub/?x=1", "get.php?file=b.xml"])
+def test_a_link_that_nobody_knows_may_hide_records(output, link):
+    with Site(by_address({"/meta/": listing("a.xml", link), "a.xml": iso("a")})) as site:
+        done = crawled(site, output)
+    assert (done.report["verdict"], done.kinds(), len(done.manifest)) == ("incomplete", [("list", "unproven")], 1)
+    assert link in done.errors[0]["error"]
+
+
+def test_links_of_a_folder_to_itself_are_followed_once(output):
+    def answer(asked):
+        body = listing("me/", "you/", "a.xml") if asked.path.endswith("/") else iso("a")
+        return Answer(body.encode(), headers={"Content-Type": "text/html" if asked.path.endswith("/") else "text/xml"})
+
+    with Site(answer) as site:
+        done = crawled(site, output)
+        assert len([one for one in site.asked if one.path.endswith("/")]) == 3
+    assert (done.code, done.report["verdict"], len(done.manifest)) == (0, "complete", 1)
+
+
+def test_a_folder_with_the_names_of_the_one_above_is_read_if_no_times_show_that_it_is_the_same(output):
+    files = {"/meta/": NGINX % links("a.xml", "sub/").replace("2024-11-07 15:00", "")}
+    files |= {"/meta/sub/": files["/meta/"], "/meta/sub/sub/": NGINX % ""}
+    files |= {"/meta/a.xml": iso("a"), "/meta/sub/a.xml": iso("b")}
+    with Site(answers(files)) as site:
+        done = crawled(site, output)
+    assert (done.report["verdict"], len(done.manifest)) == ("complete", 2)
+
+
+def test_an_address_without_a_slash_is_a_folder(output):
+    found = {
+        "/w": listing("w/a.xml", "/secret/"),
+        "/w/a.xml": iso("a"),
+        "/secret/": listing("b.xml"),
+        "b.xml": iso("b"),
+    }
+    with Site(by_address(found)) as site:
+        ran = scrapy("crawl", "waf", *options(output, {}, url=f"{site.url}/w"))
+        assert ran.returncode == 0
+        assert {one.path for one in site.asked} == {"/robots.txt", "/w", "/w/a.xml"}
+
+
+def test_records_that_describe_no_data_are_counted(output):
+    catalogue = (
+        '<gfc:FC_FeatureCatalogue xmlns:gfc="http://www.isotc211.org/2005/gfc"><gfc:name/></gfc:FC_FeatureCatalogue>'
+    )
+    files = {"a": iso("a"), "s": iso("s", scope="service"), "m": iso("m", scope="featureCatalogue"), "f": catalogue}
+    with Site(answers(folder(**files))) as site:
+        done = crawled(site, output)
+    assert (done.code, done.report["verdict"], done.kinds(), len(done.manifest)) == (0, "complete", [], 1)
+    assert "'catalogue/not_datasets': 3" in done.log
+
+
+def test_two_records_of_one_file_are_told_apart_from_those_of_two_files(output):
+    several = "<all>" + iso("a") + iso("a", "Sand") + iso("", "One") + iso("", "Two") + "</all>"
+    with Site(answers(folder(all=several))) as site:
+        done = crawled(site, output)
+    assert sorted(one["kind"] for one in done.errors) == ["duplicate_id", "missing_id"]
+    told = {one["kind"]: one["error"] for one in done.errors}
+    assert told["duplicate_id"].startswith("the same file has")
+    assert told["missing_id"].startswith("a file has several records without an identifier")
+    assert len(done.manifest) == 2

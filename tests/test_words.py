@@ -4,45 +4,31 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from proselint.checks import __register__ as checks
+from proselint.registry import CheckRegistry
+from proselint.tools import LintFile
+
+from tests.prose import LONGEST, sentences
 
 ROOT = Path(__file__).parent.parent
+WORDS = tomllib.loads((ROOT / "docs" / "words.toml").read_text(encoding="utf-8"))
 CODE = sorted(path for folder in ("crawlers", "pipelines", "spiders") for path in (ROOT / folder).rglob("*.py"))
 DOCS = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
+PAGES = sorted([*(ROOT / "crawlers").rglob("*.html"), ROOT / "crawlers" / "error_kinds.toml"])
+CHECKS = {
+    **dict.fromkeys(("annotations", "dates_times", "needless_variants", "nonwords", "oxymorons"), True),
+    **dict.fromkeys(("archaism", "cliches", "hedging", "malapropisms", "mixed_metaphors", "redundancy"), True),
+    **dict.fromkeys(("industrial_language", "mondegreens", "skunked_terms", "social_awareness", "spelling"), True),
+    **dict.fromkeys(("psychology", "terms", "uncomparables", "weasel_words"), True),
+}
+"""Of proselint, all but typography, which is that of print, repeated words, which tables have, and what begins
+paragraphs."""
 
-PHRASES = (
-    r"can'?t be had|(?:is|are|was|were|be|been) had\b",
-    r"\banew\b",
-    r"\b(?:is|are|was|were|be|been|being|has|have|not) told\b",
-    r"\btells (?:whether|what|which|how|it|them|its|apart|so)\b",
-    r"\b(?:just )?so many(?: at once)?\b(?! (?:that|[a-z]+ that))",
-    r"\b(?:goes|go|going|gone|went) on with\b",
-    r"\bas good as\b",
-    r"\bwhat (?:became|becomes|is to become) of\b",
-    r"\b(?:by|of) which\b",
-    r"\bnobody (?:hears|listens|knows|asks|waits|does|reads|had|has|is|sees)\b|\bholds up nobody\b|\bfor nobody\b",
-    r"\basks? (?:for|of) nothing\b|\bask nobody\b",
-    r"\b(?:what|has|have|had|it|that|process|crawl|run|job) died\b|(?<![\"`])\bdied\b",
-    r"\b(?:is|are|was|were|be) left alone\b|\bleav(?:e|es|ing) (?:it |them |a host |hosts )?alone\b",
-    r"\bgoes (?:first|before)\b",
-    r"\bhad (?:it )?not before\b",
-    r"\b(?:is|says|are) no more than\b|\band no more[.,;:)]",
-    r"\bis no (?!longer)[a-z]+(?: of\b|[.,;:)]|$)",
-    r"\bare no (?!longer)[a-z]+[.,;:)]",
-    r"\bsave (?:where|when|what|for|one|those|that|in|by)\b",
-    r"\b(?:is|are|was|were|be) said\b|\bsays? (?:nothing|no more|so)\b",
-    r"\bwhoever\b",
-    r"\bit is (?:over|done with)\b|\bis over with\b",
-    r"\bwith all its bytes\b|\bthe (?:most|least) that\b",
-    r"\blikewise\b|\bthe like\b",
-    r"\banybody'?s\b|\bnobody'?s\b",
-    r"\bin its stead\b|\bthere and then\b",
-    r"\bfor people\b|\bfor programs\b",
-    r"\bnor (?:is|are|does|do|has)\b",
-)
 NAMES = frozenset(("one", "most", "of", "told", "says", "said", "again", "anew", "led_astray", "whole"))
 FILES = frozenset(
     (
@@ -114,9 +100,9 @@ def findings(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the line and what is wrong there."""
     text = path.read_text(encoding="utf-8")
     for number, line in enumerate(text.splitlines(), 1):
-        for pattern in _PHRASES:
+        for pattern, instead in _PHRASES:
             for found in pattern.finditer(line):
-                yield number, f'phrase "{found[0]}"'
+                yield number, f'phrase "{found[0]}": {instead}'
     if path.suffix == ".py":
         if path.stem in FILES:
             yield 1, f"file name {path.stem}"
@@ -152,15 +138,56 @@ def _is_property(node: ast.expr) -> bool:
     return name in ("property", "cached_property", "setter", "overload")
 
 
-_PHRASES = [re.compile(phrase, re.IGNORECASE) for phrase in PHRASES]
-
-
-ON_DISK = {("crawlers/kinds/ckan/exports.py", 'phrase "be had"')}
+_PHRASES = [(re.compile(one["phrase"], re.IGNORECASE), one["instead"]) for one in WORDS["phrase"]]
+ON_DISK = {("crawlers/kinds/ckan/exports.py", 'phrase "be had": is not available, unreachable')}
 """Sentences in documents: another one would change the documents of every folder."""
 
 
-@pytest.mark.parametrize("path", [*CODE, *DOCS], ids=lambda path: str(path.relative_to(ROOT)))
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", [*CODE, *DOCS, *PAGES], ids=_name)
 def test_the_words_are_plain(path):
-    name = path.relative_to(ROOT).as_posix()
-    found = [f"{name}:{number}: {why}" for number, why in findings(path) if (name, why) not in ON_DISK]
+    found = [f"{_name(path)}:{number}: {why}" for number, why in findings(path) if (_name(path), why) not in ON_DISK]
     assert not found
+
+
+@pytest.fixture(scope="module")
+def linter() -> CheckRegistry:
+    registry = CheckRegistry()
+    registry.register_many(checks)
+    return registry
+
+
+@pytest.mark.parametrize("path", DOCS, ids=_name)
+def test_a_linter_finds_nothing(linter, path):
+    """Proselint reads sentences, without code and markup; what it says begins with a check's name."""
+    found = [
+        f"{_name(path)}:{sentence.line}: {one.check_result.check_path} {one.check_result.message}"
+        for sentence in sentences(path)
+        for one in LintFile("sentence", sentence.text).lint({"max_errors": 10, "checks": CHECKS})
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize("path", DOCS, ids=_name)
+def test_sentences_are_short(path):
+    long = [sentence for sentence in sentences(path) if sentence.words > LONGEST]
+    most = WORDS["long"].get(_name(path), 0)
+    assert len(long) <= most, "\n".join(f"{_name(path)}:{one.line}: {one.words} words: {one.text}" for one in long)
+    assert len(long) == most, f"there are fewer now: write {len(long)} into docs/words.toml"
+
+
+def test_the_linters_can_find_something(linter, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(f"# A\n\nIt is very unique.\n\n```text\nvery unique\n```\n\n{'word ' * 31}.\n")
+    read = list(sentences(page))
+    assert [(one.line, one.words) for one in read] == [(1, 1), (3, 4), (9, 31)]
+    told = [
+        one.check_result.check_path for one in LintFile("x", read[1].text).lint({"max_errors": 9, "checks": CHECKS})
+    ]
+    assert told == ["uncomparables"] or "uncomparables" in " ".join(told)
+    assert [why for _, why in findings(page)] == []
+    page.write_text("It can't be had.")
+    assert [why for _, why in findings(page)] == ['phrase "can\'t be had": is not available, unreachable']

@@ -137,9 +137,7 @@ def answers_of(site: Site) -> Answers:
         headers = Message()
         for name, values in request.headers.items():
             headers[name.decode()] = values[0].decode()
-        if request.body:
-            headers.set_payload(request.body.decode())
-        site.asked.append(Asked(path(request), headers))
+        site.asked.append(Asked(path(request), headers, request.method, request.body))
         given = site.answer(site.asked[-1])
         return response(request, given.body, given.status, given.headers)
 

@@ -50,6 +50,8 @@ class Portal:
         self.catalogue = catalogue
         self.faults = faults
         self.rows_max = rows_max
+        self.schemas: dict[str, list[str]] = {}  # the fields of a type, where ckanext-scheming declares it
+        self.tables: dict[str, Any] = {}  # of the datastore, by resource
 
 
 def action(function: Action) -> Action:
@@ -166,7 +168,7 @@ def _listing(result: Result, search: Search) -> bytes:
 
 @action
 def package_show(portal: Portal, request: Request) -> Answer:
-    dataset = _shown(portal, request, _asked(request, "name_or_id", "id", "name_or_id"))
+    dataset = _shown(portal, request, asked(request, "name_or_id", "id", "name_or_id"))
     return success(request, "package_show", portal.faults.record(dataset))
 
 
@@ -181,7 +183,7 @@ def _shown(portal: Portal, request: Request, key: str) -> Dataset:
 
 @action
 def am_following_dataset(portal: Portal, request: Request) -> Answer:
-    _shown(portal, request, _asked(request, "id", "id"))
+    _shown(portal, request, asked(request, "id", "id"))
     if not _has_token(request):
         raise NotAuthorizedError
     return success(request, "am_following_dataset", b"false")
@@ -189,14 +191,14 @@ def am_following_dataset(portal: Portal, request: Request) -> Answer:
 
 @action
 def resource_show(portal: Portal, request: Request) -> Answer:
-    found = portal.catalogue.resource(_asked(request, "id", "id"))
+    found = portal.catalogue.resource(asked(request, "id", "id"))
     if not found:
         raise NotFoundError
     _shown(portal, request, found[0]["id"])
     return success(request, "resource_show", json.dumps(found[1]).encode())
 
 
-def _asked(request: Request, missing: str, *names: str) -> str:
+def asked(request: Request, missing: str, *names: str) -> str:
     for name in names:
         if request.text(name):
             return request.text(name)

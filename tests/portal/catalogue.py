@@ -66,6 +66,9 @@ class Dataset:
         if name in self.terms:
             return self.terms[name]
         value = self.package.get(name)
+        if value is None:  # CKAN's index has an extra as a field of its name
+            extras = self.package.get("extras") or []
+            value = next((extra["value"] for extra in extras if extra["key"] == name), None)
         return () if value is None else (str(value).lower() if isinstance(value, bool) else str(value),)
 
 

@@ -91,4 +91,28 @@ def change(portal: Portal, _log: Log, request: Request) -> Any:
         catalogue.remove(key)
     for key in wanted.get("purge", ()):
         catalogue.purge(key)
+    for package in wanted.get("put", ()):
+        catalogue.put(package)
+    portal.schemas |= wanted.get("schemas", {})
     return {"added": catalogue.grow(wanted.get("add", 0)), "count": len(catalogue.datasets)}
+
+
+@control("GET")
+def packages(portal: Portal, _log: Log, _request: Request) -> Any:
+    """Every dataset as it is now, deleted ones too, by id."""
+    found = [*portal.catalogue.ordered("id asc"), *portal.catalogue.deleted.values()]
+    return {dataset.id: dataset.package for dataset in found}
+
+
+@control("GET")
+def tables(portal: Portal, _log: Log, _request: Request) -> Any:
+    """The datastore's, by resource."""
+    return {name: {"fields": one.fields, "key": one.key, "rows": one.rows} for name, one in portal.tables.items()}
+
+
+@control("POST")
+def rows(portal: Portal, _log: Log, request: Request) -> Any:
+    """Somebody else writes rows into a table."""
+    table = portal.tables[request.parameters["resource_id"]]
+    table.rows += request.parameters["rows"]
+    return {}

@@ -55,7 +55,7 @@ def package(index: int, resources: int = 3, dataset_id: str = "") -> Package:
         "groups": [] if index % 31 == 30 else [_group(*country)],
         "num_resources": resources,
         "num_tags": len(tags),
-        "organization": {**_organization(index % len(ORGANIZATIONS))},
+        "organization": {**organization(index % len(ORGANIZATIONS))},
         "owner_org": identifier("organization", index % len(ORGANIZATIONS)),
         "maintainer": identifier("user", index % 50),
         "creator_user_id": identifier("user", index % 7),
@@ -191,7 +191,7 @@ def _tag(name: str) -> Package:
 
 
 @cache
-def _organization(index: int) -> Package:
+def organization(index: int) -> Package:
     name, title = ORGANIZATIONS[index]
     return {
         "id": identifier("organization", index),

@@ -25,7 +25,7 @@ def main() -> int:
         code = subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode
     print(f"\nexit code {code}; the portal has stopped.\n")
     print(*tree(ROOT / OUTPUT), sep="\n")
-    print("\nNext, the live portal: .venv/bin/scrapy crawl hdx -a q=cod-ab-global")
+    print(f"\nNext: .venv/bin/scrapy search flood -s OUTPUT_DIR={OUTPUT}")
     return code
 
 

@@ -1,6 +1,7 @@
 """What can go wrong at a portal: each fault is one function, in the table of the moment it acts at."""
 
 import json
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -38,6 +39,11 @@ class Fault:
     def first(self, key: str, times: int = 1) -> bool:
         return next(self.seen[key]) < times
 
+    def is_due(self, request: Request) -> bool:
+        """Whether the request is the write that is meant: "7" is the seventh, "7+" each from the seventh on."""
+        number, nth = request.write_number, self.value.partition(":")[0]
+        return 0 < int(nth[:-1]) <= number if nth.endswith("+") else number == int(nth)
+
     def chosen(self, dataset: Dataset) -> bool:
         """The dataset that is named, or the one with the lowest id."""
         if self.value:
@@ -61,7 +67,8 @@ RECORDS: dict[str, Callable[[Fault, bytes], bytes]] = {}
 RESULTS: dict[str, Callable[[Fault, Result], None]] = {}
 ANSWERS: dict[str, Callable[[Fault, Request, Answer], Answer]] = {}
 FIELDS: dict[str, Callable[[Fault, list[str]], list[str]]] = {}
-SWITCHES = {"no_locale", "evil_ids"}
+SWITCHES = {"no_locale", "evil_ids", "still_stamps", "forgets", "invalid"}
+WRITE = re.compile(r"/(package|resource|datastore)_(create|patch|update|delete|upsert)$")
 TABLES: tuple[dict[str, Any], ...] = (INSTEAD, SEARCHES, FIELDS, PAGES, RECORDS, RESULTS, ANSWERS)
 
 
@@ -85,9 +92,11 @@ class UnknownFaultError(ValueError):
 class Faults:
     catalogue: Catalogue
     on: dict[str, Fault] = field(default_factory=dict)
+    writes: "count[int]" = field(default_factory=lambda: count(1))
 
     def switch(self, name: str, value: object = "") -> None:
-        """None or False switches a fault off, True switches one on that has no value."""
+        """None or False switches a fault off, True switches one on that has no value. Writes are counted from here."""
+        self.writes = count(1)
         if name not in names():
             raise UnknownFaultError(f"No fault {name!r}; there are: {', '.join(names())}")
         off = value is None or value is False
@@ -107,6 +116,8 @@ class Faults:
         return [(table[name], fault) for name, fault in self.on.items() if name in table]
 
     def instead(self, request: Request) -> Answer | None:
+        if request.method == "POST" and WRITE.search(request.path):
+            request.write_number = next(self.writes)
         answers = (act(fault, request) for act, fault in self.active(INSTEAD))
         return next((answer for answer in answers if answer), None)
 
@@ -256,6 +267,60 @@ def denied(fault: Fault, request: Request) -> Answer | None:
 def redirect(fault: Fault, request: Request) -> Answer | None:
     moved = request.method == "GET" and request.path.startswith("/api/")
     return replace(page(302), headers={"Location": fault.value + request.address}) if moved else None
+
+
+# ---- writes; the value begins with the number of the write: "7" or, from there on, "7+"
+
+
+@acts(INSTEAD)
+def write_fails(fault: Fault, request: Request) -> Answer | None:
+    """7:500 gives that status, and nothing is written."""
+    return page(int(fault.value.partition(":")[2] or 500)) if fault.is_due(request) else None
+
+
+@acts(INSTEAD)
+def write_refused(fault: Fault, request: Request) -> Answer | None:
+    details = {"__type": "Validation Error", "num_datasets": ["Invalid integer"]}
+    return json_answer({"success": False, "error": details}, 409) if fault.is_due(request) else None
+
+
+@acts(INSTEAD)
+def write_limited(fault: Fault, request: Request) -> Answer | None:
+    return replace(page(429), headers={"Retry-After": "1"}) if fault.is_due(request) else None
+
+
+@acts(INSTEAD)
+def write_hangs(fault: Fault, request: Request) -> Answer | None:
+    """Nothing is written, and no answer comes."""
+    if fault.is_due(request):
+        time.sleep(LONGEST_HANG)
+    return None
+
+
+@acts(INSTEAD)
+def write_moved(fault: Fault, request: Request) -> Answer | None:
+    """7:https://elsewhere.example leads there."""
+    target = fault.value.partition(":")[2]
+    return replace(page(308), headers={"Location": target + request.address}) if fault.is_due(request) else None
+
+
+@acts(INSTEAD)
+def write_edited(fault: Fault, request: Request) -> Answer | None:
+    """7:ID: somebody else edits that dataset just before the write."""
+    if fault.is_due(request):
+        fault.catalogue.edit(fault.value.partition(":")[2], {"title": "Edited by somebody else"})
+    return None
+
+
+@acts(ANSWERS)
+def write_lost(fault: Fault, request: Request, answer: Answer) -> Answer:
+    """The write is done, and its answer lost: 7 ends the connection, 7:502 answers as a proxy, 7:hang never does."""
+    if not fault.is_due(request):
+        return answer
+    status = fault.value.partition(":")[2]
+    if status == "hang":
+        time.sleep(LONGEST_HANG)
+    return page(int(status)) if status.isdecimal() else Answer(200, silent=True)
 
 
 # ---- another search

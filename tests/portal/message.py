@@ -25,6 +25,7 @@ class Request:
     user_agent: str = ""
     host: str = ""
     token: str = ""
+    write_number: int = 0  # among the writes since a fault was switched; 0 for a read
 
     @cached_property
     def key(self) -> str:

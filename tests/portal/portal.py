@@ -11,6 +11,8 @@ from typing import IO, Any, Self
 from urllib.parse import urlsplit
 from urllib.request import ProxyHandler, Request, build_opener
 
+from tests.portal.faults import WRITE
+
 SERVER = Path(__file__).with_name("server.py")
 START_SECONDS = 120
 STOP_SECONDS = 5
@@ -99,13 +101,33 @@ class Portal:
         self._ask("reset", {})
 
     def change(self, **changes: Any) -> dict[str, Any]:
-        """touch=[...], remove=[...], purge=[...], add=n, rename={id: name}, edit={id: {field: value}}.
+        """touch=[...], remove=[...], purge=[...], add=n, rename={id: name}, edit={id: {field: value}}, put=[packages].
+
+        schemas={type: [fields]} declares types as ckanext-scheming does.
 
         Removed is what CKAN calls deleted: hidden from all but a token, until it is purged. An edit moves no stamp.
         Gives the ids added and how many datasets there are now.
         """
         answer: dict[str, Any] = self._ask("change", changes)
         return answer
+
+    def packages(self) -> dict[str, dict[str, Any]]:
+        """Every dataset as it is now, deleted ones too, by id."""
+        found: dict[str, dict[str, Any]] = self._ask("packages")
+        return found
+
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """The datastore's by resource: their fields, key and rows."""
+        found: dict[str, dict[str, Any]] = self._ask("tables")
+        return found
+
+    def add_rows(self, resource_id: str, rows: list[dict[str, Any]]) -> None:
+        """Rows that somebody else writes into a table."""
+        self._ask("rows", {"resource_id": resource_id, "rows": rows})
+
+    def writes(self) -> list[dict[str, Any]]:
+        """The requests that may change something."""
+        return [entry for entry in self.log() if WRITE.search(entry["path"])]
 
     def fault(self, **faults: Any) -> None:
         """Switches faults: a value, True when there is none to give, None for off."""

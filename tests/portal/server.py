@@ -17,13 +17,14 @@ from urllib.parse import unquote
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # it is run as a script, from any folder
 
-from tests.portal import actions, control
+from tests.portal import actions, control, datastore, writes
 from tests.portal.actions import Portal
 from tests.portal.catalogue import Catalogue
 from tests.portal.control import Log
 from tests.portal.faults import Faults, UnknownFaultError, names
 from tests.portal.message import Answer, Request, page
 
+WRITERS = (datastore, writes)  # importing them registers their actions
 HOST = "127.0.0.1"
 LOCALES = ("/en", "/de")
 LONGEST_BODY = 10_000_000
@@ -120,8 +121,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def asked(self, body: bytes) -> Request:
         path, _, query = self.path.partition("?")
-        about = (self.headers.get(name, "") for name in ("User-Agent", "Host", "Authorization"))
-        return Request(self.command, self.path, path, query, body, *about)
+        agent, host, token = (self.headers.get(name, "") for name in ("User-Agent", "Host", "Authorization"))
+        return Request(self.command, self.path, path, query, body, agent, host, token)
 
 
 def arguments() -> argparse.Namespace:

@@ -6,11 +6,10 @@ import hashlib
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from email.message import Message
 from email.utils import formatdate, parsedate_to_datetime
-from http.server import BaseHTTPRequestHandler
 from math import ceil
 from typing import ClassVar
 from urllib.parse import parse_qsl, urlsplit
@@ -35,7 +34,18 @@ FAULTS = (
         "session",
         "calendar",
     ),
-    *("endless", "repeat_last", "no_such_page", "empty_middle", "foreign", "robots", "redirect", "private", "off_host"),
+    *(
+        "endless",
+        "repeat_last",
+        "no_such_page",
+        "empty_middle",
+        "foreign",
+        "robots",
+        "redirect",
+        "private",
+        "off_host",
+        "expires",
+    ),
 )
 
 
@@ -55,7 +65,7 @@ class Visit:
     @classmethod
     def of(cls, asked: Asked) -> Visit:
         parts = urlsplit(asked.path)
-        posted = str(asked.headers.get_payload() or "")
+        posted = asked.body.decode()
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         query.pop("PHPSESSID", None)
         form = dict(parse_qsl(posted, keep_blank_values=True)) if posted else None
@@ -81,7 +91,8 @@ class HTMLCatalogue(Site):
             ``repeat_last``: behind the last page it comes again. ``no_such_page``: 404 comes. Else a page without
             datasets comes. ``empty_middle=page``: it is empty, once. ``foreign``: the listing links to datasets
             elsewhere. ``robots=path``: what is disallowed. ``redirect=id``: to another host. ``private``, ``off_host``:
-            pages with JavaScript fetch from another host, or load a script from there.
+            pages with JavaScript fetch from another host, or load a script from there. ``expires=page:times``: the
+            session ends before that page, of those that have one.
 
     Attributes:
         asked: every request so far.
@@ -97,10 +108,11 @@ class HTMLCatalogue(Site):
     detail: ClassVar[str]
     """Of a dataset's page: the path, with ``{}`` for its id."""
 
-    def __init__(self, datasets: int = 25, *, per_page: int = 10, faults: Mapping[str, object] = {}) -> None:
-        super().__init__(self.counted)
+    def __init__(
+        self, datasets: int = 25, *, per_page: int = 10, faults: Mapping[str, object] = {}, port: int = 0
+    ) -> None:
+        super().__init__(self.counted, port=port)
         assert set(faults) <= set(FAULTS), faults
-        self.server.RequestHandlerClass = posts(self.server.RequestHandlerClass)  # type: ignore[arg-type]
         self.per_page = per_page
         self.faults = {fault: str(value) for fault, value in faults.items()}
         self.failed: Counter[str] = Counter()
@@ -334,16 +346,3 @@ def window(number: int, last: int, around: int = 2) -> list[int]:
 def _cut(part: bytes) -> Iterator[bytes]:
     yield part
     raise ConnectionError
-
-
-def posts(handler: type[BaseHTTPRequestHandler]) -> type[BaseHTTPRequestHandler]:
-    """One that takes forms too: what is posted is the payload of the request's headers."""
-    answer: Callable[[BaseHTTPRequestHandler], None] = handler.do_GET  # type: ignore[attr-defined]
-
-    class Handler(handler):  # type: ignore[misc,valid-type]
-        def do_POST(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            self.headers.set_payload(self.rfile.read(length).decode())
-            answer(self)
-
-    return Handler

@@ -9,6 +9,7 @@ from tests.portal.html.drupal import Drupal
 from tests.portal.html.javascript import Buttons, InfiniteScroll, LoadMore, Pager, Rendered, Script
 from tests.portal.html.linked import RDFLink, SchemaOrg
 from tests.portal.html.listings import Categories, Sitemap
+from tests.portal.html.search_form import SearchGet, SearchPost
 from tests.portal.html.tables import GermanTable, SpanishTable
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ PLAIN: dict[str, type[HTMLCatalogue]] = {
     "rdf_link": RDFLink,
     "sitemap": Sitemap,
     "categories": Categories,
+    "search_post": SearchPost,
+    "search_get": SearchGet,
 }
 BROWSER: dict[str, type[HTMLCatalogue]] = {
     "js_pager": Pager,

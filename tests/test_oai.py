@@ -1,0 +1,519 @@
+"""OAI-PMH repositories, and what they do wrong: whole crawls, judged by the folder they leave."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from crawlers.kinds.oai import generic
+from tests import forked
+from tests.conftest import ROOT, Crawl, options, scrapy
+from tests.portal.oai import Held, Repository, held
+from tests.site import Answer, Site
+from tests.waiting import HANG, until
+from tests.walked import Walked, answers_of, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture
+def crawled(output) -> Iterator[Callable[..., Crawl]]:
+    """Crawls repositories, all at one address; ``asked`` has the requests, as the question alone."""
+    with Site(Repository([])) as site:
+
+        def run(repository, settings=None, folder=output, **arguments) -> Crawl:
+            site.answer = repository
+            site.asked.clear()
+            ran = scrapy("crawl", "oai", *options(folder, settings or {}, url=f"{site.url}/oai", **arguments))
+            name = arguments.get("source") or next((path.name for path in folder.glob("127.0.0.1*")), "127.0.0.1")
+            done = Crawl(ran.returncode, ran.stderr, folder / name)
+            done.asked = [question for one in site.asked if (question := one.path.partition("?verb=")[2])]
+            return done
+
+        yield run
+
+
+def walked(repository, folder) -> Walked:
+    with Site(repository) as site:
+        return walk(generic.OAI, answers_of(site), folder, url=f"{site.url}/oai")
+
+
+def names(done: Crawl) -> list[str]:
+    """The records on disk, by the names that the test gave them."""
+    kept = {line["dataset_id"] for line in done.manifest if line["status"] != "withdrawn"}
+    return sorted(name.removeprefix("oai:test:") for name in kept)
+
+
+def verdict(done: Crawl) -> tuple[int, str, int]:
+    return done.code, done.report["verdict"], len(names(done))
+
+
+WHOLE = (0, "complete", 35)
+
+
+TRAPS = [
+    {},
+    {"says": None},
+    {"says": 20},
+    {"no_element": True},
+    {"full_end": True},
+    {"full_end": True, "says": None},
+    {"full_end": True, "says": None, "error_status": 422},
+    {"never_ends": True},
+    {"never_ends": True, "says": None},
+    {"repeats": 40},
+    {"repeats": 20, "says": None},
+    {"beside": True},
+    {"beside": True, "error_status": 400},
+    {"dead_at": (3,)},
+    {"dead_at": (3, 6, 9, 12), "says": None},
+    {"dies_behind": 20},
+    {"dies_behind": 10, "says": None},
+    {"breaks_behind": 20},
+    {"identify": True},
+    {"error_status": 422, "dies_behind": 20},
+]
+
+
+@pytest.mark.parametrize("traps", TRAPS, ids=str)
+@pytest.mark.parametrize("daily", [False, True])
+def test_a_trap_that_can_be_got_round(tmp_path, traps, daily):
+    done = walked(Repository(held(35), traps, daily=daily), tmp_path)
+    verdict, _, listed = done.judged
+    assert (verdict, listed, len(done.ids()), done.errors) == ("complete", 35, 35, [])
+    assert len(done.asked) < 60
+    assert {item.metadata_source for item in done.items} == {"dublin_core"}
+
+
+@pytest.mark.parametrize("traps", [traps for traps in TRAPS if {"error_status", "breaks_behind", "beside"} & {*traps}])
+def test_a_trap_that_a_crawl_gets_round(crawled, traps):
+    done = crawled(Repository(held(35), traps), {"RETRY_TIMES": "0"})
+    assert not done.errors
+    assert verdict(done) == WHOLE
+    assert len(done.asked) < 60
+    assert {line["metadata_source"] for line in done.manifest} == {"dublin_core"}
+
+
+@pytest.mark.parametrize(
+    ("traps", "kind", "kept"),
+    [
+        ({"says": 40}, "count_mismatch", 35),
+        ({"repeats": 20, "undated": True, "says": None}, "paging", 20),
+        ({"dies_behind": 20, "undated": True}, "refused", 20),
+        ({"dies_behind": 20, "undated": True, "says": None}, "refused", 20),
+        ({"dies_behind": 20, "ignores": True}, "paging", 20),
+        ({"nameless": ("r00003",)}, "missing_id", 34),
+        ({"bad_xml": ("r00003",)}, "invalid_record", 34),
+    ],
+    ids=str,
+)
+def test_a_trap_that_can_not_be_got_round_leaves_the_crawl_incomplete(crawled, traps, kind, kept):
+    done = crawled(Repository(held(35), traps))
+    assert (done.code, done.report["verdict"]) == (3, "incomplete")
+    assert kind in {error["kind"] for error in done.errors}
+    assert len(names(done)) == kept
+    assert len(done.asked) < 200
+
+
+def test_a_repository_that_ignores_windows_is_noticed(crawled):
+    repository = Repository(held(35, start="2026-01-01"), {"dies_behind": 20, "ignores": True}, earliest="1990-01-01")
+    done = crawled(repository)
+    assert [error["error"] for error in done.errors] == [
+        "the repository ignores from and until: it gives records of other dates"
+    ]
+    assert (done.code, len(names(done))) == (3, 20)
+
+
+def test_a_page_whose_xml_is_bad_loses_only_the_bad_record(crawled):
+    done = crawled(Repository(held(35), {"bad_xml": ("r00003", "r00012")}))
+    assert len(names(done)) == 33
+    told = [(error["stage"], error["kind"], error["dataset_id"]) for error in done.errors]
+    assert told == [("parse", "invalid_record", f"oai:test:{name}") for name in ("r00003", "r00012")]
+    assert len([question for question in done.asked if question.startswith("GetRecord")]) == 2
+
+
+def test_a_record_whose_xml_is_good_by_itself_is_kept(crawled):
+    done = crawled(Repository(held(35), {"bad_xml": ("r00003",), "cured": True}))
+    assert verdict(done) == WHOLE
+
+
+def test_a_limit_of_the_server_is_got_round_by_windows(crawled):
+    done = crawled(Repository(held(1500, hours=6), {"limit": 1000}, size=500))
+    assert (verdict(done), done.errors) == ((0, "complete", 1500), [])
+
+
+@pytest.mark.slow
+def test_a_size_that_is_a_limit_of_the_server_is_not_believed(crawled):
+    """Its lists end at 10,000 records, and that is the size it gives."""
+    done = crawled(Clamped(held(10_400, hours=6), size=1000))
+    assert (verdict(done), done.errors) == ((0, "complete", 10_400), [])
+
+
+class Clamped(Repository):
+    def page(self, found, start, rest):
+        return super().page(found[:10_000], start, rest)
+
+
+def test_a_large_repository_is_read_in_windows_of_its_dates(crawled):
+    repository = Repository(held(300), {"says": 12_000}, earliest="2020-01-01")
+    done = crawled(repository)
+    windows = [question for question in done.asked if "until=" in question]
+    assert windows
+    assert "from=" not in windows[0]  # there may be records before the earliestDatestamp
+    assert (done.code, len(names(done))) == (3, 300)  # it says that it has more
+
+
+def test_records_before_the_earliest_datestamp_are_found(crawled):
+    old = Held("old", datetime(2001, 1, 1, tzinfo=UTC), "Old")
+    done = crawled(Repository([*held(35), old], {"dies_behind": 20}))
+    assert verdict(done) == (0, "complete", 36)
+
+
+# Formats and sets
+
+
+def test_the_richest_format_is_taken_and_kept(crawled, output):
+    records, both = held(5), ("oai_dc", "marcxml", "oai_datacite")
+    first = crawled(Repository(records))
+    assert {line["metadata_source"] for line in first.manifest} == {"dublin_core"}
+    again = crawled(Repository(records, formats=both))
+    assert again.report["counts"]["unchanged"] == 5  # the source keeps the format that it began with
+    changed = crawled(Repository(records, formats=both), prefix="oai_datacite")
+    assert changed.report["counts"]["updated"] == 5
+    assert names(changed) == names(first)
+    rich = crawled(Repository(records, formats=both), folder=output / "other")
+    assert {line["metadata_source"] for line in rich.manifest} == {"datacite"}
+    assert len({line["dataset_id"] for line in rich.manifest}) == 5
+    assert all("GetRecord" in line["metadata_url"] for line in rich.manifest)
+
+
+@pytest.mark.parametrize("status", [200, 422])
+def test_a_format_that_is_listed_and_not_given(crawled, status):
+    done = crawled(Repository(held(5), {"lies": ("dcat", "datacite"), "error_status": status}))
+    assert verdict(done) == (0, "complete", 5)
+
+
+def test_a_format_that_the_user_wants_and_nobody_gives(crawled):
+    done = crawled(Repository(held(5)), prefix="ddi")
+    assert (done.code, done.kinds()) == (4, [("list", "refused")])
+    assert "cannotDisseminateFormat" in done.errors[0]["error"]
+
+
+def test_two_sets_have_two_folders(crawled, output):
+    records = [replace(each, sets=("a:b",) if n % 2 else ("a_b",)) for n, each in enumerate(held(10))]
+    found = [crawled(Repository(records), set=name) for name in ("a:b", "a_b")]
+    assert [one.code for one in found] == [0, 0]
+    folders = sorted(path.name for path in output.glob("127.0.0.1*"))
+    assert folders[0] == "127.0.0.1__a_b"
+    assert re.fullmatch(r"127\.0\.0\.1__a_b-[0-9a-f]{8}", folders[1])
+
+
+def test_an_empty_set_is_an_error(crawled):
+    done = crawled(Repository(held(5)), set="nothing", source="s")
+    assert (done.code, done.kinds()) == (4, [("list", "no_datasets")])
+
+
+@pytest.mark.parametrize("traps", [{"html": True}])
+def test_an_address_that_is_no_repository(crawled, traps):
+    done = crawled(Repository(held(5), traps))
+    assert (done.code, done.kinds()) == (4, [("list", "refused")])
+    assert "not of an OAI-PMH repository" in done.errors[0]["error"]
+
+
+# Repositories that change while they are read, and tokens whose death looks like an end
+
+
+class Changing(Repository):
+    """Calls ``change`` once, before the list's request of that number."""
+
+    def __init__(self, *given, at, change, **more):
+        super().__init__(*given, **more)
+        self.at, self.change = at, change
+
+    def ListRecords(self, given):
+        if self.served + 1 == self.at:
+            self.change(self.records)
+        return super().ListRecords(given)
+
+
+class Dead(Repository):
+    """Answers a token with noRecordsMatch from the fifth page on."""
+
+    def page(self, found, start, rest):
+        return self.error("noRecordsMatch") if start >= 50 else super().page(found, start, rest)
+
+
+def lists(done: Crawl) -> list[str]:
+    return [question for question in done.asked if question.startswith("ListRecords")]
+
+
+def test_a_record_that_vanishes_while_others_are_listed(crawled):
+    """Those behind it move up, one of them to a page that has come."""
+    done = crawled(Changing(held(100), at=4, change=lambda records: records.pop(5)))
+    assert verdict(done) == (0, "complete", 100)  # the one that vanished, too: the next two crawls withdraw it
+    assert len(lists(done)) == 20
+
+
+def test_records_that_vanish_in_the_second_list_too_leave_the_crawl_incomplete(crawled):
+    repository = Changing(held(100), at=4, change=lambda records: records.pop(5))
+    repository.page = lambda *given: (repository.records.pop(0), Repository.page(repository, *given))[1]
+    done = crawled(repository)
+    assert (done.code, done.kinds()) == (3, [("list", "count_mismatch")])
+    assert len(lists(done)) <= 20
+
+
+@pytest.mark.parametrize("place", [0, 100])
+def test_a_record_that_appears_while_others_are_listed(crawled, place):
+    def change(records):
+        records.insert(place, Held("new", datetime(2026, 1, 1, tzinfo=UTC), "New"))
+
+    done = crawled(Changing(held(100), at=3, change=change))
+    assert verdict(done) == (0, "complete", 101)
+    assert len(lists(done)) == (11 if place else 22)
+
+
+@pytest.mark.parametrize(
+    ("traps", "is_sorted"),
+    [({}, True), ({}, False), ({"says": None}, True), ({"says": None}, False), ({"says": 20}, True)],
+    ids=str,
+)
+def test_a_token_that_is_dead_is_no_end_even_if_it_matches_no_records(tmp_path, traps, is_sorted):
+    records = held(100)
+    if not is_sorted:
+        random.Random(3).shuffle(records)
+    done = walked(Dead(records, traps), tmp_path)
+    assert (done.judged[0], done.judged[2], done.errors) == ("complete", 100, [])
+
+
+def test_a_token_that_is_dead_while_the_list_grows(crawled):
+    def change(records):
+        records.append(Held("new", datetime(2026, 1, 1, tzinfo=UTC), "New"))
+
+    class Both(Changing, Dead):
+        pass
+
+    done = crawled(Both(held(100), at=3, change=change))
+    assert verdict(done) == (0, "complete", 101)
+
+
+def test_records_of_one_moment_behind_a_dead_token_leave_the_crawl_incomplete(crawled):
+    done = crawled(Dead(held(100, hours=0), {"says": None}))
+    assert (done.code, done.kinds()) == (3, [("list", "paging")])
+    assert "noRecordsMatch after 50" in done.errors[0]["error"]
+
+
+def test_many_records_of_one_moment_cost_few_requests(crawled):
+    records = held(300)
+    for each in records[50:250]:
+        each.stamp = datetime(2021, 5, 5, tzinfo=UTC)
+    done = crawled(Repository(records, {"dies_behind": 100, "says": None}))
+    assert (done.code, set(done.kinds())) == (3, {("list", "refused")})
+    assert len(names(done)) == 200  # all others, and as many of these as a list gives
+    assert len(done.asked) < 200
+
+
+@pytest.mark.parametrize(("says", "asked"), [({}, 5), ({"says": None}, 6)], ids=str)
+def test_a_full_last_page_with_a_token_costs_one_request(crawled, says, asked):
+    done = crawled(Repository(held(40), {"full_end": True} | says))
+    assert (verdict(done), len(lists(done))) == ((0, "complete", 40), asked)
+
+
+def test_a_record_that_comes_deleted_and_then_alive_is_not_withdrawn(crawled):
+    records = held(30)
+    crawled(Repository(records))
+    today = datetime.now(UTC)
+    records[0] = replace(records[0], is_deleted=True)
+
+    def change(records):
+        records.append(replace(records.pop(0), is_deleted=False, stamp=today))
+
+    done = crawled(Changing(records, at=2, change=change))
+    assert (verdict(done), done.report["counts"]["withdrawn"]) == ((0, "complete", 30), 0)
+    assert len(lists(done)) == 6  # what was behind it moved up, so the list is read again
+
+
+def test_a_record_that_was_deleted_and_is_listed_alive_after_a_kill_is_not_withdrawn(crawled, output, tmp_path):
+    """What came deleted is remembered by the job; it is withdrawn at the end of the list."""
+    records = held(30)
+    crawled(Repository(records))
+    records[0], records[1] = replace(records[0], is_deleted=True), replace(records[1], is_deleted=True)
+    reached, killed = threading.Event(), threading.Event()
+    first = Repository(records)
+
+    def answer(asked):
+        if first.served == 2:
+            reached.set()
+            killed.wait(HANG)
+        return first(asked)
+
+    with Site(answer) as site:
+        words = options(output, {"JOBDIR": str(tmp_path / "job")}, url=f"{site.url}/oai")
+        crawl = forked.Popen([sys.executable, "-m", "scrapy", "crawl", "oai", *words], cwd=ROOT, stderr=subprocess.PIPE)
+        assert reached.wait(HANG)
+        crawl.send_signal(signal.SIGKILL)
+        crawl.communicate()
+        killed.set()
+        records[0] = replace(records[0], is_deleted=False, stamp=datetime.now(UTC))
+        site.answer = Repository([*records[1:], records[0]])
+        ran = scrapy("crawl", "oai", *words)
+    done = Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
+    gone = [line["dataset_id"] for line in done.manifest if line["status"] == "withdrawn"]
+    assert (done.code, gone) == (0, ["oai:test:r00001"]), ran.stderr
+
+
+# What changed, and what is gone
+
+
+@pytest.mark.parametrize("daily", [False, True])
+def test_what_changed_is_requested_by_datestamp(crawled, daily):
+    records = held(35)
+    crawled(Repository(records, daily=daily))
+    today = datetime.now(UTC)
+    records[3] = replace(records[3], title="Changed", stamp=today)
+    records[4] = replace(records[4], is_deleted=True, stamp=today)
+    done = crawled(Repository([*records, Held("new", today, "New")], daily=daily), since="last")
+    counts = done.report["counts"]
+    assert (done.code, counts["new"], counts["updated"], counts["withdrawn"]) == (0, 1, 1, 1)
+    [question] = [question for question in done.asked if question.startswith("ListRecords")]
+    assert re.search(r"from=\d{4}-\d\d-\d\d$" if daily else r"from=\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\dZ$", question)
+
+
+def test_nothing_changed_is_a_complete_crawl(crawled):
+    crawled(Repository(held(35)))
+    done = crawled(Repository(held(35)), since="last")
+    assert (done.code, done.report["verdict"], done.report["listed"]) == (0, "complete", 0)
+    assert done.report["counts"]["withdrawn"] == 0
+
+
+@pytest.mark.parametrize("policy", ["no", "persistent"])
+def test_a_deleted_record_is_withdrawn_whatever_the_policy_says(crawled, policy):
+    records = held(35)
+    crawled(Repository(records))
+    for number in range(10):
+        records[number] = replace(records[number], is_deleted=True)
+    unknown = Held("never", records[0].stamp, is_deleted=True)
+    done = crawled(Repository([*records, unknown], deleted_record=policy))
+    assert (done.code, done.report["verdict"], done.report["counts"]["withdrawn"]) == (0, "complete", 10)
+    assert not done.errors  # no shrink guard: the repository says it of each
+    reasons = {line["reason"] for line in done.manifest if line["status"] == "withdrawn"}
+    assert reasons == {"deleted"}
+    again = crawled(Repository([*records, unknown], deleted_record=policy))
+    assert (again.code, again.report["counts"]["withdrawn"], len(again.manifest)) == (0, 0, len(done.manifest))
+
+
+def test_a_record_that_two_listings_lack_is_withdrawn(crawled):
+    crawled(Repository(held(35)))
+    for expected in (0, 1):
+        done = crawled(Repository(held(34)), {"SHRINK_LIMIT": "0.1"})
+        assert (done.code, done.report["counts"]["withdrawn"]) == (0, expected)
+
+
+def test_an_incomplete_listing_withdraws_nothing(crawled):
+    crawled(Repository(held(35)))
+    for _ in range(2):
+        done = crawled(Repository(held(34), {"says": 35}), {"SHRINK_LIMIT": "1"})
+        assert (done.code, done.report["counts"]["withdrawn"]) == (3, 0)
+
+
+@pytest.mark.parametrize("says", [{}, {"says": None}], ids=str)
+def test_services_are_kept_apart(crawled, says):
+    services = ("r00005", "r00006", "r00030")
+    done = crawled(Repository(held(35), {"services": services} | says))
+    assert (verdict(done), done.errors, done.report["expected"]) == ((0, "complete", 32), [], 32)
+    assert "'catalogue/not_datasets': 3" in done.log
+
+
+# Limits, kills, robots
+
+
+def test_limits(crawled):
+    done = crawled(Repository(held(35)), max_datasets="15")
+    assert (done.code, done.report["verdict"], len(names(done))) == (0, "partial", 15)
+    assert len([question for question in done.asked if question.startswith("ListRecords")]) == 2
+
+
+def test_a_repository_that_is_busy_is_asked_again_later(crawled):
+    repository = Repository(held(35))
+    count = iter(range(100))
+
+    def answer(asked):
+        is_busy = "resumptionToken" in asked.path and next(count) == 0
+        return Answer(b"busy", 503, {"Retry-After": "1"}) if is_busy else repository(asked)
+
+    done = crawled(answer)
+    assert verdict(done) == WHOLE
+    assert done.report["retries"] == 1
+
+
+def test_robots(crawled):
+    done = crawled(lambda asked: Answer(b"User-agent: *\nDisallow: /oai"))
+    assert (done.code, done.kinds()) == (4, [("list", "robots")])
+
+
+@pytest.mark.parametrize("traps", [{}, {"dies_behind": 20}], ids=str)
+@pytest.mark.parametrize("killed_at", [1, 2, 4])
+def test_a_killed_crawl_is_resumed_to_the_same_folder(crawled, output, tmp_path, traps, killed_at):
+    """The token of the first run is dead in the second one."""
+    records = held(35)
+    whole = crawled(Repository(records, traps), folder=output / "whole")
+    first, reached, killed, lists = Repository(records, traps), threading.Event(), threading.Event(), []
+
+    def answer(asked):
+        if "ListRecords" in asked.path:
+            lists.append(asked)
+        if len(lists) == killed_at:
+            reached.set()
+            killed.wait(HANG)
+        return first(asked)
+
+    with Site(answer) as site:
+        words = options(output / "cut", {"JOBDIR": str(tmp_path / "job")}, url=f"{site.url}/oai")
+        crawl = forked.Popen([sys.executable, "-m", "scrapy", "crawl", "oai", *words], cwd=ROOT, stderr=subprocess.PIPE)
+        assert reached.wait(HANG)
+        crawl.send_signal(signal.SIGKILL)
+        crawl.communicate()
+        killed.set()
+        site.answer = Repository(records, traps, generation=1)
+        ran = scrapy("crawl", "oai", *words)
+    done = Crawl(ran.returncode, ran.stderr, output / "cut" / "127.0.0.1")
+    assert (done.code, done.report["verdict"], done.report["resumed"]) == (0, "complete", True), ran.stderr
+    assert contents(done) == contents(whole)
+
+
+@pytest.mark.slow
+def test_a_crawl_that_is_killed_at_any_moment(output, tmp_path):
+    """Each run finds the token of the run before it dead."""
+    random.seed(5)
+    records = held(600)
+    with Site(Repository(records)) as site:
+        words = options(output, {"JOBDIR": str(tmp_path / "job")}, url=f"{site.url}/oai")
+        for number in range(12):
+            site.answer = Repository(records, generation=number)
+            asked = len(site.asked)
+            command = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "oai", *words]
+            crawl = forked.Popen(command, cwd=ROOT, env=dict(os.environ), stderr=subprocess.PIPE, text=True)
+            until(lambda: len(site.asked) != asked, unless=lambda: crawl.poll() is not None)  # noqa: B023
+            time.sleep(random.uniform(0, 0.15))
+            crawl.send_signal(signal.SIGKILL)
+            crawl.communicate()
+        site.answer = Repository(records, generation=12)
+        ran = scrapy("crawl", "oai", *words)
+    done = Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
+    assert len(names(done)) == len(contents(done)) == 600, ran.stderr
+    assert (done.code, done.kinds()) == (0, []), ran.stderr
+
+
+def contents(done: Crawl) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((done.folder / "datasets").iterdir())}

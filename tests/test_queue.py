@@ -1,0 +1,362 @@
+"""Crawls by several nodes on one queue: a real PostgreSQL, real nodes, and what happens when one of them dies."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count, pairwise
+from typing import Any
+
+import pytest
+
+from crawlers.exceptions import HarvestError
+from crawlers.operate.dashboard.actions import ACTIONS, Project
+from crawlers.operate.harvest.job import Plan
+from crawlers.operate.queue import checked
+from crawlers.operate.queue.connector import prepare
+from crawlers.operate.queue.queue import ARCHIVES, DUTIES, Queue, _locks
+from crawlers.store.runs import runs
+from tests.conftest import ROOT, json_lines, scrapy
+from tests.postgres import Postgres, postgres
+from tests.test_harvest import SLOW, Place, ckan, hdx, place, whole
+from tests.waiting import HANG, until
+
+__all__ = ["place", "postgres"]
+NUMBERS = count(1)
+pytestmark = pytest.mark.slow
+PATIENCE = "60"
+SHORT = "8"
+RIVERS = "river-gauge-network"
+
+
+class Fleet:
+    """Nodes that share a folder, and their queue."""
+
+    def __init__(self, place: Place, address: str) -> None:
+        self.place = place
+        self.address = address
+        self.nodes: list[subprocess.Popen[str]] = []
+        self.patience = PATIENCE
+
+    def node(self, *words: str) -> subprocess.Popen[str]:
+        """Start a node; return it once it works."""
+        command = [sys.executable, "-W", "error", "-m", "scrapy", "worker", *self.options(), *words]
+        log = self.place.folder / f"node{len(self.nodes)}.log"
+        with log.open("ab") as file:
+            node = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=file, text=True, start_new_session=True)
+        self.nodes.append(node)
+        until(lambda: "works on" in log.read_text(), unless=lambda: node.poll() is not None)
+        assert node.poll() is None, log.read_text()
+        return node
+
+    def harvest(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return self.place.harvest("--queue", self.address, *words)
+
+    def options(self) -> list[str]:
+        return [*self.place.options(), "--queue", self.address, "-s", f"QUEUE_PATIENCE={self.patience}"]
+
+    def told(self, number: int) -> str:
+        return (self.place.folder / f"node{number}.log").read_text()
+
+    def ended(self, *sources: str) -> None:
+        """Wait until the queue is empty and the sources have ended."""
+        until(lambda: not Queue(self.address).jobs())
+        for name in sources:
+            until(lambda name=name: self.place.last(name).over)
+
+    def stop(self) -> None:
+        for node in self.nodes:
+            with suppress(ProcessLookupError):
+                os.killpg(node.pid, signal.SIGCONT)
+                node.terminate()
+        for node in self.nodes:
+            with suppress(subprocess.TimeoutExpired):
+                node.wait(60)
+            if node.poll() is None:
+                node.kill()
+                node.wait()
+
+
+@pytest.fixture
+def fleet(place: Place, postgres: Postgres, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
+    for name, value in postgres.environment.items():
+        monkeypatch.setenv(name, value)
+    fleet = Fleet(place, postgres.database(f"queue{next(NUMBERS)}_{os.getpid()}"))
+    yield fleet
+    fleet.stop()
+    for number, _ in enumerate(fleet.nodes):
+        assert "Traceback" not in fleet.told(number), fleet.told(number)
+
+
+def written(place: Place, source: str) -> list[tuple[Any, ...]]:
+    lines = json_lines(place.output / source / "manifest.jsonl")
+    return [(line["kind"], line["dataset_id"], line.get("resource_id")) for line in lines]
+
+
+def test_nodes_share_the_work(fleet, portal):
+    sites = [portal(datasets=20) for _ in range(3)]
+    tables = {f"s{number}a": hdx(site) for number, site in enumerate(sites)}
+    tables |= {f"s{number}b": ckan(site, organization=RIVERS) for number, site in enumerate(sites)}
+    fleet.place.sources(**tables)
+    for _ in range(3):
+        fleet.node("--parallel", "2")
+    ran = fleet.harvest("--all", "--wait", "-s", "REQUESTS_PER_SECOND=40")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.count(" is queued.\n") == 6
+    assert {run.source: run.state for run in runs(fleet.place.output)} == dict.fromkeys(tables, "complete")
+    for number in range(3):
+        spans = sorted((run.started, run.finished) for run in runs(fleet.place.output) if run.source[1] == str(number))
+        assert all(before[1] <= after[0] for before, after in pairwise(spans)), spans
+    for name in tables:
+        assert len(written(fleet.place, name)) == len(set(written(fleet.place, name))) > 0
+
+
+def test_what_a_dead_node_had_goes_on_elsewhere(fleet, portal):
+    site = portal(datasets=40)
+    fleet.patience = SHORT
+    fleet.place.sources(one=hdx(site))
+    first = fleet.node(*SLOW)
+    assert fleet.harvest("one").returncode == 0
+    fleet.place.until("one", documents=20)
+    first.kill()
+    first.wait()
+    fleet.place.kill("one")
+    fleet.node()
+    fleet.ended("one")
+    assert [(run.state, run.resumed) for run in runs(fleet.place.output)] == [("complete", True)]
+    assert "is put back into the queue: its node is silent." in fleet.told(1)
+    assert fleet.place.left("one") == whole(fleet.place, site)
+
+
+def test_a_node_that_crashed_at_a_duty_keeps_no_other_from_it(fleet, portal, postgres):
+    site = portal(datasets=40)
+    fleet.patience = SHORT
+    fleet.place.sources(one=hdx(site))
+    asyncio.run(prepare(fleet.address))
+    columns, values = (
+        "queue_name, task_name, lock, status",
+        f"'{DUTIES}', '{DUTIES}:rescue', '{DUTIES}:rescue', 'doing'",
+    )
+    postgres.sql(f"INSERT INTO procrastinate_jobs ({columns}) VALUES ({values})", fleet.address.rpartition("/")[2])
+    first = fleet.node(*SLOW)
+    assert fleet.harvest("one").returncode == 0
+    fleet.place.until("one", documents=20)
+    first.kill()
+    first.wait()
+    fleet.place.kill("one")
+    fleet.node()
+    fleet.ended("one")
+    assert [(run.state, run.resumed) for run in runs(fleet.place.output)] == [("complete", True)]
+
+
+def test_a_node_that_was_paused_leaves_its_crawls_to_others(fleet, portal):
+    site = portal(datasets=40)
+    fleet.patience = SHORT
+    fleet.place.sources(one=hdx(site))
+    first = fleet.node(*SLOW)
+    assert fleet.harvest("one").returncode == 0
+    crawl = int(fleet.place.until("one", documents=20).details["pid"])
+    os.kill(crawl, signal.SIGSTOP)
+    os.kill(first.pid, signal.SIGSTOP)
+    fleet.node()
+    until(lambda: "is put back into the queue: its node is silent." in fleet.told(1))
+    os.kill(first.pid, signal.SIGCONT)
+    until(lambda: "the crawls are left to other nodes." in fleet.told(0))
+    fleet.ended("one")
+    assert [(run.state, run.resumed) for run in runs(fleet.place.output)] == [("complete", True)]
+    assert fleet.place.left("one") == whole(fleet.place, site)
+    until(lambda: fleet.told(0).count("works on") == 2)
+
+
+def test_a_restart_of_the_database_disturbs_nothing(fleet, portal, postgres):
+    site = portal(datasets=40)
+    fleet.place.sources(one=hdx(site), two=ckan(portal(datasets=5)))
+    node = fleet.node("--parallel", "1", *SLOW)
+    assert fleet.harvest("one", "two").returncode == 0
+    fleet.place.until("one", documents=20)
+    postgres.stop()
+    time.sleep(2)
+    postgres.start()
+    fleet.ended("one", "two")
+    assert sorted((run.source, run.state, run.resumed) for run in runs(fleet.place.output)) == [
+        ("one", "complete", False),
+        ("two", "complete", False),
+    ]
+    assert node.poll() is None
+    assert fleet.place.left("one") == whole(fleet.place, site)
+
+
+def test_a_crawl_that_ended_while_its_node_was_cut_off_is_not_repeated(fleet, portal, postgres):
+    site = portal(datasets=40)
+    fleet.place.sources(one=hdx(site))
+    first = fleet.node(*SLOW)
+    assert fleet.harvest("one").returncode == 0
+    fleet.place.until("one", documents=5)
+    postgres.stop()
+    until(lambda: fleet.place.last("one").over)
+    first.kill()
+    first.wait()
+    postgres.start()
+    fleet.patience = SHORT
+    fleet.node()
+    fleet.ended("one")
+    assert "is put back into the queue: its node is silent." in fleet.told(1)
+    assert [(run.state, run.resumed) for run in runs(fleet.place.output)] == [("complete", False)]
+
+
+def test_what_a_stopped_node_had_goes_on_elsewhere(fleet, portal):
+    site = portal(datasets=40)
+    fleet.place.sources(one=hdx(site))
+    first = fleet.node(*SLOW)
+    assert fleet.harvest("one").returncode == 0
+    fleet.place.until("one", documents=20)
+    first.send_signal(signal.SIGINT)
+    assert first.wait(HANG) == 0
+    assert fleet.place.last("one").state == "interrupted"
+    assert [job.state for job in Queue(fleet.address).jobs()] == ["todo"]
+    fleet.node()
+    fleet.ended("one")
+    assert [(run.state, run.resumed) for run in runs(fleet.place.output)] == [("complete", True)]
+    assert fleet.place.left("one") == whole(fleet.place, site)
+
+
+def test_a_node_stops_at_once_the_second_time(fleet, portal):
+    fleet.place.sources(one=hdx(portal(datasets=5, faults=("hang=download_metadata",))))
+    node = fleet.node()
+    assert fleet.harvest("one").returncode == 0
+    fleet.place.until("one", documents=1)
+    node.send_signal(signal.SIGINT)
+    time.sleep(1)
+    assert node.poll() is None, "what is under way is waited for"
+    node.send_signal(signal.SIGINT)
+    assert node.wait(HANG) == 0
+    assert fleet.place.last("one").state == "interrupted"
+    assert [(job.source, job.state) for job in Queue(fleet.address).jobs()] == [("one", "todo")]
+
+
+def test_ctrl_c_reaches_the_nodes(fleet, portal):
+    fleet.place.sources(one=hdx(portal(datasets=200)))
+    fleet.node(*SLOW)
+    harvest = fleet.place.begin("--queue", fleet.address, "--wait", "one")
+    fleet.place.until("one", documents=10)
+    harvest.send_signal(signal.SIGINT)
+    out, err = harvest.communicate(timeout=HANG)
+    assert (harvest.returncode, err) == (130, ""), out
+    fleet.ended("one")
+    assert fleet.place.last("one").state == "interrupted"
+
+
+def test_the_dashboard_stops_a_crawl_on_its_node(fleet, portal):
+    fleet.place.sources(one=hdx(portal(datasets=200)))
+    fleet.node(*SLOW)
+    assert fleet.harvest("one").returncode == 0
+    fleet.place.until("one", documents=10)
+    project = Project(None, fleet.place.output, fleet.place.jobs, fleet.place.folder, queue=fleet.address)
+    assert ACTIONS["stop"].act(project, "one", None) == "[one] is being stopped on its node."
+    fleet.ended("one")
+    assert fleet.place.last("one").state == "interrupted"
+
+
+def test_two_harvests_queue_a_source_once(fleet, portal):
+    site = portal(datasets=3)
+    fleet.place.sources(one=ckan(site), two=ckan(site, organization=RIVERS))
+    assert fleet.harvest("--all").stdout == "[one] is queued.\n[two] is queued.\n"
+    assert fleet.harvest("--all").stdout == "[one] is in the queue already.\n[two] is in the queue already.\n"
+    shown = scrapy("jobs", *fleet.place.options(), "--queue", fleet.address).stdout
+    assert re.findall(r"^ +(\w+) +pending", shown, re.MULTILINE) == ["one", "two"]
+    fleet.node()
+    fleet.ended("one", "two")
+    assert sorted((run.source, run.state) for run in runs(fleet.place.output)) == [
+        ("one", "complete"),
+        ("two", "complete"),
+    ]
+
+
+def test_nodes_take_what_is_due(fleet, portal):
+    fleet.place.sources(one=ckan(portal(datasets=3)) | {"schedule": "daily"}, two=ckan(portal(datasets=3)))
+    assert fleet.harvest("--due").stdout == "[one] is queued.\n"
+    fleet.node()
+    fleet.ended("one")
+    assert fleet.harvest("--due").stdout == ""
+    assert [(run.source, run.state) for run in runs(fleet.place.output)] == [("one", "complete")]
+
+
+def test_an_archive_follows_its_source(fleet, portal):
+    fleet.place.sources(one=ckan(portal(datasets=2)) | {"archive": True})
+    fleet.node("-s", f"ARCHIVE_STORE={fleet.place.folder / 'blobs'}")
+    assert fleet.harvest("one").returncode == 0
+    until(lambda: len(runs(fleet.place.output)) == 2 and not Queue(fleet.address).jobs())
+    assert sorted(run.source for run in runs(fleet.place.output)) == ["archive-of-one", "one"]
+
+
+def test_sources_that_share_a_host_share_a_lock():
+    hosts = {"a": {"x.org"}, "b": {"y.org", "z.org"}, "c": {"z.org", "x.org"}, "d": {"other.org"}, "archive": set()}
+    plans = {name: Plan(job=None, hosts=frozenset(found), identity={}) for name, found in hosts.items()}
+    locks = _locks(plans)
+    assert locks["a"] == locks["b"] == locks["c"] != locks["d"]
+    assert locks["archive"] == ARCHIVES
+
+
+# What can be wrong
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("redis://here", "'redis://here' is not the address of a queue, such as postgresql://host/database."),
+        ("postgresql://me:secret@here/db", "postgresql://here/db has a password in it, which others can read"),
+        ("postgresql://127.0.0.1:1/db", "The queue postgresql://127.0.0.1:1/db can't be reached (Connection refused"),
+        ("{server}/nothing", 'can\'t be reached (database "nothing" does not exist): check its address'),
+        ("{server}/postgres?user=nobody", 'can\'t be reached (password authentication failed for user "nobody")'),
+    ],
+)
+@pytest.mark.parametrize("command", ["worker", "harvest"])
+def test_a_queue_that_can_not_be_used(fleet, portal, postgres, command, address, told):  # noqa: PLR0917
+    fleet.place.sources(one=ckan(portal(datasets=1)))
+    fleet.address = address.format(server=f"postgresql://127.0.0.1:{postgres.port}")
+    words = [sys.executable, "-W", "error", "-m", "scrapy", command, *fleet.place.options(), "--queue", fleet.address]
+    ran = subprocess.run(
+        [*words, *(["one"] if command == "harvest" else [])], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert told in ran.stderr
+    assert ran.stderr.count("\n") == 1, ran.stderr
+    assert "secret" not in ran.stderr
+    assert not fleet.place.output.exists()
+
+
+def test_the_tables_of_another_version(fleet, postgres):
+    asyncio.run(prepare(fleet.address))
+    name = fleet.address.rpartition("/")[2]
+    postgres.sql("DROP FUNCTION procrastinate_retry_job_v2", name)
+    with pytest.raises(HarvestError, match=r"of another version \(procrastinate_retry_job_v2 is missing\): apply the"):
+        asyncio.run(prepare(fleet.address))
+
+
+@pytest.mark.parametrize(("ahead", "way"), [(300, "300 seconds ahead of"), (-300, "300 seconds behind")])
+def test_clocks_that_differ(fleet, postgres, monkeypatch, ahead, way):
+    now = time.time
+    monkeypatch.setattr("crawlers.operate.queue.connector.time.time", lambda: now() + ahead)
+    with pytest.raises(HarvestError, match=f"The clock of this machine is {way} that of the queue"):
+        asyncio.run(prepare(fleet.address))
+    found = postgres.sql("SELECT count(*) FROM pg_proc WHERE proname ~ 'procrast'", fleet.address.rpartition("/")[2])
+    assert found == "0", "nothing is touched"
+
+
+def test_nobody_makes_the_tables_twice(fleet):
+    async def both() -> None:
+        await asyncio.gather(*(prepare(fleet.address) for _ in range(4)))
+
+    asyncio.run(both())
+    assert Queue(fleet.address).jobs() == []
+
+
+def test_an_address_is_taken_as_it_is():
+    assert checked("postgres://host:5433/db?sslmode=require") == "postgres://host:5433/db?sslmode=require"

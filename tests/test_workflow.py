@@ -1,0 +1,290 @@
+"""The files of `scrapy genworkflow`: what GitHub, systemd, cron and a shell read, and that what they run exists."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from cronsim import CronSim
+from scrapy.cmdline import ScrapyArgumentParser, _get_commands_from_module
+from scrapy.settings import Settings
+
+from crawlers.operate.workflow.calendar import calendar
+from tests import forked
+from tests.conftest import ROOT
+
+SOURCES = """
+[hdx]
+spider = "hdx"
+schedule = "15 3 * * 1-5"
+
+[town]
+spider = "ckan"
+arguments = { portal = "https://town.example.org" }
+"""
+HERE = {**forked.ENVIRONMENT, "PYTHONPATH": str(ROOT), "SCRAPY_SETTINGS_MODULE": "crawlers.settings"}
+HAS_SYSTEMD = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd on this machine")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A project's folder, whose name is awkward for a shell, for cron and for systemd."""
+    folder = tmp_path / "my 100% $project"
+    folder.mkdir()
+    (folder / "sources.toml").write_text(SOURCES)
+    return folder
+
+
+def generate(place: Path, *words: str) -> Any:
+    command = [sys.executable, "-W", "error", "-m", "scrapy", "genworkflow", *words]
+    return forked.run(command, cwd=place, env=HERE, capture_output=True, text=True, check=False)
+
+
+def written(place: Path, *words: str) -> dict[str, str]:
+    """The files that a command has written, by name."""
+    ran = generate(place, *words)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    paths = [
+        place / line.removeprefix("Wrote ").removesuffix(".") for line in ran.stdout.splitlines() if "Wrote" in line
+    ]
+    return {path.name: path.read_text() for path in paths}
+
+
+def accept(words: list[str]) -> None:
+    """Read a command's words as `scrapy` does."""
+    command = _get_commands_from_module("crawlers.operate.commands", inproject=True)[words[0]]
+    command.settings = Settings()
+    parser = ScrapyArgumentParser()
+    command.add_options(parser)
+    _, rest = parser.parse_known_args(words[1:])
+    command.refuse_options(rest)
+
+
+def commands(text: str) -> list[list[str]]:
+    """The commands of this project in a file."""
+    found = re.findall(r"(?:^|[\s/\"])scrapy\"?( [a-z][^\n|>]*)", text.replace("\\\n", ""))
+    return [shlex.split(words.replace(" 2>&1", "")) for words in found if not words.startswith(" genworkflow")]
+
+
+# GitHub
+
+
+def steps(text: str) -> dict[str, dict[str, Any]]:
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    return {step.get("name") or step["uses"]: step for step in job["steps"]}
+
+
+def test_a_workflow_runs_a_source_at_its_own_times(place):
+    files = written(place, "hdx", "town")
+    assert list(files) == ["harvest-hdx.yml", "harvest-town.yml"]
+    parsed = {name: yaml.safe_load(text) for name, text in files.items()}
+    on = {name: content[True] for name, content in parsed.items()}  # YAML 1.1 reads "on" as true
+    assert on["harvest-hdx.yml"] == {"schedule": [{"cron": "15 3 * * 1-5"}], "workflow_dispatch": None}
+    assert on["harvest-town.yml"] == {"workflow_dispatch": None}
+    assert commands(files["harvest-hdx.yml"]) == [["harvest", "hdx"], ["report", "--format", "markdown"]]
+    assert len({content["concurrency"]["group"] for content in parsed.values()}) == 2
+
+
+def test_the_ecosystem_runs_on_sundays(place):
+    files = written(
+        place, "ecosystem", "--publish-to", "https://ecosystem.example.org", "--catalogue", "http://[::1]:80/x"
+    )
+    parsed = {name: yaml.safe_load(text) for name, text in files.items()}
+    crons = {name: content[True]["schedule"][0]["cron"] for name, content in parsed.items()}
+    assert crons == {"ecosystem-extensions.yml": "0 2 * * 0", "ecosystem-sites.yml": "0 3 * * 0"}
+    assert {content["concurrency"]["group"] for content in parsed.values()} == {"ecosystem"}
+    run = ["ecosystem", "run", "--skip", "sites", "--catalogue", "http://[::1]:80/x"]
+    publish = ["--publish-to", "https://ecosystem.example.org", "--yes"]
+    assert commands(files["ecosystem-extensions.yml"])[0] == [*run, *publish]
+
+
+def test_sunday_is_0_for_github_which_refuses_7(place):
+    text = written(place, "ecosystem", "--cron", "0 2 * * 5-7")["ecosystem-sites.yml"]
+    assert yaml.safe_load(text)[True]["schedule"] == [{"cron": "0 2 * * 0,5,6"}]
+
+
+def test_what_a_workflow_may_do_and_keeps(place):
+    (text,) = written(place).values()
+    content, by_name = yaml.safe_load(text), steps(text)
+    assert content["permissions"] == {"contents": "read", "actions": "read"}
+    assert content["concurrency"] == {"group": "harvest", "cancel-in-progress": False}
+    assert by_name["actions/checkout@v7.0.1"]["with"] == {"persist-credentials": False}
+    used = [step["uses"] for step in by_name.values() if "uses" in step]
+    assert len(used) == 6
+    assert all(re.fullmatch(r"actions/[\w/-]+@v\d+\.\d+\.\d+", one) for one in used)
+    kept = {name: step["with"]["retention-days"] for name, step in by_name.items() if "retention-days" in str(step)}
+    assert kept == {"Keep the files for 30 days": 30, "Keep the logs of a failure for 7 days": 7}
+    assert by_name["Keep the logs of a failure for 7 days"]["if"].startswith("failure() && ")
+    restored, saved = by_name["Restore what earlier runs left"], by_name["Save what this run left, for the next one"]
+    assert restored["with"]["path"] == saved["with"]["path"] == "output\njobs\n"
+    assert restored["with"]["key"] == saved["with"]["key"]
+    assert saved["if"].startswith("always() && ")
+
+
+def test_no_workflow_restores_what_another_one_left(place):
+    """A cache is found by the beginning of its key: harvest- begins that of harvest-hdx, too."""
+    (place / "sources.toml").write_text(SOURCES + SOURCES.partition("\n\n")[2].replace("town", "hdx-2"))
+    files = written(place) | written(place, "hdx", "hdx-2")
+    restored = {name: steps(text)["Restore what earlier runs left"]["with"] for name, text in files.items()}
+    for name, one in restored.items():
+        found = [other for other in restored if restored[other]["key"].startswith(one["restore-keys"])]
+        assert found == [name]
+
+
+def test_secrets_are_in_the_environment_of_one_step(place):
+    (text,) = written(place, "-s", "NOTIFY_WEBHOOK_ENV=TOWN_WEBHOOK").values()
+    by_name = steps(text)
+    names = ("CKAN_API_TOKEN", "TOWN_WEBHOOK", "NOTIFY_SMTP_LOGIN")
+    assert by_name["Run"]["env"] == {name: f"${{{{ secrets.{name} }}}}" for name in names}
+    assert text.count("secrets.") == len(names)
+    assert not [step for step in by_name.values() if "${{" in step.get("run", "")], "an expression in a script"
+
+
+@pytest.mark.parametrize("words", [("hdx",), ("ecosystem", "--publish-to", "https://a.example.org"), ()])
+@pytest.mark.parametrize("form", [(), ("--systemd",), ("--cron-file",)])
+def test_what_the_files_run_exists(place, words, form):
+    cron = ("--cron", "daily") if not words else ()
+    found = [one for text in written(place, *words, *form, *cron).values() for one in commands(text)]
+    assert found
+    for one in found:
+        accept(one)
+
+
+def test_scripts_are_those_of_a_shell(place):
+    (text,) = written(place).values()
+    for step in steps(text).values():
+        checked = subprocess.run(["bash", "-n"], input=step.get("run", ""), text=True, check=False, capture_output=True)
+        assert checked.stderr == ""
+
+
+def test_badges_are_for_the_readme(place):
+    lines = generate(place, "hdx").stdout.splitlines()
+    address = "../../actions/workflows/harvest-hdx.yml"
+    assert lines[-1] == f"[![Harvest of hdx]({address}/badge.svg)]({address})"
+    assert "CKAN_API_TOKEN, NOTIFY_SMTP_LOGIN, NOTIFY_WEBHOOK" in lines[-3]
+
+
+# systemd and cron
+
+
+@HAS_SYSTEMD
+def test_systemd_accepts_the_units(place):
+    files = written(place, "ecosystem", "--systemd", "--publish-to", "https://a.example.org/100%25")
+    assert sorted(files) == [
+        f"ecosystem-{name}.{kind}" for name in ("extensions", "sites") for kind in ("service", "timer")
+    ]
+    units = [str(place / "deploy" / name) for name in files]
+    checked = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert "Persistent=true" in files["ecosystem-sites.timer"]
+    escaped = str(place).replace("%", "%%")
+    assert f"WorkingDirectory={escaped}\n" in files["ecosystem-sites.service"]
+
+
+@HAS_SYSTEMD
+@pytest.mark.parametrize(
+    "cron",
+    [
+        *("0 2 * * 0", "*/15 * * * *", "5,35 1-3 * * 1-5", "0 4 1,15 * *", "0 4 13 * 5", "30 23 */10 * MON"),
+        *("0 0 29 2 *", "7 5 * JAN-MAR 7", "0 9 * 6 5-7"),
+    ],
+)
+def test_a_timer_elapses_when_cron_runs(cron):
+    expected = list(islice(CronSim(cron, datetime(2026, 11, 23, 5, 30, tzinfo=UTC)), 12))
+    found = set()
+    for value in calendar(cron):
+        command = ["systemd-analyze", "calendar", "--base-time=2026-11-23 05:30:00 UTC", "--iterations=12", value]
+        told = subprocess.run(
+            command, env={**os.environ, "TZ": "UTC"}, capture_output=True, text=True, check=True
+        ).stdout
+        times = re.findall(r"(?:Next elapse|Iter\. #\d+): \w+ (\S+ \S+) UTC", told)
+        found |= {datetime.fromisoformat(time).replace(tzinfo=UTC) for time in times}
+    assert sorted(found)[:12] == expected
+
+
+def test_a_line_of_the_crontab_runs(place):
+    text = written(place, "--cron-file", "--cron", "*/7 * * * *")["harvest.cron"]
+    *_, line = text.splitlines()
+    time, command = line[:11], line[11:]
+    assert time == "*/7 * * * *"
+    assert not re.search(r"(?<!\\)%", command), "cron ends the command there"
+    ran = subprocess.run(
+        ["sh", "-c", command.replace(r"\%", "%").replace("--due", "--due --dry-run")],
+        env=HERE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert re.search(r"^hdx +would run +never harvested before$", ran.stdout, re.MULTILINE)
+
+
+# Mistakes
+
+
+def test_a_file_is_not_overwritten_unasked(place):
+    written(place, "hdx", "town")
+    folder = place / ".github" / "workflows"
+    (folder / "harvest-town.yml").write_text("mine")
+    (folder / "harvest-hdx.yml").unlink()
+    ran = generate(place, "hdx", "town")
+    assert ran.returncode == 1
+    assert ran.stderr == (
+        ".github/workflows/harvest-town.yml exists and is different: look at it, or overwrite it with --force.\n"
+    )
+    assert [path.name for path in folder.iterdir()] == ["harvest-town.yml"]
+    assert (folder / "harvest-town.yml").read_text() == "mine"
+    assert len(written(place, "hdx", "town", "--force")) == 2
+    assert len(written(place, "hdx", "town")) == 2, "the same again"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["hdy"], "has no source 'hdy'. Did you mean hdx?"),
+        (["ecosystem", "hdx"], "ecosystem goes by itself"),
+        (["hdx", "--cron", "61 * * * *"], "--cron: '61 * * * *' is not"),
+        (["hdx", "--cron", "0 4 L * *"], "--cron: '0 4 L * *' has an L or a #"),
+        (["town", "--systemd"], "Harvest of town has no schedule in sources.toml: give it one, or --cron."),
+        (["hdx", "--publish-to", "https://a.example.org"], "--publish-to is for ecosystem"),
+        (["ecosystem", "--publish-to", "ftp://a.example.org"], "--publish-to takes an http(s) address"),
+        (["ecosystem", "--catalogue", "https://a.example.org/${{secrets.X}}"], "without special characters"),
+        (["ecosystem", "--catalogue", "https://a.example.org/\n run: x"], "without special characters"),
+        (["hdx", "-o", "sources.toml"], "sources.toml can't be used: File exists."),
+    ],
+)
+def test_a_mistake_is_a_sentence(place, words, sentence):
+    ran = generate(place, *words)
+    assert ran.returncode == 1
+    assert sentence in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert not (place / ".github").exists()
+
+
+def test_a_source_with_a_mistake_is_told_by_it(place):
+    with (place / "sources.toml").open("a") as file:
+        file.write('\n[copy]\nspider = "hdx"\n')
+    ran = generate(place, "copy")
+    assert (ran.returncode, ran.stderr.count("\n")) == (1, 1)
+    assert "[copy] harvests what [hdx] does" in ran.stderr
+
+
+def test_a_schedule_in_a_time_zone_needs_a_time_in_utc(place):
+    with (place / "sources.toml").open("a") as file:
+        file.write('[lake]\nspider = "alberta"\nschedule = "daily 02:30"\ntimezone = "Europe/Zurich"\n')
+    ran = generate(place, "lake")
+    assert ran.returncode == 1
+    assert "The schedule of lake is in Europe/Zurich, and a workflow's is in UTC: give it with --cron." in ran.stderr
+    assert [{"cron": "30 1 * * *"}] in [
+        yaml.safe_load(text)[True]["schedule"] for text in written(place, "lake", "--cron", "30 1 * * *").values()
+    ]

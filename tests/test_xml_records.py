@@ -1,0 +1,237 @@
+"""XML records of any format: which one an element is, and Dublin Core and RDF/XML as items."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+
+from crawlers import xml_records
+from crawlers.exceptions import AnswerError
+from crawlers.items import Agent, Period
+
+URL = "https://example.org/csw?id=1"
+NAMESPACES = """xmlns:csw="http://www.opengis.net/cat/csw/2.0.2" xmlns:ows="http://www.opengis.net/ows"
+ xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:dct="http://purl.org/dc/terms/"
+ xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:dcat="http://www.w3.org/ns/dcat#"
+ xmlns:foaf="http://xmlns.com/foaf/0.1/" """
+
+
+def parsed(body):
+    return xml_records.parse(body.replace(">", f" {NAMESPACES}>", 1).encode())
+
+
+def record(inner, root="csw:Record"):
+    body = f"<{root}><dc:title>Soils</dc:title><dc:identifier>d-1</dc:identifier>{inner}</{root}>"
+    return xml_records.dataset(parsed(body), source="s", url=URL)
+
+
+# Formats
+
+
+@pytest.mark.parametrize("depth", [0, 1, 5, 11])
+def test_a_record_is_found_in_what_wraps_it(depth):
+    body = "<dc><dc:title>A</dc:title></dc>"
+    for _ in range(depth):
+        body = f"<wrap><before/>{body}<after/></wrap>"
+    root = parsed(body)
+    assert [each.tag for each in xml_records.records(root)] == ["dc"]
+    assert xml_records.is_record(root)
+    assert xml_records.dataset(root, source="s", url=URL).title == "A"
+
+
+def test_records_come_in_order_and_only_the_outermost():
+    inner = "".join(
+        f"<csw:Record><dc:title>{n}</dc:title><x><dc:title>no</dc:title></x></csw:Record>" for n in range(3)
+    )
+    found = xml_records.records(parsed(f"<all>{inner}</all>"))
+    assert [xml_records.dataset(each, source="s", url=URL).title for each in found] == ["0", "1", "2"]
+
+
+def test_several_records_are_not_one():
+    with pytest.raises(AnswerError, match="several records") as refused:
+        xml_records.dataset(
+            parsed("<a><b><dc:title>1</dc:title></b><b><dc:title>2</dc:title></b></a>"), source="s", url=URL
+        )
+    assert refused.value.kind == "invalid_record"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "says"),
+    [
+        ("<metadata><idinfo/></metadata>", "unsupported", "FGDC"),
+        ("<FC_FeatureCatalogue><x/></FC_FeatureCatalogue>", "unsupported", "feature catalogue"),
+        ("<MD_Metadata><x/></MD_Metadata>", "unsupported", "unknown namespace"),
+        ("<a><b/></a>", "invalid_record", "its root is a"),
+        (f"<{'a' * 5000}/>", "invalid_record", "its root is aaa"),
+    ],
+)
+def test_what_is_no_record_is_named(body, kind, says):
+    with pytest.raises(AnswerError, match=says) as refused:
+        xml_records.dataset(xml_records.parse(body.encode()), source="s", url=URL)
+    assert refused.value.kind == kind
+    assert len(str(refused.value)) < 400
+
+
+def test_a_wide_or_deep_answer_without_records_is_looked_through_once():
+    wide = "<r>" + "<a><b/></a>" * 50_000 + "</r>"
+    assert not xml_records.is_record(xml_records.parse(wide.encode()))
+    deep = "<a>" * 200 + "<dc:title>A</dc:title>" + "</a>" * 200
+    assert not xml_records.is_record(parsed(deep))
+
+
+# Dublin Core
+
+
+def test_the_links_of_a_csw_record_are_read_by_the_rule_of_iso():
+    item = record(
+        '<dc:URI protocol="WWW:LINK-1.0-http--link">https://example.org/page</dc:URI>'
+        '<dc:URI protocol="OGC:WMS" name="soils" description="A map">https://example.org/ows</dc:URI>'
+        '<dct:references scheme="WWW:DOWNLOAD-1.0-http--download">https://example.org/get?id=1</dct:references>'
+        "<dct:references>https://example.org/a.csv</dct:references><dct:references>a.csv</dct:references>"
+    )
+    assert item.landing_page == "https://example.org/page"
+    assert [(each.title, each.url, each.format) for each in item.resources] == [
+        ("soils", "https://example.org/ows", "WMS"),
+        (None, "https://example.org/get?id=1", None),
+        (None, "https://example.org/a.csv", "CSV"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("identifiers", "identifier", "uri", "page"),
+    [
+        (["10.1234/a.b"], "10.1234/a.b", *["https://doi.org/10.1234/a.b"] * 2),
+        (["doi:10.1234/a"], "doi:10.1234/a", *["https://doi.org/10.1234/a"] * 2),
+        (["http://dx.doi.org/10.1234/A"], "http://dx.doi.org/10.1234/A", *["https://doi.org/10.1234/A"] * 2),
+        (["https://example.org/1"], *["https://example.org/1"] * 3),
+        (["oai:x:1", "10.1234/a"], "10.1234/a", *["https://doi.org/10.1234/a"] * 2),
+        (["a-1"], "a-1", None, None),
+    ],
+)
+def test_identifiers_that_are_addresses(identifiers, identifier, uri, page):
+    inner = "".join(f"<dc:identifier>{each}</dc:identifier>" for each in identifiers)
+    item = xml_records.dataset(parsed(f"<dc><dc:title>T</dc:title>{inner}</dc>"), source="s", url=URL, id="oai:1")
+    assert (item.id, item.identifier, item.uri, item.landing_page) == ("oai:1", identifier, uri, page)
+
+
+def test_an_identifier_that_is_a_file_is_a_resource():
+    item = record("<dc:identifier>https://example.org/data.csv</dc:identifier>")
+    assert ([each.url for each in item.resources], item.landing_page) == (["https://example.org/data.csv"], None)
+
+
+@pytest.mark.parametrize(
+    ("coverage", "place", "period"),
+    [
+        ("Graz", "Graz", None),
+        ("2010/2012", None, Period(start="2010", end="2012")),
+        ("start=2010; end=2012", None, Period(start="2010", end="2012")),
+    ],
+)
+def test_a_coverage_is_a_place_or_a_period(coverage, place, period):
+    item = record(f"<dc:coverage>{coverage}</dc:coverage>")
+    assert ([each.name for each in item.spatial], item.temporal) == ([place] if place else [], period)
+
+
+@pytest.mark.parametrize(
+    ("crs", "name", "corners"),
+    [
+        ("urn:ogc:def:crs:EPSG:6.6:4326", "BoundingBox", ("2 1", "4 3")),
+        ("urn:x-ogc:def:crs:EPSG:6.11:4326", "BoundingBox", ("2 1", "4 3")),
+        ("::EPSG:4326", "BoundingBox", ("3 2", "1 4")),
+        ("", "WGS84BoundingBox", ("1 2", "3 4")),
+    ],
+)
+def test_a_box_in_either_order(crs, name, corners):
+    lower, upper = corners
+    inner = f"<ows:LowerCorner>{lower}</ows:LowerCorner><ows:UpperCorner>{upper}</ows:UpperCorner>"
+    item = record(f'<ows:{name} crs="{crs}">{inner}</ows:{name}>')
+    assert item.spatial[0].geometry["coordinates"][0][:3] == [[1.0, 2.0], [3.0, 2.0], [3.0, 4.0]]
+
+
+def test_a_box_that_is_none():
+    assert record("<ows:BoundingBox><ows:LowerCorner>a b</ows:LowerCorner></ows:BoundingBox>").spatial == []
+    assert record("<ows:BoundingBox crs='::EPSG:4326'><a>1 200</a><b>3 400</b></ows:BoundingBox>").spatial == []
+
+
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [("openAccess", "PUBLIC"), ("restrictedAccess", "RESTRICTED"), ("closedAccess", "NON_PUBLIC"), ("odd", "odd")],
+)
+def test_access_rights_of_open_aire(word, found):
+    item = record(f"<dc:rights>info:eu-repo/semantics/{word}</dc:rights><dc:rights>cc-by-4.0</dc:rights>")
+    assert (item.access_rights, item.license.id, item.rights) == (found, "CC-BY-4.0", "cc-by-4.0")
+
+
+def test_dates_parties_and_formats():
+    item = record(
+        "<dc:date>2021-02</dc:date><dct:available>2020</dct:available><dct:modified>2022-01-01</dct:modified>"
+        "<dc:creator>Ann</dc:creator><dc:publisher>Amt</dc:publisher><dc:language>deu</dc:language>"
+        "<dct:abstract>What</dct:abstract><dc:subject>clay</dc:subject>"
+        "<dc:format>Shapefile,WWW:DOWNLOAD-1.0-http--download</dc:format>"
+        "<dct:references>https://example.org/a.zip</dct:references>"
+    )
+    assert (item.issued, item.modified, item.languages, item.keywords) == ("2020", "2022-01-01", ["de"], ["clay"])
+    assert (item.publisher, item.contacts) == (Agent(name="Amt", role="publisher"), [Agent(name="Ann", role="creator")])
+    assert (item.description, item.resources[0].format) == ("What", "Shapefile")
+
+
+@pytest.mark.parametrize(
+    ("types", "scope"),
+    [
+        (["service"], "service"),
+        (["dataset"], "dataset"),
+        ([], "dataset"),
+        (["http://purl.org/dc/dcmitype/Service"], "service"),
+    ],
+)
+def test_services_are_kept_apart(types, scope):
+    inner = "".join(f"<dc:type>{each}</dc:type>" for each in types)
+    assert xml_records.scope(parsed(f"<csw:Record><dc:title>A</dc:title>{inner}</csw:Record>")) == scope
+
+
+# RDF/XML
+
+DATASET = """<dcat:Dataset rdf:about="https://example.org/d"><dct:title>Soils</dct:title>
+<dct:identifier>d-1</dct:identifier>%s</dcat:Dataset>"""
+
+
+@pytest.mark.parametrize("wrapper", ["%s", "<rdf:RDF>%s</rdf:RDF>", "<r><rdf:RDF>%s</rdf:RDF></r>"])
+def test_a_dataset_in_rdf(wrapper):
+    root = parsed(wrapper % (DATASET % '<dcat:keyword xml:lang="en">clay</dcat:keyword>'))
+    item = xml_records.dataset(root, source="s", url=URL)
+    assert (item.id, item.title, item.keywords, item.metadata_source) == ("d-1", "Soils", ["clay"], "rdf_xml")
+    again = xml_records.read(item.document, "s", item.id, URL)
+    assert asdict(again) == asdict(item)
+
+
+def test_a_catalogues_record_is_not_the_dataset():
+    about = '<dcat:CatalogRecord><dct:identifier>r-1</dct:identifier><foaf:primaryTopic rdf:resource="%s"/>'
+    about += "</dcat:CatalogRecord>"
+    other = '<dcat:Dataset rdf:about="https://example.org/e"><dct:title>Other</dct:title></dcat:Dataset>'
+    body = f"<rdf:RDF>{other}{DATASET % ''}{about % 'https://example.org/d'}</rdf:RDF>"
+    assert xml_records.dataset(parsed(body), source="s", url=URL).id == "d-1"
+
+
+@pytest.mark.parametrize("predicate", ["dcat:inSeries", "dct:isPartOf", "dct:source"])
+def test_what_a_dataset_cites_is_not_the_dataset(predicate):
+    series = '<dcat:Dataset rdf:about="https://example.org/s"><dct:title>Series</dct:title></dcat:Dataset>'
+    body = f"<rdf:RDF>{DATASET % f'<{predicate}>{series}</{predicate}>'}</rdf:RDF>"
+    assert xml_records.dataset(parsed(body), source="s", url=URL).id == "d-1"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("<rdf:RDF></rdf:RDF>", "describes no datasets"),
+        (
+            "<rdf:RDF><dcat:Dataset rdf:about='urn:a'/><dcat:Dataset rdf:about='urn:b'/></rdf:RDF>",
+            "describes 2 datasets",
+        ),
+        ("<rdf:RDF><dcat:Dataset rdf:about='urn:a' rdf:ID='b'/></rdf:RDF>", "can't be read"),
+    ],
+)
+def test_rdf_that_is_not_one_dataset(body, says):
+    with pytest.raises(AnswerError, match=says) as refused:
+        xml_records.dataset(parsed(body), source="s", url=URL)
+    assert refused.value.kind == "invalid_record"
