@@ -13,12 +13,18 @@
 - dcat: ``scrapy crawl dcat`` of a catalogue in one file against rdflib, which only parses the same file.
 - dcat-growth: the same crawl of a file ten times as large, its agents and distributions at hand or far away.
 - dcat-pages: the peak of a crawl of 200 pages, to one of 20.
+- csw: ``scrapy crawl csw`` of 10,000 ISO records against bare_owslib.py, which only parses them.
 - html: twelve fields of each of 1,000 dataset pages against parsel alone with the same selectors.
 - html-pages: the peak of ``scrapy crawl html`` at 20,000 dataset pages, to that at 2,000.
 - search: the queries of ``scrapy search``, and the views, of an index of 100,000 datasets.
+- api: ``scrapy crawl api`` of a udata portal, three resources a dataset, against bare_api.py, a minimal spider.
 - report: ``scrapy report`` of an index of 100,000 datasets, and its peak to that of 10,000.
+- series: 260 weeks of 700 portals with 20 figures each: one more week, its index, and ``scrapy report``.
 - archive: ``scrapy crawl archive`` of files at 200 hosts against bare_archive.py and bare_downloads.py, a second run in
   which nothing changed, and one large file against curl, sha256sum and md5sum.
+- extensions: what the profiles of 2,000 extensions cost at GitHub, with a token and without, and when nothing changed.
+- sites: ``scrapy crawl ckan_sites`` of 700 portals, a tenth of them dead, silent, slow, blocked or broken, against
+  bare_portals.py, ten threads with the same time-outs and retries; minutes a run, so --repeat 1 is enough.
 - reindex: ``scrapy reindex`` with a year of daily run reports, to that with one; the view `overview` of as many runs.
 
 Everything is asked of a portal on the loopback, with delays off; seconds, processor and memory are those of the whole
@@ -39,17 +45,22 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # it is run as a script, from any folder
 
+from benchmarks.apis import declared
 from benchmarks.archiving import archiving
 from benchmarks.asked import requests, rerun
 from benchmarks.crawls import roomy
+from benchmarks.csw import listed
 from benchmarks.dcat import growth, paged, parsing
+from benchmarks.extensions import profiled
 from benchmarks.fetching import fetching
 from benchmarks.ledger import ledger
 from benchmarks.listing import listing, memory
 from benchmarks.pages import crawled, extraction
+from benchmarks.portals import visited
 from benchmarks.reindex import reindexed
 from benchmarks.report import reported
 from benchmarks.search import searching
+from benchmarks.series import observed_for_years
 from benchmarks.startup import startup
 from benchmarks.table import Row, tell
 
@@ -69,12 +80,17 @@ MEASURES: dict[str, Measure] = {
     "dcat": parsing,
     "dcat-growth": growth,
     "dcat-pages": paged,
+    "csw": listed,
+    "api": declared,
     "html": extraction,
     "html-pages": crawled,
     "search": searching,
     "report": reported,
+    "series": observed_for_years,
     "reindex": reindexed,
     "archive": archiving,
+    "extensions": profiled,
+    "sites": visited,
 }
 
 
