@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
 
 from crawlers import arguments
 from crawlers.arguments import Argument
-from crawlers.exceptions import AnswerError, ArgumentError
+from crawlers.exceptions import AnswerError
+from crawlers.listing.listed import ListedSpider
 from crawlers.listing.paging import Cursor, Entry, Page, PagedListing
-from crawlers.listing.spider import CatalogueSpider
 from crawlers.safety import strict_json
 from crawlers.values.moment import now
 from example_kind import mapping
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from scrapy.http import Response
 
@@ -58,40 +57,17 @@ class Listing(PagedListing[PageNumber]):
         item.metadata_source, item.metadata_url, item.retrieved = "example", response.url, now()
         yield item
 
-    def complete(self, _: PageNumber) -> Iterator[Any]:
-        """Mark what two whole listings in a row lack."""
-        is_stale = self.spider.run_state.has_stale_answer
-        if not (is_stale or self.spider.limits.is_set or self.spider.records.failures.counts()):
-            known = (held.dataset_id for held in self.spider.opened_index().documents.held())
-            is_listed = partial(self.spider.records.is_planned, "dataset")
-            self.spider.withdrawals.mark_missed_twice(known, is_listed, str(self.spider.url))
-        yield from ()
 
-
-class ExampleSpider(CatalogueSpider):
+class ExampleSpider(ListedSpider):
     """An example catalogue; one with a name of its own inherits from this class and sets ``name`` and ``url``."""
 
     kind = "example"
-    address = "url"
-    arguments: ClassVar[dict[str, Argument]] = CatalogueSpider.arguments | {
+    arguments: ClassVar[dict[str, Argument]] = ListedSpider.arguments | {
         "url": Argument(help="The catalogue's root.", parse=arguments.portal),
     }
-    url: str | None = None
 
-    def __init__(self, **given: str) -> None:
-        super().__init__(**given)
-        self.url = self.args["url"] or self.url
-        if self.url is None:
-            raise ArgumentError(f"spider {self.name} needs to know the catalogue: -a url=https://data.example.org")
-        self.listing = Listing(self)
-
-    @property
-    def portal(self) -> str | None:
-        """The address that the user named: its host may be private."""
-        return self.url
-
-    async def start(self) -> AsyncIterator[Request]:
-        yield self.listing.begin(PageNumber())
+    def make_listing(self) -> Listing:
+        return Listing(self)
 
 
 def records(body: bytes) -> dict[str, Any]:
