@@ -22,6 +22,7 @@ _MEDIA_TYPE = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]*/[a-z0-9][a-z0-9!#$&^_.+-]*
 _BYTES = re.compile(r"([0-9]{1,18})(?:\.0*)?")
 _NO_BYTES = re.compile(r"-[0-9.]{1,20}|[0-9][0-9.,]{0,20} ?[A-Za-z]{1,5}")
 _BETWEEN_KEYWORDS = re.compile(r"(?<![0-9]),|,(?![0-9])|[;|\n、，；،؛]")
+_SEPARATORS = re.compile(r"[,;|\n、，；،؛]")
 _IN_NO_KEYWORD = re.compile(r"[;|\n、；؛]")
 _FEWEST = 4  # parts that make one text of several a list: "Paris, Texas, USA" is a keyword
 _VOCABULARIES = ("publications.europa.eu/resource/authority/file-type/", "iana.org/assignments/media-types/")
@@ -51,7 +52,9 @@ def date(text: str) -> str | None:
     >>> date("03/04/2020"), date("2021-02-29"), date("2020-13"), date("2020-03-01T25:00"), date("2020T10:00")
     (None, None, None, None, None)
     """
-    if whole := _WHOLE.fullmatch(text):  # nearly always, so without a detour
+    if len(text) == 10 and text[4] == text[7] == "-":  # nearly always these two, so without a detour
+        return text if _in_calendar(text) else None
+    if whole := _WHOLE.fullmatch(text):
         return (text if whole[1] else f"{text}Z") if _in_calendar(text) else None
     found = _DATE.fullmatch(text.strip())
     if not found:
@@ -188,6 +191,8 @@ def keywords(
     >>> keywords(["rain|snow", "hail"]), keywords(["a, b, c, d", "e"]), keywords(["雨、雪"])
     (['rain', 'snow', 'hail'], ['a', 'b', 'c', 'd', 'e'], ['雨', '雪'])
     """
+    if not _SEPARATORS.search("".join(texts)):
+        return list(dict.fromkeys(filter(None, map(text, texts))))
     if len(texts) == 1 and is_list_alone:
         return list(dict.fromkeys(filter(None, map(text, between.split(texts[0])))))
     lists = (between if len(between.findall(each)) + 1 >= _FEWEST else _IN_NO_KEYWORD for each in texts)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from crawlers import values
@@ -33,6 +35,7 @@ _WKT = re.compile(
     r"((?:MULTI)?(?:POINT|LINESTRING|POLYGON)|ENVELOPE|BBOX|BOX)\s*+(?:ZM|Z|M)?\s*+(?=\()",
     re.IGNORECASE,
 )
+_RING = re.compile(r"\s*+\(\s*+\(([-+0-9.,eE\s]++)\)\s*+\)\s*+")
 _KINDS = {kind.upper(): kind for kind in (*_DEPTHS, "Feature", "FeatureCollection", "GeometryCollection")}
 _DCMI = re.compile(r"\b(north|east|south|west)limit\s*=\s*([^;\s]+)", re.IGNORECASE)
 _LONGITUDE_FIRST = re.compile(r".*[/:]CRS84h?|4326|4258|4269")
@@ -109,18 +112,17 @@ def _positions(coordinates: Any, depth: int) -> list[list[float]]:
     """Return the positions of a geometry; none if it is not valid."""
     found = [coordinates]
     for _ in range(depth):
-        if not all(isinstance(each, list) and each for each in found):
+        if set(map(type, found)) != {list} or not all(found):
             return []
-        found = [position for each in found for position in each]
-    return found if all(map(_is_position, found)) else []
+        found = list(chain.from_iterable(found))
+    if set(map(type, found)) != {list} or not set(map(len, found)) <= {2, 3, 4}:
+        return []
+    return found if _are_coordinates(list(chain.from_iterable(found))) else []
 
 
-def _is_position(value: Any) -> bool:
-    return isinstance(value, list) and len(value) in {2, 3, 4} and all(map(_is_coordinate, value))
-
-
-def _is_coordinate(value: Any) -> bool:
-    return type(value) in {int, float} and -_FARTHEST < value < _FARTHEST
+def _are_coordinates(numbers: list[Any]) -> bool:
+    is_near = set(map(type, numbers)) <= {int, float} and max(map(abs, numbers)) < _FARTHEST
+    return is_near and all(map(isfinite, numbers))  # max may pass over a NaN
 
 
 def box(text: str) -> dict[str, Any] | None:
@@ -217,9 +219,26 @@ def _wkt(body: str, kind: str, *, swapped: bool) -> Iterator[Geometry]:
         order = (0, 3, 1, 2) if kind == "ENVELOPE" else (1, 0, 3, 2) if swapped else (0, 1, 2, 3)
         yield from _box(*(numbers[place] for place in order)) if len(numbers) == 4 else ()
     elif body.count(",") < _MOST_POSITIONS:
-        coordinates = parse(_as_json(body, swapped=swapped))
+        coordinates = _ring(body, swapped=swapped) or parse(_as_json(body, swapped=swapped))
         if isinstance(coordinates, list):
             yield from _valid([{"type": _KINDS[kind], "coordinates": _nested(kind, coordinates)}])
+
+
+def _ring(body: str, *, swapped: bool) -> list[Any] | None:
+    """Return a polygon's only ring, which nearly all are; ``None`` if it is something else.
+
+    >>> _ring("((1 2 0, 3 4 0))", swapped=True), _ring("((1 2, 3))", swapped=False)
+    ([[[2.0, 1.0], [4.0, 3.0]]], None)
+    """
+    if not (ring := _RING.fullmatch(body)):
+        return None
+    try:
+        positions = [list(map(float, each.split())) for each in ring[1].split(",")]
+    except ValueError:
+        return None
+    if not set(map(len, positions)) <= {2, 3, 4}:
+        return None
+    return [[each[1::-1] if swapped else each[:2] for each in positions]]
 
 
 def _as_json(body: str, *, swapped: bool) -> str:
@@ -243,12 +262,9 @@ def _nested(kind: str, coordinates: list[Any]) -> Any:
 def _valid(shapes: Iterable[Geometry]) -> Iterator[Geometry]:
     for shape in shapes:
         positions = _positions(shape["coordinates"], _DEPTHS[shape["type"]])
-        if positions and all(map(_is_on_earth, positions)) and _is_whole(shape):
+        on_earth = [abs(each[0]) <= 180 + _OFF and abs(each[1]) <= 90 + _OFF for each in positions]
+        if positions and all(on_earth) and _is_whole(shape):
             yield shape
-
-
-def _is_on_earth(position: list[float]) -> bool:
-    return abs(position[0]) <= 180 + _OFF and abs(position[1]) <= 90 + _OFF
 
 
 def _is_whole(shape: Geometry) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.items import Agent
+from crawlers.kinds.dcat.mapping.description import remembered
 from crawlers.rdf.namespaces import (
     ADMS,
     DC,
@@ -52,6 +53,8 @@ _PROPERTIES = {
 _ROLES = ("contact", "creator", "publisher", "maintainer", "rightsHolder", *_GEODCAT_ROLES)
 _ISO_ROLES = {"pointOfContact": "contact", "author": "creator", "owner": "rightsHolder"}
 _ATTRIBUTION = PROV + "qualifiedAttribution"
+AGENTS = (*_PROPERTIES, _ATTRIBUTION)
+"""The properties that lead to agents."""
 _ROLE = re.compile(r"[A-Za-z]{2,40}")
 
 _NAMES = (
@@ -68,12 +71,12 @@ _PAGES = (
 )
 
 
-def agents(node: Description) -> tuple[Agent | None, list[Agent]]:
+def agents(node: Description, *names: str) -> tuple[Agent | None, list[Agent]]:
     """Return the publisher, and all others sorted by role, then by name.
 
     Publishers beyond the first, which is one with a name if there is one, are among the others.
     """
-    ordered = in_their_order([*_by_property(node), *_attributed(node)])
+    ordered = in_their_order([*_by_property(node, names), *_attributed(node)])
     publisher = next((each for each in ordered if each.role == "publisher"), None)
     return publisher, [each for each in ordered if each is not publisher]
 
@@ -90,10 +93,10 @@ def _order(agent: Agent) -> tuple[int, bool, str, str, str, str, str]:
     return (known, not agent.name, *named)
 
 
-def _by_property(node: Description) -> Iterator[Agent]:
-    for predicate, terms in node.fields.items():
-        if role := _PROPERTIES.get(predicate):
-            for term in terms:
+def _by_property(node: Description, names: Iterable[str]) -> Iterator[Agent]:
+    for name in names:
+        if role := _PROPERTIES.get(name):
+            for term in node.fields[name]:
                 yield agent(node.at(term), role)
 
 
@@ -121,13 +124,13 @@ def agent(node: Description, role: str | None) -> Agent:
         return _written(term.value, role)
     if term[:7].lower() == "mailto:":
         return Agent(email=email(term), role=role)
-    return Agent(
-        name=_name(node),
-        uri=None if is_blank(term) else term,
-        email=node.read(email, *_EMAILS),
-        url=node.url(*_PAGES),
-        role=role,
-    )
+    return Agent(role=role, **_described(node))
+
+
+@remembered
+def _described(node: Description) -> dict[str, Any]:
+    uri = None if is_blank(node.term) else node.term
+    return {"name": _name(node), "uri": uri, "email": node.read(email, *_EMAILS), "url": node.url(*_PAGES)}
 
 
 def _written(text: str, role: str | None) -> Agent:

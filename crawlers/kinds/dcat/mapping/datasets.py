@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 from crawlers import values
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset
-from crawlers.kinds.dcat.mapping.agents import agents
-from crawlers.kinds.dcat.mapping.dates import issued, modified
-from crawlers.kinds.dcat.mapping.description import Description
-from crawlers.kinds.dcat.mapping.details import complete
+from crawlers.kinds.dcat.mapping.agents import AGENTS, agents
+from crawlers.kinds.dcat.mapping.dates import ISSUED, MODIFIED, earliest, latest
+from crawlers.kinds.dcat.mapping.description import Description, Fields
+from crawlers.kinds.dcat.mapping.details import NOWHERE, OF_DATASETS
 from crawlers.kinds.dcat.mapping.distributions import distributions, resources
 from crawlers.kinds.dcat.mapping.identities import chosen_identity, identifiers
+from crawlers.kinds.dcat.mapping.licenses import LICENSES
 from crawlers.kinds.dcat.mapping.licenses import license as license_of
 from crawlers.kinds.dcat.mapping.losses import undefined_keys
-from crawlers.kinds.dcat.mapping.rights import access_rights, conforms_to, rights, statement, unanimous
-from crawlers.kinds.dcat.mapping.spatial import spatial
-from crawlers.kinds.dcat.mapping.temporal import temporal
-from crawlers.kinds.dcat.mapping.themes import languages, themes
+from crawlers.kinds.dcat.mapping.rights import CONFORMS_TO, access_rights, conforms_to, rights, statement, unanimous
+from crawlers.kinds.dcat.mapping.spatial import SPATIAL, spatial
+from crawlers.kinds.dcat.mapping.temporal import TEMPORAL, temporal
+from crawlers.kinds.dcat.mapping.themes import LANGUAGES, THEMES, languages, themes
 from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCT, FOAF, OWL, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, TIME
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values.frequencies import frequency
@@ -43,7 +44,6 @@ _VERSION = (
     *(_PAV + "version", SCHEMA + "version", SCHEMA_HTTPS + "version"),
 )
 _KEYWORDS = (DCAT + "keyword", DC + "subject", SCHEMA + "keywords", SCHEMA_HTTPS + "keywords")
-_PROVENANCE = DCT + "provenance"
 _UNITS = {"years": "Y", "months": "M", "weeks": "W", "days": "D", "hours": "H"}
 _FREQUENCY = (DCT + "accrualPeriodicity", DC + "accrualPeriodicity")
 
@@ -65,11 +65,15 @@ def dataset(
     if id_ is None:
         raise AnswerError("missing_id", "a dataset has neither an identifier nor an IRI")
     node = Description(description, subject, language)
-    item = Dataset(source=source, id=id_, identifier=names[0] if names else None)
-    _describe(item, node)
-    _classify(item, node)
+    found = _FIELDS.of(node)
+    publisher, contacts = found.pop("agents", (None, []))
+    found["country"], found["state"], found["city"] = found.pop("region", NOWHERE)
+    item = Dataset(source=source, id=id_, publisher=publisher, contacts=contacts, **found)
+    item.identifier = names[0] if names else None
+    item.uri = None if is_blank(subject) else subject
+    if not item.title:
+        node.flaw("the dataset has no title")
     _attribute(item, node)
-    complete(item, node)
     if amend:
         amend(item)
     item.derive()
@@ -77,41 +81,24 @@ def dataset(
     return item
 
 
-def _describe(item: Dataset, node: Description) -> None:
-    item.uri = None if is_blank(node.term) else str(node.term)
-    item.title = node.text(*_TITLE)
-    if not item.title:
-        node.flaw("the dataset has no title")
-    item.description = node.markdown(*_DESCRIPTION)
-    item.landing_page = node.url(*_LANDING_PAGE)
-    item.issued, item.modified = issued(node), modified(node)
-    item.version = node.text(*_VERSION)
-
-
-def _classify(item: Dataset, node: Description) -> None:
-    item.keywords = _keywords(node)
-    item.themes = themes(node.nodes, node.fields, node.language)
-    item.languages = languages(node)
-    item.frequency = node.read(frequency, *_FREQUENCY) or _described_frequency(node)
-    item.temporal = temporal(node.nodes, node.fields)
-    item.spatial = spatial(node.nodes, node.fields)
-    item.conforms_to = conforms_to(node)
-
-
 def _attribute(item: Dataset, node: Description) -> None:
-    """Fill in who made the dataset and on what terms; what it does not say its distributions may."""
-    item.publisher, item.contacts = agents(node)
-    item.provenance = statement(node, _PROVENANCE)
+    """Fill in the files and the terms; what of these the dataset does not say its distributions may."""
     nodes = distributions(node)
     item.resources = resources(nodes, item.id)
-    item.rights = rights(node) or unanimous(map(rights, nodes))
-    item.access_rights = access_rights(node) or unanimous(map(access_rights, nodes))
-    item.license = license_of(node) or agreed(each.license for each in item.resources)
+    item.rights, item.access_rights = rights(node), access_rights(node)
+    if any(each.rights for each in item.resources):
+        item.rights = item.rights or unanimous(map(rights, nodes))
+        item.access_rights = item.access_rights or unanimous(map(access_rights, nodes))
+    item.license = item.license or agreed(each.license for each in item.resources)
 
 
-def _described_frequency(node: Description) -> str | None:
+def _frequency(node: Description, *names: str) -> str | None:
+    return node.read(frequency, *names) or _described_frequency(node, *names)
+
+
+def _described_frequency(node: Description, *names: str) -> str | None:
     """Return the frequency that a time:DurationDescription gives, as Spain's profile has it."""
-    for term in node.terms(*_FREQUENCY):
+    for term in node.terms(*names):
         for held in (term, *node.at(term).terms(RDF + "value")):
             lengths = ((unit, node.at(held).texts(TIME + name)) for name, unit in _UNITS.items())
             parts = [f"{'T' if unit == 'H' else ''}{texts[0].strip()}{unit}" for unit, texts in lengths if texts]
@@ -120,11 +107,34 @@ def _described_frequency(node: Description) -> str | None:
     return None
 
 
-def _keywords(node: Description) -> list[str]:
+def _keywords(node: Description, *names: str) -> list[str]:
     """Return keywords in all languages, sorted; one text that is a language's only one is a list with commas."""
     by_language: dict[str | None, list[str]] = {}
-    for predicate in _KEYWORDS:
-        for term in node.fields.get(predicate, ()):
+    for predicate in names:
+        for term in node.fields[predicate]:
             if isinstance(term, Literal):
                 by_language.setdefault(term.language, []).append(term.value)
     return sorted({text for found in by_language.values() for text in values.keywords(found)})
+
+
+_FIELDS = Fields(
+    {
+        "title": (Description.text, _TITLE),
+        "description": (Description.markdown, _DESCRIPTION),
+        "landing_page": (Description.url, _LANDING_PAGE),
+        "issued": (earliest, ISSUED),
+        "modified": (latest, MODIFIED),
+        "version": (Description.text, _VERSION),
+        "keywords": (_keywords, _KEYWORDS),
+        "themes": (lambda node, *_: themes(node.nodes, node.fields, node.language), THEMES),
+        "languages": (languages, LANGUAGES),
+        "frequency": (_frequency, _FREQUENCY),
+        "temporal": (lambda node, *_: temporal(node.nodes, node.fields), TEMPORAL),
+        "spatial": (lambda node, *_: spatial(node.nodes, node.fields), SPATIAL),
+        "conforms_to": (conforms_to, CONFORMS_TO),
+        "agents": (agents, AGENTS),
+        "provenance": (statement, (DCT + "provenance",)),
+        "license": (license_of, LICENSES),
+        **OF_DATASETS,
+    }
+)

@@ -13,23 +13,23 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.dcat.mapping.description import Description
 
-_ISSUED = (
+ISSUED = (
     *(DCT + "issued", DCT + "created", DC + "issued"),
     *(SCHEMA + "datePublished", SCHEMA_HTTPS + "datePublished", SCHEMA + "dateCreated", SCHEMA_HTTPS + "dateCreated"),
 )
-_MODIFIED = (DCT + "modified", DC + "modified", SCHEMA + "dateModified", SCHEMA_HTTPS + "dateModified")
+MODIFIED = (DCT + "modified", DC + "modified", SCHEMA + "dateModified", SCHEMA_HTTPS + "dateModified")
 _TEMPLATE = re.compile(r"[{<$%]")
 _SHOWN = 60
 
 
-def issued(node: Description) -> str | None:
-    """Return the earliest of several dates; when it was created if nothing says when it was issued."""
-    return min(_dates(node, _ISSUED), default=None)
+def earliest(node: Description, *predicates: str) -> str | None:
+    """Return the earliest of several dates of the first property that has any."""
+    return min(_dates(node, predicates), default=None)
 
 
-def modified(node: Description) -> str | None:
-    """Return the latest of several dates."""
-    return max(_dates(node, _MODIFIED), default=None)
+def latest(node: Description, *predicates: str) -> str | None:
+    """Return the latest of several dates of the first property that has any."""
+    return max(_dates(node, predicates), default=None)
 
 
 def _dates(node: Description, predicates: tuple[str, ...]) -> list[str]:

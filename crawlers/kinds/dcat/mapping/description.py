@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from functools import lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawlers import values
 from crawlers.kinds.dcat.mapping import translations
@@ -11,9 +13,14 @@ from crawlers.rdf.terms import Literal
 from crawlers.values.record import FLAWS, MORE_FLAWS, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from crawlers.rdf.terms import Graph, Node, Term
+
+    Reader = Callable[..., Any]
+
+    Named = tuple[Reader, Sequence[str]]
+    """A method of `Description`, or a function of one, and the properties that it takes, the first preferred."""
 
 T = TypeVar("T")
 
@@ -24,6 +31,8 @@ LABELS = (
 _VALUES = (RDF + "value", VCARD + "hasValue", VCARD + "value")
 _NAMES = (*LABELS, *_VALUES)
 _NOTHING: Node = {}
+_MANY = 100  # properties; nodes that have more are not remembered
+_KNOWN, _LONG = 1_000, 1_000  # nodes whose content is remembered, and characters of each
 
 
 class Description(Record):
@@ -48,6 +57,14 @@ class Description(Record):
         """Return what the source says of another node."""
         return Description(self.nodes, term, self.language, self.flaws)
 
+    def content(self) -> tuple[Any, ...] | None:
+        """Return what equal nodes have in common; ``None`` if the node leads to others that are described."""
+        fields, term = self.fields, self.term
+        if not self.nodes.keys().isdisjoint(chain.from_iterable(fields.values())):
+            return None
+        name = None if fields and term[:2] == "_:" else term
+        return name, self.language, tuple(fields), tuple(map(tuple, fields.values()))
+
     def terms(self, *names: str) -> list[Term]:
         """Return all values of the first predicate that has any."""
         for name in names:
@@ -70,15 +87,22 @@ class Description(Record):
     def read(self, reader: Callable[[str], T | None], *names: str) -> T | None:
         """Return the first value that ``reader`` understands."""
         for name in names:
-            if name in self.fields:
-                for text in self.spellings(self.fields[name]):
-                    if (found := reader(text)) is not None:
-                        return found
+            for text in self.spellings(self.fields.get(name, ())):
+                if (found := reader(text)) is not None:
+                    return found
         return None
 
-    def spellings(self, terms: list[Term]) -> Iterator[str]:
-        """Yield values as texts: a literal, an IRI, then what a described node holds, then its label."""
-        for term in terms if len(terms) == 1 else in_order(terms):
+    def spellings(self, terms: Sequence[Term]) -> Iterable[str]:
+        """Return values as texts: a literal, an IRI, then what a described node holds, then its label."""
+        if len(terms) == 1:  # nearly always
+            if isinstance(only := terms[0], Literal):
+                return (only.value,)
+            if only not in self.nodes:
+                return () if only.startswith("_:") else (only,)
+        return self._spellings(in_order(terms))
+
+    def _spellings(self, terms: list[Term]) -> Iterator[str]:
+        for term in terms:
             if isinstance(term, Literal):
                 yield term.value
                 continue
@@ -105,7 +129,58 @@ class Description(Record):
         return [*found[:FLAWS], MORE_FLAWS] if len(found) > FLAWS else found
 
 
-def in_order(terms: list[Term]) -> list[Term]:
+def reading(reader: Callable[[str], T | None]) -> Callable[..., T | None]:
+    """Return a function that reads the first value of a node that ``reader`` understands."""
+    return lambda node, *names: node.read(reader, *names)
+
+
+def remembered(read: Callable[[Description], dict[str, Any]]) -> Callable[[Description], dict[str, Any]]:
+    """Remember what a function reads from a node by the node's content: catalogues repeat agents and licences.
+
+    Args:
+        read: returns what is not changed afterwards, and notes no flaws.
+    """
+    known: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def reader(node: Description) -> dict[str, Any]:
+        content = node.content()
+        found = known.get(content) if content else None
+        if found is None:
+            found = read(node)
+            if content and len(repr(content)) <= _LONG:
+                if len(known) >= _KNOWN:
+                    known.clear()
+                known[content] = found
+        return found
+
+    return reader
+
+
+class Fields:
+    """The fields of an item that a node has the properties for: found once for all nodes with the same properties.
+
+    Args:
+        readers: what reads each field.
+    """
+
+    def __init__(self, readers: Mapping[str, Named]) -> None:
+        self.readers = readers
+        self._remembered = lru_cache(maxsize=256)(self._there)
+
+    def of(self, node: Description) -> dict[str, Any]:
+        """Return the fields of a node by name, without those that it has no property for."""
+        there = self._remembered if len(node.fields) <= _MANY else self._there
+        return {field: reader(node, *names) for field, reader, names in there(tuple(node.fields))}
+
+    def _there(self, properties: tuple[str, ...]) -> list[tuple[str, Reader, list[str]]]:
+        given = set(properties)
+        there = (
+            (field, reader, list(filter(given.__contains__, names))) for field, (reader, names) in self.readers.items()
+        )
+        return [each for each in there if each[2]]
+
+
+def in_order(terms: Sequence[Term]) -> list[Term]:
     """Return IRIs and literals sorted by their text, for RDF has no order.
 
     >>> in_order([Literal("b"), "http://a.org/", Literal("a")])

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 from crawlers import values
 from crawlers.items import Relation, Service
-from crawlers.kinds.dcat.mapping.description import in_order
-from crawlers.kinds.dcat.mapping.rights import conforms_to
+from crawlers.kinds.dcat.mapping.description import Description, Fields, in_order, reading
+from crawlers.kinds.dcat.mapping.rights import CONFORMS_TO, conforms_to
 from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCATAP, DCT, FOAF, LOCN, PROV, SCHEMA, SCHEMA_HTTPS
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values.codes import code
 from crawlers.values.resolutions import duration, metres
 
 if TYPE_CHECKING:
-    from crawlers.items import Dataset, Resource
-    from crawlers.kinds.dcat.mapping.description import Description
+    from crawlers.kinds.dcat.mapping.description import Named
     from crawlers.rdf.terms import Term
+
+    Region = tuple[str | None, str | None, str | None]
 
 RELATIONS = {
     **{
@@ -56,43 +57,6 @@ _STATE = (LOCN + "adminUnitL2", SCHEMA + "addressRegion", SCHEMA_HTTPS + "addres
 _CITY = (LOCN + "postName", SCHEMA + "addressLocality", SCHEMA_HTTPS + "addressLocality")
 _TITLE = DCT + "title"
 
-_OF_BOTH = (*_STATUS, *_DOCUMENTATION, *_LEGISLATION, *_METRES, *_DURATION)
-_OF_DATASETS = frozenset(
-    (*_OF_BOTH, *RELATIONS, *_QUALIFIED, *_TYPE, *_VERSION_NOTES, *_CATEGORIES, *_SAMPLE, *_SPATIAL)
-)
-_OF_FILES = frozenset((*_OF_BOTH, *_AVAILABILITY, *_SERVICE))
-
-
-def complete(item: Dataset, node: Description) -> None:
-    """Fill in the fields of a dataset that few catalogues give."""
-    if _OF_DATASETS.isdisjoint(node.fields):
-        return
-    _common(item, node)
-    item.type = _code(node, *_TYPE)
-    item.version_notes = node.markdown(*_VERSION_NOTES)
-    item.relations = _relations(node)
-    item.hvd_categories = _references(node, *_CATEGORIES)
-    item.sample = sorted({found for term in node.terms(*_SAMPLE) if (found := _file(node.at(term)))})
-    item.country, item.state, item.city = _region(node)
-
-
-def complete_file(item: Resource, node: Description) -> None:
-    """Fill in the fields of a file that few catalogues give."""
-    if _OF_FILES.isdisjoint(node.fields):
-        return
-    _common(item, node)
-    item.availability = _code(node, *_AVAILABILITY)
-    services = [_service(node.at(term)) for term in in_order(node.terms(*_SERVICE))]
-    item.access_services = [each for each in services if each.uri or each.title or each.endpoint_url]
-
-
-def _common(item: Dataset | Resource, node: Description) -> None:
-    item.status = _code(node, *_STATUS)
-    item.documentation = _references(node, *_DOCUMENTATION)
-    item.applicable_legislation = _references(node, *_LEGISLATION)
-    item.spatial_resolution = min(filter(None, map(metres, node.texts(*_METRES))), default=None)
-    item.temporal_resolution = node.read(duration, *_DURATION)
-
 
 def _code(node: Description, *names: str) -> str | None:
     """Return the first of the codes, of IRIs that are known or not, or of labels."""
@@ -114,9 +78,14 @@ def _reference(node: Description, term: Term) -> str | None:
     return node.at(term).url(SCHEMA + "url", SCHEMA_HTTPS + "url", FOAF + "homepage") or node.label(term)
 
 
-def _relations(node: Description) -> list[Relation]:
+def _metres(node: Description, *names: str) -> float | None:
+    return min(filter(None, map(metres, node.texts(*names))), default=None)
+
+
+def _relations(node: Description, *names: str) -> list[Relation]:
     """Return what the dataset has to do with, by role, then by IRI and title; each once."""
-    found = {_relation(node, term, role) for name, role in RELATIONS.items() for term in node.fields.get(name, ())}
+    plain = [name for name in names if name in RELATIONS]
+    found = {_relation(node, term, RELATIONS[name]) for name in plain for term in node.fields[name]}
     for term in node.terms(*_QUALIFIED):
         each = node.at(term)
         role = (each.read(values.text, DCAT + "hadRole") or "relation").rpartition("#")[2].rpartition("/")[2]
@@ -133,9 +102,18 @@ def _relation(node: Description, term: Term, role: str) -> tuple[str, str, str]:
     return role, "" if is_blank(term) else values.text(term) or "", node.label(term) or ""
 
 
+def _samples(node: Description, *names: str) -> list[str]:
+    return sorted({found for term in node.terms(*names) if (found := _file(node.at(term)))})
+
+
 def _file(node: Description) -> str | None:
     """Return the address of a sample: a distribution's, or its own."""
     return node.url(DCAT + "downloadURL", DCAT + "accessURL") or _reference(node, node.term)
+
+
+def _services(node: Description, *names: str) -> list[Service]:
+    services = [_service(node.at(term)) for term in in_order(node.terms(*names))]
+    return [each for each in services if each.uri or each.title or each.endpoint_url]
 
 
 def _service(node: Description) -> Service:
@@ -146,16 +124,44 @@ def _service(node: Description) -> Service:
         description=node.markdown(DCT + "description"),
         endpoint_url=node.url(DCAT + "endpointURL"),
         endpoint_description=next(iter(_references(node, DCAT + "endpointDescription")), None),
-        conforms_to=conforms_to(node),
+        conforms_to=conforms_to(node, *CONFORMS_TO),
     )
 
 
-def _region(node: Description) -> tuple[str | None, str | None, str | None]:
+def _region(node: Description, *names: str) -> Region:
     """Return country, state and city, as the places' addresses have them."""
-    for term in in_order(node.terms(*_SPATIAL)):
+    for term in in_order(node.terms(*names)):
         place = node.at(term)
         for each in (place, *map(place.at, in_order(place.terms(*_ADDRESS)))):
-            country, state, city = (each.text(*names) for names in (_COUNTRY, _STATE, _CITY))
+            found = _REGION.of(each)
+            country, state, city = map(found.get, ("country", "state", "city"))
             if country or state or city:
                 return country, state, city
-    return None, None, None
+    return NOWHERE
+
+
+NOWHERE: Region = (None, None, None)
+_REGION = Fields(
+    {"country": (Description.text, _COUNTRY), "state": (Description.text, _STATE), "city": (Description.text, _CITY)}
+)
+_OF_BOTH: dict[str, Named] = {
+    "status": (_code, _STATUS),
+    "documentation": (_references, _DOCUMENTATION),
+    "applicable_legislation": (_references, _LEGISLATION),
+    "spatial_resolution": (_metres, _METRES),
+    "temporal_resolution": (reading(duration), _DURATION),
+}
+OF_DATASETS: dict[str, Named] = _OF_BOTH | {
+    "type": (_code, _TYPE),
+    "version_notes": (Description.markdown, _VERSION_NOTES),
+    "relations": (_relations, (*RELATIONS, *_QUALIFIED)),
+    "hvd_categories": (_references, _CATEGORIES),
+    "sample": (_samples, _SAMPLE),
+    "region": (_region, _SPATIAL),
+}
+"""What reads the fields of a dataset that few catalogues give; its region is the country, the state and the city."""
+OF_FILES: dict[str, Named] = _OF_BOTH | {
+    "availability": (_code, _AVAILABILITY),
+    "access_services": (_services, _SERVICE),
+}
+"""What reads the fields of a file that few catalogues give."""

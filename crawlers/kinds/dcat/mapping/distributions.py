@@ -10,21 +10,21 @@ from urllib.parse import unquote
 
 from crawlers import values
 from crawlers.items import Resource
-from crawlers.kinds.dcat.mapping.dates import issued, modified
-from crawlers.kinds.dcat.mapping.description import in_order
-from crawlers.kinds.dcat.mapping.details import complete_file
-from crawlers.kinds.dcat.mapping.formats import file_format, media_type
+from crawlers.kinds.dcat.mapping.dates import ISSUED, MODIFIED, earliest, latest
+from crawlers.kinds.dcat.mapping.description import Description, Fields, in_order
+from crawlers.kinds.dcat.mapping.details import OF_FILES
+from crawlers.kinds.dcat.mapping.formats import FORMATS, file_format, media_type
 from crawlers.kinds.dcat.mapping.identities import identifiers
+from crawlers.kinds.dcat.mapping.licenses import LICENSES
 from crawlers.kinds.dcat.mapping.licenses import license as license_of
-from crawlers.kinds.dcat.mapping.rights import access_rights, conforms_to, rights
-from crawlers.kinds.dcat.mapping.themes import languages
+from crawlers.kinds.dcat.mapping.rights import ACCESS_RIGHTS, CONFORMS_TO, RIGHTS, access_rights, conforms_to, rights
+from crawlers.kinds.dcat.mapping.themes import LANGUAGES, languages
 from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, RDFS, SCHEMA, SCHEMA_HTTPS, SPDX, TYPE
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values.checksums import checksum as checksum_of
 
 if TYPE_CHECKING:
     from crawlers.items import Checksum
-    from crawlers.kinds.dcat.mapping.description import Description
     from crawlers.rdf.terms import Term
 
 DISTRIBUTIONS = (
@@ -91,30 +91,12 @@ def _distinguish(resources: list[Resource]) -> None:
 
 
 def _resource(node: Description, dataset_id: str) -> Resource:
-    service = _service(node)
-    download_url = node.url(*_DOWNLOAD_URL)
-    access_url = node.url(_ACCESS_URL) or (service.url(DCAT + "endpointURL") if service else None)
-    url = download_url or access_url or _own_address(node)
-    resource = Resource(
-        id=_id(node, dataset_id, url),
-        dataset_id=dataset_id,
-        url=url,
-        access_url=access_url,
-        download_url=download_url,
-        format=file_format(node, service, url),
-        media_type=media_type(node),
-        issued=issued(node),
-        modified=modified(node),
-        languages=languages(node),
-        rights=rights(node) or access_rights(node),
-        conforms_to=conforms_to(node),
-        license=license_of(node),
-        size=node.read(_size, _SIZE) or None,
-        checksum=_checksum(node),
-        description=node.markdown(*_DESCRIPTION),
-    )
-    complete_file(resource, node)
-    resource.title = node.text(*_TITLE) or _title(url, resource.format)
+    service, found = _service(node), _FIELDS.of(node)
+    access_url = found.get("access_url") or (service.url(DCAT + "endpointURL") if service else None)
+    url = found.get("download_url") or access_url or _own_address(node)
+    found |= {"url": url, "access_url": access_url, "format": file_format(node, service, url)}
+    resource = Resource(id=_id(node, dataset_id, url), dataset_id=dataset_id, **found)
+    resource.title = resource.title or _title(url, resource.format)
     if not url:
         node.flaw(f"distribution {(resource.title or resource.id)[:_SHOWN]!r} has no address")
     return resource
@@ -169,11 +151,9 @@ def _size(text: str) -> int | None:
     return int(float(text)) if _NUMBER.fullmatch(text) else values.size(text) or None
 
 
-def _checksum(node: Description) -> Checksum | None:
+def _checksum(node: Description, name: str) -> Checksum | None:
     """Return the longest of several checksums."""
-    if _CHECKSUM not in node.fields:
-        return None
-    found = [_spdx(node.at(term)) for term in node.fields[_CHECKSUM]]
+    found = [_spdx(node.at(term)) for term in node.fields[name]]
     return max((each for each in found if each), key=lambda each: (len(each.value), each.value), default=None)
 
 
@@ -192,3 +172,23 @@ def _algorithm(text: str) -> str | None:
     parts = re.split(r"[/#_]", text.strip())
     name = "".join(parts[-2:]) if parts[-1].isdigit() else parts[-1]
     return name if _HASH.match(name) else None
+
+
+_FIELDS = Fields(
+    {
+        "title": (Description.text, _TITLE),
+        "description": (Description.markdown, _DESCRIPTION),
+        "download_url": (Description.url, _DOWNLOAD_URL),
+        "access_url": (Description.url, (_ACCESS_URL,)),
+        "media_type": (media_type, FORMATS),
+        "size": (lambda node, *names: node.read(_size, *names) or None, (_SIZE,)),
+        "checksum": (_checksum, (_CHECKSUM,)),
+        "issued": (earliest, ISSUED),
+        "modified": (latest, MODIFIED),
+        "languages": (languages, LANGUAGES),
+        "rights": (lambda node, *_: rights(node) or access_rights(node), (*RIGHTS, *ACCESS_RIGHTS)),
+        "conforms_to": (conforms_to, CONFORMS_TO),
+        "license": (license_of, LICENSES),
+        **OF_FILES,
+    }
+)

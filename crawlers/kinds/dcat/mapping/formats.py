@@ -16,6 +16,9 @@ _FORMATS = (DCT + "format", DC + "format")
 _MEDIA_TYPES = (DCAT + "mediaType", SCHEMA + "encodingFormat", SCHEMA_HTTPS + "encodingFormat")
 
 
+FORMATS = (*_MEDIA_TYPES, *_FORMATS)
+
+
 def file_format(node: Description, service: Description | None, url: str | None) -> str | None:
     """Return the first format found: the service's protocol, dct:format, dcat:mediaType, or by the address."""
     return (
@@ -31,7 +34,7 @@ def _protocol(service: Description) -> str | None:
     return named or formats.protocol(service.texts(DCT + "conformsTo"))
 
 
-def media_type(node: Description) -> str | None:
+def media_type(node: Description, *_: str) -> str | None:
     """Return dcat:mediaType, else a dct:format that is a media type."""
     return node.read(formats.stated_media_type, *_MEDIA_TYPES) or node.read(formats.media_type, *_FORMATS)
 

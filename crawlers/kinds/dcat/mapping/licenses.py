@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.items import License
+from crawlers.kinds.dcat.mapping.description import remembered
 from crawlers.kinds.dcat.mapping.rights import RIGHTS
 from crawlers.rdf.namespaces import DCT, FOAF, OWL, RDFS, SCHEMA, SCHEMA_HTTPS
 from crawlers.rdf.terms import Literal, is_blank
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 _CC = "http://creativecommons.org/ns#"
 _LICENSES = (DCT + "license", DCT + "#license", _CC + "license", SCHEMA + "license", SCHEMA_HTTPS + "license")
 """The second is how CKAN's JSON-LD context for data.json spells it."""
+LICENSES = (*_LICENSES, *RIGHTS)
 _TITLES = (RDFS + "label", DCT + "title", SCHEMA + "name", SCHEMA_HTTPS + "name")
 _TEXTS = (DCT + "description", RDFS + "comment")
 _ADDRESSES = (
@@ -29,7 +32,7 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"'()\[\]]*[^\s<>\"'()\[\].,;:]")
 _LONGEST_TITLE = 300
 
 
-def license(node: Description) -> License | None:  # noqa: A001
+def license(node: Description, *_: str) -> License | None:  # noqa: A001
     """Return what dct:license gives; else a statement of rights, which counts if SPDX knows it as a licence."""
     given = _best(node, *_LICENSES)
     if given or not (found := _best(node, *RIGHTS)):
@@ -39,7 +42,7 @@ def license(node: Description) -> License | None:  # noqa: A001
 
 def _best(node: Description, *predicates: str) -> License | None:
     """Return one that SPDX knows, then one with an address, then the first in the alphabet."""
-    found = [each for term in node.terms(*predicates) if (each := _license(node.at(term)))]
+    found = [License(**given) for term in node.terms(*predicates) if (given := _license(node.at(term)))]
     return min(found, key=_order) if len(found) > 1 else found[0] if found else None
 
 
@@ -48,7 +51,13 @@ def _order(license: License) -> tuple[bool, bool, str, str, str]:  # noqa: A002
     return (not license.id, not license.uri, *names)
 
 
-def _license(node: Description) -> License | None:
+@remembered
+def _license(node: Description) -> dict[str, Any]:
+    found = _read(node)
+    return asdict(found) if found else {}
+
+
+def _read(node: Description) -> License | None:
     term = node.term
     if isinstance(term, Literal):
         text = values.text(term.value) or ""

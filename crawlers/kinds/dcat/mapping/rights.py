@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _STATEMENTS = (RDFS + "comment", SKOS + "definition", "http://schema.theodi.org/odrs#attributionText")
 """What a dct:RightsStatement without a label says."""
 RIGHTS = (DCT + "rights", DC + "rights")
-_ACCESS_RIGHTS = (DCT + "accessRights", DCAT + "accessRights")
+ACCESS_RIGHTS = (DCT + "accessRights", DCAT + "accessRights")
 _ACCESS_CODE = re.compile(r"publications\.europa\.eu/resource/authority/access-right/([A-Z_]+)/?\s*$")
-_CONFORMS_TO = (DCT + "conformsTo", DCT + "#conformsTo")
+CONFORMS_TO = (DCT + "conformsTo", DCT + "#conformsTo")
 """The second is how CKAN's JSON-LD context for data.json spells it."""
 
 
@@ -31,7 +31,7 @@ def rights(node: Description) -> str | None:
 
 def access_rights(node: Description) -> str | None:
     """Return ``PUBLIC``, ``RESTRICTED`` ...: of an IRI of the EU's vocabulary the code."""
-    return statement(node, *_ACCESS_RIGHTS)
+    return statement(node, *ACCESS_RIGHTS)
 
 
 def unanimous(statements: Iterable[str | None]) -> str | None:
@@ -71,9 +71,9 @@ def _in_language_of(best: str, terms: list[Term]) -> set[str]:
     return {text for language, text in texts if language in languages}
 
 
-def conforms_to(node: Description) -> list[str]:
+def conforms_to(node: Description, *names: str) -> list[str]:
     """Return the IRIs of standards; of a node without an IRI its label, else its type."""
-    return sorted({text for term in node.terms(*_CONFORMS_TO) if (text := _standard(node.at(term)))})
+    return sorted({text for term in node.terms(*names) if (text := _standard(node.at(term)))})
 
 
 def _standard(node: Description) -> str | None:

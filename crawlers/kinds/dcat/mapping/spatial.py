@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from crawlers.rdf.terms import Graph, Node, Term
 
 _WGS84 = "http://www.w3.org/2003/01/geo/wgs84_pos#"
-_SPATIAL = (DCT + "spatial", DCAT + "spatial", SCHEMA + "spatialCoverage", SCHEMA_HTTPS + "spatialCoverage")
+SPATIAL = (DCT + "spatial", DCAT + "spatial", SCHEMA + "spatialCoverage", SCHEMA_HTTPS + "spatialCoverage")
 _NAMES = (
     *(SKOS + "prefLabel", RDFS + "label", LOCN + "geographicName", DCT + "title"),
     *(SCHEMA + "name", SCHEMA_HTTPS + "name"),
@@ -48,7 +48,7 @@ def spatial(description: Graph, node: Node, language: str | None = None) -> list
     >>> spatial({"_:a": place}, {DCT + "spatial": ["_:a"]})[0].geometry
     {'type': 'Point', 'coordinates': [15.4, 47.1]}
     """
-    values = [value for predicate in _SPATIAL if predicate in node for value in node[predicate]]
+    values = [value for predicate in SPATIAL if predicate in node for value in node[predicate]]
     if len(values) > 1:
         values = _in_one_language(values, language)
     found = [place for value in values if (place := _place(description, value, language))]

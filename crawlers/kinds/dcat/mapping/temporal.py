@@ -14,7 +14,7 @@ from crawlers.values.periods import any_period, between, envelope, is_reversed, 
 if TYPE_CHECKING:
     from crawlers.rdf.terms import Graph, Node, Term
 
-_TEMPORAL = (DCT + "temporal", DCAT + "temporal", SCHEMA + "temporalCoverage", SCHEMA_HTTPS + "temporalCoverage")
+TEMPORAL = (DCT + "temporal", DCAT + "temporal", SCHEMA + "temporalCoverage", SCHEMA_HTTPS + "temporalCoverage")
 _STARTS = (
     *(DCAT + "startDate", SCHEMA + "startDate", SCHEMA_HTTPS + "startDate"),
     *(TIME + "hasBeginning", SCOVO + "min"),
@@ -48,7 +48,7 @@ def temporal(description: Graph, node: Node) -> Period | None:
     """
     found = [
         each
-        for predicate in _TEMPORAL
+        for predicate in TEMPORAL
         if predicate in node
         for value in node[predicate]
         if (each := _period(description, value)) and not is_reversed(each)

@@ -18,17 +18,16 @@ if TYPE_CHECKING:
     from crawlers.rdf.terms import Graph, Node, Term
 
 _HVD_CATEGORY = DCATAP + "hvdCategory"
-_THEMES = (DCAT + "theme", DCT + "subject", _HVD_CATEGORY)
+THEMES = (DCAT + "theme", DCT + "subject", _HVD_CATEGORY)
 _NAMES = (SKOS + "prefLabel", RDFS + "label", DCT + "title", SCHEMA + "name", SCHEMA_HTTPS + "name")
 _INSPIRE_SCHEMES = ("http://inspire.ec.europa.eu/theme", "http://www.eionet.europa.eu/gemet/inspire_themes")
 _INSPIRE_TITLE = "GEMET - INSPIRE themes"
-_LANGUAGES = (DCT + "language", DC + "language", SCHEMA + "inLanguage", SCHEMA_HTTPS + "inLanguage")
+LANGUAGES = (DCT + "language", DC + "language", SCHEMA + "inLanguage", SCHEMA_HTTPS + "inLanguage")
 
 
-def languages(node: Description) -> list[str]:
+def languages(node: Description, *names: str) -> list[str]:
     """Return BCP 47 tags, sorted, from codes, names or the EU's and the Library of Congress's IRIs."""
-    if not (terms := node.terms(*_LANGUAGES)):  # nearly always
-        return []
+    terms = node.terms(*names)
     found = [next(filter(None, (tags.languages([text]) for text in node.spellings([term]))), []) for term in terms]
     return found[0] if len(found) == 1 else sorted({tag for each in found for tag in each})
 
@@ -52,7 +51,7 @@ def themes(description: Graph, node: Node, language: str | None = None) -> list[
     """
     found = {
         each
-        for predicate in _THEMES
+        for predicate in THEMES
         if predicate in node
         for value in node[predicate]
         for each in _theme(description, value, language)
