@@ -6,7 +6,7 @@ What RDF does not allow is repaired first, since JSON-LD processors drop it or r
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -21,10 +21,10 @@ from crawlers.rdf.namespaces import RDF, TYPE
 from crawlers.rdf.terms import Literal, is_blank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from crawlers.rdf import terms
-    from crawlers.rdf.terms import Graph, Node
+    from crawlers.rdf.terms import Graph
 
 MAX_DEPTH = 30
 """Nodes inside nodes; deeper ones are in ``@included``."""
@@ -57,66 +57,110 @@ def graph_of(document: dict[str, Any]) -> Graph:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shape:
-    """How nodes with the same predicates are written.
+    """How nodes with the same predicates and types are written.
 
     Args:
-        keys: what stands for the predicates, without ``rdf:type``, in the order of a document.
+        is_sound: whether RDF allows the predicates and types.
+        schemes: the terms and prefixes that one of them begins with.
+        type: the value of ``@type``; ``None`` if there is none.
+        others: the types that ``@type`` can't hold.
+        keys: what stands for the predicates, without ``rdf:type``, in the order of a document: the key, the predicate,
+            and whether a plain text is an IRI there.
         terms: those that the context has.
-        prefixes: those that the keys need.
+        prefixes: those that the keys and types need.
     """
 
-    keys: tuple[Term, ...]
+    is_sound: bool
+    schemes: frozenset[str]
+    type: str | list[str] | None
+    others: tuple[terms.Term, ...]
+    keys: tuple[tuple[str, str, bool], ...]
     terms: frozenset[Term]
     prefixes: frozenset[str]
 
 
-@lru_cache(maxsize=256)  # nodes of one kind have the same predicates
-def _shape(predicates: tuple[str, ...], avoided: frozenset[str]) -> _Shape:
-    keys = tuple(sorted(term(predicate, avoided) for predicate in predicates if predicate != TYPE))
-    terms = frozenset(key for key in keys if not key.prefix and key.name != key.iri)
-    return _Shape(keys, terms, frozenset(key.prefix for key in keys if key.prefix))
+@lru_cache(maxsize=256)  # nodes of one kind have the same predicates and types
+def _shape(predicates: tuple[str, ...], types: tuple[terms.Term, ...], avoided: frozenset[str]) -> _Shape:
+    found = sorted(term(predicate, avoided) for predicate in predicates if predicate != TYPE)
+    plain = sorted({one for one in types if isinstance(one, str) and not is_blank(one)})
+    written = [compact(one, avoided) for one in plain]
+    names = [name for name, _ in written]
+    iris = (*predicates, *plain)
+    return _Shape(
+        is_sound="" not in predicates and _are_sound(iris),
+        schemes=_schemes(iris),
+        type=names if len(names) > 1 else next(iter(names), None),
+        others=tuple(one for one in types if one not in plain),
+        keys=tuple((one.name, one.iri, one.link) for one in found),
+        terms=frozenset(one for one in found if not one.prefix and one.name != one.iri),
+        prefixes=frozenset(filter(None, (*(one.prefix for one in found), *(prefix for _, prefix in written)))),
+    )
+
+
+def _are_sound(iris: Iterable[str]) -> bool:
+    """Return whether RDF allows all of these IRIs: all at once are checked several times as fast as one by one."""
+    try:
+        joined = "\x7f".join(("", *iris)).encode()
+    except UnicodeEncodeError:  # half characters
+        return False
+    return b"\x7f@" not in joined and len(joined.translate(None, INVALID_IN_IRIS)) == len(joined)
+
+
+def _schemes(iris: Iterable[str]) -> frozenset[str]:
+    """Return the terms and prefixes that an IRI begins with, as in ``title:1``: they can't be used."""
+    return NAMES.intersection([iri.partition(":")[0] for iri in iris if iri[:4] != "http"])
 
 
 @lru_cache(maxsize=256)
-def _types(values: tuple[str, ...], avoided: frozenset[str]) -> tuple[Any, frozenset[str]]:
-    """Return the types as ``@type`` has them, and the prefixes that they need."""
-    written = [compact(one, avoided) for one in sorted(set(values))]
-    names = [name for name, _ in written]
-    return names if len(names) > 1 else names[0], frozenset(prefix for _, prefix in written if prefix)
+def _is_datatype(iri: str) -> bool:
+    return ":" in iri and not is_blank(iri) and _are_sound([iri])
 
 
 class _Survey:
-    """The names that a description uses, and how often it refers to each blank node."""
+    """What the nodes of a description are, together: the names, the texts, and how often each blank node is named."""
 
     def __init__(self, nodes: Graph) -> None:
-        values = list(chain.from_iterable(chain.from_iterable(map(dict.values, nodes.values()))))
-        self.links = [value for value in values if type(value) is str]
+        self.lists = list(chain.from_iterable(map(dict.values, nodes.values())))
+        values = list(chain.from_iterable(self.lists))
+        links = [value for value in values if type(value) is str]
         literals = [value for value in values if type(value) is Literal]
-        self.references = Counter([link for link in self.links if link[:2] == "_:"])
-        self.predicates = set().union(*nodes.values())
-        self.datatypes = {one.datatype for one in literals if one.datatype and not one.language}
-        self.languages = {one.language for one in literals if one.language}
-        self.texts = [one.value for one in literals]
-        self.iris = [*nodes, *self.links, *self.predicates, *self.datatypes]
+        self.texts: tuple[str, ...]
+        self.texts, languages, datatypes = zip(*literals, strict=True) if literals else ((), (), ())
+        self.languages, self.datatypes = {*languages} - {None, ""}, {*datatypes} - {None, ""}
+        self.names = [*nodes, *links]
+        self.references: dict[str, int] = {}
+        for link in links:
+            if link[:2] == "_:":
+                self.references[link] = self.references.get(link, 0) + 1
+        self.nodes = nodes
+        self.shapes = self._shapes(frozenset())
+
+    def _shapes(self, avoided: frozenset[str]) -> dict[str, _Shape]:
+        return {
+            subject: _shape(tuple(node), tuple(node.get(TYPE, ())), avoided) for subject, node in self.nodes.items()
+        }
 
     def is_sound(self) -> bool:
-        """Return whether RDF allows all of it."""
+        """Return whether RDF allows all of it, and each predicate has a value."""
         try:
-            iris = "\x7f".join(("", *self.iris)).encode()  # all at once is several times as fast as one after another
             "".join(self.texts).encode()
         except UnicodeEncodeError:  # half characters
             return False
         return (
-            b"\x7f@" not in iris
-            and len(iris.translate(None, INVALID_IN_IRIS)) == len(iris)
-            and "" not in self.predicates
-            and all(":" in datatype and not is_blank(datatype) for datatype in self.datatypes)
+            all(self.lists)
+            and _are_sound(self.names)
+            and all(shape.is_sound for shape in set(self.shapes.values()))
+            and all(map(_is_datatype, self.datatypes))
             and all(valid_language(tag) == tag for tag in self.languages)
         )
 
-    def schemes(self) -> frozenset[str]:
-        """Return the terms and prefixes that an IRI begins with, as in ``title:1``: they can't be used."""
-        return NAMES.intersection([iri.partition(":")[0] for iri in self.iris if iri[:4] != "http"])
+    def avoid(self) -> frozenset[str]:
+        """Return the terms and prefixes that can't be used, and let the shapes do without them."""
+        found = frozenset().union(*[shape.schemes for shape in self.shapes.values()])
+        avoided = found | _schemes(chain(self.names, self.datatypes))
+        if avoided:
+            self.shapes = self._shapes(avoided)
+        return avoided
 
 
 @lru_cache(maxsize=256)
@@ -126,65 +170,16 @@ def _context(shapes: frozenset[_Shape], prefixes: frozenset[str]) -> dict[str, A
     return context(frozenset().union(*(shape.terms for shape in shapes)), prefixes)
 
 
-class _Names:
-    """The terms and prefixes of a document's context.
-
-    Args:
-        avoided: those that can't be used.
-    """
-
-    def __init__(self, avoided: frozenset[str]) -> None:
-        self.avoided = avoided
-        self.shapes: set[_Shape] = set()
-        self.prefixes: set[str] = set()
-
-    def context(self) -> dict[str, Any]:
-        """Return the context that has what was used."""
-        return dict(_context(frozenset(self.shapes), frozenset(self.prefixes)))
-
-    def keys(self, node: Node) -> tuple[Term, ...]:
-        """Return what stands for a node's predicates, without ``rdf:type``."""
-        predicates = tuple(node) if all(node.values()) else tuple(name for name, values in node.items() if values)
-        shape = _shape(predicates, self.avoided)
-        self.shapes.add(shape)
-        return shape.keys
-
-    def type_key(self) -> str:
-        """Return what stands for ``rdf:type`` where ``@type`` can't hold the values."""
-        name, prefix = compact(TYPE, self.avoided)
-        self.prefixes |= {prefix} if prefix else set()
-        return name
-
-    def types(self, values: tuple[str, ...]) -> Any:
-        """Return the value of ``@type``."""
-        written, prefixes = _types(values, self.avoided)
-        self.prefixes |= prefixes
-        return written
-
-    def literal(self, literal: Literal, link: bool) -> Any:
-        """Return a literal as JSON-LD.
-
-        Args:
-            link: whether a plain text would be read as an IRI.
-        """
-        text, language, datatype = literal
-        if language:
-            return {"@language": language, "@value": text}
-        if datatype and datatype != XSD_STRING:
-            name, prefix = compact(datatype, self.avoided)
-            if prefix:
-                self.prefixes.add(prefix)
-            return {"@type": name, "@value": text}
-        return {"@value": text} if link else text
-
-
 class _Writer:
     """Writes nodes from the dataset on, the nearest first, each where it is first referred to."""
 
     def __init__(self, nodes: Graph, survey: _Survey) -> None:
         self.nodes = nodes
         self.references = survey.references
-        self.names = _Names(survey.schemes())
+        self.avoided = survey.avoid()
+        self.shapes = survey.shapes
+        self.used: set[_Shape] = set()
+        self.prefixes: set[str] = set()
         self.order = Order(nodes, survey.references)
         self.labels: defaultdict[str, str] = defaultdict(lambda: f"_:b{len(self.labels)}")  # of blank nodes
         self.written: set[str] = set()
@@ -199,7 +194,7 @@ class _Writer:
         for other in self.unreached():
             self.included.append(self.begin(other))
             self.write()
-        found = {"@context": self.names.context(), **top}
+        found = {"@context": dict(_context(frozenset(self.used), frozenset(self.prefixes))), **top}
         if self.included:
             found["@included"] = self.included
         return found
@@ -208,10 +203,12 @@ class _Writer:
         """Write the nodes that have begun, and those that they refer to."""
         while self.waiting:
             subject, into, depth = self.waiting.popleft()
-            self.fill(self.nodes[subject], into, depth)
+            self.fill(subject, into, depth)
 
     def unreached(self) -> Iterator[str]:
         """Yield the nodes that are still unwritten; blank nodes that something refers to, in circles, come last."""
+        if self.nodes.keys() <= self.written:  # nearly always
+            return
         left = [subject for subject, node in self.nodes.items() if subject not in self.written and any(node.values())]
         named = sorted(subject for subject in left if not is_blank(subject))
         blanks = sorted((subject for subject in left if is_blank(subject)), key=self.order.key)
@@ -229,25 +226,20 @@ class _Writer:
             self.waiting.append((subject, into, depth))
         return into
 
-    def fill(self, node: Node, into: dict[str, Any], depth: int) -> None:
+    def fill(self, subject: str, into: dict[str, Any], depth: int) -> None:
         """Write a node's values."""
-        if types := node.get(TYPE):
-            self.fill_types(types, into, depth)
-        for key in self.names.keys(node):
-            values = node[key.iri]
+        node, shape = self.nodes[subject], self.shapes[subject]
+        self.used.add(shape)
+        if shape.type:
+            into["@type"] = shape.type
+        if shape.others:
+            into[self.compact(TYPE)] = self.values(list(shape.others), False, depth)
+        for name, iri, link in shape.keys:
+            values = node[iri]
             if len(values) == 1:  # nearly always
-                into[key.name] = self.value(values[0], key.link, depth)
+                into[name] = self.value(values[0], link, depth)
             else:
-                into[key.name] = self.values(values, key.link, depth)
-
-    def fill_types(self, values: list[terms.Term], into: dict[str, Any], depth: int) -> None:
-        """Write the types that ``@type`` can hold, and the others as values like any."""
-        plain = tuple(value for value in values if isinstance(value, str) and value[:2] != "_:")
-        if plain:
-            into["@type"] = self.names.types(plain)
-        if len(plain) < len(values):
-            others = [value for value in values if isinstance(value, Literal) or value[:2] == "_:"]
-            into[self.names.type_key()] = self.values(others, False, depth)
+                into[name] = self.values(values, link, depth)
 
     def values(self, values: list[terms.Term], link: bool, depth: int) -> Any:
         """Return values, each once, as JSON-LD."""
@@ -259,12 +251,24 @@ class _Writer:
     def value(self, value: terms.Term, link: bool, depth: int) -> Any:
         """Return a value as JSON-LD."""
         if isinstance(value, Literal):
-            return self.names.literal(value, link)
+            text, language, datatype = value
+            if language:
+                return {"@language": language, "@value": text}
+            if datatype and datatype != XSD_STRING:
+                return {"@type": self.compact(datatype), "@value": text}
+            return {"@value": text} if link else text
         if value in self.written or not (value in self.nodes or value[:2] == "_:"):
             return self.reference(value, link)
         if cells := self.cells(value):
             return {"@list": [self.item(one, link, depth) for one in cells]}
         return self.node(value, link, depth)
+
+    def compact(self, iri: str) -> str:
+        """Return a name as the document has it, and note the prefix that it needs."""
+        name, prefix = compact(iri, self.avoided)
+        if prefix:
+            self.prefixes.add(prefix)
+        return name
 
     def item(self, value: terms.Term, link: bool, depth: int) -> Any:
         """Return a list's value; a list in a list is written as an ordinary node, so that none is too deep."""

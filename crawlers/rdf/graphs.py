@@ -97,7 +97,8 @@ Literal(value='it', language=None, datatype=None)]}}
         into = valid.setdefault(valid_iri(subject), {})
         for predicate, values in node.items():
             held = into.get(name := valid_iri(predicate) or "./", [])
-            into[name] = list(dict.fromkeys((*held, *map(_valid_term, values))))
+            if found := list(dict.fromkeys((*held, *map(_valid_term, values)))):
+                into[name] = found
     return valid
 
 
