@@ -6,7 +6,6 @@ import errno
 import marshal
 import sqlite3
 from contextlib import contextmanager
-from sys import intern
 from typing import TYPE_CHECKING
 
 from crawlers.rdf.terms import Literal
@@ -64,15 +63,14 @@ class Nodes:
         Raises:
             OSError: the disk is full.
         """
-        held, weight = self.held, 0
+        held, weight, last, node = self.held, 0, None, _NOTHING
         for triple in triples:
             subject, predicate, value = triple
-            node = held.get(subject)
-            if node is None:
-                held[subject] = node = {}
+            if subject is not last:
+                last, node = subject, held.setdefault(subject, {})
             values = node.get(predicate)
             if values is None:
-                node[intern(predicate)] = [value]  # one text for all nodes: less memory, and found faster
+                node[predicate] = [value]
             elif len(values) >= _FEW:
                 values.append(value)
                 self.crowded.add(subject)
@@ -81,7 +79,7 @@ class Nodes:
             weight += 1 + len(value if type(value) is str else value[0]) // _LONG
             if weight >= MAX_HELD:
                 self._spill()
-                held, weight = self.held, 0
+                held, weight, last = self.held, 0, None
             if predicate in noted:
                 yield triple
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from crawlers.rdf.terms import Triple
 
 _BATCH = 1000  # triples
+_MANY = 1_000  # properties and datatypes, whose texts are kept: one for all triples
 _BLOCK = 1 << 17  # bytes: the parser asks for two thousand at a time, which costs a call of Python's each
 MAX_FAULTS = 100
 """Errors after which the rest of a file is not read."""
@@ -63,6 +64,7 @@ class Reader:
         self.reached = ("", "")
         self.count = 0
         self.ended = False
+        self.known: dict[pyoxigraph.NamedNode, str] = {}
         guard = _GUARDS.get(format_.family)
         self.stream = guard(file) if guard else file
         stream: Any = io.BufferedReader(self.stream, _BLOCK) if isinstance(self.stream, Guard) else file
@@ -117,27 +119,32 @@ class Reader:
     def _fill(self, batch: list[Triple]) -> None:
         """Read some triples; those before an error are in the batch."""
         blank, named, literal, new = pyoxigraph.BlankNode, pyoxigraph.NamedNode, pyoxigraph.Literal, tuple.__new__
-        name, iri = self.reached
+        known = self.known = {} if len(self.known) > _MANY else self.known
+        last, (name, iri) = None, self.reached
         self.ended = True
         try:
             for subject, predicate, value, _ in islice(self.quads, _BATCH):
                 self.ended = False
-                if type(subject) is blank:
-                    name = str(subject)
-                else:
-                    name = iri = subject.value
+                if subject != last:  # else it keeps its text, which is then found faster
+                    last = subject
+                    if type(subject) is blank:
+                        name = str(subject)
+                    else:
+                        name = iri = subject.value
+                if (property_ := known.get(predicate)) is None:
+                    known[predicate] = property_ = predicate.value
                 kind = type(value)
                 if kind is literal:
-                    language, datatype = value.language, None
-                    if language is not None:
-                        language = intern(language)  # one text for all of them: a tenth of the memory
-                    elif (datatype := intern(value.datatype.value)) == XSD_STRING:
-                        datatype = None
-                    term = new(Literal, (value.value, language, datatype))  # twice as fast as Literal(...)
-                    batch.append((name, predicate.value, term))
+                    if (language := value.language) is not None:
+                        term = new(Literal, (value.value, intern(language), None))  # twice as fast as Literal(...)
+                    else:
+                        if (datatype := known.get(value.datatype)) is None:
+                            known[value.datatype] = datatype = value.datatype.value
+                        term = new(Literal, (value.value, None, None if datatype == XSD_STRING else datatype))
+                    batch.append((name, property_, term))
                 elif kind is named:
-                    batch.append((name, predicate.value, value.value))
+                    batch.append((name, property_, value.value))
                 elif kind is blank:
-                    batch.append((name, predicate.value, str(value)))
+                    batch.append((name, property_, str(value)))
         finally:
             self.reached = (name, iri)
