@@ -6,9 +6,6 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-import langcodes
-from langcodes.tag_parser import LanguageTagError
-
 from crawlers.values.tables import csv_rows
 
 if TYPE_CHECKING:
@@ -50,6 +47,9 @@ def _tags() -> dict[str, str]:
 
 
 def _tag(code: str) -> str | None:
+    import langcodes  # noqa: PLC0415 -- takes 60 ms, and few catalogues name languages
+    from langcodes.tag_parser import LanguageTagError  # noqa: PLC0415
+
     try:
         tag = langcodes.standardize_tag(code)
     except LanguageTagError:

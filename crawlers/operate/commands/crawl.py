@@ -62,6 +62,9 @@ class Command(StrictCommand, crawl.Command):
         if len(args) != 1:
             raise UsageError("name one spider; `scrapy catalogues` lists them", print_help=False)
         self.exitcode = NOT_STARTED
+        # It looks at all modules once for each of its callers (inspect.stack), and spiders import it far down
+        import scrapy.core.downloader.contextfactory  # noqa: F401
+
         if not self._is_spider(args[0]):
             return
         if self.mistake:
