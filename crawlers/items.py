@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
 
 if TYPE_CHECKING:
@@ -318,11 +319,11 @@ class LazyDataset(Dataset):
         """
         if self._mapping is None:
             return
-        mapped = self._mapping()
+        mapped, own = self._mapping(), self._own
         object.__setattr__(self, "_mapping", None)
-        for name, (read, write) in _FIELDS.items():
-            if name not in self._own:
-                write(self, read(mapped))
+        for name, write, value in zip(_FIELDS, _WRITERS, _VALUES(mapped), strict=True):
+            if name not in own:
+                write(self, value)
 
 
 def _amended(item: Dataset, change: Callable[[Dataset], None]) -> Dataset:
@@ -334,8 +335,9 @@ def _dataset(given: dict[str, Any]) -> Dataset:
     return Dataset(**given)
 
 
-_SLOTS = {one.name: Dataset.__dict__[one.name] for one in fields(Dataset)}
-_FIELDS = {name: (slot.__get__, slot.__set__) for name, slot in _SLOTS.items()}
+_FIELDS = tuple(one.name for one in fields(Dataset))
+_WRITERS = tuple(Dataset.__dict__[name].__set__ for name in _FIELDS)
+_VALUES = attrgetter(*_FIELDS)
 
 
 @dataclass(slots=True, kw_only=True)

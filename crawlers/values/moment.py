@@ -10,7 +10,7 @@ def now(timespec: str = "seconds") -> str:
     Args:
         timespec: how precise, as `datetime.datetime.isoformat` has it.
     """
-    return written(datetime.now(UTC), timespec)
+    return datetime.now(UTC).isoformat(timespec=timespec)[: -len("+00:00")] + "Z"
 
 
 def written(when: datetime, timespec: str = "seconds") -> str:

@@ -44,6 +44,7 @@ CREATE TABLE undescribed (id INTEGER PRIMARY KEY, subject TEXT UNIQUE);
 """
 _NOTE = "INSERT INTO roles (subject, roles) VALUES (?, ?) ON CONFLICT DO UPDATE SET roles = roles | excluded.roles"
 _BATCH = 10_000
+_MANY = 50_000  # ids in memory
 
 
 class Roles:
@@ -55,6 +56,8 @@ class Roles:
 
     def __init__(self) -> None:
         self.new: dict[str, int] = {}
+        self.ids: set[str] = set()
+        self.has_stored_ids = False
         self.db = sqlite3.connect("", isolation_level=None)  # a temporary file, once it is large
         self.db.executescript(_SCHEMA)
 
@@ -92,8 +95,17 @@ class Roles:
 
     def add_id(self, identifier: str) -> bool:
         """Remember a dataset's id; return whether it is new."""
-        with full_disk():
-            return self.db.execute("INSERT OR IGNORE INTO ids VALUES (?)", (identifier,)).rowcount == 1
+        if identifier in self.ids or (self.has_stored_ids and self._is_stored(identifier)):
+            return False
+        self.ids.add(identifier)
+        if len(self.ids) >= _MANY:
+            with full_disk():
+                self.db.executemany("INSERT INTO ids VALUES (?)", [(each,) for each in self.ids])
+            self.ids, self.has_stored_ids = set(), True
+        return True
+
+    def _is_stored(self, identifier: str) -> bool:
+        return self.db.execute("SELECT 1 FROM ids WHERE id = ?", (identifier,)).fetchone() is not None
 
 
 class Catalogue:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MAX_NAMELESS = 1000
 """Records of a page without an id: no error line for each of millions."""
+_STEP = 10  # records between two moments in which their number is published
 
 
 class PageRecords:
@@ -55,11 +56,16 @@ class PageRecords:
         after.listed += 1
         listing.counted += 1
         listing.stale = 0
-        self.spider.run_state.count_listed(after.listed)
+        if after.listed % _STEP == 0:
+            self.count()
         for item in self.spider.guarded(self._item(record), self.response, {"id": record.id}):
             if self.spider.limits.resources:  # else the record need not be mapped
                 after.resources += len(item.resources)
             yield item
+
+    def count(self) -> None:
+        """Publish how many records were listed so far."""
+        self.spider.run_state.count_listed(self.after.listed)
 
     def report_faults(self) -> None:
         """Report what of the page could not be read."""

@@ -198,5 +198,6 @@ class DCATSpider(CatalogueSpider):
                     return
                 yield from records.items(record)
         finally:
+            records.count()
             records.report_faults()
         yield from self.walk.follow(response, after, page)

@@ -169,7 +169,7 @@ def _algorithm(text: str) -> str | None:
     ('sha1', 'sha256')
     >>> _algorithm("http://a.org/algorithms/7")
     """
-    parts = re.split(r"[/#_]", text.strip())
+    parts = text.strip().replace("#", "/").replace("_", "/").split("/")
     name = "".join(parts[-2:]) if parts[-1].isdigit() else parts[-1]
     return name if _HASH.match(name) else None
 
