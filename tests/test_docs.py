@@ -330,12 +330,12 @@ def test_a_status_is_described(status):
 
 @pytest.mark.parametrize("table", re.findall(r"CREATE (?:VIRTUAL )?TABLE IF NOT EXISTS (\w+)", INDEX_TABLES))
 def test_a_table_of_the_index_is_described(table):
-    assert f"### `{table}`" in section(DOCS / "search.md", "Tables")
+    assert table in rows(section(DOCS / "search.md", "Tables"))
 
 
 @pytest.mark.parametrize("view", INDEX_VIEWS)
 def test_a_view_of_the_index_is_described(view):
-    assert f"### `{view}`" in section(DOCS / "search.md", "Views")
+    assert view in rows(section(DOCS / "search.md", "Views"))
 
 
 @pytest.mark.parametrize(("kind", "field"), item_fields())
