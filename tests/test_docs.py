@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -268,12 +267,10 @@ def test_a_kind_of_error_has_a_section_on_how_to_fix_it(kind):
     assert f"How to fix it: {signals.ADVICE[kind]}" in described
 
 
-def test_an_example_of_each_kind_of_error_has_the_fields_of_a_line():
-    examples = [
-        json.loads(line) for line in re.findall(r"^```json\n(.*)\n```$", text(DOCS / "errors.md"), re.MULTILINE)
-    ]
-    assert [example["kind"] for example in examples] == list(signals.KINDS)
-    assert all(example.keys() <= set(error_fields()) for example in examples)
+@pytest.mark.parametrize("kind", signals.KINDS)
+def test_a_kind_of_error_has_an_example(kind):
+    (found,) = re.findall(rf"^## `{kind}`\n(.*?)(?:^## |\Z)", text(DOCS / "errors.md"), re.MULTILINE | re.DOTALL)
+    assert re.search(r"^`[^`]+`$", found, re.MULTILINE)
 
 
 def test_the_sections_are_those_of_the_kinds_and_each_is_linked():
@@ -317,11 +314,11 @@ def test_a_verdict_is_described_with_its_exit_code(verdict, exit_code):
 
 @pytest.mark.parametrize("name", sorted(stats()))
 def test_a_stat_is_described(name):
-    assert name in rows(section(DOCS / "reading-a-crawl.md", "Numbers while it runs"))
+    assert name in named(section(DOCS / "reading-a-crawl.md", "Numbers while it runs"))
 
 
 def test_no_stat_is_described_that_is_not_there():
-    assert set(rows(section(DOCS / "reading-a-crawl.md", "Numbers while it runs"))) == stats()
+    assert named(section(DOCS / "reading-a-crawl.md", "Numbers while it runs")) == stats()
 
 
 @pytest.mark.parametrize("stage", get_args(signals.Stage))
