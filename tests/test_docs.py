@@ -103,8 +103,8 @@ def section(page: Path, heading: str) -> str:
 
 
 def rows(markdown: str) -> dict[str, str]:
-    """The rows of its tables, by what is in backticks in their first column."""
-    return {found[1]: found[0] for found in re.finditer(r"^\| `([^`]+)` \|.*$", markdown, re.MULTILINE)}
+    """The rows of its tables, and the items of its lists, by what is in backticks in front."""
+    return {found[1]: found[0] for found in re.finditer(r"^(?:\| |- )`([^`]+)`(?: \||:).*$", markdown, re.MULTILINE)}
 
 
 def named(markdown: str) -> set[str]:
@@ -233,7 +233,7 @@ def test_every_spider_of_a_catalogue_is_listed_with_its_address():
     declared = {path.stem for path in (ROOT / "spiders").glob("[!_]*.py")} - OF_NO_CATALOGUE.keys()
     assert {name for name in listed if name in declared} == declared
     addresses = [getattr(SPIDERS.load(name), SPIDERS.load(name).address) for name in declared]
-    assert not [address for address in addresses if f"| {address} |" not in text(DOCS / "catalogues.md")]
+    assert not [address for address in addresses if f"`: {address}\n" not in text(DOCS / "catalogues.md")]
 
 
 WALK = re.findall(r"`([\w/]+\.py):(\d+)` `([\w.]+)`", text(DOCS / "architecture.md"))
@@ -404,7 +404,16 @@ def test_a_key_of_a_declaration_is_described(key):
     assert key in rows(prose(DOCS / "api.md"))
 
 
-@pytest.mark.parametrize("name", [*DATASET_FIELDS, *api.RESOURCE_FIELDS, *FUNCTIONS, *CHECKS, *WALKS, *shipped()])
+@pytest.mark.parametrize(
+    ("heading", "name"),
+    [*(("Dataset", name) for name in DATASET_FIELDS), *(("Resource", name) for name in api.RESOURCE_FIELDS)],
+)
+def test_a_field_of_a_declaration_is_one_of_an_item(heading, name):
+    assert "(items.md#dataset)" in section(DOCS / "api.md", "A declaration, key by key")
+    assert name in named(section(DOCS / "items.md", heading))
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *CHECKS, *WALKS, *shipped()])
 def test_what_a_declaration_names_is_in_the_docs(name):
     assert re.search(rf"\b{re.escape(name)}\b", code(DOCS / "api.md"))
 
