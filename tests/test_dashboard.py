@@ -363,7 +363,7 @@ def test_pages_reload_while_a_crawl_runs(copy):
             assert (shown.xpath(live), shown.xpath(refresh)) == ("5", "30")
             assert shown.xpath("//*[@data-renew]/@id"), "what is renewed"
             assert not shown.xpath("//script[not(@src='/tables.js')]")
-            (still,) = shown.xpath("//a[text()='Stop that']/@href")
+            (still,) = shown.xpath("//a[text()='Stop this']/@href")
             assert page(browser, still).xpath(live) == page(browser, still).xpath(refresh) == ""
         assert "source=rivers&live=no" in page(browser, "/runs?source=rivers").xpath("//footer//a/@href")[0]
         shown = text(page(browser, f"/runs/rivers/{name}"))
