@@ -61,6 +61,7 @@ from benchmarks.reindex import reindexed
 from benchmarks.report import reported
 from benchmarks.search import searching
 from benchmarks.series import observed_for_years
+from benchmarks.sources import harvested
 from benchmarks.startup import startup
 from benchmarks.table import Row, tell
 
@@ -91,6 +92,7 @@ MEASURES: dict[str, Measure] = {
     "archive": archiving,
     "extensions": profiled,
     "sites": visited,
+    "sources": harvested,
 }
 
 
