@@ -36,6 +36,7 @@ class RealPlace(Place):
     """A place whose harvests are new processes, so that the fork server is the product's own."""
 
     cwd: Path = ROOT
+    path: str = str(ROOT)
 
     def harvest(self, *words: str) -> subprocess.CompletedProcess[str]:
         harvest = self.begin(*words)
@@ -44,7 +45,7 @@ class RealPlace(Place):
 
     def begin(self, *words: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-W", "error", "-m", "scrapy", "harvest", *self.options(), *words]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": self.path}
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         self.harvests.append(subprocess.Popen(command, cwd=self.cwd, env=environment, text=True, **pipes))
         return self.harvests[-1]
@@ -105,7 +106,8 @@ def test_a_fork_is_a_process_of_its_own(place, portal):
     crawls = forked(place, "s0", "s1", "s2")
     for pid in crawls.values():
         assert os.getsid(pid) == os.getpgid(pid) == pid
-    assert len(servers(harvest.pid)) == 1
+    (server,) = servers(harvest.pid)
+    assert os.getsid(server) == server, "Ctrl-C on the terminal reaches the harvest alone"
     out, err = harvest.communicate(timeout=HANG)
     assert (harvest.returncode, err) == (0, "")
     assert {row[0] for row in table(out).values()} == {"complete"}
@@ -186,6 +188,11 @@ def project(folder: Path) -> Path:
     return folder
 
 
+def copy_project(folder: Path) -> None:
+    for name in ("crawlers", "pipelines"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+
+
 def test_a_fork_finds_what_a_new_process_does(place, portal, monkeypatch):
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     monkeypatch.setenv("PROBED", "ü")
@@ -203,6 +210,23 @@ def test_a_fork_finds_what_a_new_process_does(place, portal, monkeypatch):
         found[switch] = re.sub(r"\d{8}T\d{6}(\.\d+)?Z", "TIME", json.dumps(probed).replace(f"={switch}", "=SWITCH"))
     for fork, new in zip(json.loads(found["True"]), json.loads(found["False"]), strict=True):
         assert {name: (fork[name], new[name]) for name in fork if fork[name] != new[name]} == {}
+
+
+def test_a_harvest_below_the_folder_of_the_project(place, portal):
+    """Scrapy finds the project's modules by its scrapy.cfg there; so does the fork server."""
+    folder = project(place.folder / "project")
+    copy_project(folder)
+    place.cwd, place.path = folder / "spiders", ""
+    tables = {name: hdx(portal(datasets=30)) for name in ("one", "two", "three")}
+    code = "import sys\nfrom pathlib import Path\n"
+    code += "Path(__file__).with_name('known').write_text(str('crawlers.kinds.csw.listing' in sys.modules))\n"
+    (folder / "spiders" / "hdx.py").write_text(code + (ROOT / "spiders" / "hdx.py").read_text())
+    place.sources(**tables)
+    harvest = place.begin("--all", *SLOW)
+    forked(place, "one")
+    out, err = harvest.communicate(timeout=HANG)
+    assert (out.count("  complete. "), err) == (3, "")
+    assert (folder / "spiders" / "known").read_text() == "True", "a fork has all kinds before it imports its spider"
 
 
 def test_what_can_not_start_says_why(place, portal):
@@ -364,12 +388,12 @@ class Commands:
         self.log = folder / "printed"
         self.forks = Forks(is_wanted=True)
 
-    async def run(self, *words: str) -> str:
+    async def run(self, *words: str, code: int = 0) -> str:
         self.log.write_bytes(b"")
         with self.log.open("ab") as file:
             fork = await self.forks.start(words, [file.fileno()])
         assert fork
-        assert await fork.wait() == 0
+        assert await fork.wait() == code
         return self.log.read_text()
 
 
@@ -419,8 +443,7 @@ def test_settings_that_are_edited_are_the_new_ones(commands):
 
 def test_a_project_that_is_edited_is_the_new_one(commands):
     """The fork server begins again when a file of the project is another one, and finds the request where it was."""
-    for name in ("crawlers", "pipelines"):
-        shutil.copytree(ROOT / name, name, ignore=shutil.ignore_patterns("__pycache__"))
+    copy_project(Path())
     command = Path("crawlers/operate/commands/check.py")
     text = command.read_text()
 
@@ -432,24 +455,44 @@ def test_a_project_that_is_edited_is_the_new_one(commands):
     asyncio.run(edited())
 
 
-def test_a_project_that_is_broken_and_mended(commands):
-    for name in ("crawlers", "pipelines"):
-        shutil.copytree(ROOT / name, name, ignore=shutil.ignore_patterns("__pycache__"))
-    module = Path("crawlers/kinds/sdmx/spider.py")
+@pytest.mark.parametrize(("file", "code"), [("kinds/sdmx/spider.py", 0), ("kind.py", 1), ("__init__.py", 1)])
+def test_a_project_that_is_broken_and_mended(commands, file, code):
+    copy_project(Path())
+    module = Path("crawlers") / file
     text = module.read_text()
 
     async def edited() -> None:
         assert "sdmx" in await commands.run("list")
+        assert commands.forks.server
+        pid = commands.forks.server.process.pid
         write(module, "this is no Python")
-        broken = await commands.run("list")
-        assert "ckan" in broken
-        assert "SyntaxError" in broken
+        assert "SyntaxError" in await commands.run("list", code=code)
         write(module, text)
         mended = await commands.run("list")
         assert "sdmx" in mended
         assert "SyntaxError" not in mended
+        assert commands.forks.server.process.pid == pid
 
     asyncio.run(edited())
+
+
+def test_a_package_that_is_installed_counts_at_once(commands):
+    """As a new version does: the folder of packages has other files then."""
+    packages = Path("lib/site-packages")
+    packages.mkdir(parents=True)
+    os.environ["PYTHONPATH"] += os.pathsep + str(packages.absolute())
+    entry = "[catalogue_crawlers.kinds]\nexample = example_kind:KIND\n"
+
+    async def installed() -> None:
+        assert "example" not in (await commands.run("list")).split()
+        shutil.copytree(ROOT / "docs" / "kind-template" / "example_kind", packages / "example_kind")
+        distribution = packages / "example_kind-1.dist-info"
+        distribution.mkdir()
+        write(distribution / "entry_points.txt", entry)
+        write(distribution / "METADATA", "Metadata-Version: 2.1\nName: example_kind\nVersion: 1\n")
+        assert "example" in (await commands.run("list")).split()
+
+    asyncio.run(installed())
 
 
 @pytest.mark.slow

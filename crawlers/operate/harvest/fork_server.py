@@ -18,6 +18,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from types import ModuleType
 
 LONGEST = 1 << 17
 """Bytes of a request, at most."""
@@ -63,24 +64,33 @@ def _import() -> None:
     beside = str(Path(__file__).parent)
     sys.path[:] = [*([] if sys.flags.safe_path else [str(Path.cwd())]), *(path for path in sys.path if path != beside)]
     import_module("scrapy.utils.conf").init_env(os.environ.get("SCRAPY_PROJECT", "default"))
-    for name in _MODULES:
-        import_module(name)
-    for name in _PACKAGES:
-        for module in walk_packages(import_module(name).__path__, f"{name}.", onerror=lambda _: None):
-            with suppress(Exception):  # the crawl that needs it says what is wrong
-                import_module(module.name)
-    import_module("crawlers.kind").registered()
+    for name in (*_MODULES, *_PACKAGES):
+        package = _imported(name)
+        for below in walk_packages(getattr(package, "__path__", ()), f"{name}.", onerror=lambda _: None):
+            _imported(below.name)
+    with suppress(Exception):
+        import_module("crawlers.kind").registered()
     gc.collect()
     gc.freeze()
     if len([*Path("/proc/self/task").iterdir()]) > 1:
         os._exit(1)  # a fork has no thread but its own, and what others have locked stays so
 
 
+def _imported(name: str) -> ModuleType | None:
+    """Return a module; ``None`` if it can't be imported: the crawl that needs it says what is wrong."""
+    with suppress(Exception):
+        return import_module(name)
+    return None
+
+
 def _files() -> list[str]:
-    """Return the files that this process is made of: this project's, and the folders where packages are installed."""
-    folders = (Path(folder) for name in _OURS for folder in sys.modules[name].__path__)
-    ours = (path for folder in folders for path in folder.rglob("*") if path.suffix != ".pyc" and path.is_file())
-    return [*map(str, ours), *(folder for folder in sys.path if folder.endswith("-packages"))]
+    """Return what this process is made of: files of the project and of users' modules, and folders of packages."""
+    installed = [folder for folder in sys.path if folder.endswith("-packages")]
+    loaded = (file for module in sys.modules.values() if (file := getattr(module, "__file__", None)))
+    others = {file for file in loaded if not file.startswith((*installed, str(Path(os.__file__).parent)))}
+    folders = (Path(folder) for name in _OURS for folder in getattr(sys.modules.get(name), "__path__", ()))
+    ours = {str(path) for folder in folders for path in folder.rglob("*") if path.suffix != ".pyc" and path.is_file()}
+    return [*ours | others, *installed]
 
 
 def _stamps(files: list[str]) -> list[int]:
