@@ -23,8 +23,9 @@ import pytest
 from crawlers.operate.harvest.fork_server import LONGEST
 from crawlers.operate.harvest.forks import Forks
 from crawlers.safety.locks import take
-from crawlers.store.runs import Run, runs
+from crawlers.store.runs import Run, last, runs
 from tests.conftest import ROOT
+from tests.portal.html.families import FAMILIES
 from tests.test_harvest import SLOW, Place, ckan, ended, halted, hdx, table, whole
 from tests.waiting import HANG, until
 
@@ -247,6 +248,33 @@ def test_sources_of_one_host_take_turns(place, portal):
     spans = sorted((run.started, run.finished) for run in runs(place.output))
     assert len(spans) == 3
     assert spans[0][1] <= spans[1][0] <= spans[1][1] <= spans[2][0]
+
+
+@pytest.mark.browser
+def test_a_browser_in_a_fork(place, portal):
+    with FAMILIES["js_pager"](60, per_page=5) as site:
+        rules = place.folder / "site.toml"
+        rules.write_text((ROOT / "tests" / "rules" / "js_pager.toml").read_text().replace("{url}", site.url))
+        tables = {name: ckan(portal(datasets=5)) for name in ("two", "three")}
+        place.sources(one={"spider": "html", "arguments": {"rules": str(rules)}}, **tables)
+        harvest = place.begin("--all", *SLOW)
+        crawl = until(lambda: (run := last(place.output, "one")) and run.details.get("pid"))
+        assert SERVER in command_line(crawl)
+        chromium = until(lambda: browsers(crawl), unless=lambda: harvest.poll() is not None)
+        assert chromium
+        out, err = harvest.communicate(timeout=HANG)
+        assert (harvest.returncode, err) == (0, "")
+        assert table(out)["one"][:2] == ["complete", "60 of 60"]
+        until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in chromium))
+
+
+def browsers(pid: int) -> list[int]:
+    """The Chromiums among what a process has started."""
+    with suppress(OSError):
+        children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        own = [child for child in children if "chromium" in command_line(child)]
+        return own + [found for child in children for found in browsers(child)]
+    return []
 
 
 # Stopped and killed
