@@ -63,25 +63,21 @@ def place(tmp_path: Path) -> Iterator[RealPlace]:
 
 
 def command_line(pid: int) -> str:
-    return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    """What `ps` shows; a new process has NUL between its words."""
+    return Path(f"/proc/{pid}/cmdline").read_text()
 
 
 def servers(parent: int) -> list[int]:
     """The fork servers of a harvest; what they fork are its own children."""
     found = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return [int(pid) for pid in found if SERVER in command_line(int(pid)) and is_server(int(pid))]
+    return [int(pid) for pid in found if SERVER in command_line(int(pid))]
 
 
 def is_new_process(run: Run) -> bool:
     """Whether a run's crawl is `python -m scrapy crawl`, and is at work."""
     with suppress(OSError):
-        return " -m scrapy crawl hdx " in command_line(run.details.get("pid", 0))
+        return "\0-m\0scrapy\0crawl\0hdx\0" in command_line(run.details.get("pid", 0))
     return False
-
-
-def is_server(pid: int) -> bool:
-    """Whether a process listens for requests: a crawl has no socket as its standard input."""
-    return target(Path(f"/proc/{pid}/fd/0")) == "socket"
 
 
 def target(descriptor: Path) -> str:
@@ -92,8 +88,7 @@ def forked(place: RealPlace, *sources: str) -> dict[str, int]:
     """The processes of crawls that run, each of them a fork."""
     found = {source: int(place.until(source).details["pid"]) for source in sources}
     for pid in found.values():
-        assert SERVER in command_line(pid), "it is a fork"
-        assert not is_server(pid)
+        assert " -m scrapy crawl hdx " in command_line(pid), "it is a fork"
     return found
 
 
@@ -171,6 +166,8 @@ class Probe(CKANSpider):
             "threads": [one.name for one in threading.enumerate()], "garbage": [gc.isenabled(), gc.get_threshold()],
             "files": sorted(kind(os.readlink(one.path)) for one in os.scandir("/proc/self/fd") if int(one.name) > 2),
             "zone": [time.tzname, locale.getlocale(), locale.setlocale(locale.LC_ALL)],
+            "name": Path("/proc/self/comm").read_text(),
+            "command": Path("/proc/self/cmdline").read_text().replace(chr(0), " ").strip(),
             "main": sys.modules["__main__"].__file__, "nice": os.nice(0),
         }
         name = crawler.settings["OUTPUT_DIR"] + f"/{spider.source}.probed"
@@ -259,7 +256,7 @@ def test_a_browser_in_a_fork(place, portal):
         place.sources(one={"spider": "html", "arguments": {"rules": str(rules)}}, **tables)
         harvest = place.begin("--all", *SLOW)
         crawl = until(lambda: (run := last(place.output, "one")) and run.details.get("pid"))
-        assert SERVER in command_line(crawl)
+        assert " -m scrapy crawl html " in command_line(crawl)
         chromium = until(lambda: browsers(crawl), unless=lambda: harvest.poll() is not None)
         assert chromium
         out, err = harvest.communicate(timeout=HANG)

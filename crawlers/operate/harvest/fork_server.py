@@ -20,6 +20,8 @@ from pathlib import Path
 from pkgutil import walk_packages
 from types import ModuleType
 
+from setproctitle import setproctitle, setthreadtitle
+
 LONGEST = 1 << 17
 """Bytes of a request, at most."""
 _DESCRIPTORS = 253  # that Linux passes at once, at most
@@ -36,6 +38,11 @@ _PACKAGES = (
     "pipelines",
 )
 _exit_codes: list[int] = []  # that of this process, once its crawl has ended
+
+
+def python() -> list[str]:
+    """Return the words that start Python as this process was started."""
+    return [sys.executable, *(f"-W{option}" for option in sys.warnoptions)]
 
 
 def main() -> None:
@@ -104,8 +111,7 @@ def _stamps(files: list[str]) -> list[int]:
 
 def _begin_again() -> None:
     """Become a new fork server, which finds the request where it is."""
-    warnings = [f"-W{option}" for option in sys.warnoptions]
-    os.execv(sys.executable, [sys.executable, *warnings, __file__])  # noqa: S606 -- itself
+    os.execv(sys.executable, [*python(), *sys.argv])  # noqa: S606 -- itself
 
 
 def _fork() -> bool:
@@ -140,6 +146,8 @@ def _crawl(words: list[str], harvest: int, log: int) -> None:
             answers.send(str(os.getpid()).encode())
         if not answers.recv(1):
             os._exit(0)
+    setproctitle(" ".join([*python(), "-m", "scrapy", *words]))  # what `ps` shows
+    setthreadtitle(Path(sys.executable).name)
     sys.argv = ["-m", *words]
     try:
         runpy.run_module("scrapy", run_name="__main__", alter_sys=True)

@@ -16,9 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from crawlers.operate.console import print_error
-from crawlers.operate.harvest.fork_server import LONGEST
+from crawlers.operate.harvest.fork_server import LONGEST, python
 
 _SERVER = str(Path(__file__).with_name("fork_server.py"))
+_TITLE = 4096  # characters of a crawl's command line, which `ps` shows: there is as much room as the server's has
 _PATIENCE = 120.0  # seconds for the server to import what it needs, and to fork
 _SET_CHILD_SUBREAPER = 36  # of prctl(2)
 
@@ -69,11 +70,10 @@ class Server:
     def __init__(self) -> None:
         self.has_forked = False
         self.requests, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        options = [f"-W{option}" for option in sys.warnoptions]
         try:
             with other:
                 self.process = subprocess.Popen(  # noqa: S603 -- a file of this project
-                    [sys.executable, *options, _SERVER],
+                    [*python(), _SERVER, " " * _TITLE],
                     stdin=other.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from crawlers.exceptions import HarvestError
+from crawlers.operate.harvest.fork_server import python
 from crawlers.operate.harvest.forks import Fork, Forks
 from crawlers.operate.harvest.job import Job
 from crawlers.values import moment
@@ -108,9 +108,8 @@ async def _process(words: Sequence[str], file: int, locks: Sequence[int]) -> Pro
     Raises:
         OSError: there is no room for it.
     """
-    warnings = [f"-W{option}" for option in sys.warnoptions]
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, *warnings, "-m", "scrapy", *words),
+        *(*python(), "-m", "scrapy", *words),
         stdin=DEVNULL,
         stdout=file,
         stderr=file,
