@@ -25,6 +25,8 @@
 - extensions: what the profiles of 2,000 extensions cost at GitHub, with a token and without, and when nothing changed.
 - sites: ``scrapy crawl ckan_sites`` of 700 portals, a tenth of them dead, silent, slow, blocked or broken, against
   bare_portals.py, ten threads with the same time-outs and retries; minutes a run, so --repeat 1 is enough.
+- sources: ``scrapy harvest`` of 300 small sources, one, two and four in parallel, to bare_crawls.py, where one process
+  crawls them all: what the start of a crawl costs; --repeat 1 is enough.
 - reindex: ``scrapy reindex`` with a year of daily run reports, to that with one; the view `overview` of as many runs.
 
 Everything is asked of a portal on the loopback, with delays off; seconds, processor and memory are those of the whole
@@ -61,6 +63,7 @@ from benchmarks.reindex import reindexed
 from benchmarks.report import reported
 from benchmarks.search import searching
 from benchmarks.series import observed_for_years
+from benchmarks.sources import harvested
 from benchmarks.startup import startup
 from benchmarks.table import Row, tell
 
@@ -91,6 +94,7 @@ MEASURES: dict[str, Measure] = {
     "archive": archiving,
     "extensions": profiled,
     "sites": visited,
+    "sources": harvested,
 }
 
 

@@ -43,6 +43,7 @@ LOGS_KEPT_DAYS = 90  # days; 0 = for ever
 SCRAPYD_NODES: list[str] = []  # where `scrapy harvest` runs sources, instead of here: "http://node1:6800"
 QUEUE = ""  # PostgreSQL, for `scrapy worker`: "postgresql://host/database"; user and password by PGUSER, PGPASSWORD
 QUEUE_PATIENCE = 60.0  # seconds without a sign of life after which a node's crawls are given to others
+FORK_SERVER = True  # crawls are forked from a process with Scrapy in it; False: each is a new Python process
 SCRAPYD_LOGIN_ENV = "SCRAPYD_LOGIN"  # the environment variable that has Scrapyd's "user:password"
 
 # The dashboard

@@ -103,7 +103,7 @@ class Node(Crawls):
         self.defers_due = defers_due
         self.patience = settings.getfloat("QUEUE_PATIENCE")
         self.harvests: dict[str, Harvest] = {}
-        self.processes = Processes(self.logs, lambda source: self.harvests[source].locks(source))
+        self.processes = Processes(self.logs, lambda source: self.harvests[source].locks(source), forks=self.forks)
 
     def work(self) -> None:
         """Crawl until it is stopped.
@@ -137,6 +137,7 @@ class Node(Crawls):
             await asyncio.wait(self.workers)
             for task in beside:
                 task.cancel()
+            await self.processes.close()
         for worker in self.workers:
             if not worker.cancelled() and (error := worker.exception()):
                 raise error
@@ -269,6 +270,7 @@ class Node(Crawls):
                 await prepare(self.address)
                 break
             await asyncio.sleep(_LOOK)
+        await self.processes.close()
         if self.is_stopped:
             os._exit(1)
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606 -- the same command, as a new node
