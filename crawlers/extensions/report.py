@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_LINES = ("errors", "manifest")
 COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback")
 
 
@@ -125,6 +126,8 @@ class Report:
         self._give_verdict(reason, datasets)
         self.crawler.signals.send_catch_log(signals.run_judged, report=self.outcome, folder=self.folder)
         self._give_verdict(reason, datasets)
+        ends = {f"{name}_end": compacted.size(self.folder, f"{name}.jsonl") for name in _LINES}
+        self.outcome |= ends  # not before: what is written later would be left out
 
     def _give_verdict(self, reason: str, datasets: int | None) -> None:
         blocked_hosts = self.crawler.stats.get_value("politeness/blocked_hosts")
@@ -187,7 +190,7 @@ def _begin(job: Job, folder: Path) -> tuple[str, str]:
     run: str = job.state.setdefault("run", _name(folder, started))
     JSONLines(folder / "errors.jsonl").close()
     is_new = "errors_bytes" not in job.state
-    for name in ("errors", "manifest"):
+    for name in _LINES:
         size = compacted.size(folder, f"{name}.jsonl") if is_new else 0
         job.state.setdefault(f"{name}_bytes", size)
     are_sizes = all(isinstance(job.state[name], int) for name in ("errors_bytes", "manifest_bytes"))

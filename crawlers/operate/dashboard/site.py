@@ -15,6 +15,7 @@ from crawlers.operate.report import environment
 from crawlers.operate.sources.all_sources import with_all
 from crawlers.safety.damaged_database import identity
 from crawlers.signals import ADVICE, KINDS
+from crawlers.store.columns import opened
 from crawlers.store.figures.formatting import natural
 from crawlers.store.figures.overview_data import known
 from crawlers.store.figures.source_status import with_status
@@ -135,8 +136,8 @@ class Site:
         return self.templates.get_template(template).render(known)
 
     def _known(self) -> dict[str, Any]:
-        with self.index() as db:
-            return known(db, chosen(db))
+        with self.index() as db, opened(db) as columns:
+            return known(db, columns, chosen(db))
 
 
 def _is_page(template: str) -> bool:

@@ -137,7 +137,7 @@ def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
         return True
     if captures.read_to(db, folder) != captures.size(folder) or observations.is_behind(db, folder):
         return True
-    return bool(reports.gone(db, folder) or reports.unread(db, folder))
+    return reports.is_behind(db, folder)
 
 
 def _is_readable(output: Path) -> bool:

@@ -42,7 +42,7 @@ _FIELDS = (
 _READ_TO = "SELECT manifest_bytes, manifest_tail FROM sources WHERE source = ?"
 _MOVED = "UPDATE sources SET manifest_tail = ? WHERE source = ? AND manifest_bytes = ?"
 _STORE = """
-INSERT INTO sources VALUES (?1, ?2, ?3, ?4)
+INSERT INTO sources (source, manifest_bytes, manifest_tail, described) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT DO UPDATE SET manifest_bytes = ?2, manifest_tail = ?3, described = min(described, ?4)
 """
 

@@ -1,0 +1,168 @@
+"""Which Parquet files are those of the index as it is now, and how they come to be.
+
+A source's files are in OUTPUT_DIR/.figures/<source>/<stamp>: the index gives a source another stamp whenever its rows
+change. They are written beside their place and renamed into it, so a reader sees all of them or none.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import uuid
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from crawlers.exceptions import FiguresError
+from crawlers.safety.locks import alone
+from crawlers.safety.names import safe
+from crawlers.store.columns import rows
+from crawlers.store.columns.engine import connected
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Collection, Iterator
+
+FOLDER = ".figures"
+
+_FORMAT = 1  # of the files; those of another one are written again
+_PATIENCE = 60.0  # seconds that a process waits for another one that writes the same files
+_STAMPS = "SELECT source, stamp FROM sources"
+
+
+def update(db: sqlite3.Connection, output: Path, sources: Collection[str] | None = None) -> None:
+    """Write the files of sources that have none for the index as it is now.
+
+    Args:
+        db: the index.
+        output: OUTPUT_DIR.
+        sources: their names; by default all.
+
+    Raises:
+        FiguresError: they can't be written.
+    """
+    if any(folder is None for folder in _found(db, output, sources).values()):
+        with connected(roots(output)) as engine:
+            folders(engine, db, output, sources)
+
+
+def roots(output: Path) -> list[Path]:
+    """Return where files may be: in OUTPUT_DIR, or for the life of this process where that can't be written."""
+    return [output.resolve() / FOLDER, _temporary()]
+
+
+def folders(
+    engine: duckdb.DuckDBPyConnection, db: sqlite3.Connection, output: Path, sources: Collection[str] | None = None
+) -> dict[str, Path]:
+    """Return the folder with the files of each source, by its name; those that are missing are written.
+
+    The caller has begun a transaction of the index: all are of one moment.
+
+    Raises:
+        FiguresError: they can't be written.
+    """
+    found = _found(db, output, sources)
+    missing = [source for source, folder in found.items() if folder is None]
+    return {source: folder for source, folder in found.items() if folder} | {
+        source: _written(engine, db, output, source) for source in missing
+    }
+
+
+def discard(folder: Path) -> None:
+    """Remove a source's files."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def forget(output: Path, sources: Collection[str]) -> None:
+    """Remove the files of sources that are gone."""
+    for source in sources:
+        discard(output / FOLDER / safe(source))
+
+
+def forget_all(output: Path) -> None:
+    """Remove the files of all sources."""
+    discard(output / FOLDER)
+
+
+def _found(db: sqlite3.Connection, output: Path, sources: Collection[str] | None) -> dict[str, Path | None]:
+    """Return the folder of each source that the index has; ``None`` if there is none."""
+    return {
+        source: next((place for place in _places(output, source, stamp) if _is_whole(place)), None)
+        for source, stamp in db.execute(_STAMPS)
+        if sources is None or source in sources
+    }
+
+
+def _places(output: Path, source: str, stamp: str) -> Iterator[Path]:
+    """Yield where a source's files may be; no link is followed, for what is obsolete beside them is removed."""
+    name = f"{safe(stamp)}-{_FORMAT}-{duckdb.__version__}"  # hashes may differ between versions of DuckDB
+    for root in roots(output):
+        above = root / safe(source)
+        if not (root.is_symlink() or above.is_symlink()):
+            yield above / name
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        return rows.is_whole(os.listdir(folder))  # noqa: PTH208 -- hundreds of folders for a page
+    except OSError:
+        return False
+
+
+def _written(engine: duckdb.DuckDBPyConnection, db: sqlite3.Connection, output: Path, source: str) -> Path:
+    """Write a source's files, in a temporary folder if need be.
+
+    Raises:
+        FiguresError: they can't be written there either.
+    """
+    (stamp,) = db.execute(f"{_STAMPS} WHERE source = ?".replace("source, stamp", "stamp"), (source,)).fetchone()
+    failure: Exception | None = None
+    for place in _places(output, source, stamp):
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with alone(place.parent, _PATIENCE):
+                if not _is_whole(place):
+                    _write(engine, db, source, place)
+        except (OSError, duckdb.Error) as error:
+            failure = error
+        else:
+            return place
+    raise FiguresError(f"The figures of {source} can't be stored: {failure}")
+
+
+def _write(engine: duckdb.DuckDBPyConnection, db: sqlite3.Connection, source: str, place: Path) -> None:
+    scratch = place.with_name(f".{uuid.uuid4().hex}.writing")
+    scratch.mkdir()
+    try:
+        rows.write(engine, db, source, scratch)
+        for file in scratch.iterdir():
+            _sync(file)
+        discard(place)
+        scratch.rename(place)
+    except BaseException:
+        discard(scratch)
+        raise
+    for other in place.parent.iterdir():
+        if other != place:
+            discard(other)
+
+
+def _sync(file: Path) -> None:
+    """Have a file's bytes on the disk before it has its name: a power cut may otherwise leave zeros in it."""
+    descriptor = os.open(file, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@lru_cache(maxsize=1)
+def _temporary() -> Path:
+    """Return a folder that is removed when this process ends."""
+    made = Path(tempfile.mkdtemp(prefix="figures-")).resolve()
+    atexit.register(discard, made)
+    return made
