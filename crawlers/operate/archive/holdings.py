@@ -196,7 +196,7 @@ def unknown(name: str, when: str = "") -> ArchiveError:
 
 def archives(output: Path) -> list[str]:
     """Return the names of the archives in OUTPUT_DIR."""
-    return sorted(path.parent.name for path in output.glob(f"*/{FILE}"))
+    return sorted(path.parent.name for path in output.glob(f"[!.]*/{FILE}"))
 
 
 class StoredFile:

@@ -6,13 +6,9 @@ change. They are written beside their place and renamed into it, so a reader see
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
-import tempfile
 import uuid
-from functools import lru_cache
-from pathlib import Path
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -22,12 +18,12 @@ from crawlers.safety.locks import alone
 from crawlers.safety.names import safe
 from crawlers.store.columns import rows
 from crawlers.store.columns.engine import connected
+from crawlers.store.columns.places import discard, of_source, roots
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Collection, Iterator
-
-FOLDER = ".figures"
+    from pathlib import Path
 
 _FORMAT = 1  # of the files; those of another one are written again
 _PATIENCE = 60.0  # seconds that a process waits for another one that writes the same files
@@ -45,14 +41,23 @@ def update(db: sqlite3.Connection, output: Path, sources: Collection[str] | None
     Raises:
         FiguresError: they can't be written.
     """
-    if any(folder is None for folder in _found(db, output, sources).values()):
-        with connected(roots(output)) as engine:
-            folders(engine, db, output, sources)
+    with snapshot(db):
+        if not all(_found(db, output, sources).values()):
+            with connected(roots(output)) as engine:
+                folders(engine, db, output, sources)
 
 
-def roots(output: Path) -> list[Path]:
-    """Return where files may be: in OUTPUT_DIR, or for the life of this process where that can't be written."""
-    return [output.resolve() / FOLDER, _temporary()]
+@contextmanager
+def snapshot(db: sqlite3.Connection) -> Iterator[None]:
+    """See the index as it is at one moment, unless the caller does so already: its rows belong to its stamps."""
+    if db.in_transaction:
+        yield
+        return
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        db.execute("ROLLBACK")
 
 
 def folders(
@@ -60,32 +65,17 @@ def folders(
 ) -> dict[str, Path]:
     """Return the folder with the files of each source, by its name; those that are missing are written.
 
-    The caller has begun a transaction of the index: all are of one moment.
+    Args:
+        engine: DuckDB, which may write into the `roots` of OUTPUT_DIR.
+        db: the index, in a `snapshot`.
+        output: OUTPUT_DIR.
+        sources: their names; by default all.
 
     Raises:
         FiguresError: they can't be written.
     """
     found = _found(db, output, sources)
-    missing = [source for source, folder in found.items() if folder is None]
-    return {source: folder for source, folder in found.items() if folder} | {
-        source: _written(engine, db, output, source) for source in missing
-    }
-
-
-def discard(folder: Path) -> None:
-    """Remove a source's files."""
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def forget(output: Path, sources: Collection[str]) -> None:
-    """Remove the files of sources that are gone."""
-    for source in sources:
-        discard(output / FOLDER / safe(source))
-
-
-def forget_all(output: Path) -> None:
-    """Remove the files of all sources."""
-    discard(output / FOLDER)
+    return {source: folder or _written(engine, db, output, source) for source, folder in found.items()}
 
 
 def _found(db: sqlite3.Connection, output: Path, sources: Collection[str] | None) -> dict[str, Path | None]:
@@ -101,7 +91,7 @@ def _places(output: Path, source: str, stamp: str) -> Iterator[Path]:
     """Yield where a source's files may be; no link is followed, for what is obsolete beside them is removed."""
     name = f"{safe(stamp)}-{_FORMAT}-{duckdb.__version__}"  # hashes may differ between versions of DuckDB
     for root in roots(output):
-        above = root / safe(source)
+        above = of_source(root, source)
         if not (root.is_symlink() or above.is_symlink()):
             yield above / name
 
@@ -119,7 +109,7 @@ def _written(engine: duckdb.DuckDBPyConnection, db: sqlite3.Connection, output: 
     Raises:
         FiguresError: they can't be written there either.
     """
-    (stamp,) = db.execute(f"{_STAMPS} WHERE source = ?".replace("source, stamp", "stamp"), (source,)).fetchone()
+    _, stamp = db.execute(f"{_STAMPS} WHERE source = ?", (source,)).fetchone()
     failure: Exception | None = None
     for place in _places(output, source, stamp):
         try:
@@ -158,11 +148,3 @@ def _sync(file: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-@lru_cache(maxsize=1)
-def _temporary() -> Path:
-    """Return a folder that is removed when this process ends."""
-    made = Path(tempfile.mkdtemp(prefix="figures-")).resolve()
-    atexit.register(discard, made)
-    return made

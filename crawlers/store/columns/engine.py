@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-MEMORY = "512MB"
+MEMORY = "256MB"
 """What DuckDB's data may take; what needs more goes to a temporary folder."""
-THREADS = 2
+THREADS = 1
+"""A second one gains little time and costs half as much again of the processor, which crawls need."""
 
 _SETTINGS: dict[str, Any] = {
     "memory_limit": MEMORY,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -10,6 +10,7 @@ import duckdb
 from crawlers.exceptions import FiguresError
 from crawlers.store.columns import cache
 from crawlers.store.columns.engine import connected
+from crawlers.store.columns.places import discard, roots
 from crawlers.store.columns.rows import KEYS
 from crawlers.store.index.reader import output_of
 
@@ -91,7 +92,7 @@ class Columns:
         """Remove the files that can't be read; return whether there are any."""
         damaged = [folder for folder in self.folders.values() if not self._is_readable(folder)]
         for folder in damaged:
-            cache.discard(folder)
+            discard(folder)
         return bool(damaged)
 
     def _is_readable(self, folder: Path) -> bool:
@@ -119,9 +120,5 @@ def opened(db: sqlite3.Connection, sources: Collection[str] | None = None) -> It
     Raises:
         FiguresError: they can't be stored.
     """
-    with ExitStack() as stack:
-        if not db.in_transaction:  # its rows and its stamps are of one moment
-            db.execute("BEGIN")
-            stack.callback(db.execute, "ROLLBACK")
-        engine = stack.enter_context(connected(cache.roots(output_of(db))))
+    with cache.snapshot(db), connected(roots(output_of(db))) as engine:
         yield Columns(engine, db, sources)

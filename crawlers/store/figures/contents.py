@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from crawlers.store.columns import Columns
+    from crawlers.store.columns.tables import Columns
     from crawlers.store.figures.descriptions import Described
 
 SHOWN = 12  # bars; the rest are one

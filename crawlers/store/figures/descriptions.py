@@ -11,7 +11,7 @@ from crawlers.store.index.views import FIELDS, STALE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from crawlers.store.columns import Columns
+    from crawlers.store.columns.tables import Columns
 
 AGES = {"month": 30, "year": 365, "five years": 1825}
 """Days since a dataset was modified, by the name of its age; one that says nothing is ``unknown``, others ``older``."""

@@ -6,7 +6,7 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from crawlers.store.columns import opened
+from crawlers.store.columns.tables import opened
 from crawlers.store.figures import changes, contents, series, sources
 from crawlers.store.figures.descriptions import descriptions
 from crawlers.store.figures.ecosystem import kinds, with_profiles
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
 
-    from crawlers.store.columns import Columns
+    from crawlers.store.columns.tables import Columns
     from crawlers.store.figures.descriptions import Described
     from crawlers.store.runs import Run
 

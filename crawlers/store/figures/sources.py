@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
 RUNS = 30  # shown of each source
+_COUNTED = ("datasets", "withdrawn", "resources")
 _DESCRIBED = ("datasets", "resources", "contactless", "late")
 _COUNTS = ("new", "updated", "withdrawn", "restored", "failed")
 _NAMES = "SELECT source FROM sources"
@@ -89,10 +90,15 @@ def counts(db: sqlite3.Connection, source: str) -> dict[str, int]:
     return dict(db.execute(_COUNTS_OF_ONE, (source,)).fetchone())
 
 
-def figures(db: sqlite3.Connection, source: str) -> dict[str, Any]:
-    """Return the counts of a source, when its last complete run started, and when its last successful one ended."""
+def figures(db: sqlite3.Connection, source: str, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the counts of a source, when its last complete run started, and when its last successful one ended.
+
+    Args:
+        known: the source's row of `sources`, whose counts are taken.
+    """
     last = {"last_complete": _LAST_COMPLETE, "last_success": _SUCCESS}
-    return counts(db, source) | {name: db.execute(query, (source,)).fetchone()[0] for name, query in last.items()}
+    found = {name: known[name] for name in _COUNTED} if known else counts(db, source)
+    return found | {name: db.execute(query, (source,)).fetchone()[0] for name, query in last.items()}
 
 
 def _runs(db: sqlite3.Connection, source: str) -> list[Row]:

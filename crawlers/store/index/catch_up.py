@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import IndexUnreadableError, OutputError
 from crawlers.safety.damaged_database import identity
 from crawlers.safety.locks import is_crawled
+from crawlers.store.columns import places
 from crawlers.store.index import captures, manifest, observations, reports
 from crawlers.store.index.database import NAME, Database, forget, transaction, usable
 from crawlers.store.index.index import Index
@@ -79,11 +80,12 @@ def rebuild(output: Path, source: str, lost: Callable[[str], None]) -> int:
 
 
 def drop(output: Path, sources: Collection[str]) -> None:
-    """Delete the rows of sources that have no folder any more.
+    """Delete the rows of sources that have no folder any more, and what figures have of them.
 
     Raises:
         OutputError: the index cannot be used.
     """
+    places.forget(output, sources)
     if not (output / NAME).exists():
         return
     with usable(output), closing(Database(output, patience=PATIENCE).db) as db, transaction(db):
@@ -117,6 +119,7 @@ def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Ca
             with transaction(db):
                 for source in gone:
                     forget(db, source)
+        places.forget(output, gone)
 
 
 def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str], list[str], list[str]]:
@@ -150,6 +153,6 @@ def _is_readable(output: Path) -> bool:
 
 def sources_in(output: Path) -> list[str]:
     """Return the sources that have a folder in OUTPUT_DIR, by name; one that never started has run reports only."""
-    written = {path.parent.name for name in (manifest.FILE, captures.FILE) for path in output.glob(f"*/{name}")}
-    rest = (path for path in output.glob("*/runs") if path.parent.name not in written)
+    written = {path.parent.name for name in (manifest.FILE, captures.FILE) for path in output.glob(f"[!.]*/{name}")}
+    rest = (path for path in output.glob("[!.]*/runs") if path.parent.name not in written)
     return sorted(written.union(path.parent.name for path in rest if reports.names(path.parent)))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
+from crawlers.exceptions import FiguresError
 from crawlers.resume import Job
 from crawlers.store.index import captures, manifest, observations, reports
 from crawlers.store.index.batch import Batch
@@ -32,6 +33,9 @@ logger = logging.getLogger(__name__)
 
 _CRAWLING = 0.2  # seconds that a crawl waits for another writer: the crawl stands still meanwhile
 _AT_THE_END = 2.0
+LARGE = 10_000
+"""Datasets of a source whose crawl writes what figures need of them."""
+_MANY = "SELECT count(*) FROM (SELECT 1 FROM datasets WHERE source = ? AND withdrawn = 0 LIMIT ?)"
 
 
 class Index:
@@ -210,9 +214,21 @@ class Index:
         return is_settled
 
     def engine_stopped(self) -> None:
-        """Write and describe what is left, and close the index."""
-        self.settle()
+        """Write and describe what is left, then what figures need of it, and close the index."""
+        if self.settle():
+            self._store_columns()
         self.close()
+
+    def _store_columns(self) -> None:
+        """Write the files of figures, unless the first reader makes them as fast as DuckDB is imported here."""
+        try:
+            (count,) = self.database.rows(_MANY, (self.source, LARGE))[0]
+            if count == LARGE:
+                from crawlers.store.columns.cache import update  # noqa: PLC0415 -- takes 0.1 s, and few crawls need it
+
+                update(self.database.db, self.folder.parent, [self.source])
+        except (FiguresError, OSError, sqlite3.Error) as error:
+            logger.warning("The files of figures are not written (%s): the first reader writes them", error)
 
     def close(self) -> None:
         """Write what is left, and close the index."""

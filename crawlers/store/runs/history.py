@@ -8,6 +8,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ Key = tuple[bool, str, int]
 _LATER = 50  # runs that may have begun after an interrupted one, and ended before it
 _UNFINISHED = ("running", "pending")
 _DIGITS = re.compile(r"[0-9]+")
+_HOUR = len("2026112003")
 _PLAIN = len("20261120T030000Z.json")
 
 
@@ -79,7 +81,32 @@ def _candidates(
 
 def last(output: Path, source: str, *, jobs: Path | None = None) -> Run | None:
     """Return a source's last run; the one that is queued or running, if there is one."""
-    return next(iter(runs(output, source, limit=1, jobs=jobs)), None)
+    names, latest = _names(output, source), _latest()
+    current = _without_report(output, names, source, jobs)
+    without = frozenset(run.run for run in current)
+    ended = [run for name in names if (run := _last_ended(output / name, _now(output / name), without, latest[:_HOUR]))]
+    return max([*ended, *current], key=lambda run: _ended(run, latest), default=None)
+
+
+def _now(folder: Path) -> tuple[float, int]:
+    """Return what is another one as soon as a source has another report."""
+    return _written(f"{folder}/runs"), hash(frozenset(_reports(folder)))
+
+
+@lru_cache(maxsize=1024)
+def _last_ended(folder: Path, now: tuple[float, int], without: frozenset[str | None], hour: str) -> Run | None:  # noqa: ARG001 -- what the result depends on
+    """Return the run of a source that ended last and has a report: pages ask for that of each source.
+
+    Args:
+        now: see `_now`.
+        without: names of runs to leave out.
+        hour: the one that has begun; a report of a later one comes from a wrong clock.
+    """
+    latest = _latest()
+    found = (
+        reported(folder / "runs" / file) for _, file in _newest(folder.parent, [folder.name], 1 + len(without), latest)
+    )
+    return max((run for run in found if run.run not in without), key=lambda run: _ended(run, latest), default=None)
 
 
 def unfinished(output: Path, jobs: Path | None = None, source: str | None = None) -> list[Run]:
@@ -197,8 +224,8 @@ def _written(path: str) -> float:
 def _pending(jobs: Path | None, source: str | None, running: set[str]) -> list[Run]:
     if jobs is None:
         return []
-    found = [run for path in sorted(jobs.glob("*.lock")) if (run := claimed(path))]
-    return [run for run in found if source in (None, run.source) and run.source not in running]
+    paths = sorted(jobs.glob("*.lock")) if source is None else [jobs / f"{source}.lock"]
+    return [run for path in paths if (run := claimed(path)) and run.source not in running]
 
 
 def _ended(run: Run, latest: str) -> tuple[Any, ...]:

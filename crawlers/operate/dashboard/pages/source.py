@@ -11,7 +11,7 @@ from flask import abort, request
 from crawlers.operate.dashboard import addresses, parameters
 from crawlers.operate.dashboard.parameters import Paging, live, some
 from crawlers.operate.sources.all_sources import readable, with_command
-from crawlers.store.columns import opened
+from crawlers.store.columns.tables import opened
 from crawlers.store.figures import changes, contents
 from crawlers.store.figures.descriptions import descriptions
 from crawlers.store.figures.ecosystem import ecosystem, kind_of, with_trends
