@@ -11,10 +11,11 @@ from crawlers.safety.damaged_database import identity
 from crawlers.safety.locks import is_crawled
 from crawlers.store.columns import places
 from crawlers.store.index import captures, manifest, observations, reports
-from crawlers.store.index.database import NAME, Database, forget, transaction, usable
+from crawlers.store.index.database import NAME, Database, transaction, usable
 from crawlers.store.index.index import Index
 from crawlers.store.index.missing_descriptions import write_staged
 from crawlers.store.index.reader import connect, readable
+from crawlers.store.index.removal import forget
 
 if TYPE_CHECKING:
     import sqlite3
@@ -88,7 +89,7 @@ def drop(output: Path, sources: Collection[str]) -> None:
     places.forget(output, sources)
     if not (output / NAME).exists():
         return
-    with usable(output), closing(Database(output, patience=PATIENCE).db) as db, transaction(db):
+    with usable(output), closing(Database(output, patience=PATIENCE).db) as db:
         for source in sources:
             forget(db, source)
 
@@ -116,9 +117,8 @@ def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Ca
         with closing(Database(output, patience=PATIENCE).db) as db:
             for source in left:
                 write_staged(db, source)
-            with transaction(db):
-                for source in gone:
-                    forget(db, source)
+            for source in gone:
+                forget(db, source)
         places.forget(output, gone)
 
 

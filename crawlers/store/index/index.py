@@ -17,10 +17,11 @@ from crawlers.store.index import captures, manifest, observations, reports
 from crawlers.store.index.batch import Batch
 from crawlers.store.index.captures import Captures
 from crawlers.store.index.complete_runs import CompleteRuns, mark_seen, remember
-from crawlers.store.index.database import PATIENT, Database, forget, transaction, usable
+from crawlers.store.index.database import PATIENT, Database, transaction, usable
 from crawlers.store.index.description import describe as describe_item
 from crawlers.store.index.documents import Documents, Known, Line, Outcome, without_exports
 from crawlers.store.index.missing_descriptions import describe
+from crawlers.store.index.removal import forget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -167,6 +168,8 @@ class Index:
         return True
 
     def _write(self, db: sqlite3.Connection) -> None:
+        for report in self.reports:
+            reports.prepare(db, reports.rows(self.source, report))
         with transaction(db):
             manifest.store(db, self.folder, self.batch, manifest.size(self.folder))
             self.captures.write(db, self.folder)
@@ -176,19 +179,17 @@ class Index:
         self.reports = []
         if whole and self.forgot:
             mark_seen(db, self.source, max(whole))
-        self.database.bound_log()
 
     def _catch_up(self, db: sqlite3.Connection) -> None:
         """Read what the manifest has and the index lacks; all of it if the manifest is another one."""
         begin = manifest.read_to(db, self.folder)
         if begin is None:
+            forget(db, self.source)
             with transaction(db):
-                forget(db, self.source)
                 manifest.store(db, self.folder, Batch(self.source), 0)
             begin, self.forgot = 0, manifest.size(self.folder) > 0
         if begin < manifest.size(self.folder):
-            for _ in manifest.read(db, self.folder, begin):
-                self.database.bound_log()
+            manifest.read(db, self.folder, begin)
         captures.catch_up(db, self.folder)
         observations.catch_up(db, self.folder)
         reports.update(db, self.folder)

@@ -73,8 +73,8 @@ def store(db: sqlite3.Connection, folder: Path, batch: Batch, end: int) -> None:
     db.execute(_STORE, (folder.name, end, compacted.mark(folder, FILE, end), int(batch.is_described)))
 
 
-def read(db: sqlite3.Connection, folder: Path, begin: int) -> Iterator[None]:
-    """Store the manifest's lines from an offset on; yield after each transaction.
+def read(db: sqlite3.Connection, folder: Path, begin: int) -> None:
+    """Store the manifest's lines from an offset on, some hundred in a transaction.
 
     The datasets of these lines are not described yet (`crawlers.store.index.missing_descriptions`).
     """
@@ -86,10 +86,8 @@ def read(db: sqlite3.Connection, folder: Path, begin: int) -> Iterator[None]:
             with transaction(db):
                 store(db, folder, batch, end)
             batch = Batch(folder.name, described=False)
-            yield
     with transaction(db):
         store(db, folder, batch, end)
-    yield
 
 
 def _with_origin(db: sqlite3.Connection, source: str, batch: Batch, line: Line) -> Line:

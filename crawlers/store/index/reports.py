@@ -12,6 +12,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.safety import inside
 from crawlers.signals import OUTCOMES
 from crawlers.store.index.database import transaction
+from crawlers.store.index.removal import outdate
 from crawlers.values.moment import seconds
 
 if TYPE_CHECKING:
@@ -30,8 +31,6 @@ _RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 23)})"  # noqa: S6
 _NO_ERRORS = "DELETE FROM run_errors WHERE source = ? AND run = ?"
 _ERROR = "INSERT INTO run_errors VALUES (?, ?, ?, ?)"
 _ARGUMENTS = "SELECT arguments FROM runs WHERE source = ? AND run < ? ORDER BY run DESC LIMIT 1"
-_UNDESCRIBED = "UPDATE sources SET described = 0 WHERE source = ?"
-_OBSOLETE = "UPDATE datasets SET sha256 = '' WHERE source = ?"
 _OF_A_RUN = ("runs", "run_errors", "interrupted")
 _OF_VERDICT = 8
 _KNOWN = """
@@ -165,15 +164,18 @@ def _number(value: Any) -> int:
     return max(-_LARGEST, min(int(value), _LARGEST))
 
 
-def store(db: sqlite3.Connection, rows: Rows) -> None:
-    """Write a report's rows; the caller begins the transaction.
+def prepare(db: sqlite3.Connection, rows: Rows) -> None:
+    """Have the source's datasets described again if a run sets other fields than the one before; called before `store`.
 
-    If the run sets other fields than the one before, the source's datasets are to be described again.
+    That may be many transactions. After a kill it is done again: the run is not stored yet.
     """
     before = db.execute(_ARGUMENTS, rows.key).fetchone()
     if before and _set_fields(before[0]) != _set_fields(rows.run[3]):
-        db.execute(_UNDESCRIBED, rows.key[:1])
-        db.execute(_OBSOLETE, rows.key[:1])
+        outdate(db, rows.key[0])
+
+
+def store(db: sqlite3.Connection, rows: Rows) -> None:
+    """Write a report's rows; the caller begins the transaction."""
     db.execute(_RUN, rows.run)
     db.execute(_NO_ERRORS, rows.key)
     db.executemany(_ERROR, rows.errors)
@@ -194,14 +196,14 @@ def update(db: sqlite3.Connection, folder: Path) -> None:
     unread, gone = differences(db, folder)
     if not (unread or gone):
         return
-    found = list(_readable(folder, unread, logger.warning))
     with transaction(db):
         for table in _OF_A_RUN:
             keys = ((folder.name, run) for run in gone)
             db.executemany(f"DELETE FROM {table} WHERE source = ? AND run = ?", keys)  # noqa: S608  # the three
-        for report in found:
-            if report.run != _stored(db, report.key):
-                store(db, report)
+    for report in _readable(folder, unread, logger.warning):
+        prepare(db, report)
+        with transaction(db):
+            store(db, report)
             if report.run[_OF_VERDICT] == "interrupted":
                 db.execute(_NOTE, (*report.key, unread[report.key[1]]))
 
