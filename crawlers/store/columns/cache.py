@@ -7,8 +7,9 @@ change. They are written beside their place and renamed into it, so a reader see
 from __future__ import annotations
 
 import os
+import time
 import uuid
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -17,7 +18,7 @@ from crawlers.exceptions import FiguresError
 from crawlers.safety.locks import alone
 from crawlers.safety.names import safe
 from crawlers.store.columns import rows
-from crawlers.store.columns.engine import connected
+from crawlers.store.columns.engine import connected, reason
 from crawlers.store.columns.places import discard, of_source, roots
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _FORMAT = 1  # of the files; those of another one are written again
+_READ = 600  # seconds that somebody may still read files of before
 _PATIENCE = 60.0  # seconds that a process waits for another one that writes the same files
 _STAMPS = "SELECT source, stamp FROM sources"
 
@@ -110,7 +112,7 @@ def _written(engine: duckdb.DuckDBPyConnection, db: sqlite3.Connection, output: 
         FiguresError: they can't be written there either.
     """
     _, stamp = db.execute(f"{_STAMPS} WHERE source = ?", (source,)).fetchone()
-    failure: Exception | None = None
+    failure: Exception = OSError("links are not followed")
     for place in _places(output, source, stamp):
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +123,7 @@ def _written(engine: duckdb.DuckDBPyConnection, db: sqlite3.Connection, output: 
             failure = error
         else:
             return place
-    raise FiguresError(f"The figures of {source} can't be stored: {failure}")
+    raise FiguresError(f"The figures of {source} can't be stored: {reason(failure)}")
 
 
 def _write(engine: duckdb.DuckDBPyConnection, db: sqlite3.Connection, source: str, place: Path) -> None:
@@ -136,9 +138,15 @@ def _write(engine: duckdb.DuckDBPyConnection, db: sqlite3.Connection, source: st
     except BaseException:
         discard(scratch)
         raise
-    for other in place.parent.iterdir():
-        if other != place:
-            discard(other)
+    _tidy(place)
+
+
+def _tidy(place: Path) -> None:
+    """Remove what is obsolete beside a source's files, and what a killed process has left."""
+    with suppress(OSError):  # another process may do the same
+        for other in place.parent.iterdir():
+            if other != place and time.time() - other.stat().st_mtime > _READ:
+                discard(other)
 
 
 def _sync(file: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+
+from crawlers.store.columns.places import temporary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,13 +35,20 @@ def connected(folders: Sequence[Path]) -> Iterator[duckdb.DuckDBPyConnection]:
 
     Args:
         folders: the only ones whose files it may read and write.
+
+    Raises:
+        FiguresError: there is no place for temporary files.
     """
-    with tempfile.TemporaryDirectory(prefix="figures-", ignore_cleanup_errors=True) as spilled:
-        db = duckdb.connect(config=_SETTINGS | {"temp_directory": spilled})
-        try:
-            db.execute("SET allowed_directories = ?", [[str(folder) for folder in folders]])
-            db.execute("SET enable_external_access = false")
-            db.execute("SET lock_configuration = true")
-            yield db
-        finally:
-            db.close()
+    db = duckdb.connect(config=_SETTINGS | {"temp_directory": str(temporary() / "spilled")})
+    try:
+        db.execute("SET allowed_directories = ?", [[str(folder) for folder in folders]])
+        db.execute("SET enable_external_access = false")
+        db.execute("SET lock_configuration = true")
+        yield db
+    finally:
+        db.close()
+
+
+def reason(error: Exception) -> str:
+    """Return what went wrong, without the query."""
+    return next(iter(str(error).splitlines()), type(error).__name__)

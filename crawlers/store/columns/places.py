@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import os
 import shutil
 import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawlers.exceptions import FiguresError
 from crawlers.safety.names import safe
 
 if TYPE_CHECKING:
@@ -18,8 +20,31 @@ FOLDER = ".figures"
 
 
 def roots(output: Path) -> list[Path]:
-    """Return the folders that the files of sources are below, the first one to be written into first."""
-    return [output.resolve() / FOLDER, _temporary()]
+    """Return the folders that the files of sources are below, the first one to be written into first.
+
+    Raises:
+        FiguresError: there is no place for temporary files.
+    """
+    return [output.resolve() / FOLDER, temporary()]
+
+
+def temporary() -> Path:
+    """Return a folder that is removed when this process ends.
+
+    Raises:
+        FiguresError: there is no place for one.
+    """
+    try:
+        return _temporary(os.getpid())
+    except OSError as error:
+        raise FiguresError(f"Figures need a folder for temporary files: {error.strerror}.") from None
+
+
+@lru_cache(maxsize=1)
+def _temporary(process: int) -> Path:
+    made = Path(tempfile.mkdtemp(prefix="figures-")).resolve()
+    atexit.register(lambda: discard(made) if os.getpid() == process else None)  # a fork leaves it to its parent
+    return made
 
 
 def of_source(root: Path, source: str) -> Path:
@@ -42,11 +67,3 @@ def forget(output: Path, sources: Collection[str]) -> None:
 def forget_all(output: Path) -> None:
     """Remove the files of all sources."""
     discard(output / FOLDER)
-
-
-@lru_cache(maxsize=1)
-def _temporary() -> Path:
-    """Return a folder that is removed when this process ends."""
-    made = Path(tempfile.mkdtemp(prefix="figures-")).resolve()
-    atexit.register(discard, made)
-    return made

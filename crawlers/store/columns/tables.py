@@ -9,7 +9,7 @@ import duckdb
 
 from crawlers.exceptions import FiguresError
 from crawlers.store.columns import cache
-from crawlers.store.columns.engine import connected
+from crawlers.store.columns.engine import connected, reason
 from crawlers.store.columns.places import discard, roots
 from crawlers.store.columns.rows import KEYS
 from crawlers.store.index.reader import output_of
@@ -71,12 +71,12 @@ class Columns:
             return self.engine.execute(query, values).fetchall()
         except duckdb.Error as error:
             if not self._discard_damaged():
-                raise FiguresError(f"A figure can't be computed: {error}") from None
+                raise FiguresError(f"A figure can't be computed: {reason(error)}") from None
         self._open()
         try:
             return self.engine.execute(query, values).fetchall()
         except duckdb.Error as error:
-            raise FiguresError(f"A figure can't be computed: {error}") from None
+            raise FiguresError(f"A figure can't be computed: {reason(error)}") from None
 
     def _open(self) -> None:
         self.folders = cache.folders(self.engine, self.db, self.output, self.sources)

@@ -85,9 +85,16 @@ def sources(db: sqlite3.Connection, known: Mapping[str, Described], names: str) 
     ]
 
 
-def counts(db: sqlite3.Connection, source: str) -> dict[str, int]:
-    """Return how many datasets, withdrawn ones and resources a source has."""
-    return dict(db.execute(_COUNTS_OF_ONE, (source,)).fetchone())
+def counts(db: sqlite3.Connection, source: str, known: Described | None = None) -> dict[str, int]:
+    """Return how many datasets, withdrawn ones and resources a source has.
+
+    Args:
+        known: the source's in `crawlers.store.figures.descriptions.descriptions`; else the index counts its rows.
+    """
+    if known is None:
+        return dict(db.execute(_COUNTS_OF_ONE, (source,)).fetchone())
+    withdrawn = dict(db.execute(_WITHDRAWN, (json.dumps([source]),)).fetchall())
+    return {"datasets": known.datasets, "withdrawn": withdrawn.get(source, 0), "resources": known.resources}
 
 
 def figures(db: sqlite3.Connection, source: str, known: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import IndexUnreadableError, OutputError
 from crawlers.safety.damaged_database import identity
 from crawlers.safety.locks import is_crawled
-from crawlers.store.columns import places
 from crawlers.store.index import captures, manifest, observations, reports
 from crawlers.store.index.database import NAME, Database, transaction, usable
 from crawlers.store.index.index import Index
@@ -86,12 +85,18 @@ def drop(output: Path, sources: Collection[str]) -> None:
     Raises:
         OutputError: the index cannot be used.
     """
-    places.forget(output, sources)
+    _forget_columns(output, sources)
     if not (output / NAME).exists():
         return
     with usable(output), closing(Database(output, patience=PATIENCE).db) as db:
         for source in sources:
             forget(db, source)
+
+
+def _forget_columns(output: Path, sources: Collection[str]) -> None:
+    from crawlers.store.columns import places  # noqa: PLC0415 -- sources are seldom removed
+
+    places.forget(output, sources)
 
 
 def moved(output: Path, source: str) -> None:
@@ -119,7 +124,7 @@ def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Ca
                 write_staged(db, source)
             for source in gone:
                 forget(db, source)
-        places.forget(output, gone)
+        _forget_columns(output, gone)
 
 
 def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str], list[str], list[str]]:

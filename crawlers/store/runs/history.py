@@ -224,7 +224,7 @@ def _written(path: str) -> float:
 def _pending(jobs: Path | None, source: str | None, running: set[str]) -> list[Run]:
     if jobs is None:
         return []
-    paths = sorted(jobs.glob("*.lock")) if source is None else [jobs / f"{source}.lock"]
+    paths = sorted(jobs.glob("*.lock")) if source is None else [jobs / f"{name}.lock" for name in _names(jobs, source)]
     return [run for path in paths if (run := claimed(path)) and run.source not in running]
 
 
