@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 
@@ -16,8 +16,10 @@ from crawlers.store.index.reader import output_of
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
+
+Answer = TypeVar("Answer")
 
 _COLUMNS = {
     "datasets": ("source", "id", "license", "day", "frequency", "resources", "has", *KEYS),
@@ -56,7 +58,8 @@ class Columns:
         self.db = db
         self.sources = sources
         self.output = output_of(db)
-        self._open()
+        self.folders: dict[str, Path] = {}
+        self._answered(self._open)
 
     def rows(self, query: str, **values: Any) -> list[tuple[Any, ...]]:
         """Return the rows of a query; files that turn out to be damaged are written again.
@@ -67,14 +70,17 @@ class Columns:
         Raises:
             FiguresError: it can't be answered.
         """
+        return self._answered(lambda: self.engine.execute(query, values).fetchall())
+
+    def _answered(self, ask: Callable[[], Answer]) -> Answer:
         try:
-            return self.engine.execute(query, values).fetchall()
+            return ask()
         except duckdb.Error as error:
             if not self._discard_damaged():
                 raise FiguresError(f"A figure can't be computed: {reason(error)}") from None
-        self._open()
         try:
-            return self.engine.execute(query, values).fetchall()
+            self._open()
+            return ask()
         except duckdb.Error as error:
             raise FiguresError(f"A figure can't be computed: {reason(error)}") from None
 
