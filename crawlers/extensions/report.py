@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_LINES = ("errors", "manifest")
+_LINES = ("manifest", "errors")
 COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback")
 
 
@@ -47,6 +47,7 @@ class Report:
         error_log: the run's failures.
         verdict: known once the crawl has ended.
         outcome: the report, as far as it is known.
+        ends: how long manifest.jsonl and errors.jsonl are, once all of the run's lines are written.
         unwritten: why there is no report file; empty once there is one.
     """
 
@@ -60,6 +61,7 @@ class Report:
         self.error_log = ErrorLog(crawler, self.folder, self.run)
         self.verdict: Verdict | None = None
         self.outcome: dict[str, Any] = {}
+        self.ends: dict[str, int] = {}
         self.unwritten = "was not written"
         self.feeds_closed = asyncio.Event()
 
@@ -125,9 +127,8 @@ class Report:
             datasets = _count_datasets(self.crawler)
         self._give_verdict(reason, datasets)
         self.crawler.signals.send_catch_log(signals.run_judged, report=self.outcome, folder=self.folder)
+        self.ends = {f"{name}_end": compacted.size(self.folder, f"{name}.jsonl") for name in _LINES}
         self._give_verdict(reason, datasets)
-        ends = {f"{name}_end": compacted.size(self.folder, f"{name}.jsonl") for name in _LINES}
-        self.outcome |= ends  # not before: what is written later would be left out
 
     def _give_verdict(self, reason: str, datasets: int | None) -> None:
         blocked_hosts = self.crawler.stats.get_value("politeness/blocked_hosts")

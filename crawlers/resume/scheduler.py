@@ -94,7 +94,7 @@ class LedgerScheduler(BaseScheduler):
         again = request.dont_filter or "redirect_urls" in request.meta  # many may be sent to one place, a login
         fingerprint = None if again else self.crawler.request_fingerprinter.fingerprint(request)
         try:
-            number = self._added(request, fingerprint, stored)
+            number = _added(self.job, fingerprint, (host_of(request), request.priority, stored))
         except OSError as error:
             self._stop(error)
             return False
@@ -105,18 +105,6 @@ class LedgerScheduler(BaseScheduler):
             self.unstored[number] = request
         self.hosts.add(host_of(request), 1)
         return True
-
-    def _added(self, request: Request, fingerprint: bytes | None, stored: str | None) -> int | None:
-        """Store a request; return its number, ``None`` if it was stored before.
-
-        Raises:
-            OSError: the disk is full.
-        """
-        db = self.job.db
-        with self.job.changing(2):
-            if fingerprint and not db.execute(_SEE, (fingerprint,)).rowcount:
-                return None
-            return db.execute(_ENQUEUE, (host_of(request), request.priority, stored)).lastrowid
 
     def next_request(self) -> Request | None:
         try:
@@ -173,6 +161,22 @@ class LedgerScheduler(BaseScheduler):
         self.spider.logger.error("%s: %s", url or kind, error)
         failed = signals.Failed(stage=stage, kind=kind, error=error, url=url)
         self.crawler.signals.send_catch_log(signals.record_failed, failed=failed)
+
+
+def _added(job: Job, fingerprint: bytes | None, row: tuple[str, int, str | None]) -> int | None:
+    """Store a request; return its number, ``None`` if it was stored before.
+
+    Args:
+        fingerprint: ``None`` for a request that may be made again.
+        row: its host, its priority, and the request as text.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    with job.changing(2):
+        if fingerprint and not job.db.execute(_SEE, (fingerprint,)).rowcount:
+            return None
+        return job.db.execute(_ENQUEUE, row).lastrowid
 
 
 class Hosts:

@@ -140,7 +140,7 @@ def duplicates(columns: Columns, names: Sequence[str]) -> list[Row]:
 
     Args:
         columns: those of all sources.
-        names: the sources of which one has the dataset.
+        names: the sources; one of them has the dataset.
     """
     return [
         {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from crawlers.store.columns.tables import Columns
 
 AGES = {"month": 30, "year": 365, "five years": 1825}
-"""Days since a dataset was modified, by the name of its age; one that says nothing is ``unknown``, others ``older``."""
+"""Days since a dataset was modified, by the name of its age; without a date it is ``unknown``, else ``older``."""
 
 _CONTACT = 1 << BITS["contact"] | 1 << BITS["contact_email"]
 _QUERY = f"""

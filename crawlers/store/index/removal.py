@@ -29,7 +29,7 @@ WHERE id IN (SELECT id FROM datasets WHERE source = ? AND id > ? ORDER BY id LIM
 
 
 def forget(db: sqlite3.Connection, source: str) -> None:
-    """Delete all rows of a source; after a kill the rest is deleted by whoever finds its row in `sources`, the last."""
+    """Delete all rows of a source; its row in `sources` goes last, so that a kill is noticed."""
     _forget_datasets(db, source)
     for table in OF_A_SOURCE:
         forget_rows(db, table, source)
