@@ -61,6 +61,10 @@ class DamagedError(ArchiveError):
     """A file of an archive is missing, or has other bytes than when it was stored."""
 
 
+class FiguresError(CrawlersError):
+    """Figures can't be computed: there is no room for their files, or DuckDB fails."""
+
+
 class PublishError(CrawlersError):
     """`scrapy publish` can't begin: there is nothing to publish, no token, or no such run."""
 

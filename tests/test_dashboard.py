@@ -619,6 +619,9 @@ def test_a_dataset_that_was_never_written_is_no_link(copy):
     manifest = {"time": moment, "run": name, "status": "new", "kind": "dataset", "dataset_id": "lost"}
     with (copy.output / "rivers" / "manifest.jsonl").open("a") as file:
         file.write(json.dumps(manifest) + "\n")
+    report = copy.output / "rivers" / "runs" / f"{name}.json"
+    known_ends = {key: value for key, value in json.loads(report.read_bytes()).items() if not key.endswith("_end")}
+    report.write_text(json.dumps(known_ends))  # else what came later is not read for the run
     browser = client(copy)
     for path in (
         "/",

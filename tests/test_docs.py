@@ -138,7 +138,7 @@ def report_fields() -> list[str]:
         settings={"BOT_NAME": "b", "VERSION": "v"},
     )
     job = SimpleNamespace(resumed=False, state={"manifest_bytes": 0, "errors_bytes": 0})
-    known = {"run": "r", "started": "s", "verdict": "complete"}
+    known = {"run": "r", "started": "s", "verdict": "complete", "ends": {"manifest_end": 0, "errors_end": 0}}
     report = SimpleNamespace(crawler=crawler, job=job, state=RunState(), **known)
     return list(run_report(report, "finished", {}, {}, None))
 

@@ -45,7 +45,7 @@ class Command(ProjectCommand):
         if bool(args) == opts.all:
             raise OutputError("name the sources to compact, or all of them by --all.")
         self.exitcode = 0
-        catch_up(output)  # before its offsets mean other files
+        catch_up(output, named=args)  # before its offsets mean other files
         for name in args or known:
             self._compact(output / name)
 

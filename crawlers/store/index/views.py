@@ -29,9 +29,9 @@ _LAST = """
     SELECT run FROM runs r WHERE r.source = s.source
     ORDER BY finished > strftime('%Y-%m-%dT%H:%M', 'now', '+1 hour'), finished DESC, run DESC LIMIT 1
 """  # of the source s; a run that ended in the future had a wrong clock
-_DAY = "coalesce(data_modified, modified, issued)"
-_PAGE = "rtrim(replace(landing_page, 'https://', 'http://'), '/')"
-_TITLE = "lower(trim(title)) || char(10) || lower(trim(coalesce(publisher, '')))"
+DAY = "coalesce(data_modified, modified, issued)"
+PAGE = "rtrim(replace(landing_page, 'https://', 'http://'), '/')"
+NAMED = "lower(trim(title)) || char(10) || lower(trim(coalesce(publisher, '')))"
 _KEYS = {"1uri": "uri", "2identifier": "identifier", "3landing_page": "page", "4title": "named"}
 _SAME = " UNION ALL ".join(
     f"""
@@ -253,7 +253,7 @@ VIEWS = {
                 WHEN modified >= date('now', '-365 days') THEN 'year'
                 WHEN modified >= date('now', '-1825 days') THEN 'five years' ELSE 'older' END AS age,
             count(*) AS datasets
-        FROM (SELECT source, {_DAY} AS modified FROM datasets WHERE withdrawn = 0)
+        FROM (SELECT source, {DAY} AS modified FROM datasets WHERE withdrawn = 0)
         GROUP BY 1, 2
         """,  # noqa: S608
     ),
@@ -283,8 +283,8 @@ VIEWS = {
         """
         SELECT source, day, sum(change) OVER (PARTITION BY source ORDER BY day) AS datasets
         FROM (
-            SELECT source, substr(time, 1, 10) AS day, sum(CASE status WHEN 'withdrawn' THEN -1 ELSE 1 END) AS change
-            FROM changes WHERE status IN ('new', 'restored', 'withdrawn') GROUP BY 1, 2
+            SELECT source, day, sum(CASE status WHEN 'withdrawn' THEN -count ELSE count END) AS change
+            FROM daily_changes WHERE status IN ('new', 'restored', 'withdrawn') GROUP BY 1, 2
         )
         """,
     ),
@@ -302,7 +302,7 @@ VIEWS = {
                 CASE length(day) WHEN 4 THEN day || '-12-31' WHEN 7 THEN day || '-28' ELSE substr(day, 1, 10) END
             ) AS INTEGER) AS days
         FROM (
-            SELECT source, dataset_id, title, frequency, {_DAY} AS day
+            SELECT source, dataset_id, title, frequency, {DAY} AS day
             FROM datasets WHERE withdrawn = 0 AND frequency IS NOT NULL
         )
         WHERE day || '~' < CASE frequency {_DUE} END
@@ -321,7 +321,7 @@ VIEWS = {
         },
         f"""
         WITH held AS MATERIALIZED (
-            SELECT id, source, uri, identifier, {_PAGE} AS page, {_TITLE} AS named FROM datasets WHERE withdrawn = 0
+            SELECT id, source, uri, identifier, {PAGE} AS page, {NAMED} AS named FROM datasets WHERE withdrawn = 0
         )
         SELECT d.title, s.datasets, count(DISTINCT d.source) AS sources, group_concat(DISTINCT d.source) AS among,
             substr(s.way, 2) AS "by", s.same, s.ids
