@@ -11,8 +11,8 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.conf import arglist_to_dict
 
-from crawlers.exceptions import hint
-from crawlers.operate.console import reporting_errors
+from crawlers.exceptions import CrawlersError, hint
+from crawlers.operate.console import MISTAKE, print_error, reporting_errors
 
 if TYPE_CHECKING:
     import argparse
@@ -47,6 +47,18 @@ class StrictCommand(ScrapyCommand):
         if mistake:
             raise UsageError(mistake, print_help=False)
         super().process_options(args, opts)
+        self._resolve_output()
+
+    def _resolve_output(self) -> None:
+        """Let OUTPUT_DIR be a folder, also if it names a bucket; a wrong address ends the command."""
+        if str(self.settings["OUTPUT_DIR"]).startswith("s3:"):  # type: ignore[index]
+            from crawlers.store.location import resolve  # noqa: PLC0415 -- all commands import this file
+
+            try:
+                resolve(self.settings)  # type: ignore[arg-type]
+            except CrawlersError as error:
+                print_error(error)
+                raise SystemExit(MISTAKE) from None
 
     def refuse_options(self, args: list[str]) -> None:
         """Remove ``--`` from the words.

@@ -102,6 +102,9 @@ class Pace(AutoThrottle):
     """Scrapy's AutoThrottle, with a minimum delay for each host that it never undercuts, and with pauses.
 
     Settings: AutoThrottle's own. Without AUTOTHROTTLE_ENABLED, minimum delays and pauses still hold.
+
+    Attributes:
+        permits: asked before each request is sent; while it returns ``False``, no host gets any.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -110,6 +113,7 @@ class Pace(AutoThrottle):
         self.floors: dict[str, float] = {}
         self.limits: dict[str, Limit] = {}
         self.clock = monotonic
+        self.permits: Callable[[], bool] = lambda: True
         self.throttles = crawler.settings.getbool("AUTOTHROTTLE_ENABLED")
         if self.throttles:
             super().__init__(crawler)
@@ -230,6 +234,12 @@ class Downloader(ScrapyDownloader):
     @cached_property
     def pace(self) -> Pace:
         return Pace.installed(self.crawler)
+
+    def _process_queue(self, slot: Slot) -> None:
+        if self.pace.permits():
+            super()._process_queue(slot)
+        elif not slot.latercall:
+            slot.latercall = call_later(_LOOK, self._latercall, slot)
 
     def needs_backout(self) -> bool:
         return super().needs_backout() and len(self.active) - self.paused() >= self.total_concurrency

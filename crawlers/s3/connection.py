@@ -27,14 +27,17 @@ REPEATED = re.compile(r"after \d+ retries")
 _CODE = re.compile(r"<Code>(\w+)</Code>")
 _REASONS = (
     ("<Code>NoSuchBucket<", errno.EIO, "there is no such bucket; make it, or correct {setting}"),
+    ("<Code>RequestTimeTooSkewed<", errno.EACCES, "this machine's clock differs from the server's; set it by NTP"),
     ("status code: 403", errno.EACCES, "access is denied{code}; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
     ("redirect without LOCATION", errno.EIO, "the bucket is in another region; correct AWS_REGION"),
+    ("status code: 5", errno.EAGAIN, "the server answered {status}{code}"),
+    ("status code: 429", errno.EAGAIN, "the server answered {status}{code}"),
     ("status code: ", errno.EIO, "the server answered {status}{code}"),
-    ("TimedOut", errno.EIO, "no answer came within {seconds:g} seconds"),
-    ("kind: Connect", errno.EIO, "the server can't be reached; check AWS_ENDPOINT_URL"),
-    ("", errno.EIO, "the connection broke before the answer came"),
+    ("TimedOut", errno.EAGAIN, "no answer came within {seconds:g} seconds"),
+    ("kind: Connect", errno.EAGAIN, "the server can't be reached; check AWS_ENDPOINT_URL"),
+    ("", errno.EAGAIN, "the connection broke before the answer came"),
 )
-"""What a text of obstore contains, the error number, and what it means; the first that is in the text counts."""
+"""What a text of obstore contains, the error number (EAGAIN: it may pass), and what it means; the first one counts."""
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 

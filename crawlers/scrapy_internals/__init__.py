@@ -17,6 +17,7 @@ __all__ = ["is_closing", "process_queue", "requests_in_progress"]
 INHERITED = {
     "scrapy.commands:BaseRunSpiderCommand": "_create_crawler",
     "scrapy.commands.genspider:Command": "_find_template _list_templates",
+    "scrapy.core.downloader:Downloader": "_latercall _process_queue",
     "scrapy.core.downloader.handlers._base_http:BaseHttpDownloadHandler": (
         "_default_maxsize _default_warnsize _fail_on_dataloss _tls_verbose_logging"
     ),

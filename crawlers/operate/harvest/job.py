@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from crawlers.listing.spider import hosts
 from crawlers.operate.sources import Source
-from crawlers.values.addresses import host
 
 _OWN = ("OUTPUT_DIR", "JOBDIR", "JOBS_DIR", "LOGS_DIR", "LOG_FILE", "SOURCES_FILE", "SCRAPYD_NODES")
 
@@ -93,8 +93,7 @@ def plan(job: Job, spider: Any) -> Plan:
     made = spider(**job.arguments)
     identity = {"spider": spider.name, "arguments": made.given, **getattr(made, "identity", {})}
     identity["output"] = job.settings["OUTPUT_DIR"]
-    addresses = [] if made.crosses_hosts else made.start_urls or [getattr(made, spider.address)]
-    return Plan(job=job, hosts=frozenset(map(host, addresses)), identity=identity)
+    return Plan(job=job, hosts=hosts(made), identity=identity)
 
 
 def setting_text(value: Any) -> str:

@@ -1,0 +1,200 @@
+"""A mirror: a plain folder with what a store has, brought up to date before it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import uuid
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError
+from crawlers.safety import inside, strict_json
+from crawlers.safety.locks import is_crawled, take
+from crawlers.store.bucket import mark
+from crawlers.store.bucket.contract import source_of
+from crawlers.store.bucket.lease import Holder, Lease, clock, read
+from crawlers.store.bucket.owner import Owner
+from crawlers.store.bucket.replay import Replay
+from crawlers.store.bucket.state import State
+from crawlers.values import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from pathlib import Path
+
+    from crawlers.store.bucket.objects import Entry, Objects
+
+STATES = ".mirror"
+"""The folder beside the sources with what a mirror knows of them."""
+RUNNING = "running.json"
+
+
+class Mirror:
+    """A store's mirror.
+
+    Args:
+        objects: the store's.
+        folder: OUTPUT_DIR, as all that follows sees it.
+        seconds: how long a lease lasts.
+        tell: called with a number of files that were read or stored.
+
+    Raises:
+        OutputError: the folder can't be written.
+    """
+
+    def __init__(
+        self, objects: Objects, folder: Path, *, seconds: float = 60.0, tell: Callable[[int], None] = lambda _: None
+    ) -> None:
+        self.objects = objects
+        self.folder = folder
+        self.seconds = seconds
+        self.tell = tell
+        self.states = folder / STATES / hashlib.sha256(objects.address.encode()).hexdigest()[:16]
+        self.offset: float | None = None
+
+    def check(self, *, creates: bool) -> None:
+        """Check that the store can be used; nothing is changed if not.
+
+        Args:
+            creates: whether an empty prefix becomes a store.
+
+        Raises:
+            StoreError: its schema is another one, the prefix has other objects, or the clocks differ.
+            StoreUnreachableError: it gives no answer.
+        """
+        now = mark.check(self.objects, creates=creates)
+        self.offset = None if now is None else now - clock()
+
+    def now(self) -> float | None:
+        """Return the server's time, in seconds since 1970; ``None`` if it has not said it."""
+        return None if self.offset is None else clock() + self.offset
+
+    # The places here
+
+    @property
+    def writer(self) -> str:
+        """The mirror's own name, made once."""
+        self._make()
+        path = self.states / "writer"
+        if not path.exists():
+            inside.write(self.states, path.name, uuid.uuid4().hex.encode(), f".{os.getpid()}")
+        return path.read_text()[:100]
+
+    def state(self, source: str) -> Path:
+        self._make()
+        return self.states / f"{source}.sqlite"
+
+    def lock(self, source: str) -> Path:
+        self._make()
+        return self.states / f"{source}.lock"
+
+    def _make(self) -> None:
+        try:
+            self.states.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{self.states} can't be made ({error.strerror}): check OUTPUT_MIRROR.") from None
+
+    # What others have stored
+
+    def lease(self, source: str) -> Lease:
+        """Return the lease of a source, which is not taken yet."""
+        return self._lease(f"leases/{source}.json", f"[{source}]", self.lock(source))
+
+    def lock_of(self, name: str, what: str) -> Lease:
+        """Return a lease of something else, which is not taken yet.
+
+        Args:
+            name: a part of a file name.
+            what: what it is of, for messages.
+        """
+        return self._lease(f"locks/{name}.json", what, self.states / "locks" / f"{name}.lock")
+
+    def _lease(self, name: str, what: str, path: Path) -> Lease:
+        objects = self.objects.impatient()
+        return Lease(objects, name, what, path=path, writer=self.writer, seconds=self.seconds, now=self.now)
+
+    def own(self, source: str) -> Owner:
+        """Take a source.
+
+        Raises:
+            TakenError: another crawl has it.
+            StoreError: the store can't be used.
+        """
+        return Owner.take(self, source)
+
+    def sources(self) -> dict[str, Entry]:
+        """Return the leases of all sources in the store, by one request for a thousand.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        found = ((source_of(entry.name), entry) for entry in self.objects.entries("leases"))
+        return {source: entry for source, entry in found if source}
+
+    def refresh(self, names: Collection[str] | None = None, lost: Callable[[str], None] | None = None) -> list[str]:
+        """Bring sources up to date, but for those that are crawled here; return those that have changed.
+
+        One request is made if nothing has changed.
+
+        Args:
+            names: of the sources; ``None``: all.
+            lost: called with a sentence for a source that is damaged; without, that is raised.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        changed = []
+        for source, entry in self.sources().items():
+            if names is None or source in names:
+                try:
+                    changed += [source] * self._refresh(source, entry)
+                except StoreUnreachableError:
+                    raise
+                except StoreError as error:
+                    if lost is None:
+                        raise
+                    lost(str(error))
+        return changed
+
+    def _refresh(self, source: str, entry: Entry) -> bool:
+        lock = take(self.lock(source))
+        if lock is None:
+            return False
+        try:
+            with State(self.state(source)) as state:
+                if state.fact("lease") == entry.tag and not state.fact("is_open"):
+                    return False
+                holder = self.note_running(source)
+                replay = Replay(self.objects, source, self.folder / source, state, writer=self.writer, tell=self.tell)
+                is_new = replay.catch_up()
+                state.note(lease=entry.tag, is_open=holder is None or not holder.is_released)
+                return is_new
+        finally:
+            os.close(lock)
+
+    def note_running(self, source: str) -> Holder | None:
+        """Write what another node's crawl says of itself into running.json, or remove that; return its lease.
+
+        Raises:
+            StoreError: the store can't be read, or the lease is damaged.
+        """
+        found = read(self.objects, f"leases/{source}.json")
+        folder = self.folder / source
+        running = found[0].running if found and not found[0].is_released else None
+        if found and running and found[0].writer != self.writer:
+            folder.mkdir(parents=True, exist_ok=True)
+            seen = {"elsewhere": True, "heartbeat": self._here(found[1].modified)}
+            inside.write(folder, RUNNING, strict_json.dumps(running | seen), ".running")
+        elif found and found[0].is_released and not is_crawled(folder):
+            with suppress(OSError):
+                inside.remove(folder, RUNNING)
+        return found[0] if found else None
+
+    def _here(self, modified: float) -> str:
+        """Return a time of the server's clock as this machine's clock has it."""
+        now = self.now()
+        then = modified if now is None else time.time() - max(0.0, now - modified)
+        return moment.written(datetime.fromtimestamp(then, UTC), "milliseconds")
