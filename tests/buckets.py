@@ -38,7 +38,13 @@ class Folder:
 
     def line(self, identifier: str, file: str, body: bytes, run: str) -> None:
         line = {"kind": "dataset", "dataset_id": identifier, "resource_id": None, "metadata_file": file}
-        line |= {"sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body), "run": run, "time": run, "status": "new"}
+        line |= {
+            "sha256": hashlib.sha256(body).hexdigest(),
+            "bytes": len(body),
+            "run": run,
+            "time": run,
+            "status": "new",
+        }
         line |= {"metadata_modified": None, "metadata_source": "package_search", "metadata_url": None}
         self.append("manifest.jsonl", line)
 

@@ -45,7 +45,7 @@ _LOOK = 0.5  # seconds between two looks at whether there is enough to store
 _BEATS = 4  # renewals of a lease in its time
 _LONGEST = 15.0  # seconds between two of them
 _LARGEST = 8 * 1024 * 1024  # bytes of running.json
-_MANY = "many-hosts"
+_MANY = {"archives": "The lock of all crawls of many hosts"}
 
 
 class Repeated:
@@ -246,7 +246,7 @@ def _locked(here: Mirror, spider: Any) -> Iterator[Lease]:
         TakenError: another crawl asks one of them.
     """
     taken: list[Lease] = []
-    names = {safe(host.replace(":", "_")): host for host in sorted(hosts(spider))} or {_MANY: "The run of many hosts"}
+    names = {safe(host.replace(":", "_")): host for host in sorted(hosts(spider))} or _MANY
     for name, what in names.items():
         lock = here.lock_of(name, what)
         try:

@@ -13,6 +13,7 @@ from scrapy.utils.conf import arglist_to_dict
 
 from crawlers.exceptions import CrawlersError, hint
 from crawlers.operate.console import MISTAKE, print_error, reporting_errors
+from crawlers.operate.mirrored import bring_up
 
 if TYPE_CHECKING:
     import argparse
@@ -88,10 +89,14 @@ class ProjectCommand(StrictCommand):
     requires_project = True
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    reads_output: ClassVar[bool] = True
+    """Whether it reads OUTPUT_DIR, so that a mirror is brought up to date first."""
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Do what the command is for."""
         with reporting_errors(self):
+            if self.reads_output:
+                bring_up(self.settings)
             self.execute(args, opts)
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:

@@ -122,19 +122,22 @@ def opened(
     return Mirror(Objects(store, address, patience.timeout), folder, seconds=seconds, tell=tell)
 
 
-def bring_up(settings: BaseSettings, names: Collection[str] | None, lost: Callable[[str], None]) -> list[str]:
+def bring_up(
+    settings: BaseSettings, names: Collection[str] | None, lost: Callable[[str], None], *, creates: bool = False
+) -> list[str]:
     """Bring the mirror up to date, if output is in a store; return the sources that have changed.
 
     Args:
         names: of the sources; ``None``: all.
         lost: called with a sentence if the store gives no answer, so that the mirror may be behind, and for each source
             that is damaged.
+        creates: whether an empty prefix becomes a store.
 
     Raises:
         StoreError: the store can't be used, or it gives no answer and the mirror has nothing.
     """
     try:
-        found = mirror(settings)
+        found = mirror(settings, creates=creates)
         return found.refresh(names, lost) if found else []
     except StoreUnreachableError as error:
         folder = Path(settings["OUTPUT_DIR"])

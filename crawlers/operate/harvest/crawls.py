@@ -63,6 +63,9 @@ class Crawls:
         self.parallel = parallel
         self.nodes = nodes
         self.output, self.jobs, self.logs = (Path(settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR", "LOGS_DIR"))
+        self.store = str(settings["OUTPUT_STORE"] or "")
+        if self.store and nodes:
+            raise HarvestError("Scrapyd nodes share a folder, and OUTPUT_DIR is in S3: take --queue for several nodes.")
         self.kept = {name: _days(name, str(settings[name])) for name in ("RUNS_KEPT_DAYS", "LOGS_KEPT_DAYS")}
         self.is_stopped = False
         self.bar: tqdm[Any] | None = None
@@ -147,7 +150,8 @@ class Crawls:
 
     def _job(self, source: Source) -> Job:
         spider = self.known.spiders[source.spider]
-        return job(source, spider, output=self.output, jobs=self.jobs, settings=self.given)
+        folders = {"output": self.output, "jobs": self.jobs}
+        return job(source, spider, **folders, settings=self.given, store=self.store)
 
     def _runner(self, harvest: Harvest) -> Runner:
         if self.nodes:

@@ -22,6 +22,7 @@ from crawlers.operate.harvest.crawls import Crawls
 from crawlers.operate.harvest.harvest import FOLLOWED
 from crawlers.operate.harvest.processes import Processes
 from crawlers.operate.harvest.selection import due, still_due
+from crawlers.operate.mirrored import look_again
 from crawlers.operate.queue import checked, shown
 from crawlers.operate.queue.connector import NodeConnector, prepare
 from crawlers.operate.queue.queue import ARCHIVES, CRAWL, CRAWLS, DUTIES, all_locks, deferred
@@ -171,6 +172,7 @@ class Node(Crawls):
         except CrawlersError as error:
             print_error(error)
             return
+        await asyncio.to_thread(look_again, self.settings, [source])
         state: str
         if context.job.attempts and (run := _ended_since(asked, last(self.output, source))):
             state = run.state
@@ -234,6 +236,7 @@ class Node(Crawls):
 
     async def defer_due(self, context: JobContext, timestamp: int) -> None:  # noqa: ARG002 -- Procrastinate gives it
         """Put the sources that are due into the queue."""
+        await asyncio.to_thread(look_again, self.settings)
         sources, _ = self._table()
         locked = all_locks(self, sources)
         for choice in due(sources, self.output, self.jobs, datetime.now(UTC)):

@@ -77,7 +77,7 @@ class Committing:
         if not (packs or files or lines or removed):
             return
         if not self.put("stored", packs, files=files, lines=lines, removed=removed):
-            raise self._refused()
+            raise self.refused()
 
     def put(
         self,
@@ -145,7 +145,7 @@ class Committing:
         for file in removed:
             documents.files.remove(file)
 
-    def _refused(self) -> TakenError:
+    def refused(self) -> TakenError:
         """Return who has put a commit in the place of this one's."""
         self.lease.until = 0.0
         found: Any = self.replay.log.read(self.replay.state.head + 1).commit

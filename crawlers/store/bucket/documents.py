@@ -37,7 +37,7 @@ class Documents:
         self.files = Files(state)
 
     def unpack(self, pack: Part) -> int:
-        """Write the files of a pack, and remember them; return how many there are.
+        """Write the files of a pack, and remember them; return how many were written.
 
         Raises:
             StoreError: the pack is damaged or missing.
@@ -46,8 +46,7 @@ class Documents:
         count = 0
         with self.state.changing(), inside.Writer(self.folder, SCRATCH) as writer:
             for row in self.shelf.rows(pack):
-                self._write(writer, row, pack.name)
-                count += 1
+                count += self._write(writer, row, pack.name)
             self.files.add_pack(pack)
         return count
 
@@ -104,11 +103,14 @@ class Documents:
                 if row.file in wanted and wanted[row.file].object == pack.name:
                     self._write(writer, row, pack.name)
 
-    def _write(self, writer: inside.Writer, row: Row, pack: str) -> None:
+    def _write(self, writer: inside.Writer, row: Row, pack: str) -> bool:
+        """Write a file, and remember it; return ``False`` if it is there already."""
         known = self.files.get(row.file)
-        if known is None or known.sha256 != row.sha256 or not self.is_there(row.file, known):
+        is_new = known is None or known.sha256 != row.sha256 or not self.is_there(row.file, known)
+        if is_new:
             writer.write(row.file, row.content)
         self.files.put(row.file, stored(row, pack, _changed(self.folder, row.file)))
+        return is_new
 
 
 def stored(row: Row, pack: str, changed: int) -> Stored:

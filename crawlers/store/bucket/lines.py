@@ -110,6 +110,16 @@ class Lines:
         """Return whether the files have all lines that are stored."""
         return all(self._has_all(file) for file in self.growing.names())
 
+    def has_more(self) -> bool:
+        """Return whether a file has lines beyond those that the folder once got from the store, or others."""
+        return any(
+            self.is_rewritten(file) or self._is_longer(file) for file in self.growing.names() if self._has_all(file)
+        )
+
+    def _is_longer(self, file: str) -> bool:
+        known = self.growing.get(file)
+        return known is not None and inside.size(self.folder, file) > known.size
+
     def _has_all(self, file: str) -> bool:
         known = self.growing.get(file)
         try:

@@ -30,6 +30,10 @@ Name = Annotated[str, msgspec.Meta(pattern="^(packs|segments|files)/[A-Za-z0-9._
 Text = Annotated[str, msgspec.Meta(max_length=300)]
 
 
+class MissingError(StoreError):
+    """An object is not there: its source was cleaned meanwhile, or it is lost."""
+
+
 class Part(msgspec.Struct, frozen=True):
     """An object that a commit names; it is never changed.
 
@@ -157,11 +161,12 @@ class Log:
         """Return a commit.
 
         Raises:
-            StoreError: it is not there, or it is damaged.
+            MissingError: it is not there.
+            StoreError: it is damaged.
         """
         body = self.objects.get(self._name(number), _LARGEST)
         if body is None:
-            raise StoreError(f"{self.objects.address}: commit {number} of [{self.source}] is missing.")
+            raise MissingError(f"{self.objects.address}: commit {number} of [{self.source}] is missing.")
         try:
             commit = msgspec.json.decode(body, type=Commit)
             _check(commit, self.source, number)

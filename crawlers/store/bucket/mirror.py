@@ -16,6 +16,7 @@ from crawlers.safety.locks import is_crawled, take
 from crawlers.store.bucket import mark
 from crawlers.store.bucket.contract import source_of
 from crawlers.store.bucket.lease import Holder, Lease, clock, read
+from crawlers.store.bucket.log import Log
 from crawlers.store.bucket.owner import Owner
 from crawlers.store.bucket.replay import Replay
 from crawlers.store.bucket.state import State
@@ -168,12 +169,39 @@ class Mirror:
                 if state.fact("lease") == entry.tag and not state.fact("is_open"):
                     return False
                 holder = self.note_running(source)
-                replay = Replay(self.objects, source, self.folder / source, state, writer=self.writer, tell=self.tell)
-                is_new = replay.catch_up()
+                is_new = self._replay(source, state).catch_up()
                 state.note(lease=entry.tag, is_open=holder is None or not holder.is_released)
                 return is_new
         finally:
             os.close(lock)
+
+    def _replay(self, source: str, state: State) -> Replay:
+        return Replay(self.objects, source, self.folder / source, state, writer=self.writer, tell=self.tell)
+
+    def copy(self, source: str) -> None:
+        """Bring a plain folder up to a source, which no crawl has changed since the last copy.
+
+        Raises:
+            OutputError: the folder was changed since.
+            StoreError: the store can't be read, or what it has of the source is damaged.
+        """
+        with State(self.state(source)) as state:
+            replay = self._replay(source, state)
+            if replay.lines.has_more() and not state.fact("is_pulled"):
+                raise OutputError(f"{replay.folder} was changed since it was pulled: name another folder.")
+            state.note(is_pulled=True)
+            replay.catch_up()
+            state.note(is_pulled=False)
+
+    def is_followed(self, source: str) -> bool:
+        """Return whether the folder has all commits of a source, but for those that it has put itself.
+
+        Raises:
+            StoreError: the store can't be read, or a commit is damaged.
+        """
+        with State(self.state(source)) as state:
+            log = Log(self.objects, source)
+            return all(log.read(number).commit.writer == self.writer for number in log.numbers(state.head).there)
 
     def note_running(self, source: str) -> Holder | None:
         """Write what another node's crawl says of itself into running.json, or remove that; return its lease.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
@@ -148,13 +149,14 @@ class Owner:
         return summary.clean(self.committing, kept) if is_summed else 0
 
     def empty(self) -> None:
-        """Remove all that is stored of the source, whose folder is removed: every mirror removes its own.
+        """Remove all that is stored of the source, and its folder; every mirror removes its own.
 
         Raises:
             TakenError: as `store`.
             StoreError: as `store`.
         """
         summary.empty(self.committing)
+        shutil.rmtree(self.replay.folder, ignore_errors=True)
 
     def release(self) -> None:
         """Give the lease back.

@@ -10,8 +10,8 @@ from crawlers.safety.locks import LOCK
 from crawlers.store.bucket.contract import FOLDERS
 from crawlers.store.bucket.documents import Documents
 from crawlers.store.bucket.lines import Lines
-from crawlers.store.bucket.log import Log
-from crawlers.store.bucket.shelf import MissingError, Shelf
+from crawlers.store.bucket.log import Log, MissingError
+from crawlers.store.bucket.shelf import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +105,7 @@ class Replay:
         follows = commit.number == self.state.head + 1
         if follows or commit.kind != "whole":
             self._check(commit)
-        is_own = follows and (commit.writer, commit.fence) == (self.writer, self.state.fact("fence"))
+        is_own = follows and (commit.writer, commit.fence) == (self.writer, self.state.fact("owned"))
         for pack in commit.packs:
             if self.documents.files.has_pack(pack.name):
                 continue

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import StoreError
 from crawlers.safety import inside
 from crawlers.store.bucket import packs
-from crawlers.store.bucket.log import Part, Segment
+from crawlers.store.bucket.log import MissingError, Part, Segment
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 SEGMENT = 32 * 1024 * 1024
 """Bytes of lines in a segment."""
 _LEVEL = 6
-
-
-class MissingError(StoreError):
-    """An object that the log names is not there: its source was cleaned meanwhile, or it is lost."""
 
 
 class Shelf:

@@ -30,12 +30,13 @@ _SMALL = 1024 * 1024  # bytes of a file up to which it goes into a pack
 
 
 def sum_up(committing: Committing) -> bool:
-    """Put a whole commit; return whether that succeeded. The folder is as it is stored.
+    """Put a whole commit; return ``False`` if the folder is not as it is stored.
 
     Small packs, and those of which less than half is still needed, are packed again, with the small files that have
     objects of their own.
 
     Raises:
+        TakenError: another node has taken the source.
         StoreError: the store can't be written.
     """
     documents, lines, shelf = committing.replay.documents, committing.replay.lines, committing.replay.shelf
@@ -47,7 +48,7 @@ def sum_up(committing: Committing) -> bool:
     packs = [packed(shelf, some) for some in packfuls(_read(documents, small))]
     if sum(len(files) for _, files in packs) != len(small):
         return False  # the folder lacks a file, or has another one: what is stored stays as it is
-    return committing.put(
+    is_put = committing.put(
         "whole",
         packs,
         kept=kept,
@@ -55,20 +56,27 @@ def sum_up(committing: Committing) -> bool:
         lines={file: lines.merged(file) for file in lines.growing.names()},
         removed=documents.files.dead(names),
     )
+    if not is_put:
+        raise committing.refused()
+    return True
 
 
-def empty(committing: Committing) -> bool:
-    """Put a whole commit that has nothing: the source is removed. Return whether that succeeded."""
+def empty(committing: Committing) -> None:
+    """Put a whole commit that has nothing: the source is removed.
+
+    Raises:
+        TakenError: another node has taken the source.
+        StoreError: the store can't be written.
+    """
     documents, lines = committing.replay.documents, committing.replay.lines
     if not committing.put("whole", []):
-        return False
+        raise committing.refused()
     with committing.replay.state.changing():
         for file, _ in documents.files.each():
             documents.files.remove(file)
         documents.files.keep([])
         for file in lines.growing.names():
             lines.growing.remove(file)
-    return True
 
 
 def clean(committing: Committing, kept: float = KEPT) -> int:
