@@ -112,13 +112,13 @@ def harvested(tmp_path_factory):
 @pytest.mark.parametrize(
     ("words", "forbidden", "most"),
     [
-        (["--help"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds()), 57),
-        (["jobs"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds()), 57),
-        (["search", "water"], (*NO_CRAWL, *OPERATE, *kinds()), 90),
+        (["--help"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds()), 60),
+        (["jobs"], (*NO_CRAWL, *OPERATE, "crawlers.resume", "crawlers.store.index", *kinds()), 60),
+        (["search", "water"], (*NO_CRAWL, *OPERATE, *kinds()), 93),
         (
             ["report", "-o", "-"],
             (*BROWSER, *RDF, "tomlkit", "crawlers.operate.learn", *kinds("ckan", "html")),
-            179,
+            182,
         ),
         (
             ["export", "--format", "csv"],
@@ -127,8 +127,8 @@ def harvested(tmp_path_factory):
         ),
         (["archive", "status"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 96),
         (["archive", "prune"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 102),
-        (["reindex"], (*BROWSER, *HTTP, *OPERATE, "spiders", "rdflib", *kinds("ckan")), 102),
-        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 164),
+        (["reindex"], (*BROWSER, *HTTP, *OPERATE, "spiders", "rdflib", *kinds("ckan")), 105),
+        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 171),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -145,14 +145,14 @@ def test_a_command_imports_what_it_needs(harvested, tmp_path, words, forbidden, 
 @pytest.mark.parametrize(
     ("spider", "given", "forbidden", "most"),
     [
-        ("ckan", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 191),
-        ("hdx", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 187),
-        ("dcat", {"url": "/catalog.ttl"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("dcat")), 224),
-        ("waf", {"url": "/folder/"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("waf", "dcat")), 237),
-        ("csw", {"url": "/csw"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("csw", "dcat")), 250),
-        ("sdmx", {"url": "/sdmx"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("sdmx", "dcat")), 246),
-        ("oai", {"url": "/oai"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("oai", "dcat")), 246),
-        ("html", {"rules": "rules.toml"}, (*BROWSER[:2], *OPERATE, "rdflib", *kinds("html", "dcat")), 285),
+        ("ckan", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 200),
+        ("hdx", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 196),
+        ("dcat", {"url": "/catalog.ttl"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("dcat")), 233),
+        ("waf", {"url": "/folder/"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("waf", "dcat")), 246),
+        ("csw", {"url": "/csw"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("csw", "dcat")), 259),
+        ("sdmx", {"url": "/sdmx"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("sdmx", "dcat")), 255),
+        ("oai", {"url": "/oai"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("oai", "dcat")), 255),
+        ("html", {"rules": "rules.toml"}, (*BROWSER[:2], *OPERATE, "rdflib", *kinds("html", "dcat")), 294),
     ],
 )
 def test_a_crawl_imports_what_its_kind_needs(tmp_path, spider, given, forbidden, most):

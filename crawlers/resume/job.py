@@ -124,21 +124,6 @@ class Job:
         crawler.signals.connect(job.engine_stopped, signal=signals.engine_stopped)
         return job
 
-    @staticmethod
-    def discard(folder: Path) -> bool:
-        """Remove the ledger in a JOBDIR, so that the next job there begins anew; return whether there was one.
-
-        Raises:
-            JobError: it can't be removed.
-        """
-        paths = list(folder.glob("ledger.sqlite*"))
-        try:
-            for path in paths:
-                path.unlink(missing_ok=True)
-        except OSError as error:
-            raise JobError(f"{error.filename} is obsolete and can't be removed ({error.strerror}): remove it") from None
-        return bool(paths)
-
     def spider_closed(self, reason: str) -> None:
         self.finished = reason == "finished"
 
@@ -238,6 +223,21 @@ class Job:
         if not isinstance(found, dict) or not isinstance(found.get("stats", {}), dict):
             raise JobError(f"{self.path} is damaged ({name}): choose another JOBDIR")
         return found
+
+
+def discard(folder: Path) -> bool:
+    """Remove the ledger in a JOBDIR, so that the next job there begins anew; return whether there was one.
+
+    Raises:
+        JobError: it can't be removed.
+    """
+    paths = list(folder.glob("ledger.sqlite*"))
+    try:
+        for path in paths:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise JobError(f"{error.filename} is obsolete and can't be removed ({error.strerror}): remove it") from None
+    return bool(paths)
 
 
 def _finished(path: Path | None, state: dict[str, Any]) -> JobFinished:

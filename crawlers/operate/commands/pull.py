@@ -46,7 +46,7 @@ class Command(ProjectCommand):
         address, folder, counted = checked(args[0]), Path(args[1]), Counted("pulled")
         here = opened(address, folder, tell=counted.count)
         here.check(creates=False)
-        if folder.exists() and any(folder.iterdir()) and not here.states.exists():
+        if folder.exists() and any(folder.iterdir()) and not here.places.folder.exists():
             raise OutputError(f"{folder} is not empty, and no copy of {address}: name another folder.")
         self.exitcode = 0
         for source in _chosen(here, args[2:]):

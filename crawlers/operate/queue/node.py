@@ -172,9 +172,8 @@ class Node(Crawls):
         except CrawlersError as error:
             print_error(error)
             return
-        await asyncio.to_thread(look_again, self.settings, [source])
         state: str
-        if context.job.attempts and (run := _ended_since(asked, last(self.output, source))):
+        if run := await _ended(self, context.job, asked):
             state = run.state
         elif outcome := await self._crawled(plan, due=due):
             state = outcome.state
@@ -277,8 +276,11 @@ class Node(Crawls):
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606 -- the same command, as a new node
 
 
-def _ended_since(asked: str, run: Run | None) -> Run | None:
-    """Return a source's last run if it was this job's: its end did not reach the queue."""
+async def _ended(node: Node, job: Job, asked: str) -> Run | None:
+    """Return a source's last run, also on another node, if it was this job's: its end did not reach the queue."""
+    source = str(job.task_kwargs["source"])
+    await asyncio.to_thread(look_again, node.settings, [source])
+    run = last(node.output, source) if job.attempts else None
     since, started = moment(asked), moment(run.started) if run else None
     is_its_own = run and run.state in FOLLOWED and since and started and started >= since
     return run if is_its_own else None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from crawlers.exceptions import TakenError
 from crawlers.store.bucket.contract import is_document
 from crawlers.store.bucket.documents import stored
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from crawlers.store.bucket.changes import Read
     from crawlers.store.bucket.lease import Lease
-    from crawlers.store.bucket.log import Growth, Part
+    from crawlers.store.bucket.log import Growth, Logged, Part
     from crawlers.store.bucket.replay import Replay
     from crawlers.store.bucket.shelf import Shelf
 
@@ -62,7 +64,7 @@ class Committing:
         Args:
             read: documents, which go into one pack, and other files, which have objects of their own.
             removed: files that are gone.
-            ends: where files that grow end for this commit; of others, all lines are put. ``None``: no lines are.
+            ends: where files that grow end, as for `Tails.new`; ``None``: no lines are put.
 
         Raises:
             TakenError: another node has taken the source: the objects are nobody's.
@@ -73,7 +75,7 @@ class Committing:
         others = [one for one in read if not is_document(one.row.file)]
         packs = [packed(shelf, documents)] if documents else []
         files = {one.row.file: (shelf.put_file(one.row.file, one.row.content), one.changed) for one in others}
-        lines = dict(self.replay.lines.new(ends)) if ends is not None else {}
+        lines = dict(self.replay.tails.new(ends)) if ends is not None else {}
         if not (packs or files or lines or removed):
             return
         if not self.put("stored", packs, files=files, lines=lines, removed=removed):
@@ -98,8 +100,24 @@ class Committing:
             lines: the files that have grown; of a whole commit, all that grow.
             removed: as in `Commit`.
         """
-        files, lines, state = files or {}, lines or {}, self.replay.state
-        commit = Commit(
+        files = files or {}
+        commit = msgspec.structs.replace(
+            self._next(kind),
+            packs=[*kept, *(pack for pack, _ in packs)],
+            lines=dict(lines or {}),
+            files={file: part for file, (part, _) in files.items()},
+            removed=list(removed),
+        )
+        logged = self.replay.log.append(commit)
+        if logged:
+            with self.replay.state.changing():
+                self._note(logged, packs, files)
+        return logged is not None
+
+    def _next(self, kind: Literal["taken", "stored", "whole"]) -> Commit:
+        """Return the next commit, which has nothing yet."""
+        state = self.replay.state
+        return Commit(
             source=self.replay.source,
             number=state.head + 1,
             previous=state.fact("sha256", ""),
@@ -109,41 +127,24 @@ class Committing:
             time=moment.now("milliseconds"),
             kind=kind,
             run=self.run,
-            packs=[*kept, *(pack for pack, _ in packs)],
-            lines=dict(lines),
-            files={file: part for file, (part, _) in files.items()},
-            removed=list(removed),
         )
-        logged = self.replay.log.append(commit)
-        if logged is None:
-            return False
-        with state.changing():
-            self._note(packs, files, removed if kind == "stored" else ())
-            for file, growth in lines.items():
-                self.replay.lines.note(file, growth)
-            if kind == "whole":
-                self.replay.documents.files.keep(
-                    [pack.name for pack in commit.packs] + [part.name for part in commit.files.values()]
-                )
-                state.note(whole=commit.number)
-            state.advance(logged)
-        return True
 
-    def _note(
-        self,
-        packs: Sequence[Packed],
-        files: Mapping[str, tuple[Part, int]],
-        removed: Sequence[str],
-    ) -> None:
-        documents = self.replay.documents
+    def _note(self, logged: Logged, packs: Sequence[Packed], files: Mapping[str, tuple[Part, int]]) -> None:
+        documents, state, commit = self.replay.documents, self.replay.state, logged.commit
         for pack, found in packs:
             documents.files.add_pack(pack)
             for file, where in found:
                 documents.files.put(file, where)
         for file, (part, changed) in files.items():
             documents.files.put(file, Stored(part.name, part.sha256, part.bytes, changed))
-        for file in removed:
+        for file in commit.removed if commit.kind == "stored" else ():
             documents.files.remove(file)
+        for file, growth in commit.lines.items():
+            self.replay.lines.note(file, growth)
+        if commit.kind == "whole":
+            documents.files.keep([part.name for part in (*commit.packs, *commit.files.values())])
+            state.note(whole=commit.number)
+        state.advance(logged)
 
     def refused(self) -> TakenError:
         """Return who has put a commit in the place of this one's."""

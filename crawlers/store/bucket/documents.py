@@ -57,12 +57,14 @@ class Documents:
                 self.files.put(row.file, stored(row, pack.name, _changed(self.folder, row.file)))
             self.files.add_pack(pack)
 
-    def fetch(self, file: str, part: Part) -> None:
-        """Write a file that has an object of its own."""
+    def fetch(self, file: str, part: Part) -> bool:
+        """Write a file that has an object of its own; return ``False`` if it is there already."""
         known = self.files.get(file)
-        if known is None or known.sha256 != part.sha256 or not self.is_there(file, known):
+        is_new = known is None or known.sha256 != part.sha256 or not self.is_there(file, known)
+        if is_new:
             inside.write(self.folder, file, self.shelf.file(part), SCRATCH)
         self.files.put(file, Stored(part.name, part.sha256, part.bytes, _changed(self.folder, file)))
+        return is_new
 
     def remove(self, files: Iterable[str]) -> None:
         """Remove files."""

@@ -90,7 +90,7 @@ class Lease:
 
     Attributes:
         fence: higher than that of every owner before.
-        before: the fence of the owner before; 0 if there was none.
+        before: the owner before, and its lease; ``None`` if there was none.
     """
 
     def __init__(
@@ -113,7 +113,8 @@ class Lease:
         self.seconds = seconds
         self.now = now
         self.tag = ""
-        self.fence = self.before = 0
+        self.fence = 0
+        self.before: tuple[Holder, Tagged] | None = None
         self.holder: Holder | None = None
         self.until = 0.0
 
@@ -171,15 +172,16 @@ class Lease:
         return seen >= lasts or (now is not None and now - found.modified >= lasts)
 
     def _put(self, found: tuple[Holder, Tagged] | None) -> bool:
-        self.before = found[0].fence if found else 0
+        fence = found[0].fence + 1 if found else 1
         since, node = moment.now("milliseconds"), socket.gethostname()
-        holder = Holder(self.writer, self.before + 1, node, os.getpid(), since, self.seconds)
+        holder = Holder(self.writer, fence, node, os.getpid(), since, self.seconds)
         begun = clock()
         body = msgspec.json.encode(holder)
         tag = self.objects.replace(self.name, body, found[1].tag) if found else self.objects.create(self.name, body)
         if tag is None:
             return False
-        self.tag, self.holder, self.fence, self.until = tag, holder, holder.fence, begun + self.seconds
+        self.tag, self.holder, self.fence, self.until = tag, holder, fence, begun + self.seconds
+        self.before = found
         return True
 
     def renew(self, head: int, running: dict[str, Any] | None = None, *, is_released: bool = False) -> None:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import StoreError
 from crawlers.safety import inside
 from crawlers.store import compacted
-from crawlers.store.bucket.contract import LINES
 from crawlers.store.bucket.documents import SCRATCH
 from crawlers.store.bucket.log import Growth
-from crawlers.store.bucket.shelf import SEGMENT
 from crawlers.store.bucket.state import Growing, Grown
 from crawlers.store.folder import tail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
     from crawlers.store.bucket.log import Segment
@@ -42,8 +40,6 @@ class Lines:
         self.shelf = shelf
         self.growing = Growing(state)
         self.diverged = False
-
-    # From the store to the folder
 
     def grow(self, file: str, growth: Growth) -> None:
         """Write the lines that a file lacks; `measure` remembers them.
@@ -104,21 +100,9 @@ class Lines:
             with self.state.changing():
                 self.growing.remove(file)
 
-    # From the folder to the store
-
     def is_whole(self) -> bool:
         """Return whether the files have all lines that are stored."""
         return all(self._has_all(file) for file in self.growing.names())
-
-    def has_more(self) -> bool:
-        """Return whether a file has lines beyond those that the folder once got from the store, or others."""
-        return any(
-            self.is_rewritten(file) or self._is_longer(file) for file in self.growing.names() if self._has_all(file)
-        )
-
-    def _is_longer(self, file: str) -> bool:
-        known = self.growing.get(file)
-        return known is not None and inside.size(self.folder, file) > known.size
 
     def _has_all(self, file: str) -> bool:
         known = self.growing.get(file)
@@ -126,71 +110,6 @@ class Lines:
             return known is None or inside.size(self.folder, file) + self.packed(file) >= known.written
         except OSError:
             return False
-
-    def new(self, ends: Mapping[str, int]) -> Iterator[tuple[str, Growth]]:
-        """Put the lines that the store lacks, and yield what a commit says of each file.
-
-        Args:
-            ends: where files end for this commit; of others, all whole lines are put. One that was rewritten is left
-                for a commit with all its lines.
-        """
-        for file in LINES:
-            if not _exists(self.folder, file) or (file in ends and self.is_rewritten(file)):
-                continue
-            known, generation = self.growing.get(file), self._generation(file)
-            begin = known.size if known and known.generation == generation else 0
-            end = min(inside.size(self.folder, file), ends.get(file, 1 << 62))
-            segments = list(self._put(file, begin, end)) if end > begin else []
-            size = segments[-1].offset + segments[-1].length if segments else begin
-            if segments or known is None or known.generation != generation:
-                yield file, Growth(size, generation, segments)
-
-    def _generation(self, file: str) -> int:
-        """Return the number of a file's content; a higher one if it does not begin with what is stored."""
-        known = self.growing.get(file)
-        if known is None:
-            return 1
-        is_longer = inside.size(self.folder, file) >= known.size
-        return known.generation + (not is_longer or tail(self.folder, file, known.size) != known.tail)
-
-    def is_rewritten(self, file: str) -> bool:
-        """Return whether a file does not begin with what is stored of it."""
-        known = self.growing.get(file)
-        return known is not None and known.generation != self._generation(file)
-
-    def _put(self, file: str, begin: int, end: int) -> Iterator[Segment]:
-        with inside.opened(self.folder, file) as lines:
-            lines.seek(begin)
-            while block := lines.read(min(SEGMENT, end - begin)):
-                whole = block[: block.rfind(b"\n") + 1]  # without a line that is being written
-                if not whole:
-                    return
-                yield self.shelf.put_segment(file, begin, whole)
-                begin += len(whole)
-                lines.seek(begin)
-
-    def merged(self, file: str) -> Growth:
-        """Put small segments again as larger ones; return the file as a whole commit says it.
-
-        The last segments are merged while one is not twice as long as all behind it: there are few, and a line is put
-        again a few times in all.
-        """
-        growth = self.growing.growth(file)
-        segments, length = list(growth.segments), 0
-        while segments and length + segments[-1].length <= SEGMENT and segments[-1].length < 2 * (length or SEGMENT):
-            length += segments.pop().length
-        begin = growth.bytes - length
-        if len(growth.segments) - len(segments) < 2:
-            return growth
-        return Growth(growth.bytes, growth.generation, [*segments, *self._put(file, begin, growth.bytes)])
-
-
-def _exists(folder: Path, file: str) -> bool:
-    try:
-        inside.status(folder, file)
-    except OSError:
-        return False
-    return True
 
 
 def _reach(segments: list[Segment], begin: int, end: int) -> bool:

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import time
-import uuid
-from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError
-from crawlers.safety import inside, strict_json
-from crawlers.safety.locks import is_crawled, take
-from crawlers.store.bucket import mark
+from crawlers.safety.locks import take
+from crawlers.store.bucket import mark, running
 from crawlers.store.bucket.contract import source_of
-from crawlers.store.bucket.lease import Holder, Lease, clock, read
+from crawlers.store.bucket.lease import Lease, clock
 from crawlers.store.bucket.log import Log
 from crawlers.store.bucket.owner import Owner
+from crawlers.store.bucket.places import Places
 from crawlers.store.bucket.replay import Replay
 from crawlers.store.bucket.state import State
-from crawlers.values import moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from pathlib import Path
 
+    from crawlers.store.bucket.lease import Holder
     from crawlers.store.bucket.objects import Entry, Objects
-
-STATES = ".mirror"
-"""The folder beside the sources with what a mirror knows of them."""
-RUNNING = "running.json"
 
 
 class Mirror:
@@ -53,7 +44,7 @@ class Mirror:
         self.folder = folder
         self.seconds = seconds
         self.tell = tell
-        self.states = folder / STATES / hashlib.sha256(objects.address.encode()).hexdigest()[:16]
+        self.places = Places(folder, objects.address)
         self.offset: float | None = None
 
     def check(self, *, creates: bool) -> None:
@@ -73,36 +64,9 @@ class Mirror:
         """Return the server's time, in seconds since 1970; ``None`` if it has not said it."""
         return None if self.offset is None else clock() + self.offset
 
-    # The places here
-
-    @property
-    def writer(self) -> str:
-        """The mirror's own name, made once."""
-        self._make()
-        path = self.states / "writer"
-        if not path.exists():
-            inside.write(self.states, path.name, uuid.uuid4().hex.encode(), f".{os.getpid()}")
-        return path.read_text()[:100]
-
-    def state(self, source: str) -> Path:
-        self._make()
-        return self.states / f"{source}.sqlite"
-
-    def lock(self, source: str) -> Path:
-        self._make()
-        return self.states / f"{source}.lock"
-
-    def _make(self) -> None:
-        try:
-            self.states.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"{self.states} can't be made ({error.strerror}): check OUTPUT_MIRROR.") from None
-
-    # What others have stored
-
     def lease(self, source: str) -> Lease:
         """Return the lease of a source, which is not taken yet."""
-        return self._lease(f"leases/{source}.json", f"[{source}]", self.lock(source))
+        return self._lease(f"leases/{source}.json", f"[{source}]", self.places.lock(source))
 
     def lock_of(self, name: str, what: str) -> Lease:
         """Return a lease of something else, which is not taken yet.
@@ -111,11 +75,11 @@ class Mirror:
             name: a part of a file name.
             what: what it is of, for messages.
         """
-        return self._lease(f"locks/{name}.json", what, self.states / "locks" / f"{name}.lock")
+        return self._lease(f"locks/{name}.json", what, self.places.lock_of(name))
 
     def _lease(self, name: str, what: str, path: Path) -> Lease:
         objects = self.objects.impatient()
-        return Lease(objects, name, what, path=path, writer=self.writer, seconds=self.seconds, now=self.now)
+        return Lease(objects, name, what, path=path, writer=self.places.writer, seconds=self.seconds, now=self.now)
 
     def own(self, source: str) -> Owner:
         """Take a source.
@@ -161,11 +125,11 @@ class Mirror:
         return changed
 
     def _refresh(self, source: str, entry: Entry) -> bool:
-        lock = take(self.lock(source))
+        lock = take(self.places.lock(source))
         if lock is None:
             return False
         try:
-            with State(self.state(source)) as state:
+            with State(self.places.state(source)) as state:
                 if state.fact("lease") == entry.tag and not state.fact("is_open"):
                     return False
                 holder = self.note_running(source)
@@ -176,7 +140,7 @@ class Mirror:
             os.close(lock)
 
     def _replay(self, source: str, state: State) -> Replay:
-        return Replay(self.objects, source, self.folder / source, state, writer=self.writer, tell=self.tell)
+        return Replay(self.objects, source, self.folder / source, state, writer=self.places.writer, tell=self.tell)
 
     def copy(self, source: str) -> None:
         """Bring a plain folder up to a source, which no crawl has changed since the last copy.
@@ -185,9 +149,9 @@ class Mirror:
             OutputError: the folder was changed since.
             StoreError: the store can't be read, or what it has of the source is damaged.
         """
-        with State(self.state(source)) as state:
+        with State(self.places.state(source)) as state:
             replay = self._replay(source, state)
-            if replay.lines.has_more() and not state.fact("is_pulled"):
+            if replay.tails.has_more() and not state.fact("is_pulled"):
                 raise OutputError(f"{replay.folder} was changed since it was pulled: name another folder.")
             state.note(is_pulled=True)
             replay.catch_up()
@@ -199,30 +163,14 @@ class Mirror:
         Raises:
             StoreError: the store can't be read, or a commit is damaged.
         """
-        with State(self.state(source)) as state:
+        with State(self.places.state(source)) as state:
             log = Log(self.objects, source)
-            return all(log.read(number).commit.writer == self.writer for number in log.numbers(state.head).there)
+            return all(log.read(number).commit.writer == self.places.writer for number in log.numbers(state.head).there)
 
     def note_running(self, source: str) -> Holder | None:
-        """Write what another node's crawl says of itself into running.json, or remove that; return its lease.
+        """Note what another mirror's crawl of a source says; return the lease.
 
         Raises:
             StoreError: the store can't be read, or the lease is damaged.
         """
-        found = read(self.objects, f"leases/{source}.json")
-        folder = self.folder / source
-        running = found[0].running if found and not found[0].is_released else None
-        if found and running and found[0].writer != self.writer:
-            folder.mkdir(parents=True, exist_ok=True)
-            seen = {"elsewhere": True, "heartbeat": self._here(found[1].modified)}
-            inside.write(folder, RUNNING, strict_json.dumps(running | seen), ".running")
-        elif found and found[0].is_released and not is_crawled(folder):
-            with suppress(OSError):
-                inside.remove(folder, RUNNING)
-        return found[0] if found else None
-
-    def _here(self, modified: float) -> str:
-        """Return a time of the server's clock as this machine's clock has it."""
-        now = self.now()
-        then = modified if now is None else time.time() - max(0.0, now - modified)
-        return moment.written(datetime.fromtimestamp(then, UTC), "milliseconds")
+        return running.note(self, source)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
 from crawlers.exceptions import TakenError
-from crawlers.store.bucket import changes, summary
+from crawlers.store.bucket import changes, running, summary
 from crawlers.store.bucket.committing import Committing
 from crawlers.store.bucket.replay import Replay
 from crawlers.store.bucket.state import State
@@ -43,8 +43,8 @@ class Owner:
         self.source = source
         self.lease = lease
         self.is_rebuilt = False
-        self.state = State(mirror.state(source))
-        folder, writer = mirror.folder / source, mirror.writer
+        self.state = State(mirror.places.state(source))
+        folder, writer = mirror.folder / source, mirror.places.writer
         self.replay = Replay(mirror.objects, source, folder, self.state, writer=writer, tell=mirror.tell)
         self.committing = Committing(self.replay, lease)
 
@@ -92,8 +92,11 @@ class Owner:
                 break
         else:
             raise TakenError(f"[{self.source}] is written by another process.")
-        self.is_rebuilt = self.replay.is_rebuilt or bool(self.lease.before and self.lease.before != last)
+        before = self.lease.before
+        self.is_rebuilt = self.replay.is_rebuilt or (before is not None and before[0].fence != last)
         self.state.note(owned=self.lease.fence)
+        if before:
+            running.write(self.mirror, self.source, *before)
         self.store(is_end=True)
 
     def store(self, *, is_end: bool = False) -> None:
@@ -113,7 +116,7 @@ class Owner:
         while not is_last:
             chunk = changes.by_lines(documents, self._stored_lines())
             is_last = chunk.is_last
-            self._put(chunk.read, chunk.removed, {} if is_last else {changes.MANIFEST: self._place(chunk.end)})
+            self._put(chunk.read, chunk.removed, {changes.MANIFEST: self._place(chunk)})
         if is_end:
             for some in changes.packfuls(changes.by_look(documents)):
                 self._put(some)
@@ -126,9 +129,15 @@ class Owner:
         grown = self.replay.lines.growing.get(changes.MANIFEST)
         return grown.written if grown else 0
 
-    def _place(self, offset: int) -> int:
-        """Return where lines are in the manifest as it is now."""
-        return max(0, offset - self.replay.lines.packed(changes.MANIFEST))
+    def _place(self, chunk: changes.Chunk) -> int:
+        """Return where the lines of a chunk end in the manifest as it is now; it may have more by now.
+
+        A manifest that was rewritten is stored with its last lines: until then, none of it is.
+        """
+        lines = self.replay.lines
+        if not chunk.is_last and self.replay.tails.is_rewritten(changes.MANIFEST):
+            return -1
+        return max(0, chunk.end - lines.packed(changes.MANIFEST))
 
     def _put(self, read: list[Read], removed: Sequence[str] = (), ends: Mapping[str, int] | None = _ALL) -> None:
         self.committing.store(read, removed, ends)

@@ -12,6 +12,7 @@ from crawlers.store.bucket.documents import Documents
 from crawlers.store.bucket.lines import Lines
 from crawlers.store.bucket.log import Log, MissingError
 from crawlers.store.bucket.shelf import Shelf
+from crawlers.store.bucket.tails import Tails
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +59,7 @@ class Replay:
         self.shelf = Shelf(objects, source)
         self.documents = Documents(folder, state, self.shelf)
         self.lines = Lines(folder, state, self.shelf)
+        self.tails = Tails(folder, state, self.shelf)
         self.is_rebuilt = False
 
     def catch_up(self) -> bool:
@@ -114,7 +116,7 @@ class Replay:
             else:
                 self.tell(self.documents.unpack(pack))
         for file, part in commit.files.items():
-            self.documents.fetch(file, part)
+            self.tell(int(self.documents.fetch(file, part)))
         for file, growth in commit.lines.items():
             self.lines.grow(file, growth)
         self.documents.remove(commit.removed)

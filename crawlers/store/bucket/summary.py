@@ -53,7 +53,7 @@ def sum_up(committing: Committing) -> bool:
         packs,
         kept=kept,
         files={file: (_part(stored), stored.changed) for file, stored in large.items()},
-        lines={file: lines.merged(file) for file in lines.growing.names()},
+        lines={file: committing.replay.tails.merged(file) for file in lines.growing.names()},
         removed=documents.files.dead(names),
     )
     if not is_put:
