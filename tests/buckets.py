@@ -21,6 +21,7 @@ from tests import forked
 from tests.conftest import FAST, ROOT, Crawl, scrapy
 
 ADDRESS = "s3://bucket/prefix"
+URL = "https://demo.ckan.org/api/3/action/package_search"
 IGNORED = (".lock", ".mirror", ".writing", ".heartbeat", "running.json")
 _NUMBERS = count(1)
 
@@ -54,7 +55,7 @@ class Folder:
             "time": run,
             "status": "new",
         }
-        line |= {"metadata_modified": None, "metadata_source": "package_search", "metadata_url": None}
+        line |= {"metadata_modified": None, "metadata_source": "package_search", "metadata_url": URL}
         self.append("manifest.jsonl", line)
 
     def append(self, file: str, line: dict[str, Any]) -> None:

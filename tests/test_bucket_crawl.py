@@ -303,7 +303,7 @@ COMMANDS = {
 
 
 def refused(node: Node, command: str, sentence: str) -> None:
-    ran = node.run(command, *COMMANDS[command])
+    ran = node.run(command, *COMMANDS[command], LOG_LEVEL="ERROR")
     assert (ran.returncode, ran.stdout) == (1, ""), ran.stderr
     assert sentence in ran.stderr
     assert len(ran.stderr.strip().splitlines()) == 1, ran.stderr
@@ -331,13 +331,13 @@ def test_wrong_keys(lonely, seaweed, command):
     assert files(seaweed, lonely) == {}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["crawl", "search", "harvest"])
 def test_no_keys(lonely, command):
     del os.environ["AWS_ACCESS_KEY_ID"]
     refused(lonely, command, "OUTPUT_DIR is in S3, but the environment has no AWS_ACCESS_KEY_ID.")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["crawl", "search", "harvest"])
 @pytest.mark.parametrize(("ahead", "way"), [(300, "behind"), (-300, "ahead of")])
 def test_clocks_that_differ(lonely, seaweed, faults, command, ahead, way):  # noqa: PLR0917
     faults.ahead = ahead
@@ -345,7 +345,7 @@ def test_clocks_that_differ(lonely, seaweed, faults, command, ahead, way):  # no
     assert files(seaweed, lonely) == {}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["crawl", "search", "harvest"])
 def test_another_schema(lonely, seaweed, command):
     place = f"buckets/{lonely.address.removeprefix('s3://')}/catalogue-crawlers.json"
     _put(seaweed, place, b'{"schema": 0}')
@@ -353,7 +353,7 @@ def test_another_schema(lonely, seaweed, command):
     assert list(files(seaweed, lonely)) == ["catalogues/catalogue-crawlers.json"]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", ["crawl", "search", "harvest"])
 def test_a_bucket_that_is_not_empty(lonely, seaweed, command):
     _put(seaweed, f"buckets/{lonely.address.removeprefix('s3://')}/photos/cat.jpg", b"x")
     refused(lonely, command, f"{lonely.address} is not empty ('photos/cat.jpg') and no store: name another prefix.")

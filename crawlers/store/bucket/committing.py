@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -87,8 +88,8 @@ class Committing:
         packs: Sequence[Packed],
         *,
         kept: Sequence[Part] = (),
-        files: Mapping[str, tuple[Part, int]] | None = None,
-        lines: Mapping[str, Growth] | None = None,
+        files: Mapping[str, tuple[Part, int]] = MappingProxyType({}),
+        lines: Mapping[str, Growth] = MappingProxyType({}),
         removed: Sequence[str] = (),
     ) -> bool:
         """Put a commit, and note what it says; return whether its number was free.
@@ -98,13 +99,11 @@ class Committing:
             kept: of a whole commit, the packs that stay.
             files: the parts of files with objects of their own, and when these were written here.
             lines: the files that have grown; of a whole commit, all that grow.
-            removed: as in `Commit`.
         """
-        files = files or {}
         commit = msgspec.structs.replace(
             self._next(kind),
             packs=[*kept, *(pack for pack, _ in packs)],
-            lines=dict(lines or {}),
+            lines=dict(lines),
             files={file: part for file, (part, _) in files.items()},
             removed=list(removed),
         )
