@@ -66,7 +66,11 @@ class Folder:
     def report(self, run: str, **fields: Any) -> None:
         path = self.path / "runs" / f"{run}.json"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps({"run": run, **fields}))
+        time = f"{run[:4]}-{run[4:6]}-{run[6:8]}T{run[9:11]}:{run[11:13]}:{run[13:15]}.000Z"
+        known = {"source": self.path.name, "spider": "hdx", "run": run, "arguments": {}, "started": time}
+        known |= {"finished": time, "finish_reason": "finished", "verdict": "complete", "expected": 0, "listed": 0}
+        known |= {"counts": {}, "errors": {}, "requests": 0, "retries": 0, "bytes": 0, "resumed": False}
+        path.write_text(json.dumps(known | fields))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
