@@ -128,6 +128,7 @@ import os, sys
 from pathlib import Path
 import obstore
 from crawlers.safety import inside
+from crawlers.store.bucket.plain import pull
 from crawlers.store.bucket.state import State
 from crawlers.store.location import opened
 
@@ -157,7 +158,7 @@ here = opened(address, Path(folder))
 here.check(creates=True)
 if what == "copy":
     for source in here.sources():
-        here.copy(source)
+        pull(here, source)
 elif what == "own":
     with here.own("hdx") as owner:
         owner.store(is_end=True)

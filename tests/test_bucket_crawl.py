@@ -360,6 +360,11 @@ def test_a_bucket_that_is_not_empty(lonely, seaweed, command):
     assert list(files(seaweed, lonely)) == ["catalogues/photos/cat.jpg"]
 
 
+def test_a_bucket_that_is_not_there(lonely):
+    lonely.address = "s3://not-there/x"
+    refused(lonely, "crawl", "s3://not-there/x: there is no such bucket; make it, or correct OUTPUT_DIR.")
+
+
 def _put(seaweed: Seaweed, path: str, body: bytes) -> None:
     import urllib.request  # noqa: PLC0415
 

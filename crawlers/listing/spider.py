@@ -79,8 +79,8 @@ def hosts(spider: Any) -> frozenset[str]:
     Args:
         spider: a `CatalogueSpider`.
     """
-    addresses = [] if spider.crosses_hosts else spider.start_urls or [getattr(spider, spider.address)]
-    return frozenset(map(host, addresses))
+    addresses = [] if spider.crosses_hosts else spider.start_urls or [getattr(spider, spider.address, None) or ""]
+    return frozenset(filter(None, map(host, addresses)))
 
 
 class CatalogueSpider(scrapy.Spider):

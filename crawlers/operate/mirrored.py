@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import CrawlersError
@@ -76,6 +76,19 @@ def owning(settings: Any, names: Iterable[str]) -> Iterator[dict[str, Owner]]:
         for name, owner in owners.items():
             if not (here.folder / name).exists():
                 owner.empty()
+
+
+def store_rest(settings: Any, source: str) -> None:
+    """Store the reports that a harvest has written or removed after a crawl; what can't be stored is stored later."""
+    if not settings["OUTPUT_STORE"]:
+        return
+    from crawlers.store.location import mirror  # noqa: PLC0415
+
+    with suppress(CrawlersError):
+        here: Any = mirror(settings)
+        if here.has_rest(source):
+            with here.own(source):
+                pass  # it stores what there is
 
 
 def stored(settings: Any, names: Iterable[str]) -> list[str]:

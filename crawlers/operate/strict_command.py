@@ -91,12 +91,14 @@ class ProjectCommand(StrictCommand):
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
     reads_output: ClassVar[bool] = True
     """Whether it reads OUTPUT_DIR, so that a mirror is brought up to date first."""
+    takes_empty_store: ClassVar[bool] = False
+    """Whether it has something to say if nothing was ever stored."""
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Do what the command is for."""
         with reporting_errors(self):
             if self.reads_output:
-                bring_up(self.settings)
+                bring_up(self.settings, creates=self.takes_empty_store)
             self.execute(args, opts)
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:

@@ -55,9 +55,11 @@ class Command(ProjectCommand):
 
     def _pull(self, here: Mirror, source: str, counted: Counted) -> None:
         """Pull a source; one that is damaged does not stop the others."""
+        from crawlers.store.bucket.plain import pull
+
         counted.begin(source)
         try:
-            here.copy(source)
+            pull(here, source)
         except StoreUnreachableError:
             raise
         except StoreError as error:

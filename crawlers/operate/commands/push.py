@@ -80,7 +80,9 @@ def _check(here: Mirror, source: str, *, is_there: bool) -> None:
     Raises:
         OutputError: the store has the source from elsewhere, or something newer.
     """
-    if is_there and not here.is_followed(source):
+    from crawlers.store.bucket.plain import may_push
+
+    if is_there and not may_push(here, source):
         raise OutputError(
             f"{here.objects.address} has [{source}] already, with runs that {here.folder} has not: name an empty "
             "prefix, or pull into an empty folder."

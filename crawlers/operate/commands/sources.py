@@ -78,7 +78,7 @@ class Command(ProjectCommand):
         from crawlers.operate.sources.command import changed_folders, execute, renamed
 
         if not args or args[0] in _READING:
-            bring_up(self.settings)
+            bring_up(self.settings, creates=True)
         with owning(self.settings, changed_folders(self.settings, args)) as owners:
             self.exitcode = execute(self, args, opts)
             for name in renamed(args):

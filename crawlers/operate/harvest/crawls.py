@@ -19,6 +19,7 @@ from crawlers.operate.harvest.harvest import Harvest
 from crawlers.operate.harvest.job import Job, Plan, job, plan
 from crawlers.operate.harvest.processes import Processes
 from crawlers.operate.harvest.retention import remove_logs, remove_reports
+from crawlers.operate.mirrored import store_rest
 from crawlers.operate.notify import notify
 from crawlers.store.runs.words import duration, errors, listed, table
 
@@ -127,9 +128,10 @@ class Crawls:
         return ""
 
     def remove_old(self, source: str) -> None:
-        """Remove a source's old reports and logs, as the settings say."""
+        """Remove a source's old reports and logs, as the settings say, in the store too."""
         remove_reports(self.output, source, self.kept["RUNS_KEPT_DAYS"])
         remove_logs(self.logs, source, self.kept["LOGS_KEPT_DAYS"])
+        store_rest(self.settings, source)
 
     def _plans(self, chosen: Sequence[Source], harvest: Harvest) -> list[Plan]:
         plans = []

@@ -198,7 +198,7 @@ class Node(Crawls):
             raise
         finally:
             del self.harvests[source]
-            self.remove_old(source)
+            await asyncio.to_thread(self.remove_old, source)
         return harvest.outcomes[-1] if harvest.outcomes else None
 
     def _source(self, name: str) -> Source:

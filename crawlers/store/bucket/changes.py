@@ -7,6 +7,7 @@ import os
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from crawlers.exceptions import StoreError
 from crawlers.safety import inside, json_lines
 from crawlers.store import compacted
 from crawlers.store.bucket.contract import files as files_in
@@ -93,6 +94,9 @@ def _read(documents: Documents, file: str, about: tuple[str | None, str | None, 
 
     Args:
         about: its kind, dataset and resource, as in the manifest.
+
+    Raises:
+        StoreError: it is too large.
     """
     known = documents.files.get(file)
     if known and documents.is_there(file, known):
@@ -100,9 +104,11 @@ def _read(documents: Documents, file: str, about: tuple[str | None, str | None, 
     try:
         with inside.opened(documents.folder, file) as opened:
             changed = os.fstat(opened.fileno()).st_mtime_ns
-            content = opened.read(inside.LARGEST)
+            content = opened.read(inside.LARGEST + 1)
     except OSError:
         return None
+    if len(content) > inside.LARGEST:
+        raise StoreError(f"{documents.folder / file} has more than {inside.LARGEST} bytes: no store takes it.")
     sha256 = hashlib.sha256(content).hexdigest()
     if known and known.sha256 == sha256:
         documents.files.put(file, known._replace(changed=changed))
@@ -145,6 +151,12 @@ def gone(documents: Documents) -> list[str]:
     """Return the stored reports that are not in the folder any more; a document that is missing is not gone."""
     stored = (file for file, _ in documents.files.each() if is_other(file))
     return [file for file in stored if not _exists(documents, file)]
+
+
+def has_other_reports(documents: Documents) -> bool:
+    """Return whether the folder has reports that the store lacks, or lacks some that the store has."""
+    there = {file for file in files_in(documents.folder) if is_other(file)}
+    return there != {file for file, _ in documents.files.each() if is_other(file)}
 
 
 def _exists(documents: Documents, file: str) -> bool:

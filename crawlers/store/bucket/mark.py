@@ -29,6 +29,8 @@ def check(objects: Objects, *, creates: bool) -> float | None:
     now = server_time(objects.timeout) if objects.timeout else None
     _compare_clocks(objects.address, now)
     _compare_schemas(objects.address, body or _made(objects, creates=creates))
+    if creates:
+        _check_conditions(objects)
     return now
 
 
@@ -43,6 +45,19 @@ def _made(objects: Objects, *, creates: bool) -> bytes:
     if creates:
         objects.create(NAME, json.dumps(about).encode())
     return objects.get(NAME, _LARGEST) or b""
+
+
+def _check_conditions(objects: Objects) -> None:
+    """Check that the server refuses puts whose condition does not hold: two nodes would overwrite each other's objects.
+
+    A server that ignores conditions replaces the mark by one that says the same.
+    """
+    found = objects.tagged(NAME, _LARGEST)
+    other = found.body.rstrip() + b"\n" * (1 - found.body.count(b"\n")) if found else b""
+    if objects.create(NAME, other) or objects.replace(NAME, other, '"0123456789abcdef0123456789abcdef"'):
+        raise StoreError(
+            f"{objects.address} is on a server that ignores If-None-Match and If-Match: several nodes can't share it."
+        )
 
 
 def _compare_clocks(address: str, now: float | None) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError
+from crawlers.exceptions import StoreError, StoreUnreachableError
 from crawlers.safety.locks import take
-from crawlers.store.bucket import mark, running
+from crawlers.store.bucket import changes, mark, running
 from crawlers.store.bucket.contract import source_of
 from crawlers.store.bucket.lease import Lease, clock
-from crawlers.store.bucket.log import Log
 from crawlers.store.bucket.owner import Owner
 from crawlers.store.bucket.places import Places
 from crawlers.store.bucket.replay import Replay
@@ -133,39 +132,20 @@ class Mirror:
                 if state.fact("lease") == entry.tag and not state.fact("is_open"):
                     return False
                 holder = self.note_running(source)
-                is_new = self._replay(source, state).catch_up()
+                is_new = self.replay(source, state).catch_up()
                 state.note(lease=entry.tag, is_open=holder is None or not holder.is_released)
                 return is_new
         finally:
             os.close(lock)
 
-    def _replay(self, source: str, state: State) -> Replay:
+    def replay(self, source: str, state: State) -> Replay:
+        """Return what brings a source's folder up to date."""
         return Replay(self.objects, source, self.folder / source, state, writer=self.places.writer, tell=self.tell)
 
-    def copy(self, source: str) -> None:
-        """Bring a plain folder up to a source, which no crawl has changed since the last copy.
-
-        Raises:
-            OutputError: the folder was changed since.
-            StoreError: the store can't be read, or what it has of the source is damaged.
-        """
+    def has_rest(self, source: str) -> bool:
+        """Return whether the folder of a source has reports that are not stored, or lacks some that are."""
         with State(self.places.state(source)) as state:
-            replay = self._replay(source, state)
-            if replay.tails.has_more() and not state.fact("is_pulled"):
-                raise OutputError(f"{replay.folder} was changed since it was pulled: name another folder.")
-            state.note(is_pulled=True)
-            replay.catch_up()
-            state.note(is_pulled=False)
-
-    def is_followed(self, source: str) -> bool:
-        """Return whether the folder has all commits of a source, but for those that it has put itself.
-
-        Raises:
-            StoreError: the store can't be read, or a commit is damaged.
-        """
-        with State(self.places.state(source)) as state:
-            log = Log(self.objects, source)
-            return all(log.read(number).commit.writer == self.places.writer for number in log.numbers(state.head).there)
+            return changes.has_other_reports(self.replay(source, state).documents)
 
     def note_running(self, source: str) -> Holder | None:
         """Note what another mirror's crawl of a source says; return the lease.

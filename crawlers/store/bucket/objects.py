@@ -105,7 +105,7 @@ class Objects:
 
     def put(self, name: str, body: bytes) -> None:
         """Put an object whose name nobody else uses."""
-        self._asked(lambda: obstore.put(self.store, name, body, use_multipart=False))
+        self._asked(lambda: obstore.put(self.store, name, body))
 
     def create(self, name: str, body: bytes) -> str | None:
         """Put an object if there is none; return its ETag, ``None`` if there is another one.
