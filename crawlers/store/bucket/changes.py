@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from itertools import chain
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from crawlers.exceptions import StoreError
@@ -15,12 +15,17 @@ from crawlers.store.bucket.contract import is_document, is_other
 from crawlers.store.bucket.packs import BYTES, MOST, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from crawlers.store.bucket.documents import Documents
+    from crawlers.store.bucket.state import Stored
 
 MANIFEST = "manifest.jsonl"
-_LINES = 20_000  # of the manifest, for one commit
+_AT_ONCE = 500  # files that are looked at
+
+
+About = tuple[str | None, str | None, str | None]
+"""Kind, dataset and resource of a file, as in the manifest; of one that is no document, none."""
 
 
 class Read(NamedTuple):
@@ -47,89 +52,107 @@ class Chunk(NamedTuple):
 
 
 def by_lines(documents: Documents, begin: int) -> Chunk:
-    """Return what the lines of the manifest from an offset on say.
+    """Return what the next thousand lines of the manifest say, or as many as fit into a pack.
 
     A document that was written again since its line is taken as it is: its next line follows.
     """
+    lines = list(islice(_lines(documents, begin), MOST))
+    known = documents.files.known([line.file for line in lines if line.file])
+    before = documents.files.before([line.about for line in lines if line.file])
     found, removed = dict[str, Read](), dict[str, None]()
-    end, size, count = begin, 0, 0
-    is_last = True
-    for length, line in _lines(documents, begin):
-        if len(found) >= MOST or size >= BYTES or count >= _LINES:
+    end, size, is_last = begin, 0, len(lines) < MOST
+    for line in lines:
+        if size >= BYTES:
             is_last = False
             break
-        end, count = end + length, count + 1
-        new = _of_line(documents, json_lines.entry(line) or {}, removed)
-        if new:
-            size += len(new.row.content)
-            found[new.row.file] = new
+        end = line.end
+        if line.file:
+            gone_ = (file for file in before.get(line.about, ()) if file != line.file and not _exists(documents, file))
+            removed |= dict.fromkeys(gone_)
+            new = _read(documents, line.file, line.about, known.get(line.file))
+            if new:
+                size += len(new.row.content)
+                found[line.file] = new
     return Chunk(list(found.values()), [file for file in removed if file not in found], end, is_last)
 
 
-def _lines(documents: Documents, begin: int) -> Iterator[tuple[int, bytes | None]]:
-    """Yield the lines of the manifest, but for one that is being written."""
-    if (documents.folder / MANIFEST).exists():
-        for length, line in compacted.lines(documents.folder, MANIFEST, begin):
-            if line is not None and not line.endswith(b"\n"):
-                return
-            yield length, line
+class _Line(NamedTuple):
+    """A line of the manifest.
+
+    Args:
+        end: where it ends, counting all lines that were ever written.
+        about: kind, dataset and resource.
+        file: its document; empty if it has none here.
+    """
+
+    end: int
+    about: tuple[str, str, str | None] = ("", "", None)
+    file: str = ""
 
 
-def _of_line(documents: Documents, entry: dict[str, object], removed: dict[str, None]) -> Read | None:
-    """Return the document of a line if the store lacks it; note the file that it had before, if that is gone."""
-    kind, dataset_id, resource_id, file = (
-        value if isinstance(value := entry.get(name), str) else None
-        for name in ("kind", "dataset_id", "resource_id", "metadata_file")
-    )
-    if not (kind and dataset_id and file and is_document(file)):
-        return None
-    for before in documents.files.previous(kind, dataset_id, resource_id):
-        if before != file and not _exists(documents, before):
-            removed[before] = None
-    return _read(documents, file, (kind, dataset_id, resource_id))
+def _lines(documents: Documents, end: int) -> Iterator[_Line]:
+    """Yield the lines of the manifest from an offset on, but for one that is being written."""
+    if not (documents.folder / MANIFEST).exists():
+        return
+    for length, line in compacted.lines(documents.folder, MANIFEST, end):
+        if line is not None and not line.endswith(b"\n"):
+            return
+        end += length
+        entry = json_lines.entry(line) or {}
+        kind, dataset_id, file = (str(entry.get(name) or "") for name in ("kind", "dataset_id", "metadata_file"))
+        resource_id = str(entry["resource_id"]) if entry.get("resource_id") else None
+        yield _Line(end, (kind, dataset_id, resource_id), file) if dataset_id and is_document(file) else _Line(end)
 
 
-def _read(documents: Documents, file: str, about: tuple[str | None, str | None, str | None]) -> Read | None:
+def _read(documents: Documents, file: str, about: About, known: Stored | None) -> Read | None:
     """Return a file of the folder; ``None`` if it is not there, or is stored as it is.
 
     Args:
         about: its kind, dataset and resource, as in the manifest.
+        known: what is stored.
 
     Raises:
         StoreError: it is too large.
     """
-    known = documents.files.get(file)
     if known and documents.is_there(file, known):
         return None
     try:
         with inside.opened(documents.folder, file) as opened:
-            changed = os.fstat(opened.fileno()).st_mtime_ns
-            content = opened.read(inside.LARGEST + 1)
+            status = os.fstat(opened.fileno())
+            content = opened.read(min(status.st_size, inside.LARGEST) + 1)
     except OSError:
         return None
     if len(content) > inside.LARGEST:
         raise StoreError(f"{documents.folder / file} has more than {inside.LARGEST} bytes: no store takes it.")
     sha256 = hashlib.sha256(content).hexdigest()
     if known and known.sha256 == sha256:
-        documents.files.put(file, known._replace(changed=changed))
+        documents.files.put_all([(file, known._replace(changed=status.st_mtime_ns))])
         return None
-    return Read(Row(*about, file, sha256, content), changed)
+    return Read(Row(*about, file, sha256, content), status.st_mtime_ns)
 
 
 def by_look(documents: Documents) -> Iterator[Read]:
     """Yield the documents and the other files that the store lacks, whether or not the manifest has them."""
-    return _those(documents, sorted(files_in(documents.folder)))
+    found = files_in(documents.folder)
+    while some := dict(islice(found, _AT_ONCE)):
+        known = documents.files.known(some)
+        changed = (file for file, status in some.items() if not _is_same(status, known.get(file)))
+        yield from _those(documents, sorted(changed), known)
+
+
+def _is_same(status: os.stat_result, known: Stored | None) -> bool:
+    return known is not None and (status.st_size, status.st_mtime_ns) == (known.size, known.changed)
 
 
 def parts(documents: Documents) -> Iterator[Read]:
     """Yield the compressed parts of lines that the store lacks."""
-    return _those(documents, chain.from_iterable(compacted.parts(documents.folder, file) for file in compacted.FILES))
+    files = [part for file in compacted.FILES for part in compacted.parts(documents.folder, file)]
+    return _those(documents, files, documents.files.known(files))
 
 
-def _those(documents: Documents, files: Iterable[str]) -> Iterator[Read]:
+def _those(documents: Documents, files: Iterable[str], known: Mapping[str, Stored]) -> Iterator[Read]:
     for file in files:
-        known = documents.files.get(file)
-        found = _read(documents, file, known[-3:] if known else (None, None, None))
+        found = _read(documents, file, known[file][-3:] if file in known else (None, None, None), known.get(file))
         if found:
             yield found
 
@@ -155,7 +178,7 @@ def gone(documents: Documents) -> list[str]:
 
 def has_other_reports(documents: Documents) -> bool:
     """Return whether the folder has reports that the store lacks, or lacks some that the store has."""
-    there = {file for file in files_in(documents.folder) if is_other(file)}
+    there = {file for file, _ in files_in(documents.folder) if is_other(file)}
     return there != {file for file, _ in documents.files.each() if is_other(file)}
 
 

@@ -132,10 +132,9 @@ class Committing:
         documents, state, commit = self.replay.documents, self.replay.state, logged.commit
         for pack, found in packs:
             documents.files.add_pack(pack)
-            for file, where in found:
-                documents.files.put(file, where)
-        for file, (part, changed) in files.items():
-            documents.files.put(file, Stored(part.name, part.sha256, part.bytes, changed))
+            documents.files.put_all(found)
+        others = {file: Stored(part.name, part.sha256, part.bytes, changed) for file, (part, changed) in files.items()}
+        documents.files.put_all(list(others.items()))
         for file in commit.removed if commit.kind == "stored" else ():
             documents.files.remove(file)
         for file, growth in commit.lines.items():

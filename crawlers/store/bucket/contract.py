@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,18 +51,24 @@ def is_file(file: str) -> bool:
     return is_document(file) or is_other(file)
 
 
-def files(folder: Path) -> Iterator[str]:
+def files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
     """Yield the files of a source's folder, but for those that only grow, in no order; links are not followed."""
     for below in (*FOLDERS, *_OTHER_FOLDERS):
-        try:
-            names = inside.names(folder, below)
-        except OSError:
-            continue
-        yield from (file for file in (f"{below}/{name}" for name in names) if is_file(file))
+        with suppress(OSError):  # there is none
+            for name, status in inside.statuses(folder, below):
+                if is_file(file := f"{below}/{name}"):
+                    yield file, status
+    for name in names(folder):
+        with suppress(OSError):
+            yield name, inside.status(folder, name)
+
+
+def names(folder: Path) -> list[str]:
+    """Return the files in a source's folder itself that are neither documents nor grow: parts of compacted files."""
     try:
-        yield from (path.name for path in folder.iterdir() if is_other(path.name))
+        return sorted(path.name for path in folder.iterdir() if is_other(path.name))
     except OSError:
-        return
+        return []
 
 
 def source_of(lease: str) -> str | None:

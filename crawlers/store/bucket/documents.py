@@ -54,7 +54,7 @@ class Documents:
         """Remember the files of a pack that this folder has, maybe newer ones."""
         with self.state.changing():
             for row in self.shelf.rows(pack):
-                self.files.put(row.file, stored(row, pack.name, _changed(self.folder, row.file)))
+                self.files.put_all([(row.file, stored(row, pack.name, _changed(self.folder, row.file)))])
             self.files.add_pack(pack)
 
     def fetch(self, file: str, part: Part) -> bool:
@@ -63,7 +63,7 @@ class Documents:
         is_new = known is None or known.sha256 != part.sha256 or not self.is_there(file, known)
         if is_new:
             inside.write(self.folder, file, self.shelf.file(part), SCRATCH)
-        self.files.put(file, Stored(part.name, part.sha256, part.bytes, _changed(self.folder, file)))
+        self.files.put_all([(file, Stored(part.name, part.sha256, part.bytes, _changed(self.folder, file)))])
         return is_new
 
     def remove(self, files: Iterable[str]) -> None:
@@ -87,7 +87,7 @@ class Documents:
         Raises:
             StoreError: the store can't be read.
         """
-        for file in list(files_in(self.folder)):
+        for file, _ in list(files_in(self.folder)):
             if self.files.get(file) is None:
                 inside.remove(self.folder, file)
         wanted = {file: known for file, known in self.files.each() if not self.is_there(file, known)}
@@ -111,7 +111,7 @@ class Documents:
         is_new = known is None or known.sha256 != row.sha256 or not self.is_there(row.file, known)
         if is_new:
             writer.write(row.file, row.content)
-        self.files.put(row.file, stored(row, pack, _changed(self.folder, row.file)))
+        self.files.put_all([(row.file, stored(row, pack, _changed(self.folder, row.file)))])
         return is_new
 
 

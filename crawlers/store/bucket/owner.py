@@ -94,10 +94,12 @@ class Owner:
             raise TakenError(f"[{self.source}] is written by another process.")
         before = self.lease.before
         self.is_rebuilt = self.replay.is_rebuilt or (before is not None and before[0].fence != last)
+        was_closed = self.state.fact("closed", 0) == self.state.fact("owned", 0)
         self.state.note(owned=self.lease.fence)
         if before:
             running.write(self.mirror, self.source, *before)
-        self.store(is_end=True)
+        self.store(is_end=not was_closed)
+        self.state.note(closed=0)
 
     def store(self, *, is_end: bool = False) -> None:
         """Store what the folder has and the store has not.
@@ -121,6 +123,7 @@ class Owner:
             for some in changes.packfuls(changes.by_look(documents)):
                 self._put(some)
             self._put([], changes.gone(documents))
+            self.state.note(closed=self.lease.fence)
             if self.state.head - self.state.fact("whole", 0) >= summary.COMMITS and summary.sum_up(self.committing):
                 summary.clean(self.committing)
 

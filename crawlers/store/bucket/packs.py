@@ -60,21 +60,27 @@ def _schema() -> Any:
 def packed(rows: Sequence[Row]) -> bytes:
     """Return a pack, its rows by dataset and file: readers find an id by the page index, a hash by a Bloom filter."""
     ordered = sorted(rows, key=lambda row: (row.dataset_id or "", row.file))
-    columns = {name: [getattr(row, name) for row in ordered] for name in Row._fields}
-    columns["bytes"] = [len(row.content) for row in ordered]
-    average = sum(columns["bytes"]) // len(ordered) + 1
+    average = sum(len(row.content) for row in ordered) // len(ordered) + 1
+    size = max(1, min(_ROWS, _GROUP // average))
     output = pa.BufferOutputStream()
-    pq.write_table(
-        pa.table(columns, schema=_schema()),
+    with pq.ParquetWriter(
         output,
+        _schema(),
         compression="zstd",
-        row_group_size=max(1, min(_ROWS, _GROUP // average)),
         use_dictionary=["kind"],
         write_statistics=["dataset_id", "file"],
         write_page_index=True,
         bloom_filter_options={"sha256": {"ndv": len(ordered), "fpp": 0.01}},
-    )
+    ) as file:
+        for first in range(0, len(ordered), size):
+            file.write_table(_table(ordered[first : first + size]))
     return bytes(output.getvalue())
+
+
+def _table(rows: Sequence[Row]) -> Any:
+    columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in Row._fields}
+    columns["bytes"] = [len(row.content) for row in rows]
+    return pa.table(columns, schema=_schema())
 
 
 def unpacked(body: bytes, name: str) -> Iterator[Row]:

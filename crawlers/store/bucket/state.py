@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -38,7 +39,11 @@ CREATE TABLE IF NOT EXISTS segments (
 """
 _TABLES = ("facts", "packs", "files", "gone", "growing", "segments")
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_PREVIOUS = "SELECT file FROM files WHERE dataset_id = ? AND kind = ? AND resource_id IS ?"
+_BEFORE = """
+SELECT kind, dataset_id, resource_id, file FROM json_each(?) AS wanted CROSS JOIN files
+WHERE dataset_id = wanted.value ->> 1 AND kind = wanted.value ->> 0 AND resource_id IS wanted.value ->> 2
+"""
+_SOME = "SELECT f.* FROM json_each(?) AS wanted CROSS JOIN files f ON f.file = wanted.value"
 _GONE = "INSERT OR IGNORE INTO gone SELECT file, object FROM files WHERE file = ? AND object != ?"
 _LIVE = """
 SELECT p.name, p.bytes, p.sha256, p.files, (SELECT count(*) FROM files f WHERE f.object = p.name)
@@ -151,6 +156,11 @@ class Files:
         row = self.db.execute("SELECT * FROM files WHERE file = ?", (file,)).fetchone()
         return Stored(*row[1:]) if row else None
 
+    def known(self, files: Collection[str]) -> dict[str, Stored]:
+        """Return those of some files that are stored, by one query."""
+        rows = self.db.execute(_SOME, (json.dumps(list(files)),))
+        return {row[0]: Stored(*row[1:]) for row in rows}
+
     def each(self) -> Iterator[tuple[str, Stored]]:
         """Yield all files; the table may be changed meanwhile."""
         last = ""
@@ -158,19 +168,22 @@ class Files:
             yield from ((row[0], Stored(*row[1:])) for row in rows)
             last = rows[-1][0]
 
-    def put(self, file: str, stored: Stored) -> None:
-        """Remember where a file is; the object that had it before still has it."""
-        self.db.execute(_GONE, (file, stored.object))
-        self.db.execute(_FILE, (file, *stored))
+    def put_all(self, files: Collection[tuple[str, Stored]]) -> None:
+        """Remember where files are; the objects that had them before still have them."""
+        self.db.executemany(_GONE, [(file, stored.object) for file, stored in files])
+        self.db.executemany(_FILE, [(file, *stored) for file, stored in files])
 
     def remove(self, file: str) -> None:
         """Forget a file; its object still has it."""
         self.db.execute(_GONE, (file, ""))
         self.db.execute("DELETE FROM files WHERE file = ?", (file,))
 
-    def previous(self, kind: str, dataset_id: str, resource_id: str | None) -> list[str]:
-        """Return the files that a document has had, by what it is about."""
-        return [row[0] for row in self.db.execute(_PREVIOUS, (dataset_id, kind, resource_id))]
+    def before(self, subjects: Collection[tuple[str, str, str | None]]) -> dict[tuple[str, str, str | None], list[str]]:
+        """Return the files that documents have had, by what these are about: kind, dataset and resource."""
+        found: dict[tuple[str, str, str | None], list[str]] = {}
+        for *about, file in self.db.execute(_BEFORE, (json.dumps(list(subjects)),)):
+            found.setdefault(tuple(about), []).append(file)
+        return found
 
     def has_pack(self, name: str) -> bool:
         return self.db.execute("SELECT 1 FROM packs WHERE name = ?", (name,)).fetchone() is not None
