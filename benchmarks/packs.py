@@ -144,7 +144,7 @@ def _year(options: argparse.Namespace) -> Iterator[Row]:
             asked.append(name)
             return get(store, name, **more)
 
-        obstore.get = counted
+        obstore.get = counted  # type: ignore[assignment]
         _mirror(store, folder / "two").refresh()
         obstore.get = get
     yield Row(f"requests of a new mirror, {RUNS} runs", f"{len(asked)}", f"at most {FEW}", kept=len(asked) <= FEW)

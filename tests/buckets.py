@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
-import sys
-from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +12,10 @@ from obstore.store import MemoryStore, ObjectStore
 from crawlers.store.bucket.contract import FOLDERS
 from crawlers.store.bucket.mirror import Mirror
 from crawlers.store.bucket.objects import Objects
-from crawlers.store.location import folder_name, opened
-from tests import forked
-from tests.conftest import FAST, ROOT, Crawl, scrapy
 
 ADDRESS = "s3://bucket/prefix"
 URL = "https://demo.ckan.org/api/3/action/package_search"
 IGNORED = (".lock", ".mirror", ".writing", ".heartbeat", "running.json")
-_NUMBERS = count(1)
 
 
 class Folder:
@@ -47,7 +39,7 @@ class Folder:
         return file
 
     def line(self, identifier: str, file: str, body: bytes, run: str) -> None:
-        line = {"kind": "dataset", "dataset_id": identifier, "resource_id": None, "metadata_file": file}
+        line: dict[str, Any] = {"kind": "dataset", "dataset_id": identifier, "resource_id": None, "metadata_file": file}
         line |= {
             "sha256": hashlib.sha256(body).hexdigest(),
             "bytes": len(body),
@@ -67,7 +59,13 @@ class Folder:
         path = self.path / "runs" / f"{run}.json"
         path.parent.mkdir(exist_ok=True)
         time = f"{run[:4]}-{run[4:6]}-{run[6:8]}T{run[9:11]}:{run[11:13]}:{run[13:15]}.000Z"
-        known = {"source": self.path.name, "spider": "hdx", "run": run, "arguments": {}, "started": time}
+        known: dict[str, Any] = {
+            "source": self.path.name,
+            "spider": "hdx",
+            "run": run,
+            "arguments": {},
+            "started": time,
+        }
         known |= {"finished": time, "finish_reason": "finished", "verdict": "complete", "expected": 0, "listed": 0}
         known |= {"counts": {}, "errors": {}, "requests": 0, "retries": 0, "bytes": 0, "resumed": False}
         path.write_text(json.dumps(known | fields))
@@ -84,63 +82,6 @@ def mirror(folder: Path, store: ObjectStore | None = None, **options: Any) -> Mi
     made = Mirror(Objects(store or MemoryStore(), ADDRESS), folder, **options)
     made.check(creates=True)
     return made
-
-
-@dataclass
-class Node:
-    """A machine with its own folders, and a store that others use too.
-
-    Args:
-        folder: with its mirror, its jobs and its logs.
-        address: of the store.
-    """
-
-    folder: Path
-    address: str
-    settings: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def output(self) -> Path:
-        """Its mirror."""
-        return self.folder / "mirror" / folder_name(self.address)
-
-    def options(self, **settings: str) -> list[str]:
-        folders = {f"{name.upper()}_DIR": str(self.folder / name) for name in ("jobs", "logs")}
-        given = {**FAST, **folders, "OUTPUT_DIR": self.address, "OUTPUT_MIRROR": str(self.folder / "mirror")}
-        given |= {"HEARTBEAT_INTERVAL": "0.2", "OUTPUT_LEASE": "2", "SOURCES_FILE": str(self.folder / "sources.toml")}
-        return [
-            word for name, value in {**given, **self.settings, **settings}.items() for word in ("-s", f"{name}={value}")
-        ]
-
-    def run(self, *words: str, **settings: str) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end."""
-        return scrapy(words[0], *self.options(**settings), *words[1:])
-
-    def crawl(self, site: Any, *words: str, spider: str = "hdx", **settings: str) -> Crawl:
-        ran = self.run("crawl", spider, "-a", f"portal={site.url}", *words, **settings)
-        return Crawl(ran.returncode, ran.stderr, self.output / spider)
-
-    def begin(self, site: Any, *words: str, spider: str = "hdx", **settings: str) -> subprocess.Popen[str]:
-        """Start a crawl."""
-        command = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", spider, "-a", f"portal={site.url}"]
-        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-        return forked.Popen([*command, *self.options(**settings), *words], cwd=ROOT, text=True, **pipes)
-
-    def mirror(self) -> Mirror:
-        """Return another mirror of the store, which is empty."""
-        return opened(self.address, self.folder / f"other{next(_NUMBERS)}")
-
-    def stored(self) -> dict[str, bytes]:
-        """Return what is in the store, as another machine reads it."""
-        other = self.mirror()
-        other.check(creates=False)
-        other.refresh()
-        return contents(other.folder)
-
-    def has_stored(self, least: int) -> bool:
-        """Return whether so many documents are stored by now."""
-        other = self.mirror()
-        return bool(other.sources()) and other.refresh() != [] and len(documents(contents(other.folder))) >= least
 
 
 def documents(files: dict[str, bytes]) -> dict[str, bytes]:

@@ -20,7 +20,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
-from tests.scrapyd import free_port
+from tests.ports import free_port
 from tests.waiting import until
 
 KEY, SECRET = "tester", "not-a-secret"

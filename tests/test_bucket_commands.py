@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.buckets import Folder, Node, contents, documents
+from tests.buckets import Folder, contents, documents
 from tests.conftest import ROOT, scrapy
+from tests.machines import Node
 from tests.seaweed import seaweed
 from tests.test_bucket_crawl import address, node
 from tests.waiting import HANG, until

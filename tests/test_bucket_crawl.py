@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.buckets import Node, contents, documents, told
+from tests.buckets import contents, documents, told
+from tests.machines import Node
 from tests.seaweed import Faults, Seaweed, seaweed
 from tests.waiting import HANG, until
 

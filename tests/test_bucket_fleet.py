@@ -19,8 +19,9 @@ import pytest
 
 from crawlers.operate.queue.queue import Queue
 from crawlers.store.runs import last
-from tests.buckets import Node, contents, documents, told
+from tests.buckets import contents, documents, told
 from tests.conftest import ROOT
+from tests.machines import Node
 from tests.postgres import Postgres, postgres
 from tests.seaweed import Faults, Seaweed, seaweed
 from tests.test_harvest import Place, hdx
