@@ -116,7 +116,7 @@ def follow(settings: Any, changed: Callable[[list[str]], None]) -> None:
     def look() -> None:
         while True:
             time.sleep(_FOLLOWED)
-            found = look_again(settings, lost=lambda _: None)  # it was said when it began
+            found = look_again(settings, lost=lambda _: None)  # it was printed at the start
             if found:
                 changed(found)
 

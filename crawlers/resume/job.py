@@ -226,7 +226,7 @@ class Job:
 
 
 def discard(folder: Path) -> bool:
-    """Remove the ledger in a JOBDIR, so that the next job there begins anew; return whether there was one.
+    """Remove the ledger in a JOBDIR, so that the next job starts from the beginning; return whether there was one.
 
     Raises:
         JobError: it can't be removed.

@@ -25,7 +25,7 @@ def parse(location: str, setting: str) -> tuple[str, str]:
         setting: the setting that has the address, for messages.
 
     Raises:
-        OutputError: it is no address of a bucket.
+        OutputError: it is not the address of a bucket.
     """
     try:
         parts = urlsplit(location)

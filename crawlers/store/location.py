@@ -36,7 +36,7 @@ def resolve(settings: BaseSettings) -> None:
     """Let OUTPUT_DIR name a folder: if it names a bucket, the folder that mirrors it.
 
     Raises:
-        OutputError: it is no address of a bucket.
+        OutputError: it is not the address of a bucket.
     """
     location = settings["OUTPUT_DIR"]
     if not str(location).startswith("s3:"):
@@ -51,7 +51,7 @@ def checked(location: str) -> str:
     """Return an address as it is always written.
 
     Raises:
-        OutputError: it is no address of a bucket.
+        OutputError: it is not the address of a bucket.
     """
     bucket, prefix = parse(location, "OUTPUT_DIR")
     return f"s3://{bucket}/{prefix}".rstrip("/")
@@ -95,7 +95,7 @@ def lease_seconds(settings: BaseSettings) -> float:
     """
     seconds = settings.getfloat("OUTPUT_LEASE")
     if not _LEAST <= seconds <= _MOST:
-        raise OutputError(f"OUTPUT_LEASE={seconds:g} is no number of seconds from {_LEAST:g} to {_MOST:g}.")
+        raise OutputError(f"OUTPUT_LEASE={seconds:g} is not a number of seconds from {_LEAST:g} to {_MOST:g}.")
     return seconds
 
 

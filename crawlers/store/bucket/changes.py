@@ -25,7 +25,7 @@ _AT_ONCE = 500  # files that are looked at
 
 
 About = tuple[str | None, str | None, str | None]
-"""Kind, dataset and resource of a file, as in the manifest; of one that is no document, none."""
+"""Kind, dataset and resource of a file, as in the manifest; of another file, none."""
 
 
 class Read(NamedTuple):

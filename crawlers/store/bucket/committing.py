@@ -68,7 +68,7 @@ class Committing:
             ends: where files that grow end, as for `Tails.new`; ``None``: no lines are put.
 
         Raises:
-            TakenError: another node has taken the source: the objects are nobody's.
+            TakenError: another node has taken the source: the objects are never read.
             StoreError: the store can't be written.
         """
         shelf = self.replay.shelf

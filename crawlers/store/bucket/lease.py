@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _TRIES = 3000  # hundredths of a second that readers, which bring a source up to date, are waited for
 _LARGEST = 4 * 1024 * 1024  # bytes of a lease
 _LONGEST = 3600.0  # seconds
-_GRACE = 5.0  # seconds by which an expired lease must be older: the server's times are whole seconds
+_GRACE = 5.0  # seconds that an expired lease must be older: the server's times are whole seconds
 _LOOK = 1.0  # seconds between two looks at a lease that may expire
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # which goes on while a machine sleeps
 
@@ -185,7 +185,7 @@ class Lease:
         return True
 
     def renew(self, head: int, running: dict[str, Any] | None = None, *, is_released: bool = False) -> None:
-        """Renew the lease, also an expired one that nobody has taken; or give it back.
+        """Renew the lease, also an expired one that is still free; or give it back.
 
         Args:
             head: the last commit.

@@ -82,7 +82,7 @@ class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
         previous: the SHA-256 of the commit before; empty for the first.
         fence: a number that is higher for each new owner of the source.
         writer: the mirror that it is from.
-        node: the machine, for people.
+        node: the machine's name.
         run: the run that wrote it.
         kind: taken, by a new owner, before it changes anything; stored; or whole: it names all objects there are, so
             that nobody needs the commits before it.

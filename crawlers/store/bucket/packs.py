@@ -35,7 +35,7 @@ class Row(NamedTuple):
     """A file in a pack.
 
     Args:
-        kind: as in the manifest; ``None`` for a file that is no document.
+        kind: as in the manifest; ``None`` for other files.
         file: relative to the source's folder.
         content: its bytes.
     """
@@ -115,7 +115,7 @@ def _row(found: dict[str, Any], name: str) -> Row:
     if not isinstance(content, bytes) or len(content) != size or hashlib.sha256(content).hexdigest() != row.sha256:
         raise _damaged(name, f"the content of {str(row.file)[:300]!r} is not what its hash says")
     if not is_file(row.file):
-        raise _damaged(name, f"{str(row.file)[:300]!r} is no file of a source's folder")
+        raise _damaged(name, f"{str(row.file)[:300]!r} can't be in a source's folder")
     return row
 
 

@@ -19,7 +19,7 @@ STATES = ".mirror"
 
 
 class Places:
-    """The files of a mirror that are no output.
+    """The files that a mirror needs besides the output.
 
     Args:
         folder: OUTPUT_DIR.

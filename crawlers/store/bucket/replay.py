@@ -9,7 +9,7 @@ from crawlers.exceptions import StoreError
 from crawlers.safety.locks import LOCK
 from crawlers.store.bucket.contract import FOLDERS
 from crawlers.store.bucket.documents import Documents
-from crawlers.store.bucket.lines import Lines
+from crawlers.store.bucket.growth import Lines
 from crawlers.store.bucket.log import Log, MissingError
 from crawlers.store.bucket.shelf import Shelf
 from crawlers.store.bucket.tails import Tails

@@ -38,7 +38,7 @@ def note(mirror: Mirror, source: str) -> Holder | None:
 
 
 def write(mirror: Mirror, source: str, holder: Holder, tagged: Tagged) -> None:
-    """Write what another mirror's crawl says, or said before it died.
+    """Write what another mirror's crawl says, or said before it crashed.
 
     Args:
         tagged: the object of the lease.

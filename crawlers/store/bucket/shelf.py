@@ -41,7 +41,7 @@ class Shelf:
         self.below = f"sources/{source}"
 
     def put_pack(self, rows: Sequence[packs.Row]) -> Part:
-        """Put a pack; as the other objects, it is nobody's until a commit names it.
+        """Put a pack; as the other objects, it is not read until a commit names it.
 
         Raises:
             StoreError: the store can't be written.

@@ -32,7 +32,7 @@ _SMALL = 1024 * 1024  # bytes of a file up to which it goes into a pack
 def sum_up(committing: Committing) -> bool:
     """Put a whole commit; return ``False`` if the folder is not as it is stored.
 
-    Small packs, and those of which less than half is still needed, are packed again, with the small files that have
+    Small packs, and those that are needed for less than half, are packed again, with the small files that have
     objects of their own.
 
     Raises:
