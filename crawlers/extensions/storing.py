@@ -19,7 +19,6 @@ from crawlers.exceptions import CrawlersError, StoreError, TakenError
 from crawlers.extensions.leases import Leases
 from crawlers.extensions.report import Report
 from crawlers.extensions.waiting import Repeated, in_thread
-from crawlers.politeness.pace import Pace
 from crawlers.resume.job import discard
 from crawlers.store.location import mirror
 
@@ -76,7 +75,7 @@ class Storing:
         storing.discard_job(crawler.settings["JOBDIR"])
         for name in ("spider_opened", "spider_closed"):
             crawler.signals.connect(getattr(storing, name), signal=getattr(scrapy_signals, name))
-        for name in ("items_kept", "run_ended"):
+        for name in ("items_kept", "run_ended", "may_send"):
             crawler.signals.connect(getattr(storing, name), signal=getattr(signals, name))
         return storing
 
@@ -87,12 +86,15 @@ class Storing:
 
     def spider_opened(self) -> None:
         """Begin to renew and to store; what is to be done last is connected last."""
-        Pace.installed(self.crawler).permits = lambda: self.failed is None and self.leases.is_held
         self.crawler.signals.connect(self.engine_stopped, signal=scrapy_signals.engine_stopped)
         if not self.crawler.get_extension(Report):
             self.ended.set()
         self.is_renewed.start(self.leases.interval)
         self.is_stored.start(_LOOK)
+
+    def may_send(self) -> bool:
+        """Return whether nobody else can crawl the source, or ask its hosts."""
+        return self.failed is None and self.leases.is_held
 
     def items_kept(self, items: list[Any]) -> None:
         """Count what is to be stored."""

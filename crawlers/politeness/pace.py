@@ -20,6 +20,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from crawlers.exceptions import CrawlersError
 from crawlers.politeness.limit import Limit
 from crawlers.scrapy_internals import is_closing, process_queue
+from crawlers.signals import permits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,9 +103,6 @@ class Pace(AutoThrottle):
     """Scrapy's AutoThrottle, with a minimum delay for each host that it never undercuts, and with pauses.
 
     Settings: AutoThrottle's own. Without AUTOTHROTTLE_ENABLED, minimum delays and pauses still hold.
-
-    Attributes:
-        permits: asked before each request is sent; while it returns ``False``, no host gets any.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -113,7 +111,6 @@ class Pace(AutoThrottle):
         self.floors: dict[str, float] = {}
         self.limits: dict[str, Limit] = {}
         self.clock = monotonic
-        self.permits: Callable[[], bool] = lambda: True
         self.throttles = crawler.settings.getbool("AUTOTHROTTLE_ENABLED")
         if self.throttles:
             super().__init__(crawler)
@@ -236,7 +233,7 @@ class Downloader(ScrapyDownloader):
         return Pace.installed(self.crawler)
 
     def _process_queue(self, slot: Slot) -> None:
-        if self.pace.permits():
+        if permits(self.crawler):
             super()._process_queue(slot)
         elif not slot.latercall:
             slot.latercall = call_later(_LOOK, self._latercall, slot)
