@@ -8,10 +8,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from scrapy.crawler import Crawler
+from typing import Literal
 
 record_failed = object()
 """Something is missing because of a failure. Sent with ``failed``, a `Failed`; becomes a line of errors.jsonl."""
@@ -42,17 +39,8 @@ run_judged = object()
 run_ended = object()
 """A run has its report. Sent with ``report``, what is in runs/<run>.json, and ``folder``, the source's `Path`."""
 
-may_send = object()
-"""Requests wait to be sent, or one is about to be. While a receiver returns ``False``, none is."""
-
 plan_ready = object()
 """A publish has its plan and has written nothing. Sent with ``plan``; it goes on if a receiver returns ``True``."""
-
-
-def permits(crawler: Crawler) -> bool:
-    """Return whether requests may be sent now: no receiver of `may_send` returns ``False``."""
-    return all(answer is not False for _, answer in crawler.signals.send_catch_log(may_send))
-
 
 OUTCOMES = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback", "failed")
 """The outcomes of a run's documents: the counts of its report."""

@@ -7,16 +7,20 @@ import threading
 import time
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import obstore
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from obstore.store import MemoryStore
+from scrapy.settings import BaseSettings
 
 from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError, TakenError
+from crawlers.operate.harvest.job import job
+from crawlers.operate.sources import Source
 from crawlers.safety import inside
-from crawlers.store import compacted
+from crawlers.store import compacted, location
 from crawlers.store.bucket import lease as leases
 from crawlers.store.bucket import packs, summary
 from crawlers.store.bucket.log import Log
@@ -25,6 +29,7 @@ from crawlers.store.bucket.objects import Objects
 from crawlers.store.bucket.packs import Row, packed, unpacked
 from crawlers.store.bucket.plain import may_push, pull
 from crawlers.store.bucket.shelf import Shelf
+from crawlers.store.location import bring_up, folder_name, resolve
 from tests.buckets import ADDRESS, Folder, contents, mirror
 
 FIRST, SECOND, THIRD = (f"20261120T03000{number}Z" for number in range(3))
@@ -757,6 +762,50 @@ def test_a_folder_that_was_pushed_is_followed_until_others_store(one, two):
     two.refresh()
     harvest(two, 2, run=SECOND, text="new")
     assert not may_push(one, "hdx")
+
+
+# Settings
+
+
+def test_an_address_becomes_a_mirror_and_a_store(tmp_path):
+    settings = BaseSettings({"OUTPUT_MIRROR": str(tmp_path), "OUTPUT_STORE": ""})
+    settings.set("OUTPUT_DIR", "s3://bucket/a/b/", "cmdline")
+    for _ in range(2):
+        resolve(settings)
+        assert settings["OUTPUT_STORE"] == "s3://bucket/a/b"
+        assert settings["OUTPUT_DIR"] == str(tmp_path / folder_name("s3://bucket/a/b"))
+    assert settings.getpriority("OUTPUT_DIR") == settings.getpriority("OUTPUT_STORE") == 40
+    assert folder_name("s3://bucket/a/b") != folder_name("s3://bucket/a-b")
+
+
+def test_a_folder_stays_a_folder():
+    settings = BaseSettings({"OUTPUT_DIR": "output", "OUTPUT_STORE": "", "OUTPUT_MIRROR": "mirror"})
+    resolve(settings)
+    assert (settings["OUTPUT_DIR"], settings["OUTPUT_STORE"]) == ("output", "")
+    assert location.mirror(settings) is None
+    assert bring_up(settings, None, pytest.fail) == []
+
+
+@pytest.mark.parametrize("seconds", ["0.5", "4000"])
+def test_a_lease_of_no_use(seconds):
+    settings = BaseSettings({"OUTPUT_STORE": ADDRESS, "OUTPUT_DIR": "x", "OUTPUT_LEASE": seconds})
+    with pytest.raises(OutputError, match=rf"^OUTPUT_LEASE={seconds} is not a number of seconds from 1 to 3600\.$"):
+        location.mirror(settings)
+
+
+def test_packages_that_are_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr("crawlers.s3.address.find_spec", lambda _: None)
+    with pytest.raises(OutputError, match=r"^OUTPUT_DIR is in S3, which needs obstore and pyarrow: pip install 'cata"):
+        location.opened(ADDRESS, tmp_path)
+
+
+def test_a_harvest_gives_its_crawls_the_store():
+    source, spider = Source(name="hdx", spider="hdx"), SimpleNamespace(name="hdx", arguments={"source"})
+    given = {"OUTPUT_DIR": "elsewhere", "OUTPUT_STORE": "s3://other/x", "OUTPUT_MIRROR": "elsewhere"}
+    made = job(source, spider, output=Path("/m/x"), jobs=Path("/j"), settings=given, store=ADDRESS)
+    assert made.settings == {"OUTPUT_DIR": "/m/x", "OUTPUT_STORE": ADDRESS, "JOBDIR": "/j/hdx"}
+    plain = job(source, spider, output=Path("/m/x"), jobs=Path("/j"), settings={})
+    assert "OUTPUT_STORE" not in plain.settings
 
 
 def test_a_request_is_repeated_until_patience_ends(store):

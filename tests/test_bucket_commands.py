@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from crawlers.exceptions import TakenError
 from tests.buckets import Folder, contents, documents
 from tests.conftest import ROOT, scrapy
 from tests.machines import Node
@@ -321,6 +322,37 @@ def test_the_dashboard_shows_what_other_machines_store(nodes, portal, monkeypatc
 
 def _page(url: str) -> str:
     return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=60).read().decode()
+
+
+def test_a_harvest_that_could_not_start_is_seen_on_all_machines(node):
+    a, b = node("a"), node("b")
+    (a.folder / "sources.toml").write_text('[bad]\nspider = "html"\narguments = {rules = "missing.toml"}\n')
+    assert a.run("harvest", "bad").returncode == 1
+    shown = b.run("jobs")
+    assert (shown.stdout.count(" failed "), "not started: " in shown.stdout) == (1, True)
+
+
+def test_scrapyd_nodes_have_no_store(node):
+    a = node("a")
+    (a.folder / "sources.toml").write_text('[one]\nspider = "hdx"\n')
+    ran = a.run("harvest", "one", "--scrapyd", "http://127.0.0.1:9")
+    sentence = "Scrapyd nodes share a folder, and OUTPUT_DIR is in S3: take --queue for several nodes.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", sentence)
+
+
+def test_archives_of_all_machines_take_turns(node, portal):
+    a, b = node("a"), node("b")
+    assert a.crawl(portal(datasets=1)).code == 0
+    other = a.mirror()
+    other.check(creates=False)
+    lock = other.lock_of("archives", "The lock")
+    lock.take()
+    ran = b.run("crawl", "archive", "-a", "of=hdx", ARCHIVE_STORE=str(b.folder / "blobs"))
+    assert ran.returncode in (0, 3), "nobody renews it, so it expires"
+    assert "ARCHIVE_STORE is a folder of this machine: other machines will lack these files." in ran.stderr
+    with pytest.raises(TakenError, match=r"^The lock was taken by .+ meanwhile\.$"):
+        lock.renew(0)
+    lock.close()
 
 
 def test_an_archive_is_of_all_machines(node, portal, seaweed):

@@ -20,6 +20,7 @@ from crawlers.extensions.leases import Leases
 from crawlers.extensions.report import Report
 from crawlers.extensions.waiting import Repeated, in_thread
 from crawlers.resume.job import discard
+from crawlers.scrapy_internals import may_send
 from crawlers.store.location import mirror
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ class Storing:
         storing.discard_job(crawler.settings["JOBDIR"])
         for name in ("spider_opened", "spider_closed"):
             crawler.signals.connect(getattr(storing, name), signal=getattr(scrapy_signals, name))
-        for name in ("items_kept", "run_ended", "may_send"):
+        crawler.signals.connect(storing.may_send, signal=may_send)
+        for name in ("items_kept", "run_ended"):
             crawler.signals.connect(getattr(storing, name), signal=getattr(signals, name))
         return storing
 

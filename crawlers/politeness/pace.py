@@ -19,8 +19,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from crawlers.exceptions import CrawlersError
 from crawlers.politeness.limit import Limit
-from crawlers.scrapy_internals import is_closing, process_queue
-from crawlers.signals import permits
+from crawlers.scrapy_internals import is_closing, permits, process_queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable

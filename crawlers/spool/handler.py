@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.utils.defer import maybe_deferred_to_future
 
+from crawlers.scrapy_internals import permits
 from crawlers.scrapy_internals.http import set_protocol, wrap_twisted_exceptions
-from crawlers.signals import permits
 from crawlers.spool.agent import SpoolingAgent
 from crawlers.spool.body import Limits
 from crawlers.spool.certificates import ExplainedTrust, explained
