@@ -27,6 +27,8 @@
   bare_portals.py, ten threads with the same time-outs and retries; minutes a run, so --repeat 1 is enough.
 - sources: ``scrapy harvest`` of 300 small sources, one, two and four in parallel, to bare_crawls.py, where one process
   crawls them all: what the start of a crawl costs; --repeat 1 is enough.
+- store: ``scrapy crawl ckan`` into a store in S3 against the same into a folder, packs of documents against files, and
+  what a new mirror asks for after a year of daily runs.
 - reindex: ``scrapy reindex`` with a year of daily run reports, to that with one; the view `overview` of as many runs.
 
 Everything is asked of a portal on the loopback, with delays off; seconds, processor and memory are those of the whole
@@ -57,6 +59,7 @@ from benchmarks.extensions import profiled
 from benchmarks.fetching import fetching
 from benchmarks.ledger import ledger
 from benchmarks.listing import listing, memory
+from benchmarks.packs import stored
 from benchmarks.pages import crawled, extraction
 from benchmarks.portals import visited
 from benchmarks.reindex import reindexed
@@ -90,6 +93,7 @@ MEASURES: dict[str, Measure] = {
     "search": searching,
     "report": reported,
     "series": observed_for_years,
+    "store": stored,
     "reindex": reindexed,
     "archive": archiving,
     "extensions": profiled,

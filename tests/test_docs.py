@@ -374,7 +374,7 @@ def test_a_dependency_has_its_reason():
 def test_what_is_pinned_is_what_is_declared_and_what_that_brings():
     here = [requirement for extra in ("", "browser", "s3") for requirement in declared()[extra]]
     assert pinned(text(ROOT / "requirements.txt")) == needed(here)
-    assert needed(declared()["parquet"]) <= pinned(text(ROOT / "requirements-dev.txt"))
+    assert needed(declared()["parquet"]) <= pinned(text(ROOT / "requirements.txt"))
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,21 @@ class Job:
         return found
 
 
+def discard(folder: Path) -> bool:
+    """Remove the ledger in a JOBDIR, so that the next job starts from the beginning; return whether there was one.
+
+    Raises:
+        JobError: it can't be removed.
+    """
+    paths = list(folder.glob("ledger.sqlite*"))
+    try:
+        for path in paths:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise JobError(f"{error.filename} is obsolete and can't be removed ({error.strerror}): remove it") from None
+    return bool(paths)
+
+
 def _finished(path: Path | None, state: dict[str, Any]) -> JobFinished:
     """
     Args:

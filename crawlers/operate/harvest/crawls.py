@@ -19,6 +19,7 @@ from crawlers.operate.harvest.harvest import Harvest
 from crawlers.operate.harvest.job import Job, Plan, job, plan
 from crawlers.operate.harvest.processes import Processes
 from crawlers.operate.harvest.retention import remove_logs, remove_reports
+from crawlers.operate.mirrored import store_rest
 from crawlers.operate.notify import notify
 from crawlers.operate.setting_types import lacks
 from crawlers.store.runs.words import duration, errors, listed, table
@@ -65,6 +66,9 @@ class Crawls:
         self.parallel = parallel
         self.nodes = nodes
         self.output, self.jobs, self.logs = (Path(settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR", "LOGS_DIR"))
+        self.store = str(settings["OUTPUT_STORE"] or "")
+        if self.store and nodes:
+            raise HarvestError("Scrapyd nodes share a folder, and OUTPUT_DIR is in S3: take --queue for several nodes.")
         self.kept = {name: _days(name, str(settings[name])) for name in ("RUNS_KEPT_DAYS", "LOGS_KEPT_DAYS")}
         self.forks = _switch("FORK_SERVER", settings["FORK_SERVER"])
         self.is_stopped = False
@@ -127,9 +131,10 @@ class Crawls:
         return ""
 
     def remove_old(self, source: str) -> None:
-        """Remove a source's old reports and logs, as the settings say."""
+        """Remove a source's old reports and logs, as the settings say, in the store too."""
         remove_reports(self.output, source, self.kept["RUNS_KEPT_DAYS"])
         remove_logs(self.logs, source, self.kept["LOGS_KEPT_DAYS"])
+        store_rest(self.settings, source)
 
     def _plans(self, chosen: Sequence[Source], harvest: Harvest) -> list[Plan]:
         plans = []
@@ -150,7 +155,8 @@ class Crawls:
 
     def _job(self, source: Source) -> Job:
         spider = self.known.spiders[source.spider]
-        return job(source, spider, output=self.output, jobs=self.jobs, settings=self.given)
+        folders = {"output": self.output, "jobs": self.jobs}
+        return job(source, spider, **folders, settings=self.given, store=self.store)
 
     def _runner(self, harvest: Harvest, *, forks: bool) -> Runner:
         if self.nodes:
