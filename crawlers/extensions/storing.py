@@ -69,7 +69,7 @@ class Storing:
             StoreError: the store can't be used.
         """
         if not crawler.settings["OUTPUT_STORE"] or not hasattr(crawler.spider, "source"):
-            raise NotConfigured("output is in a folder, or the spider crawls no catalogue")
+            raise NotConfigured  # without a reason, which would be a warning in every log
         here = mirror(crawler.settings, creates=True)
         assert here is not None  # noqa: S101  # there is an OUTPUT_STORE
         storing = cls(crawler, Leases.take(here, crawler.spider))
