@@ -38,7 +38,7 @@ def portal(datasets: int, *, log: bool = False) -> Portal:
     return Portal(datasets, rows_max=PAGE, faults=(), log=log)
 
 
-def crawl(spider: str, site: Portal, output: Path, *arguments: str) -> Cost:
+def crawl(spider: str, site: Portal, output: Path | str, *arguments: str) -> Cost:
     settings = ("-s", "REQUESTS_PER_SECOND=0", "-s", f"OUTPUT_DIR={output}", "--nolog")
     return run(
         ["-m", "scrapy", "crawl", spider, "-a", f"portal={site.url}", "-a", "source=ours", *settings, *arguments], ROOT

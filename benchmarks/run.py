@@ -25,6 +25,12 @@
 - extensions: what the profiles of 2,000 extensions cost at GitHub, with a token and without, and when nothing changed.
 - sites: ``scrapy crawl ckan_sites`` of 700 portals, a tenth of them dead, silent, slow, blocked or broken, against
   bare_portals.py, ten threads with the same time-outs and retries; minutes a run, so --repeat 1 is enough.
+- sources: ``scrapy harvest`` of 300 small sources, one, two and four in parallel, to bare_crawls.py, where one process
+  crawls them all: what the start of a crawl costs; --repeat 1 is enough.
+- store: ``scrapy crawl ckan`` into a store in S3 against the same into a folder, packs of documents against files, and
+  what a new mirror asks for after a year of daily runs.
+- scale: what an operator waits for with 1,000,000 datasets, and 300 sources that ran every night for a year; the folder
+  is made first, which takes minutes, and is kept if --folder ends with ``scale``.
 - reindex: ``scrapy reindex`` with a year of daily run reports, to that with one; the view `overview` of as many runs.
 
 Everything is asked of a portal on the loopback, with delays off; seconds, processor and memory are those of the whole
@@ -55,12 +61,15 @@ from benchmarks.extensions import profiled
 from benchmarks.fetching import fetching
 from benchmarks.ledger import ledger
 from benchmarks.listing import listing, memory
+from benchmarks.packs import stored
 from benchmarks.pages import crawled, extraction
 from benchmarks.portals import visited
 from benchmarks.reindex import reindexed
 from benchmarks.report import reported
+from benchmarks.scale import scaled
 from benchmarks.search import searching
 from benchmarks.series import observed_for_years
+from benchmarks.sources import harvested
 from benchmarks.startup import startup
 from benchmarks.table import Row, tell
 
@@ -87,10 +96,13 @@ MEASURES: dict[str, Measure] = {
     "search": searching,
     "report": reported,
     "series": observed_for_years,
+    "store": stored,
+    "scale": scaled,
     "reindex": reindexed,
     "archive": archiving,
     "extensions": profiled,
     "sites": visited,
+    "sources": harvested,
 }
 
 

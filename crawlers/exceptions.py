@@ -21,6 +21,18 @@ class OutputError(CrawlersError):
     """The output folder can't be used; raised when the pipelines' components are built, before any request."""
 
 
+class StoreError(OutputError):
+    """An object store refuses, is of another schema, or has something in it that no crawl wrote."""
+
+
+class StoreUnreachableError(StoreError):
+    """An object store gives no answer now."""
+
+
+class TakenError(OutputError):
+    """Another node has the lease of a source, or has taken it from this one."""
+
+
 class ExportError(CrawlersError):
     """`scrapy export` can't write: an unknown source, a file that can't be written, a missing package."""
 
@@ -59,6 +71,10 @@ class ArchiveError(CrawlersError):
 
 class DamagedError(ArchiveError):
     """A file of an archive is missing, or has other bytes than when it was stored."""
+
+
+class FiguresError(CrawlersError):
+    """Figures can't be computed: there is no room for their files, or DuckDB fails."""
 
 
 class PublishError(CrawlersError):

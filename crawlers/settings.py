@@ -27,7 +27,12 @@ COMMANDS_MODULE = "crawlers.operate.commands"
 KINDS_ENABLED = ["*"]  # the kinds of catalogue that there are, by pattern: ["ckan", "dcat*"]
 
 # Output
-OUTPUT_DIR = str(_HOME / "output")
+OUTPUT_DIR = str(_HOME / "output")  # a folder, or s3://bucket/prefix, which several machines may share
+OUTPUT_MIRROR = str(_HOME / "mirror")  # where this machine keeps a copy of an OUTPUT_DIR in S3
+OUTPUT_STORE = ""  # the address of an OUTPUT_DIR in S3, which is set from there: OUTPUT_DIR is the mirror then
+OUTPUT_STORE_INTERVAL = 30.0  # seconds of a crawl that are lost at most if its machine dies; 1,000 documents, too
+OUTPUT_STORE_PATIENCE = 600.0  # seconds without an answer of the store after which a crawl stops
+OUTPUT_LEASE = 60.0  # seconds without a sign of life after which other machines may crawl a source
 FILENAME_SLUG = True  # False: ids only
 FILENAME_SLUG_MAXLEN = 80
 FEED_EXPORT_ENCODING = "utf-8"  # default None, which escapes JSON to ASCII
@@ -43,6 +48,7 @@ LOGS_KEPT_DAYS = 90  # days; 0 = for ever
 SCRAPYD_NODES: list[str] = []  # where `scrapy harvest` runs sources, instead of here: "http://node1:6800"
 QUEUE = ""  # PostgreSQL, for `scrapy worker`: "postgresql://host/database"; user and password by PGUSER, PGPASSWORD
 QUEUE_PATIENCE = 60.0  # seconds without a sign of life after which a node's crawls are given to others
+FORK_SERVER = True  # crawls are forked from a process with Scrapy in it; False: each is a new Python process
 SCRAPYD_LOGIN_ENV = "SCRAPYD_LOGIN"  # the environment variable that has Scrapyd's "user:password"
 
 # The dashboard
@@ -144,7 +150,11 @@ LOG_VERSIONS: list[str] = []  # default: ten libraries' versions; the run report
 LOGSTATS_INTERVAL = 60.0  # seconds between progress lines if the output is not a terminal
 
 # Components
-ADDONS = {"crawlers.politeness.addon.Politeness": 100, "crawlers.extensions.feeds.DatasetFeeds": 200}
+ADDONS = {
+    "crawlers.store.location.Resolved": 50,
+    "crawlers.politeness.addon.Politeness": 100,
+    "crawlers.extensions.feeds.DatasetFeeds": 200,
+}
 SCHEDULER = "crawlers.resume.LedgerScheduler"  # default Scrapy's own, whose JOBDIR does not survive kill -9
 EXTENSIONS_BASE: dict[str, int] = {}  # default Scrapy's eleven; two of them run code for anyone who connects
 EXTENSIONS = {
@@ -155,6 +165,7 @@ EXTENSIONS = {
     "scrapy.extensions.closespider.CloseSpider": 0,
     "crawlers.extensions.feeds.FeedExporter": 1,  # before Notify: a feed that can't be stored leaves no folder
     "crawlers.operate.notify.Notify": 5,  # before Report: a mistake in its settings leaves no folder
+    "crawlers.extensions.storing.Storing": 8,  # before Report: it takes the source, and brings its folder up to date
     "crawlers.extensions.report.Report": 10,  # first: it opens the job, locks the folder, may refuse to start
     "crawlers.extensions.heartbeat.Heartbeat": 15,
     "crawlers.store.index.Index": 20,

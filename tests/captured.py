@@ -51,6 +51,7 @@ def archived(output: Path, of: str, looks: Iterable[Capture]) -> Path:
     """Do the same, and read it into an index that has no folders: `tests.indexed`."""
     folder = written(output, of, looks)
     with closing(sqlite3.connect(output / "index.sqlite", isolation_level=None)) as db:
-        db.execute("INSERT OR REPLACE INTO sources VALUES (?, 0, x'', 1)", (folder.name,))
+        columns = "source, manifest_bytes, manifest_tail, described"
+        db.execute(f"INSERT OR REPLACE INTO sources ({columns}) VALUES (?, 0, x'', 1)", (folder.name,))
         captures.catch_up(db, folder)
     return folder

@@ -3,8 +3,9 @@
 Most of what a small crawl costs is Python importing Scrapy. `Popen` and `run` are those of `subprocess`; a plain
 command ``[sys.executable, "-W", "error", "-m", "scrapy", ...]`` runs in a forked child. It has the arguments,
 environment, folder and streams of a new process, runs ``-m scrapy`` from its first line to its exit handlers, and is a
-child of the test's own process. The crawls that it starts are forked too, and are its own children. All other commands
-are new processes. A test that is about the process itself (its start, its memory, what it imports) uses `subprocess`.
+child of the test's own process. The crawls that it starts are forked too, and are its own children; so is a harvest's
+own fork server, which then forks as it does for users. All other commands are new processes. A test that is about the
+process itself (its start, its memory, what it imports) uses `subprocess`.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ ROOT = Path(__file__).parent.parent
 STRICT = (["-W", "error"], ["-Werror"])
 STARTING = {"harvest", "sources"}  # commands that start crawls
 SERVER = str(ROOT / "tests" / "portal" / "server.py")
+FORK_SERVER = str(ROOT / "crawlers" / "operate" / "harvest" / "fork_server.py")  # has less to import here
 BEFORE_ANY_CODE = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_")  # variables that count only when a process starts
 OWN = ("scrapy.cfg", "crawlers", "pipelines", "spiders")  # a folder with one of these may be another project
 PLAIN = {"close_fds", "errors", "pass_fds", "start_new_session", "stderr", "stdin", "stdout", "text"}
@@ -129,7 +131,7 @@ def request(args: Any, cwd: Any = None, env: Any = None, **keywords: Any) -> dic
     environment = dict(os.environ if env is None else env)
     flags = next((flags for flags in STRICT if words[1 : 1 + len(flags)] == flags), [])
     code = words[1 + len(flags) :]
-    is_ours = words[0] == sys.executable and (code[:2] == ["-m", "scrapy"] or code[:1] == [SERVER])
+    is_ours = words[0] == sys.executable and (code[:2] == ["-m", "scrapy"] or code[:1] in ([SERVER], [FORK_SERVER]))
     has_root = folder == ROOT or environment.get("PYTHONPATH") == str(ROOT)
     if not is_ours or not has_root or plain(environment) != plain(ENVIRONMENT):
         return None
@@ -302,7 +304,7 @@ def execute(code: list[str]) -> None:
         runpy.run_module("scrapy", run_name="__main__", alter_sys=True)
     else:
         sys.argv = code
-        runpy.run_path(SERVER, run_name="__main__")
+        runpy.run_path(code[0], run_name="__main__")
 
 
 def leave(code: int) -> None:

@@ -22,12 +22,23 @@ _LICENCES = ("CC-BY-4.0", "CC0-1.0", "ODbL-1.0", "hdx-other", None)
 _VERDICTS = ("complete", "complete", "complete", "incomplete", "partial", "blocked", "failed", "interrupted")
 
 
-def indexed(output: Path, *, datasets: int, sources: int = 3, runs: int = 30, seed: int = 1) -> Path:
+def indexed(
+    output: Path,
+    *,
+    datasets: int,
+    sources: int = 3,
+    runs: int = 30,
+    seed: int = 1,
+    holding: int | None = None,
+    year: int = 2026,
+) -> Path:
     """Makes ``index.sqlite`` in a folder, and returns its path; the same for the same arguments.
 
     Args:
         datasets: of all sources together.
         runs: of each source.
+        holding: how many sources have the datasets; by default all of them.
+        year: the one in which the runs begin.
     """
     output.mkdir(parents=True, exist_ok=True)
     path = output / "index.sqlite"
@@ -41,16 +52,25 @@ def indexed(output: Path, *, datasets: int, sources: int = 3, runs: int = 30, se
     db.execute("BEGIN")
     for name in names:
         _put(db, "sources", {"source": name, "manifest_bytes": 0, "manifest_tail": b""})
-        for row in _runs(name, runs, chance):
+        for row in _runs(name, runs, chance, year):
             _put(db, "runs", row)
             if row["failed"]:
                 _put(db, "run_errors", {"source": name, "run": row["run"], "kind": "http", "count": row["failed"]})
     for number in range(datasets):
-        _dataset(db, names[number % sources], number, chance)
+        _dataset(db, names[number % (holding or sources)], number, chance, year)
     db.execute("INSERT INTO search (search) VALUES ('rebuild')")
+    recounted(db)
     db.execute("COMMIT")
     db.close()
     return path
+
+
+def recounted(db: sqlite3.Connection) -> None:
+    """Has what follows from the rows of datasets and changes follow from them again, after they were changed by SQL."""
+    db.execute("DELETE FROM daily_changes")
+    counts = "SELECT source, run, substr(time, 1, 10), status, count(*) FROM changes GROUP BY 1, 2, 3, 4"
+    db.execute(f"INSERT INTO daily_changes {counts}")
+    db.execute("UPDATE sources SET stamp = lower(hex(randomblob(8)))")
 
 
 def _put(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
@@ -58,10 +78,10 @@ def _put(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
     db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", row)
 
 
-def _runs(source: str, runs: int, chance: random.Random) -> Iterator[dict[str, Any]]:
+def _runs(source: str, runs: int, chance: random.Random, year: int) -> Iterator[dict[str, Any]]:
     for number in range(runs):
         month, day = divmod(number, 28)
-        started = f"2026-{month + 1:02}-{day + 1:02}T03:00:00.000Z"
+        started = f"{year + month // 12}-{month % 12 + 1:02}-{day + 1:02}T03:00:00.000Z"
         verdict = chance.choice(_VERDICTS)
         yield {
             "source": source,
@@ -90,7 +110,7 @@ def _runs(source: str, runs: int, chance: random.Random) -> Iterator[dict[str, A
         }
 
 
-def _dataset(db: sqlite3.Connection, source: str, number: int, chance: random.Random) -> None:
+def _dataset(db: sqlite3.Connection, source: str, number: int, chance: random.Random, year: int) -> None:
     place, thing, how = chance.choice(_PLACES), chance.choice(_THINGS), chance.choice(_HOW)
     dataset_id, title = f"{number:08x}-0000-4000-8000-000000000000", f"{place.upper()} {thing} {how} {number}"
     modified = f"{chance.randint(2016, 2026)}-{chance.randint(1, 11):02}-{chance.randint(1, 20):02}T06:30:00"
@@ -140,8 +160,8 @@ def _dataset(db: sqlite3.Connection, source: str, number: int, chance: random.Ra
                 "format": one,
             },
         )
-    run = f"202601{number % 28 + 1:02}T030000Z"
-    time = f"2026-01-{number % 28 + 1:02}T03:01:00.000Z"
+    run = f"{year}01{number % 28 + 1:02}T030000Z"
+    time = f"{year}-01-{number % 28 + 1:02}T03:01:00.000Z"
     for status in ("new", "withdrawn") if withdrawn else ("new",):
         _put(
             db,

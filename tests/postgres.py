@@ -13,7 +13,7 @@ from typing import Self
 
 import pytest
 
-from tests.scrapyd import free_port
+from tests.ports import free_port
 
 USER, PASSWORD = "nodes", "not-a-secret"
 

@@ -6,7 +6,6 @@ import base64
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from urllib.parse import urlencode
 from urllib.request import ProxyHandler, Request, build_opener
 
 from tests.conftest import FAST, ROOT
+from tests.ports import free_port
 from tests.waiting import HANG, until
 
 LOGIN = "tester:no secret"
@@ -120,12 +120,6 @@ class Scrapyd:
     def log_of(self, job: str) -> str:
         """What the job logged."""
         return next((self.folder / "logs").rglob(f"{job}.log")).read_text()
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
 
 
 def scrapyd_deploy(project: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
+from email.utils import format_datetime, parsedate_to_datetime
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingTCPServer
 from threading import Event, Thread
@@ -17,7 +20,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 import pytest
 
-from tests.scrapyd import free_port
+from tests.ports import free_port
 from tests.waiting import until
 
 KEY, SECRET = "tester", "not-a-secret"
@@ -139,6 +142,7 @@ class Faults(ThreadingTCPServer):
         planned: for each method, the faults of its next requests: a status, ``stall`` (no answer), ``cut`` (the
             connection breaks in the middle of the body), ``lose`` (it breaks before the answer to what was done).
         asked: the request lines that came.
+        ahead: seconds that the dates of its answers are.
     """
 
     daemon_threads = True
@@ -150,6 +154,7 @@ class Faults(ThreadingTCPServer):
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
         self.planned: dict[str, list[str]] = {}
         self.asked: list[str] = []
+        self.ahead = 0.0
         self.stopped = Event()
 
     def __enter__(self) -> Self:
@@ -163,6 +168,9 @@ class Faults(ThreadingTCPServer):
 
     def count(self, method: str) -> int:
         return sum(line.startswith(f"{method} ") for line in self.asked)
+
+
+_DATE = re.compile(rb"\r\nDate: ([^\r]+)\r\n")
 
 
 class _Exchange(StreamRequestHandler):
@@ -195,4 +203,8 @@ class _Exchange(StreamRequestHandler):
                 length -= len(part)
             while fault != "cut" and (part := server.recv(65536)):
                 if fault != "lose":
-                    self.wfile.write(part)
+                    self.wfile.write(_DATE.sub(self._dated, part) if self.server.ahead else part)
+
+    def _dated(self, found: re.Match[bytes]) -> bytes:
+        date = parsedate_to_datetime(found[1].decode()) + timedelta(seconds=self.server.ahead)
+        return b"\r\nDate: " + format_datetime(date, usegmt=True).encode() + b"\r\n"

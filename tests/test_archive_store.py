@@ -69,7 +69,8 @@ def put_all(blobs: list[Blobs], files: list[tuple[Path, str]]) -> list[bool]:
 @pytest.fixture
 def bucket(seaweed: Seaweed, tmp_path: Path) -> Callable[..., Blobs]:
     """Opens a new bucket, or one by name: ``bucket()``, ``bucket("name", url=faults.url, timeout=1.0)``."""
-    from crawlers.archive.s3 import Patience, open_bucket  # noqa: PLC0415
+    from crawlers.archive.s3 import open_bucket  # noqa: PLC0415
+    from crawlers.s3.connection import Patience  # noqa: PLC0415
 
     os.environ.update(seaweed.environment)
 
@@ -506,7 +507,8 @@ def test_a_read_that_fails_is_repeated_and_then_an_error(bucket, seaweed, writte
 MEMORY = """
 import asyncio, sys
 from pathlib import Path
-from crawlers.archive.s3 import Patience, open_bucket
+from crawlers.archive.s3 import open_bucket
+from crawlers.s3.connection import Patience
 
 def peak():  # resource's ru_maxrss has the parent's peak in it, for a process that was forked
     status = Path("/proc/self/status").read_text()

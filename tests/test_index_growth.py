@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from crawlers.items import Dataset
-from crawlers.store.figures import contents
 from crawlers.store.index import Index
 from crawlers.store.index import database as module
 from crawlers.store.index.reader import connect
@@ -51,17 +50,6 @@ def test_no_view_grows_with_the_square_of_the_runs(tmp_path: Path) -> None:
         with closing(connect(tmp_path / str(runs))) as db:
             costs[runs] = {view: steps(db, f"SELECT * FROM {view}") for view in VIEWS}
     assert not [view for view in VIEWS if costs[300][view] > 15 * costs[30][view] + 15]
-
-
-def test_the_completeness_of_one_source_reads_its_datasets_alone(tmp_path: Path) -> None:
-    indexed(tmp_path, datasets=3_000, sources=30, runs=1)
-    with closing(connect(tmp_path)) as db:
-        all_of_them = steps(db, "SELECT * FROM completeness")
-        assert steps(db, contents._COMPLETENESS.replace("?", "'source-7'")) < all_of_them / 10
-        (one,) = contents.completeness(db, json.dumps(["source-7"]))
-        assert one["label"] == "source-7"
-        both = contents.completeness(db, json.dumps(["source-7", "source-8"]))
-        assert next(row["label"] for row in both) == "All sources"
 
 
 # Reindex

@@ -241,12 +241,14 @@ ENDLESS = """
 import resource, sys
 from pathlib import Path
 from crawlers.store.index import Index
-from crawlers.store.runs.items import _lines
+from crawlers.store.runs.items import entries
+from crawlers.store.runs.run import Run
 output = Path(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 index = Index(output, "127.0.0.1")
 held = [held.dataset_id for held in index.documents.held()]
-runs = [line["dataset_id"] for line in _lines(output / "127.0.0.1" / "manifest.jsonl", "20261120T000000Z", 0)]
+run = Run(source="127.0.0.1", run="20261120T000000Z", state="complete", folder=output / "127.0.0.1")
+runs = [line["dataset_id"] for line in entries(run, "manifest")]
 print(held, runs, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """
 

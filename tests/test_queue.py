@@ -25,6 +25,7 @@ from crawlers.operate.queue.queue import ARCHIVES, DUTIES, Queue, _locks
 from crawlers.store.runs import runs
 from tests.conftest import ROOT, json_lines, scrapy
 from tests.postgres import Postgres, postgres
+from tests.test_forks import project, servers
 from tests.test_harvest import SLOW, Place, ckan, hdx, place, whole
 from tests.waiting import HANG, until
 
@@ -34,6 +35,17 @@ pytestmark = pytest.mark.slow
 PATIENCE = "60"
 SHORT = "8"
 RIVERS = "river-gauge-network"
+OWN = """
+from pathlib import Path
+from crawlers.kinds.ckan.spider import CKANSpider
+
+
+class Own(CKANSpider):
+    name = "own"
+
+    def closed(self, reason):
+        Path({path!r}).write_text("{number}")
+"""
 
 
 class Fleet:
@@ -44,13 +56,16 @@ class Fleet:
         self.address = address
         self.nodes: list[subprocess.Popen[str]] = []
         self.patience = PATIENCE
+        self.folder = ROOT
 
     def node(self, *words: str) -> subprocess.Popen[str]:
         """Start a node; return it once it works."""
         command = [sys.executable, "-W", "error", "-m", "scrapy", "worker", *self.options(), *words]
         log = self.place.folder / f"node{len(self.nodes)}.log"
         with log.open("ab") as file:
-            node = subprocess.Popen(command, cwd=ROOT, stdout=file, stderr=file, text=True, start_new_session=True)
+            node = subprocess.Popen(
+                command, cwd=self.folder, stdout=file, stderr=file, text=True, start_new_session=True
+            )
         self.nodes.append(node)
         until(lambda: "works on" in log.read_text(), unless=lambda: node.poll() is not None)
         assert node.poll() is None, log.read_text()
@@ -262,6 +277,40 @@ def test_the_dashboard_stops_a_crawl_on_its_node(fleet, portal):
     assert ACTIONS["stop"].act(project, "one", None) == "[one] is being stopped on its node."
     fleet.ended("one")
     assert fleet.place.last("one").state == "interrupted"
+
+
+def test_a_crawl_that_was_stopped_on_a_node_runs_there_again(fleet, portal):
+    fleet.place.sources(one=hdx(portal(datasets=200)))
+    fleet.node(*SLOW)
+    assert fleet.harvest("one").returncode == 0
+    fleet.place.until("one", documents=10)
+    project = Project(None, fleet.place.output, fleet.place.jobs, fleet.place.folder, queue=fleet.address)
+    ACTIONS["stop"].act(project, "one", None)
+    fleet.ended("one")
+    assert fleet.place.last("one").state == "interrupted"
+    assert fleet.harvest("one").returncode == 0
+    fleet.ended("one")
+    assert [(run.state, run.resumed) for run in runs(fleet.place.output)] == [("complete", True)]
+
+
+def test_a_node_crawls_with_the_spider_that_is_there(fleet, portal, monkeypatch):
+    """Its crawls are forks of a process that lives as long as it does, which may be killed, too."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    fleet.folder = project(fleet.place.folder / "project")
+    fleet.place.sources(one=ckan(portal(datasets=3)) | {"spider": "own"})
+    told = fleet.place.folder / "told"
+    for number, slain in enumerate((False, True, False)):
+        (fleet.folder / "spiders" / "own.py").write_text(OWN.format(path=str(told), number=number))
+        node = fleet.nodes[0] if fleet.nodes else fleet.node()
+        words = [*fleet.place.options(), "--queue", fleet.address, "one"]
+        assert scrapy("harvest", *words, cwd=fleet.folder).returncode == 0
+        fleet.ended("one")
+        assert told.read_text() == str(number)
+        (server,) = servers(node.pid)
+        if slain:
+            os.kill(server, signal.SIGKILL)
+    assert [run.state for run in runs(fleet.place.output)] == ["complete"] * 3
+    assert fleet.told(0).count("The fork server has ended: another is started.") == 1
 
 
 def test_two_harvests_queue_a_source_once(fleet, portal):

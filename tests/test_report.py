@@ -39,7 +39,7 @@ from crawlers.store.index.reader import connect
 from crawlers.store.runs import Run, unfinished
 from tests import forked, observed
 from tests.conftest import ROOT, scrapy
-from tests.indexed import indexed
+from tests.indexed import indexed, recounted
 from tests.site import Site, listing
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def change(output: Path, *statements: str) -> None:
     with closing(sqlite3.connect(output / "index.sqlite")) as db:
         for statement in statements:
             db.execute(statement)
+        recounted(db)
         db.commit()
 
 

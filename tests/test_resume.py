@@ -15,6 +15,7 @@ from scrapy import Request
 from scrapy.utils.test import get_crawler
 
 from crawlers.kinds.ckan.generic import CKAN
+from crawlers.resume.job import FORMAT
 from crawlers.resume.scheduler import restored_request, stored_request
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
@@ -194,7 +195,8 @@ def test_a_job_of_another_format_is_refused_unless_it_is_finished(portal, tmp_pa
     resumed(output, jobdir, site)
     with sqlite3.connect(jobdir / "ledger.sqlite") as ledger:
         ledger.execute(
-            """UPDATE facts SET value = replace(value, '"format": 3', '"format": 0') WHERE name = 'identity'"""
+            "UPDATE facts SET value = replace(value, ?, '\"format\": 0') WHERE name = 'identity'",
+            (f'"format": {FORMAT}',),
         )
     ledger.close()
     again = resumed(output, jobdir, site)
@@ -203,7 +205,7 @@ def test_a_job_of_another_format_is_refused_unless_it_is_finished(portal, tmp_pa
         ledger.execute("DELETE FROM facts WHERE name = 'finished'")
     ledger.close()
     again = resumed(output, jobdir, site)
-    assert (again.code, "is of format 0, not 3" in again.lines[-1]) == (1, True)
+    assert (again.code, f"is of format 0, not {FORMAT}" in again.lines[-1]) == (1, True)
 
 
 def test_a_job_that_is_no_job(portal, tmp_path):

@@ -22,7 +22,8 @@ from tests.conftest import FAST, ROOT, Crawl, options, scrapy, spider_names
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import FAMILIES
 from tests.portal.portal import Portal
-from tests.scrapyd import LOGIN, Scrapyd, free_port, scrapyd_deploy
+from tests.ports import free_port
+from tests.scrapyd import LOGIN, Scrapyd, scrapyd_deploy
 from tests.scrapyd import checkout as clean_checkout
 from tests.site import Answer, Asked, Site
 from tests.test_resume import left

@@ -9,7 +9,7 @@ import threading
 from contextlib import suppress
 
 import pytest
-from twisted.internet.error import ConnectionDone
+from twisted.internet.error import ConnectionDone, ConnectionLost
 from twisted.internet.protocol import Protocol, connectionDone
 from twisted.internet.testing import StringTransport
 from twisted.python.failure import Failure
@@ -41,6 +41,16 @@ def received(*parts):
         protocol.dataReceived(part)
         taken += len(part)
     return (outcome or [None])[0], taken, transport.disconnected
+
+
+def test_a_request_that_may_not_be_sent_is_not_written():
+    protocol, outcome, transport = BoundedProtocol(lambda _: None), [], StringTransport()
+    protocol.permits = lambda: False
+    protocol.makeConnection(transport)
+    asked = Request(b"GET", b"/", Headers({b"Host": [b"example.org"]}), None)
+    protocol.request(asked).addBoth(outcome.append)
+    assert isinstance(outcome[0].value, ConnectionLost)
+    assert (transport.value(), transport.disconnected) == (b"", True)
 
 
 OK = b"HTTP/1.1 200 OK\r\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from crawlers.exceptions import OutputError
+from crawlers.s3.address import is_address, need
 from crawlers.safety import inside
 
 if TYPE_CHECKING:
@@ -109,9 +109,8 @@ def open_blobs(settings: BaseSettings) -> Blobs:
         OutputError: it is neither a folder nor an S3 bucket, or can't be used; or obstore is not installed.
     """
     location = str(settings.get("ARCHIVE_STORE") or "")
-    if location.startswith("s3://"):
-        if find_spec("obstore") is None:
-            raise OutputError("ARCHIVE_STORE is in S3, which needs obstore: pip install 'catalogue-crawlers[s3]'.")
+    if is_address(location):
+        need("ARCHIVE_STORE", "obstore")
         from crawlers.archive.s3 import open_bucket  # noqa: PLC0415  # obstore takes long to import
 
         return open_bucket(location, settings.get("SPOOL_DIR"))

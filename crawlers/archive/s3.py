@@ -6,31 +6,26 @@ import asyncio
 import errno
 import io
 import os
-import re
 import tempfile
 from contextlib import contextmanager
-from datetime import timedelta
 from functools import cached_property
-from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Literal
 from weakref import WeakValueDictionary
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
-from obstore.store import S3Store
 
 from crawlers.archive.blobs import Blob, Blobs, key, make_folder, named_by
 from crawlers.exceptions import OutputError
-from crawlers.safety.inside import is_inside
+from crawlers.s3.address import parse
+from crawlers.s3.connection import REPEATED, STATUS, Patience, connected, failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
     from _typeshed import WriteableBuffer
-    from obstore.store import ClientConfig, RetryConfig
 
 PART = 5 * 1024 * 1024
 """Bytes that are uploaded in one request: the smallest part that S3 takes. Larger files come in several."""
@@ -41,35 +36,7 @@ _UPLOADS = {True: 8, False: 1}  # small files, and others
 _FIRST, _LARGEST = 256 * 1024, 8 * 1024 * 1024  # bytes of a request for a part of a blob; doubled while it is read on
 _TRIES = 3
 _ATTRIBUTES = {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-_STATUS = re.compile(r"status code: (\d{3}[\w -]*)")
-_CODE = re.compile(r"<Code>(\w+)</Code>")
-_REPEATED = re.compile(r"after \d+ retries")
-_REASONS = (
-    ("<Code>NoSuchBucket<", errno.EIO, "there is no such bucket; make it, or correct ARCHIVE_STORE"),
-    ("status code: 403", errno.EACCES, "access is denied{code}; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
-    ("redirect without LOCATION", errno.EIO, "the bucket is in another region; correct AWS_REGION"),
-    ("status code: ", errno.EIO, "the server answered {status}{code}"),
-    ("TimedOut", errno.EIO, "no answer came within {seconds:g} seconds"),
-    ("kind: Connect", errno.EIO, "the server can't be reached; check AWS_ENDPOINT_URL"),
-    ("", errno.EIO, "the connection broke before the answer came"),
-)
-"""What a text of obstore contains, the error number, and what it means; the first that is in the text counts."""
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
-
-
-class Patience(NamedTuple):
-    """How long the server may take.
-
-    Args:
-        timeout: seconds for a request; at most `PART` bytes are sent, and at most 8 MiB received.
-        retries: of a request that fails with a server's error or for which the connection breaks.
-        pause: seconds before the first of them, doubled each time.
-    """
-
-    timeout: float = 60.0
-    retries: int = 5
-    pause: float = 0.5
+_SETTING = "ARCHIVE_STORE"
 
 
 def open_bucket(location: str, spool: str | None, patience: Patience | None = None) -> S3Blobs:
@@ -82,10 +49,7 @@ def open_bucket(location: str, spool: str | None, patience: Patience | None = No
     Raises:
         OutputError: the address is wrong, the environment has no credentials, or the server refuses.
     """
-    bucket, prefix = _parse(location)
-    missing = [name for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY") if not os.environ.get(name)]
-    if missing:
-        raise OutputError(f"ARCHIVE_STORE is in S3, but the environment has no {' and no '.join(missing)}.")
+    bucket, prefix = parse(location, _SETTING)
     blobs = S3Blobs(bucket, prefix, spool, patience or Patience())
     try:
         blobs.check()
@@ -109,7 +73,7 @@ class S3Blobs(Blobs):
         self.location = f"s3://{bucket}/{prefix}".rstrip("/")
         self._spool = spool
         self._timeout = patience.timeout
-        self._store = _store(bucket, prefix, patience)
+        self._store = connected(bucket, prefix, patience, _SETTING)
         self._uploads = {is_small: asyncio.Semaphore(most) for is_small, most in _UPLOADS.items()}
         self._under_way: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -147,7 +111,7 @@ class S3Blobs(Blobs):
                 return tries < _TRIES  # then it is there by an answer that was lost
             return await self._upload(path, key(sha256), size, replace=held is not None)
         except BaseError as error:
-            if tries == 1 or _STATUS.search(str(error)):
+            if tries == 1 or STATUS.search(str(error)):
                 raise self._failure(error) from None
         except FileNotFoundError as error:
             raise self._failure(error) from None
@@ -170,7 +134,7 @@ class S3Blobs(Blobs):
         try:
             await obstore.put_async(self._store, name, path, attributes=_ATTRIBUTES, mode=mode, use_multipart=False)
         except AlreadyExistsError as error:
-            return bool(_REPEATED.search(str(error)))  # the first request stored it, and its answer was lost
+            return bool(REPEATED.search(str(error)))  # the first request stored it, and its answer was lost
         return True
 
     def open(self, sha256: str) -> BinaryIO:
@@ -216,16 +180,7 @@ class S3Blobs(Blobs):
             raise self._failure(error) from None
 
     def _failure(self, error: Exception) -> OSError:
-        """Return obstore's error as one sentence; its own texts are of many lines."""
-        text = str(error)
-        status, code = _STATUS.search(text), _CODE.search(text)
-        number, why = next((number, why) for sign, number, why in _REASONS if sign in text)
-        words = {
-            "status": status and status[1].strip(),
-            "code": f" ({code[1]})" if code else "",
-            "seconds": self._timeout,
-        }
-        return OSError(number, f"{self.location}: {why.format(**words)}.")
+        return failure(error, self.location, _SETTING, self._timeout)
 
 
 class _Reader(io.RawIOBase):
@@ -276,40 +231,3 @@ def _size(path: Path) -> int:
 
 def _remove(path: Path) -> None:
     path.unlink()
-
-
-def _parse(location: str) -> tuple[str, str]:
-    """Return bucket and prefix; what is wrong is not repeated, for it may have a password."""
-    parts = urlsplit(location)
-    prefix = parts.path.strip("/")
-    if not _BUCKET.fullmatch(parts.netloc) or parts.query or parts.fragment or (prefix and not is_inside(prefix)):
-        raise OutputError("ARCHIVE_STORE is no s3://bucket/prefix: only small letters, digits, - and . name a bucket.")
-    return parts.netloc, prefix
-
-
-def _store(bucket: str, prefix: str, patience: Patience) -> S3Store:
-    client: ClientConfig = {"timeout": timedelta(seconds=patience.timeout)}
-    endpoint = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), "")
-    if _is_loopback(endpoint):
-        client["allow_http"] = True
-    elif endpoint.startswith("http:") and os.environ.get("AWS_ALLOW_HTTP", "").lower() != "true":
-        raise OutputError("AWS_ENDPOINT_URL is not encrypted: use https://, or set AWS_ALLOW_HTTP=true.")
-    retry: RetryConfig = {
-        "max_retries": patience.retries,
-        "retry_timeout": timedelta(seconds=3 * patience.timeout),
-        "backoff": {"init_backoff": timedelta(seconds=patience.pause), "max_backoff": timedelta(seconds=15), "base": 2},
-    }
-    try:
-        return S3Store(
-            bucket, prefix=prefix or None, disable_bulk_delete=True, client_options=client, retry_config=retry
-        )
-    except (BaseError, ValueError) as error:
-        raise OutputError(f"S3 can't be used: {str(error).partition(chr(10))[0]}") from None
-
-
-def _is_loopback(endpoint: str) -> bool:
-    host = urlsplit(endpoint).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

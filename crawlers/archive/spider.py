@@ -36,7 +36,9 @@ from crawlers.exceptions import ArgumentError
 from crawlers.listing.completeness import Ending
 from crawlers.listing.spider import CatalogueSpider, source_name
 from crawlers.resume.records import is_settled
+from crawlers.s3.address import is_address
 from crawlers.store.index.description import RESOURCES
+from crawlers.store.location import bring_up
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -109,6 +111,9 @@ class ArchiveSpider(CatalogueSpider):
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
         spider = super().from_crawler(crawler, **given)
         spider.output = Path(crawler.settings["OUTPUT_DIR"])
+        bring_up(crawler.settings, [str(spider.of)], spider.logger.warning)
+        if crawler.settings["OUTPUT_STORE"] and not is_address(crawler.settings["ARCHIVE_STORE"]):
+            spider.logger.warning("ARCHIVE_STORE is a folder of this machine: other machines will lack these files.")
         check(spider.output, str(spider.of))
         check_choice(spider.output, spider.choice)
         spider.blobs = open_blobs(crawler.settings)

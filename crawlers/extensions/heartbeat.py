@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 _LONGEST = 600.0  # seconds; a crawl that beats less often would be taken for crashed
 _SCRATCH = ".heartbeat"
 _LARGEST = 8 * 1024 * 1024  # bytes
-_OWN = ("heartbeat", "interval", "pid", "host", "job", "requests_per_second", "waits")
+_OWN = ("heartbeat", "interval", "pid", "host", "job", "requests_per_second", "waits", "elsewhere")
 _SHAPE = {"source": str, "spider": str, "arguments": dict, "started": str, "counts": dict, "errors": dict}
 
 

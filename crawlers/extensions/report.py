@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_LINES = ("manifest", "errors")
 COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback")
 
 
@@ -46,6 +47,7 @@ class Report:
         error_log: the run's failures.
         verdict: known once the crawl has ended.
         outcome: the report, as far as it is known.
+        ends: how long manifest.jsonl and errors.jsonl are, once all of the run's lines are written.
         unwritten: why there is no report file; empty once there is one.
     """
 
@@ -59,6 +61,7 @@ class Report:
         self.error_log = ErrorLog(crawler, self.folder, self.run)
         self.verdict: Verdict | None = None
         self.outcome: dict[str, Any] = {}
+        self.ends: dict[str, int] = {}
         self.unwritten = "was not written"
         self.feeds_closed = asyncio.Event()
 
@@ -124,6 +127,7 @@ class Report:
             datasets = _count_datasets(self.crawler)
         self._give_verdict(reason, datasets)
         self.crawler.signals.send_catch_log(signals.run_judged, report=self.outcome, folder=self.folder)
+        self.ends = {f"{name}_end": compacted.size(self.folder, f"{name}.jsonl") for name in _LINES}
         self._give_verdict(reason, datasets)
 
     def _give_verdict(self, reason: str, datasets: int | None) -> None:
@@ -187,7 +191,7 @@ def _begin(job: Job, folder: Path) -> tuple[str, str]:
     run: str = job.state.setdefault("run", _name(folder, started))
     JSONLines(folder / "errors.jsonl").close()
     is_new = "errors_bytes" not in job.state
-    for name in ("errors", "manifest"):
+    for name in _LINES:
         size = compacted.size(folder, f"{name}.jsonl") if is_new else 0
         job.state.setdefault(f"{name}_bytes", size)
     are_sizes = all(isinstance(job.state[name], int) for name in ("errors_bytes", "manifest_bytes"))

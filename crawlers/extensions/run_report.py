@@ -84,7 +84,7 @@ def _for_the_next_run(report: Report) -> dict[str, Any]:
     sizes = {name: report.job.state[name] for name in ("manifest_bytes", "errors_bytes")}
     answers = {"provisional": report.state.has_stale_answer, "validators": report.state.validators}
     own = getattr(report.crawler.spider, "reported", {})
-    return {**answers, "resumed": report.job.resumed, **sizes, **own}
+    return {**answers, "resumed": report.job.resumed, **sizes, **report.ends, **own}
 
 
 def _environment(settings: BaseSettings) -> dict[str, Any]:

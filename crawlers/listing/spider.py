@@ -23,8 +23,10 @@ from crawlers.listing.state import RunState
 from crawlers.listing.withdrawals import Withdrawals
 from crawlers.politeness import failures
 from crawlers.resume import Records
+from crawlers.safety.names import is_source
 from crawlers.store.index import Index
 from crawlers.values import curation
+from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -56,7 +58,7 @@ def source_name(text: str) -> str:
     Raises:
         ValueError: it can't be one.
     """
-    if not re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", text) or text.startswith("index.sqlite"):
+    if not is_source(text):
         raise ValueError("a folder name of letters, digits, dots, dashes and underscores, at most 100")
     return text
 
@@ -69,6 +71,16 @@ def host_name(url: str) -> str:
     """
     name = re.sub(r"[^a-z0-9._-]+", "_", urlsplit(url).hostname or "").lstrip(".") or "host"
     return f"_{name}" if name.startswith("index.sqlite") else name[:100]
+
+
+def hosts(spider: Any) -> frozenset[str]:
+    """Return the hosts of a spider's addresses, with their port where it is not the default; none of one of many hosts.
+
+    Args:
+        spider: a `CatalogueSpider`.
+    """
+    addresses = [] if spider.crosses_hosts else spider.start_urls or [getattr(spider, spider.address, None) or ""]
+    return frozenset(filter(None, map(host, addresses)))
 
 
 class CatalogueSpider(scrapy.Spider):

@@ -11,8 +11,9 @@ from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 from scrapy.utils.conf import arglist_to_dict
 
-from crawlers.exceptions import hint
-from crawlers.operate.console import reporting_errors
+from crawlers.exceptions import CrawlersError, hint
+from crawlers.operate.console import MISTAKE, print_error, reporting_errors
+from crawlers.operate.mirrored import bring_up
 
 if TYPE_CHECKING:
     import argparse
@@ -47,6 +48,18 @@ class StrictCommand(ScrapyCommand):
         if mistake:
             raise UsageError(mistake, print_help=False)
         super().process_options(args, opts)
+        self._resolve_output()
+
+    def _resolve_output(self) -> None:
+        """Let OUTPUT_DIR be a folder, also if it names a bucket; a wrong address ends the command."""
+        if str(self.settings["OUTPUT_DIR"]).startswith("s3:"):  # type: ignore[index]
+            from crawlers.store.location import resolve  # noqa: PLC0415 -- all commands import this file
+
+            try:
+                resolve(self.settings)  # type: ignore[arg-type]
+            except CrawlersError as error:
+                print_error(error)
+                raise SystemExit(MISTAKE) from None
 
     def refuse_options(self, args: list[str]) -> None:
         """Remove ``--`` from the words.
@@ -76,10 +89,16 @@ class ProjectCommand(StrictCommand):
     requires_project = True
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
+    reads_output: ClassVar[bool] = True
+    """Whether it reads OUTPUT_DIR, so that a mirror is brought up to date first."""
+    takes_empty_store: ClassVar[bool] = False
+    """Whether it has something to say if nothing was ever stored."""
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Do what the command is for."""
         with reporting_errors(self):
+            if self.reads_output:
+                bring_up(self.settings, creates=self.takes_empty_store)
             self.execute(args, opts)
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:

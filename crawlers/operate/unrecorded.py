@@ -14,6 +14,7 @@ from crawlers import signals
 from crawlers.extensions.heartbeat import Heartbeat
 from crawlers.extensions.progress import Progress
 from crawlers.extensions.report import Report
+from crawlers.extensions.storing import Storing
 from crawlers.operate.notify import Notify
 from crawlers.store.index import Index
 
@@ -61,7 +62,7 @@ class EmptyIndex(Index):
 
 def leave_nothing(settings: BaseSettings) -> None:
     """Disable what writes into OUTPUT_DIR or sends notifications."""
-    for component in (Report, Heartbeat, Index, Notify, Progress):
+    for component in (Report, Heartbeat, Index, Notify, Progress, Storing):
         settings.set_in_component_priority_dict("EXTENSIONS", component, None)
     for other in (LoggedFailures, EmptyIndex):
         settings.set_in_component_priority_dict("EXTENSIONS", other, 20)

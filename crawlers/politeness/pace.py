@@ -19,7 +19,7 @@ from scrapy.utils.httpobj import urlparse_cached
 
 from crawlers.exceptions import CrawlersError
 from crawlers.politeness.limit import Limit
-from crawlers.scrapy_internals import is_closing, process_queue
+from crawlers.scrapy_internals import is_closing, permits, process_queue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -230,6 +230,12 @@ class Downloader(ScrapyDownloader):
     @cached_property
     def pace(self) -> Pace:
         return Pace.installed(self.crawler)
+
+    def _process_queue(self, slot: Slot) -> None:
+        if permits(self.crawler):
+            super()._process_queue(slot)
+        elif not slot.latercall:
+            slot.latercall = call_later(_LOOK, self._latercall, slot)
 
     def needs_backout(self) -> bool:
         return super().needs_backout() and len(self.active) - self.paused() >= self.total_concurrency

@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from scrapy import Spider
     from scrapy.crawler import Crawler
 
-WAITING, LEASED, DONE = range(3)
-_ENQUEUE = "INSERT OR IGNORE INTO requests (fingerprint, host, priority, state, request) VALUES (?, ?, ?, 0, ?)"
+WAITING, LEASED = range(2)
+_SEE = "INSERT OR IGNORE INTO seen VALUES (?)"
+_ENQUEUE = "INSERT INTO requests (host, priority, state, request) VALUES (?, ?, 0, ?)"
 _LEASE = """
 UPDATE requests SET state = 1
 WHERE id = (SELECT id FROM requests WHERE state = 0 AND host = ? ORDER BY priority DESC, id LIMIT 1)
 RETURNING id, request
 """
-_DONE = "UPDATE requests SET state = 2, request = NULL WHERE id = ?"
+_DONE = "DELETE FROM requests WHERE id = ?"
 _DAMAGED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 _UNRESTORABLE = (*_DAMAGED, ImportError, NameError)
 """What `restored_request` raises for a method or a class that is no longer there, or for a damaged row."""
@@ -93,16 +94,17 @@ class LedgerScheduler(BaseScheduler):
         again = request.dont_filter or "redirect_urls" in request.meta  # many may be sent to one place, a login
         fingerprint = None if again else self.crawler.request_fingerprinter.fingerprint(request)
         try:
-            row = self.job.execute(_ENQUEUE, (fingerprint, host_of(request), request.priority, stored))
+            number = _added(self.job, fingerprint, (host_of(request), request.priority, stored))
         except OSError as error:
             self._stop(error)
             return False
-        added = row.rowcount
-        if added and stored is None:
-            self.unstored[row.lastrowid] = request
-        self.hosts.add(host_of(request), added)
-        self.crawler.stats.inc_value("scheduler/enqueued" if added else "dupefilter/filtered")
-        return bool(added)
+        self.crawler.stats.inc_value("scheduler/enqueued" if number else "dupefilter/filtered")
+        if number is None:
+            return False
+        if stored is None:
+            self.unstored[number] = request
+        self.hosts.add(host_of(request), 1)
+        return True
 
     def next_request(self) -> Request | None:
         try:
@@ -159,6 +161,22 @@ class LedgerScheduler(BaseScheduler):
         self.spider.logger.error("%s: %s", url or kind, error)
         failed = signals.Failed(stage=stage, kind=kind, error=error, url=url)
         self.crawler.signals.send_catch_log(signals.record_failed, failed=failed)
+
+
+def _added(job: Job, fingerprint: bytes | None, row: tuple[str, int, str | None]) -> int | None:
+    """Store a request; return its number, ``None`` if it was stored before.
+
+    Args:
+        fingerprint: ``None`` for a request that may be made again.
+        row: its host, its priority, and the request as text.
+
+    Raises:
+        OSError: the disk is full.
+    """
+    with job.changing(2):
+        if fingerprint and not job.db.execute(_SEE, (fingerprint,)).rowcount:
+            return None
+        return job.db.execute(_ENQUEUE, row).lastrowid
 
 
 class Hosts:

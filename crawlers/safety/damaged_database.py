@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from crawlers.safety.locks import alone
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+Opened = TypeVar("Opened", bound=sqlite3.Connection)
 Identity = tuple[int, int]
 """What tells a file from another of its name."""
 
@@ -38,12 +39,12 @@ def _code(error: Exception) -> int:
 
 def opened(
     path: Path,
-    connect: Callable[[], sqlite3.Connection],
+    connect: Callable[[], Opened],
     *,
     tell: Callable[[str, str], None],
     is_replaceable: Callable[[sqlite3.DatabaseError], bool] = is_damaged,
     damaged: Identity | None = None,
-) -> sqlite3.Connection:
+) -> Opened:
     """Return a database that is a cache, a new one if it is damaged.
 
     Args:

@@ -101,6 +101,21 @@ def names(folder: Path, below: str) -> list[str]:
         return os.listdir(where)  # noqa: PTH208 -- pathlib takes no descriptor
 
 
+def statuses(folder: Path, below: str) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the names of the regular files in a folder below a folder, and what the operating system knows of them.
+
+    Args:
+        below: its path, relative to the folder.
+
+    Raises:
+        OSError: as `names`.
+    """
+    with _place(folder, f"{below}/*") as (_, where), os.scandir(where) as entries:
+        for entry in entries:
+            if entry.is_file(follow_symlinks=False):
+                yield entry.name, entry.stat(follow_symlinks=False)
+
+
 def write(folder: Path, file: str, body: bytes, scratch: str = ".writing") -> None:
     """Write a file below a folder, so that a reader sees the old one or the new one, never a part.
 

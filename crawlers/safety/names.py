@@ -17,6 +17,7 @@ _HASHED = "sha256-"
 _SAFE = re.compile(r"(?![._])(?!.*__)[A-Za-z0-9._-]{1,100}(?<!_)")
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _LONGEST = 255  # bytes in a file name, on nearly every file system
+_SOURCE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _FOLDERS = {"dataset": "datasets", "site": "sites", "extension": "extensions"}
 
 
@@ -34,6 +35,15 @@ def safe(identifier: str) -> str:
     if _SAFE.fullmatch(identifier) and not identifier.startswith(_HASHED):
         return identifier
     return _HASHED + hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def is_source(name: str) -> bool:
+    """Return whether a name is that of a source's folder.
+
+    >>> is_source("data.example.org"), is_source("../x"), is_source(".mirror"), is_source("index.sqlite-wal")
+    (True, False, False, False)
+    """
+    return _SOURCE.fullmatch(name) is not None and not name.startswith("index.sqlite")
 
 
 @lru_cache(maxsize=1024)  # a document's name is asked for by each pipeline

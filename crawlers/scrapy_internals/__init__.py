@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from scrapy.core.downloader import Slot
     from scrapy.crawler import Crawler
 
-__all__ = ["is_closing", "process_queue", "requests_in_progress"]
+__all__ = ["is_closing", "may_send", "permits", "process_queue", "requests_in_progress"]
+
+may_send = object()
+"""A signal: requests wait to be sent, or one is about to be. While a receiver returns ``False``, none is sent."""
 
 INHERITED = {
     "scrapy.commands:BaseRunSpiderCommand": "_create_crawler",
     "scrapy.commands.genspider:Command": "_find_template _list_templates",
+    "scrapy.core.downloader:Downloader": "_latercall _process_queue",
     "scrapy.core.downloader.handlers._base_http:BaseHttpDownloadHandler": (
         "_default_maxsize _default_warnsize _fail_on_dataloss _tls_verbose_logging"
     ),
@@ -38,6 +42,11 @@ INHERITED = {
     "twisted.web.client:_HTTP11ClientFactory": "_quiescentCallback",
 }
 """The private members that subclasses in this project use or override, by the class that defines them."""
+
+
+def permits(crawler: Crawler) -> bool:
+    """Return whether requests may be sent now: Scrapy asks nobody after the downloader middlewares."""
+    return all(answer is not False for _, answer in crawler.signals.send_catch_log(may_send))
 
 
 def is_closing(crawler: Crawler) -> bool:

@@ -14,6 +14,8 @@ from scrapy.utils._download_handlers import wrap_twisted_exceptions
 from twisted.web._newclient import BODY, DONE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from twisted.internet.defer import Deferred
     from twisted.web.client import HTTPConnectionPool
     from twisted.web.client import Response as TxResponse
@@ -22,9 +24,9 @@ __all__ = ["BODY", "DONE", "LenientFactory", "LenientParser", "LenientProtocol",
 __all__ += ["ScrapyAgent", "abort", "finished", "set_buffer", "set_protocol", "transport", "wrap_twisted_exceptions"]
 
 
-def set_protocol(pool: HTTPConnectionPool, factory: type[LenientFactory]) -> None:
+def set_protocol(pool: HTTPConnectionPool, factory: Callable[..., LenientFactory]) -> None:
     """Make the pool's connections with a factory of your own."""
-    pool._factory = factory  # noqa: SLF001
+    pool._factory = factory  # type: ignore[assignment]  # noqa: SLF001
 
 
 def transport(response: TxResponse) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.utils.defer import maybe_deferred_to_future
 
+from crawlers.scrapy_internals import permits
 from crawlers.scrapy_internals.http import set_protocol, wrap_twisted_exceptions
 from crawlers.spool.agent import SpoolingAgent
 from crawlers.spool.body import Limits
@@ -33,7 +35,7 @@ class SpoolingHandler(HTTP11DownloadHandler):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        set_protocol(self._pool, BoundedFactory)
+        set_protocol(self._pool, partial(BoundedFactory, partial(permits, crawler)))
         settings = crawler.settings
         self._above = min(settings.getint("SPOOL_ABOVE", SPOOL_ABOVE), self._default_maxsize or SPOOL_MAXSIZE)
         self._most = settings.getint("SPOOL_MAXSIZE", SPOOL_MAXSIZE)

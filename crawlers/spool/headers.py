@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from twisted.internet.defer import fail
+from twisted.internet.error import ConnectionLost
 from twisted.python.failure import Failure
 
 from crawlers.scrapy_internals.http import BODY, DONE, LenientFactory, LenientParser, LenientProtocol
 from crawlers.spool.errors import HeadersTooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from twisted.internet.defer import Deferred
     from twisted.internet.interfaces import IAddress
@@ -23,10 +25,20 @@ MOST_DIGITS = 18
 
 
 class BoundedFactory(LenientFactory):
-    """What Scrapy's connection pool takes for its ``_factory``."""
+    """What Scrapy's connection pool takes for its ``_factory``.
+
+    Args:
+        permits: returns whether requests may be sent now.
+    """
+
+    def __init__(self, permits: Callable[[], bool], *more: Any) -> None:
+        super().__init__(*more)  # type: ignore[no-untyped-call]
+        self.permits = permits
 
     def buildProtocol(self, addr: IAddress | None) -> BoundedProtocol:  # noqa: ARG002, N802
-        return BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+        made = BoundedProtocol(self._quiescentCallback)  # type: ignore[no-untyped-call]
+        made.permits = self.permits
+        return made
 
 
 class LengthParser(LenientParser):
@@ -59,9 +71,18 @@ def length(values: Sequence[bytes]) -> int | None:
 
 
 class BoundedProtocol(LenientProtocol):
-    """Gives up an answer whose headers are larger than MOST_HEADERS, or have a line that Twisted takes for endless."""
+    """Gives up an answer whose headers are larger than MOST_HEADERS, or have a line that Twisted takes for endless.
+
+    Attributes:
+        permits: asked right before a request is written; Twisted itself repeats some whose connection was lost.
+    """
+
+    permits: Callable[[], bool] = staticmethod(lambda: True)
 
     def request(self, request: Any) -> Deferred[IResponse]:
+        if not self.permits():
+            self.transport.abortConnection()  # type: ignore[union-attr]
+            return fail(ConnectionLost("requests may not be sent now"))
         self._came = 0
         answer = super().request(request)
         parser: Any = self._parser

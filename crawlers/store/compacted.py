@@ -115,6 +115,34 @@ def lines(folder: Path, file: str, offset: int = 0) -> Iterator[tuple[int, bytes
         yield from json_lines.lines(now)
 
 
+def between(folder: Path, file: str, begin: int, end: int | None = None) -> Iterator[bytes]:
+    """Yield the lines between two offsets; all lines if none begins at the first one, for the file is another by now.
+
+    Args:
+        end: by default the last line's.
+
+    Raises:
+        OSError: a file can't be read, or there is none.
+    """
+    if not _is_line_start(folder, file, begin):
+        begin, end = 0, None
+    for long, text in lines(folder, file, begin):
+        if end is not None and begin >= end:
+            return
+        begin += long
+        if text is not None:
+            yield text
+
+
+def _is_line_start(folder: Path, file: str, offset: int) -> bool:
+    here = offset - packed(folder, file)  # what is moved stays as it was
+    if here <= 0:
+        return True
+    with inside.opened(folder, file) as now:
+        now.seek(here - 1)
+        return now.read(1) == b"\n"
+
+
 def unpacked(folder: Path, part: str) -> Iterator[tuple[int, bytes | None]]:
     """Yield the lines of a part, as `lines` does.
 

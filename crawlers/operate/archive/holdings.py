@@ -6,6 +6,7 @@ import hashlib
 import json
 from contextlib import suppress
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from crawlers.exceptions import ArchiveError, DamagedError, hint
@@ -13,6 +14,7 @@ from crawlers.operate.console import print_error
 from crawlers.safety.line import one_line
 from crawlers.store.index import catch_up
 from crawlers.store.index.captures import FIELDS, FILE, capture
+from crawlers.store.index.database import transaction
 from crawlers.store.index.reader import connect, readable
 
 if TYPE_CHECKING:
@@ -63,6 +65,8 @@ _ALL = f"""
 WHERE (:dataset IS NULL AND ({_NAMED})) OR (source = :source AND dataset_id = :dataset)
 ORDER BY source, dataset_id, resource_id, url, time, rowid
 """  # noqa: S608
+_FEW = 1000
+"""Rows of a query that are fetched at once."""
 _ALWAYS = "9999"  # later than all times in ISO 8601
 
 
@@ -101,6 +105,7 @@ class Holdings:
             raise ArchiveError(f"{output} has no archive yet: `scrapy crawl archive -a of=SOURCE` fills one.")
         catch_up(output, lambda sentence: print_error(one_line(sentence, 2_000)))
         self.db = connect(output)
+        self._tables = 0
 
     def __enter__(self) -> Self:
         return self
@@ -134,11 +139,28 @@ class Holdings:
     def rows(self, query: str, values: Sequence[object] | Mapping[str, object] = ()) -> Iterator[sqlite3.Row]:
         """Yield the rows of a query.
 
+        Many rows go to a temporary table first: while an unfinished query of the index waits for files to be read, each
+        write of a crawl makes index.sqlite-wal larger.
+
         Raises:
             IndexUnreadableError: the index can't be read.
         """
         with readable(self.output):
-            yield from self.db.execute(query, values)
+            found = self.db.execute(query, values)
+            first = found.fetchmany(_FEW)
+            yield from first if len(first) < _FEW else self._moved(found, first)
+
+    def _moved(self, found: sqlite3.Cursor, first: list[sqlite3.Row]) -> Iterator[sqlite3.Row]:
+        """Yield the rows of a query from a temporary table."""
+        self._tables += 1
+        table = f"found_{self._tables}"
+        names = ['"{}"'.format(column[0].replace('"', '""')) for column in found.description]
+        self.db.execute(f"CREATE TEMP TABLE {table} ({', '.join(names)})")
+        marks = ", ".join("?" * len(names))
+        with transaction(self.db):
+            self.db.executemany(f"INSERT INTO {table} VALUES ({marks})", map(tuple, chain(first, found)))  # noqa: S608
+        yield from self.db.execute(f"SELECT * FROM {table}")  # noqa: S608
+        self.db.execute(f"DROP TABLE {table}")
 
     def held(self, name: str, at: str | None = None) -> Iterator[Held]:
         """Yield the linked files that a name means, each as it was at a moment.
@@ -196,7 +218,7 @@ def unknown(name: str, when: str = "") -> ArchiveError:
 
 def archives(output: Path) -> list[str]:
     """Return the names of the archives in OUTPUT_DIR."""
-    return sorted(path.parent.name for path in output.glob(f"*/{FILE}"))
+    return sorted(path.parent.name for path in output.glob(f"[!.]*/{FILE}"))
 
 
 class StoredFile:

@@ -45,5 +45,9 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.archive.command import execute
+        from crawlers.operate.archive.holdings import archives
+        from crawlers.operate.mirrored import owning
 
-        self.exitcode = execute(self, args, opts)
+        pruned = archives(self.path("OUTPUT_DIR")) if args[:1] == ["prune"] and opts.yes else []
+        with owning(self.settings, pruned):
+            self.exitcode = execute(self, args, opts)

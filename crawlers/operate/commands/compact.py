@@ -35,6 +35,7 @@ class Command(ProjectCommand):
         parser.add_argument("--all", action="store_true", help="all sources")
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.operate.mirrored import owning
         from crawlers.store.index.catch_up import catch_up, sources_in
 
         output = self.path("OUTPUT_DIR")
@@ -45,9 +46,13 @@ class Command(ProjectCommand):
         if bool(args) == opts.all:
             raise OutputError("name the sources to compact, or all of them by --all.")
         self.exitcode = 0
-        catch_up(output)  # before its offsets mean other files
-        for name in args or known:
-            self._compact(output / name)
+        catch_up(output, named=args)  # before its offsets mean other files
+        with owning(self.settings, args or known) as owners:
+            for name in args or known:
+                self._compact(output / name)
+            for name, owner in owners.items():
+                owner.store(is_end=True)
+                print(f"{name}: {owner.sum_up()} objects that nobody needs were removed from the store")
 
     def _compact(self, folder: Path) -> None:
         from crawlers.operate.console import print_error

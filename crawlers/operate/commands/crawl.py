@@ -154,7 +154,19 @@ def conclude(crawler: Crawler) -> int:
     if report.verdict is None:  # a second signal: the engine did not finish
         report.finish("shutdown")
     _print(_coloured(report.summary, str(report.verdict)))
-    return report.exit_code
+    return max(report.exit_code, _not_stored(crawler))
+
+
+def _not_stored(crawler: Crawler) -> int:
+    """Print why not all of a crawl is in the store, if so; return the exit code of that."""
+    from crawlers.extensions.storing import Storing
+    from crawlers.store.runs.verdict import EXIT_CODES
+
+    storing = crawler.get_extension(Storing)
+    if storing is None or storing.failed is None:
+        return 0
+    _print(f"{storing.failed} Not all is stored: the same command stores the rest.")
+    return EXIT_CODES["failed"]
 
 
 def _print(text: object) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawlers.exceptions import CrawlersError
 from crawlers.operate.console import print_error
+from crawlers.operate.mirrored import bring_up, follow
 from crawlers.operate.strict_command import StrictCommand
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Command(StrictCommand):
         listed = Path(settings["SOURCES_FILE"])
         blobs = partial(open_blobs, settings)
         try:
+            bring_up(settings, creates=True)
             done = Project(SourcesFile(listed, project()), output, **folders, given=opts.set, queue=settings["QUEUE"])
             operators = self._operators(done)
             app = dashboard.app(output, **folders, blobs=blobs, listed=listed, operators=operators)
@@ -67,7 +69,7 @@ class Command(StrictCommand):
             print(error, file=sys.stderr)
             self.exitcode = NOT_STARTED
             return
-        server.run(partial(_begin, output, server.url, browser=opts.open))
+        server.run(partial(_begin, settings, server.url, browser=opts.open))
 
     def _operators(self, project: Project) -> Operators | None:
         """Return who may change something; ``None`` without a password.
@@ -82,18 +84,20 @@ class Command(StrictCommand):
         return Operators(Login(password), project) if password else None
 
 
-def _begin(output: Path, url: str, *, browser: bool) -> None:
+def _begin(settings: Any, url: str, *, browser: bool) -> None:
+    output = Path(settings["OUTPUT_DIR"])
     _catch_up(output)
+    follow(settings, lambda changed: _catch_up(output, changed))
     print(f"{url} shows the catalogues until Ctrl-C.", flush=True)
     if browser:  # a text browser returns only when the user quits it
         threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
-def _catch_up(output: Path) -> None:
-    """Update the index once; later the crawls do."""
+def _catch_up(output: Path, named: list[str] | None = None) -> None:
+    """Update the index once; later the crawls do, or, of other nodes' sources, what follows the store."""
     from crawlers.store.index import catch_up
 
     try:
-        catch_up(output, print_error)
+        catch_up(output, print_error, named)
     except CrawlersError as error:
         print_error(f"{error} The pages may be outdated.")

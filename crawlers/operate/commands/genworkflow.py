@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 class Command(ProjectCommand):
     """Exit code: 0 written, 1 not written."""
 
+    reads_output = False
+
     def syntax(self) -> str:
         return "[NAME ... | ecosystem] [--cron TIME] [--systemd] [--cron-file] [-o FOLDER] [--force]"
 

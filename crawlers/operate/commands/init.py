@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 class Command(ProjectCommand):
+    reads_output = False
+
     def syntax(self) -> str:
         return "FOLDER"
 

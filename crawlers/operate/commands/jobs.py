@@ -29,6 +29,7 @@ _FAILED: tuple[State, ...] = ("incomplete", "blocked", "failed", "interrupted")
 class Command(ProjectCommand):
     """Exit code: 0 shown, 1 no such run or source."""
 
+    takes_empty_store = True
     verbs = ("show",)
 
     def syntax(self) -> str:

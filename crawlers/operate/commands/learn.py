@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class Command(ProjectCommand):
     """Exit code: 0 learned, 1 not learned."""
 
+    reads_output = False
+
     requires_crawler_process = True
 
     def syntax(self) -> str:

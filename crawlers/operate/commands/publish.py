@@ -73,12 +73,14 @@ class Command(StrictCommand):
             CrawlersError: it can't begin.
         """
         from crawlers.operate.commands.crawl import conclude, has_started
+        from crawlers.operate.mirrored import bring_up
         from crawlers.operate.publish.command import Publishing
         from crawlers.publish.spider import PublishSpider
         from crawlers.store.runs.verdict import EXIT_CODES
 
         assert self.settings is not None  # noqa: S101  # Scrapy sets both
         assert self.crawler_process is not None  # noqa: S101
+        bring_up(self.settings)
         publishing = Publishing(self.settings, opts)
         given = publishing.arguments(args)
         crawler = self.crawler_process.create_crawler(PublishSpider)

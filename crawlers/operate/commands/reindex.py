@@ -1,8 +1,9 @@
-"""``scrapy reindex``: rebuilds index.sqlite from the manifests, the documents and the run reports."""
+"""``scrapy reindex``: rebuilds index.sqlite from the manifests, the documents and the run reports; then .figures."""
 
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,7 @@ class Command(ProjectCommand):
 
     def _rebuild(self, output: Path, sources: list[str]) -> None:
         from crawlers.safety.locks import is_crawled
+        from crawlers.store.columns import places
         from crawlers.store.index.database import remove, usable
 
         busy = [source for source in sources if is_crawled(output / source)]
@@ -41,19 +43,29 @@ class Command(ProjectCommand):
             raise OutputError(f"A crawl is writing into {output / busy[0]}: run scrapy reindex when it has ended.")
         with usable(output):
             remove(output)
+        places.forget_all(output)
         try:
             for source in sources:
                 self._read(output, source)
         except KeyboardInterrupt:
             print("index.sqlite is incomplete: run scrapy reindex again.", file=sys.stderr)
             raise
-        if not sources:
+        if sources:
+            self._store_columns(output)
+        else:
             print(f"{output} holds no source: there is nothing to index")
 
     def _read(self, output: Path, source: str) -> None:
         from crawlers.store.index.catch_up import rebuild
 
         print(f"{source}: {rebuild(output, source, self._report)} datasets")
+
+    def _store_columns(self, output: Path) -> None:
+        from crawlers.store.columns.cache import update
+        from crawlers.store.index.reader import connect, readable
+
+        with readable(output), closing(connect(output)) as db:
+            update(db, output)
 
     def _report(self, sentence: str) -> None:
         self.lost += 1

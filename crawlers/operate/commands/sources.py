@@ -10,10 +10,14 @@ if TYPE_CHECKING:
     import argparse
 
 
+_READING = ("list", "show", "add", "rename", "attach", "purge")  # what is in OUTPUT_DIR
+
+
 class Command(ProjectCommand):
     """Exit code: 0 done, 1 not done, 3 a dry run that is neither complete nor partial."""
 
     requires_crawler_process = True
+    reads_output = False  # most of its verbs do not
 
     verbs = (
         *("list", "show", "known", "add", "validate", "enable", "disable", "approve", "refuse", "edit", "schedule"),
@@ -70,6 +74,13 @@ class Command(ProjectCommand):
         super().process_options(args, opts)
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
-        from crawlers.operate.sources.command import execute
+        from crawlers.operate.mirrored import bring_up, owning
+        from crawlers.operate.sources.command import changed_folders, execute, renamed
 
-        self.exitcode = execute(self, args, opts)
+        if not args or args[0] in _READING:
+            bring_up(self.settings, creates=True)
+        with owning(self.settings, changed_folders(self.settings, args)) as owners:
+            self.exitcode = execute(self, args, opts)
+            for name in renamed(args):
+                if name in owners:
+                    owners[name].empty()

@@ -29,6 +29,8 @@ def _is_declaration(name: str) -> bool:
 class Command(ProjectCommand):
     """Exit code: 0 every page has what the rules require, 1 not tried, 3 something is missing or differs."""
 
+    reads_output = False
+
     requires_crawler_process = True
 
     def syntax(self) -> str:

@@ -38,6 +38,7 @@ class Command(ProjectCommand):
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Work; if the output can't be written, the work goes on."""
         from crawlers.operate.harvest.command import number
+        from crawlers.operate.mirrored import bring_up
         from crawlers.operate.queue import need
         from crawlers.operate.sources.project_context import Known
 
@@ -49,6 +50,7 @@ class Command(ProjectCommand):
             address = opts.queue or self.settings["QUEUE"]  # type: ignore[index]
             if not address:
                 raise HarvestError("No queue is named: --queue postgresql://host/database, or the setting QUEUE.")
+            bring_up(self.settings, creates=True)
             node = need("node").Node(
                 *(self.settings, Known(self.settings), opts.set),  # type: ignore[arg-type]
                 parallel=number(opts.parallel),

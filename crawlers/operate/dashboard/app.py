@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from flask import Flask, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError, MethodNotAllowed
 
-from crawlers.exceptions import IndexUnreadableError, SourcesError
+from crawlers.exceptions import FiguresError, IndexUnreadableError, SourcesError
 from crawlers.operate.dashboard.api import routes
 from crawlers.operate.dashboard.api.answers import Error
 from crawlers.operate.dashboard.pages import (
@@ -171,7 +171,7 @@ def _refused(site: Site, error: HTTPException) -> AnyResponse:
 
 def _no_index(site: Site, error: IndexUnreadableError) -> Response:
     names = sources_in(site.output)
-    held = {path.name for path in site.output.glob("*") if path.is_dir() and is_crawled(path)}
+    held = {path.name for path in site.output.glob("[!.]*") if path.is_dir() and is_crawled(path)}
     if held and held.issuperset(names):
         sentence = "The first crawl is running: its datasets are shown here as soon as they are indexed."
         return _message(site, "Nothing to show yet", sentence, 200)
@@ -193,6 +193,10 @@ def _no_sources(site: Site, error: SourcesError) -> Response:
     return _message(site, "The list of sources can't be read", redact(str(error)), 503)
 
 
+def _no_figures(site: Site, error: FiguresError) -> Response:
+    return _message(site, "The figures can't be computed", str(error), 503)
+
+
 def _message(site: Site, title: str, sentence: str, status: int) -> Response:
     """Return a page with a sentence; to a program, which asks for data, none is an error."""
     if routes.is_of_api(request.path):
@@ -204,5 +208,6 @@ _ERRORS: dict[type[Exception], Callable[..., AnyResponse]] = {
     HTTPException: _refused,
     IndexUnreadableError: _no_index,
     SourcesError: _no_sources,
+    FiguresError: _no_figures,
     sqlite3.DatabaseError: _broken_index,
 }

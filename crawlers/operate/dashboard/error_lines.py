@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.operate.dashboard.tail import Budget, backwards
 from crawlers.store import compacted
+from crawlers.store.runs.items import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from crawlers.store.runs import Run
 
 _FILE = "errors.jsonl"
 MOST = 16 * 1024 * 1024  # bytes that are read for a page, of all sources together
@@ -32,8 +35,25 @@ def newest(output: Path, sources: Iterable[str], wanted: Wanted, budget: Budget)
     return heapq.merge(*files, key=lambda line: line["time"], reverse=True)
 
 
+def of_run(run: Run, budget: Budget) -> Iterator[dict[str, Any]]:
+    """Yield the error lines of a run that has a report, the newest first; nothing else of the file is read."""
+    if run.folder is None or run.run is None:
+        return
+    begin, end = bounds(run.details, "errors")
+    moved = compacted.packed(run.folder, _FILE)
+    if begin >= moved:
+        texts = backwards(run.folder / _FILE, budget, begin - moved, None if end is None else end - moved)
+    else:
+        texts = _newest_first(run.folder, budget)
+    yield from _read_all(texts, run.source, Wanted(run=run.run))
+
+
 def _source_lines(output: Path, source: str, wanted: Wanted, budget: Budget) -> Iterator[dict[str, Any]]:
-    for text in _newest_first(output / source, budget):
+    yield from _read_all(_newest_first(output / source, budget), source, wanted)
+
+
+def _read_all(texts: Iterable[bytes], source: str, wanted: Wanted) -> Iterator[dict[str, Any]]:
+    for text in texts:
         line = _read(text, wanted)
         if line is not None:
             yield {**line, "source": source}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
@@ -15,8 +16,9 @@ from crawlers.operate.report import environment
 from crawlers.operate.sources.all_sources import with_all
 from crawlers.safety.damaged_database import identity
 from crawlers.signals import ADVICE, KINDS
+from crawlers.store.columns.tables import opened
 from crawlers.store.figures.formatting import natural
-from crawlers.store.figures.overview_data import known
+from crawlers.store.figures.overview_data import brief, known
 from crawlers.store.figures.source_status import with_status
 from crawlers.store.figures.sources import chosen
 from crawlers.store.index import catch_up
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from crawlers.archive.blobs import Blobs
+    from crawlers.store.columns.tables import Columns
     from crawlers.store.runs import Run
 
 _NAMES = "SELECT source FROM sources"
@@ -77,15 +80,17 @@ class Site:
         finally:
             db.close()
 
-    def overview(self, current: list[Run]) -> dict[str, Any]:
+    def overview(self, current: list[Run], *, is_brief: bool = False) -> dict[str, Any]:
         """Return what ``overview.html`` shows.
 
         Args:
             current: the runs without a report, as they are now.
+            is_brief: whether to return only the sources, their latest changes and their errors.
         """
-        known = with_status(self.remembered.get("overview", self._known), current)
+        make = partial(self._known, brief) if is_brief else partial(self._known, known)
+        found = with_status(self.remembered.get(("overview", is_brief), make), current)
         with self.index() as db:
-            return with_all(known, db=db, output=self.output, jobs=self.jobs, listed=self.listed)
+            return with_all(found, db=db, output=self.output, jobs=self.jobs, listed=self.listed)
 
     def unfinished(self, source: str | None = None) -> list[Run]:
         """Return the runs without a report, of one source or of all."""
@@ -134,9 +139,9 @@ class Site:
         """Return a page."""
         return self.templates.get_template(template).render(known)
 
-    def _known(self) -> dict[str, Any]:
-        with self.index() as db:
-            return known(db, chosen(db))
+    def _known(self, make: Callable[[sqlite3.Connection, Columns, str], dict[str, Any]]) -> dict[str, Any]:
+        with self.index() as db, opened(db) as columns:
+            return make(db, columns, chosen(db))
 
 
 def _is_page(template: str) -> bool:

@@ -35,10 +35,15 @@ class Budget:
         return True
 
 
-def backwards(path: Path, budget: Budget) -> Iterator[bytes]:
-    """Yield whole lines, the last first, as far as the budget goes; none if the file does not exist."""
+def backwards(path: Path, budget: Budget, begin: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """Yield whole lines, the last first, as far as the budget goes; none if the file does not exist.
+
+    Args:
+        begin: the offset of the first line to yield.
+        end: the offset behind the last one; by default the file's end.
+    """
     torn, endless = b"", False  # the part of a line that is read, and whether it is too long already
-    for block in _blocks(path, budget):
+    for block in _blocks(path, budget, begin, end):
         first, *lines = (block + torn).split(b"\n")
         yield from (line for line in reversed(lines[:-1] if endless else lines) if line and len(line) <= LONGEST)
         endless = len(first) > LONGEST or (endless and not lines)
@@ -47,12 +52,13 @@ def backwards(path: Path, budget: Budget) -> Iterator[bytes]:
         yield torn
 
 
-def _blocks(path: Path, budget: Budget) -> Iterator[bytes]:
+def _blocks(path: Path, budget: Budget, begin: int, end: int | None) -> Iterator[bytes]:
     """Open the file for each block: a hundred sources are read in parallel."""
     try:
-        end = inside.size(path.parent, path.name)
-        while end:
-            size = min(end, BLOCK)
+        last = inside.size(path.parent, path.name)
+        end = last if end is None else min(end, last)
+        while end > begin:
+            size = min(end - begin, BLOCK)
             if not budget.take(size):
                 return
             end -= size

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from crawlers.exceptions import HarvestError
-from crawlers.safety.locks import is_held, take
+from crawlers.safety.locks import is_crawled, is_held, take
 from crawlers.safety.names import safe
 from crawlers.store.runs.run import Run
 from crawlers.store.runs.stored import at_work, claimed, content
@@ -147,10 +147,11 @@ def hosts_at_work(output: Path, jobs: Path, ours: Collection[str]) -> set[str]:
     Args:
         ours: sources to leave out, since their hosts are locked.
     """
-    paths = [path for path in jobs.glob("*.lock") if path.stem not in ours]
-    known = {path.stem: hosts for path in paths if isinstance(hosts := content(path).get("hosts"), list)}
-    running = (source for source in known if (run := at_work(output / source)) and run.state == "running")
-    return {host for source in running for host in known[source] if isinstance(host, str)}
+    folders = (output / path.stem for path in jobs.glob("*.lock") if path.stem not in ours)
+    begun = (folder for folder in folders if (folder / "running.json").exists() or is_crawled(folder))
+    running = (folder for folder in begun if (run := at_work(folder)) and run.state == "running")
+    known = (content(_path(jobs, folder.name)).get("hosts") for folder in running)
+    return {host for hosts in known if isinstance(hosts, list) for host in hosts if isinstance(host, str)}
 
 
 def _path(jobs: Path, source: str) -> Path:

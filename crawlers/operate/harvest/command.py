@@ -15,6 +15,7 @@ from crawlers.operate.harvest.claim import see
 from crawlers.operate.harvest.crawls import Crawls
 from crawlers.operate.harvest.outcome import INTERRUPTED, exit_code
 from crawlers.operate.harvest.selection import Choice, due, enabled, named, not_approved, still_due
+from crawlers.operate.mirrored import bring_up, look_again
 from crawlers.operate.queue import need
 from crawlers.operate.sources.file import left_out, reads
 from crawlers.operate.sources.project_context import Known
@@ -53,6 +54,7 @@ class Harvesting:
         nodes = [word for word in self.opts.scrapyd if _is_address(word)] or self.settings.getlist("SCRAPYD_NODES")
         crawls = Crawls(self.settings, known, self.opts.set, parallel=number(self.opts.parallel), nodes=nodes)
         wrong = self._read(names, known)
+        bring_up(self.settings, creates=True)
         refused = [Outcome(source=name, state="not started", sentence=text) for name, text in wrong.items()]
         choices = self._choices([name for name in names if name not in wrong])
         chosen = [choice.source for choice in choices if choice.is_taken]
@@ -77,10 +79,15 @@ class Harvesting:
         due = {source.name: source for source in chosen} if self.opts.due else {}
         outcomes = crawls.run(
             chosen,
-            is_wanted=lambda name: name not in due or still_due(due[name], self.output, self.jobs, datetime.now(UTC)),
+            is_wanted=lambda name: name not in due or self._is_due(due[name]),
             silent=bool(due) and not self.opts.verbose,
         )
         return INTERRUPTED if crawls.is_stopped else exit_code([*refused, *outcomes])
+
+    def _is_due(self, source: Source) -> bool:
+        """Return whether a source is due, also by what other nodes have crawled meanwhile."""
+        look_again(self.settings, [source.name])
+        return still_due(source, self.output, self.jobs, datetime.now(UTC))
 
     def _defer(self, chosen: list[Source], crawls: Crawls, refused: list[Outcome]) -> int:
         """Put the crawls into the queue; with ``--wait``, wait for them. Return the exit code."""
@@ -100,6 +107,7 @@ class Harvesting:
             queue.wait([job for job in jobs.values() if job], names)
         except KeyboardInterrupt:
             return INTERRUPTED
+        look_again(self.settings, names)
         return exit_code([*refused, *(_came(self.output, name) for name in names)])
 
     def _read(self, names: list[str], known: Known) -> dict[str, str]:

@@ -66,7 +66,7 @@ def stop(output: Path, source: str) -> str:
     folder = output / source
     state = content(folder / "running.json")
     pid, host = state.get("pid"), state.get("host")
-    if host not in (None, socket.gethostname()):
+    if host not in (None, socket.gethostname()) or state.get("elsewhere"):
         raise HarvestError(f"[{source}] runs on {host}: stop it there.")
     if not is_crawled(folder):
         raise HarvestError(f"[{source}] does not run: there is nothing to stop.")

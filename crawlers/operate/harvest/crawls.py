@@ -19,7 +19,9 @@ from crawlers.operate.harvest.harvest import Harvest
 from crawlers.operate.harvest.job import Job, Plan, job, plan
 from crawlers.operate.harvest.processes import Processes
 from crawlers.operate.harvest.retention import remove_logs, remove_reports
+from crawlers.operate.mirrored import store_rest
 from crawlers.operate.notify import notify
+from crawlers.operate.setting_types import lacks
 from crawlers.store.runs.words import duration, errors, listed, table
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LONGEST = 36_500  # days, a hundred years
+_FEW = 2  # crawls, for which a fork server costs more than it saves
 _HEADING = ("source", "state", "datasets", "new", "updated", "unchanged", "withdrawn", "errors", "took")
 
 
@@ -63,7 +66,11 @@ class Crawls:
         self.parallel = parallel
         self.nodes = nodes
         self.output, self.jobs, self.logs = (Path(settings[name]) for name in ("OUTPUT_DIR", "JOBS_DIR", "LOGS_DIR"))
+        self.store = str(settings["OUTPUT_STORE"] or "")
+        if self.store and nodes:
+            raise HarvestError("Scrapyd nodes share a folder, and OUTPUT_DIR is in S3: take --queue for several nodes.")
         self.kept = {name: _days(name, str(settings[name])) for name in ("RUNS_KEPT_DAYS", "LOGS_KEPT_DAYS")}
+        self.forks = _switch("FORK_SERVER", settings["FORK_SERVER"])
         self.is_stopped = False
         self.bar: tqdm[Any] | None = None
         self.sources: dict[str, Source] = {}
@@ -87,7 +94,7 @@ class Crawls:
         archives = [source.archived for source in chosen if source.archive]
         self.sources = {source.name: source for source in (*chosen, *archives)}
         harvest = self._harvest(archives, is_wanted, silent)
-        runner = self._runner(harvest)
+        runner = self._runner(harvest, forks=self.forks and len(self.sources) > _FEW)
         with tqdm(total=len(chosen), unit="source", disable=not sys.stderr.isatty()) as self.bar:
             plans = self._plans(chosen, harvest)
             asyncio.run(_run(harvest, plans, runner))
@@ -124,9 +131,10 @@ class Crawls:
         return ""
 
     def remove_old(self, source: str) -> None:
-        """Remove a source's old reports and logs, as the settings say."""
+        """Remove a source's old reports and logs, as the settings say, in the store too."""
         remove_reports(self.output, source, self.kept["RUNS_KEPT_DAYS"])
         remove_logs(self.logs, source, self.kept["LOGS_KEPT_DAYS"])
+        store_rest(self.settings, source)
 
     def _plans(self, chosen: Sequence[Source], harvest: Harvest) -> list[Plan]:
         plans = []
@@ -147,14 +155,15 @@ class Crawls:
 
     def _job(self, source: Source) -> Job:
         spider = self.known.spiders[source.spider]
-        return job(source, spider, output=self.output, jobs=self.jobs, settings=self.given)
+        folders = {"output": self.output, "jobs": self.jobs}
+        return job(source, spider, **folders, settings=self.given, store=self.store)
 
-    def _runner(self, harvest: Harvest) -> Runner:
+    def _runner(self, harvest: Harvest, *, forks: bool) -> Runner:
         if self.nodes:
             from crawlers.operate.harvest.scrapyd import Nodes  # noqa: PLC0415 -- aiohttp takes 150 ms
 
             return Nodes(self.nodes, os.environ.get(self.settings["SCRAPYD_LOGIN_ENV"]))
-        return Processes(self.logs, harvest.locks)
+        return Processes(self.logs, harvest.locks, forks=forks)
 
     def _tell(self, source: str, sentence: str) -> None:
         width = max(map(len, self.sources), default=0)
@@ -180,7 +189,21 @@ async def _run(harvest: Harvest, plans: list[Plan], runner: Runner) -> None:
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             loop.add_signal_handler(number, harvest.stop)
-    await harvest.run(plans, runner)
+    try:
+        await harvest.run(plans, runner)
+    finally:
+        await runner.close()
+
+
+def _switch(name: str, value: Any) -> bool:
+    """Return a setting that is true or false.
+
+    Raises:
+        HarvestError: it is neither.
+    """
+    if lack := lacks(name, True, value):
+        raise HarvestError(f"{name}={value!r} is not {lack}.")
+    return str(value).lower() in ("true", "1")
 
 
 def _days(name: str, text: str) -> int:

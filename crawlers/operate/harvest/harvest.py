@@ -89,16 +89,14 @@ class Harvest:
             HarvestError: JOBS_DIR is not writable, or no Scrapyd node answers.
         """
         self.runner = runner
-        try:
-            self.waiting = [plan for plan in plans if await self._claim(plan)]
-            while (self.waiting and not self.is_stopping) or self.crawls:
-                busy = hosts_at_work(self.output, self.jobs, self.claims) if self.waiting else set()
+        self.waiting = [plan for plan in plans if await self._claim(plan)]
+        while (self.waiting and not self.is_stopping) or self.crawls:
+            if self.waiting and len(self.crawls) < self.parallel:
+                busy = hosts_at_work(self.output, self.jobs, self.claims)
                 self.waiting = [plan for plan in self.waiting if plan.hosts & busy or not self._start(plan)]
-                await self._wait()
-            for plan in self.waiting:
-                self._end(Outcome(source=plan.job.source, state="skipped", sentence="skipped."))
-        finally:
-            await runner.close()
+            await self._wait()
+        for plan in self.waiting:
+            self._end(Outcome(source=plan.job.source, state="skipped", sentence="skipped."))
         return self.outcomes
 
     async def _claim(self, plan: Plan) -> bool:

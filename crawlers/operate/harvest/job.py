@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from crawlers.listing.spider import hosts
 from crawlers.operate.sources import Source
-from crawlers.values.addresses import host
 
-_OWN = ("OUTPUT_DIR", "JOBDIR", "JOBS_DIR", "LOGS_DIR", "LOG_FILE", "SOURCES_FILE", "SCRAPYD_NODES")
+_OWN = (
+    *("OUTPUT_DIR", "OUTPUT_STORE", "OUTPUT_MIRROR", "JOBDIR", "JOBS_DIR", "LOGS_DIR"),
+    *("LOG_FILE", "SOURCES_FILE", "SCRAPYD_NODES"),
+)
+MANY = frozenset({"archives"})
+"""What stands for the hosts of a crawl that asks many, if output is in a store: these crawls take turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +67,12 @@ class Runner(Protocol):
         """Release what the runner holds."""
 
 
-def job(source: Source, spider: Any, *, output: Path, jobs: Path, settings: Mapping[str, str]) -> Job:
+def job(source: Source, spider: Any, *, output: Path, jobs: Path, settings: Mapping[str, str], store: str = "") -> Job:
     """Return the job of a source.
 
     Args:
         spider: the class.
+        store: the address of the store that ``output`` is a mirror of; empty if it is a plain folder.
         settings: the user's ``-s``; they override the source's own.
     """
     own = {"source": source.name} if "source" in spider.arguments else {}
@@ -79,6 +85,7 @@ def job(source: Source, spider: Any, *, output: Path, jobs: Path, settings: Mapp
             **{name: setting_text(value) for name, value in source.crawl_settings.items()},
             **{name: value for name, value in settings.items() if name not in _OWN},
             "OUTPUT_DIR": str(output.resolve()),
+            **({"OUTPUT_STORE": store} if store else {}),
             "JOBDIR": str(jobdir(jobs, source.name).resolve()),
         },
     )
@@ -93,8 +100,8 @@ def plan(job: Job, spider: Any) -> Plan:
     made = spider(**job.arguments)
     identity = {"spider": spider.name, "arguments": made.given, **getattr(made, "identity", {})}
     identity["output"] = job.settings["OUTPUT_DIR"]
-    addresses = [] if made.crosses_hosts else made.start_urls or [getattr(made, spider.address)]
-    return Plan(job=job, hosts=frozenset(map(host, addresses)), identity=identity)
+    asked = hosts(made) or (MANY if job.settings.get("OUTPUT_STORE") else frozenset())
+    return Plan(job=job, hosts=asked, identity=identity)
 
 
 def setting_text(value: Any) -> str:

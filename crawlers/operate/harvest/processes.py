@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import signal
-import sys
 from asyncio.subprocess import DEVNULL, Process
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from crawlers.exceptions import HarvestError
+from crawlers.operate.harvest.fork_server import python
+from crawlers.operate.harvest.forks import Fork, Forks
 from crawlers.operate.harvest.job import Job
 from crawlers.values import moment
 
@@ -30,13 +31,16 @@ class Processes:
     Args:
         logs: LOGS_DIR; a crawl logs to <source>/<time>.log there.
         locks: returns the descriptors that a source's crawl inherits.
+        forks: whether crawls are forked from a process that has imported Scrapy; else each is a new Python process.
     """
 
-    def __init__(self, logs: Path, locks: Callable[[str], Sequence[int]]) -> None:
+    def __init__(self, logs: Path, locks: Callable[[str], Sequence[int]], *, forks: bool) -> None:
         self.logs = logs
         self.locks = locks
-        self.running: dict[str, Process] = {}
+        self.forks = Forks(is_wanted=forks)
+        self.running: dict[str, Process | Fork] = {}
         self.cancelled: Counter[str] = Counter()
+        self.crashed: set[str] = set()
 
     async def crawl(self, job: Job) -> str:
         """Run a crawl to its end; return which process it was and how it ended.
@@ -45,14 +49,16 @@ class Processes:
             HarvestError: it could not start; the message is the crawl's own.
         """
         log = self.logs / job.source / f"{moment.name()}.log"
-        process = await self._start(job, log)
-        self.running[job.source] = process
-        if self.cancelled[job.source]:  # while the process was being created
-            self._signal(job.source)
         try:
+            process = self.running[job.source] = await self._start(job, log)
+            if self.cancelled[job.source]:  # while the process was being created
+                self._signal(job.source)
             code = await process.wait()
         finally:
-            del self.running[job.source]
+            self.running.pop(job.source, None)
+            del self.cancelled[job.source]
+        if code < 0:
+            self.crashed.add(job.source)
         if code in _NOT_STARTED:
             raise HarvestError(last_line(log))
         ended = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
@@ -77,34 +83,46 @@ class Processes:
                     os.killpg(process.pid, signal.SIGKILL)  # with its browser
 
     async def close(self) -> None:
-        """Do nothing: no process is left."""
+        """End the process that forks."""
+        self.forks.close()
 
-    async def _start(self, job: Job, log: Path) -> Process:
+    async def _start(self, job: Job, log: Path) -> Process | Fork:
         try:
             log.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
             raise HarvestError(f"{log} can't be written ({error.strerror}): set another -s LOGS_DIR=") from None
+        words, locks = _words(job, log), self.locks(job.source)
         try:
-            return await asyncio.create_subprocess_exec(
-                *_command(job, log),
-                stdin=DEVNULL,
-                stdout=file,
-                stderr=file,
-                start_new_session=True,
-                pass_fds=self.locks(job.source),
-            )
+            fork = None if job.source in self.crashed else await self.forks.start(words, [file, *locks])
+            return fork or await _process(words, file, locks)
         except OSError as error:
             raise HarvestError(f"no process can be created: {error.strerror}") from None
         finally:
             os.close(file)
 
 
-def _command(job: Job, log: Path) -> list[str]:
-    warnings = [f"-W{option}" for option in sys.warnoptions]
+async def _process(words: Sequence[str], file: int, locks: Sequence[int]) -> Process:
+    """Start ``scrapy`` with some words as a new process.
+
+    Raises:
+        OSError: there is no room for it.
+    """
+    return await asyncio.create_subprocess_exec(
+        *(*python(), "-m", "scrapy", *words),
+        stdin=DEVNULL,
+        stdout=file,
+        stderr=file,
+        start_new_session=True,
+        pass_fds=locks,
+    )
+
+
+def _words(job: Job, log: Path) -> list[str]:
+    """Return what follows ``scrapy`` on the command line."""
     settings = {**job.settings, "LOG_FILE": str(log.resolve())}
     return [
-        *(sys.executable, *warnings, "-m", "scrapy", "crawl", job.spider),
+        *("crawl", job.spider),
         *(word for name, value in job.arguments.items() for word in ("-a", f"{name}={value}")),
         *(word for name, value in settings.items() for word in ("-s", f"{name}={value}")),
     ]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from crawlers.safety import inside
 from crawlers.store.index import from_the_beginning, listing, scope
-from crawlers.store.runs import Run, runs
+from crawlers.store.index.reports import names
+from crawlers.store.runs import Run, last
+from crawlers.store.runs.stored import reported
 from crawlers.values import moment
 
 _DAY = 86_400  # seconds
@@ -22,19 +25,36 @@ def remove_reports(output: Path, source: str, days: int) -> int:
     Args:
         days: how long reports are kept; 0: forever.
     """
-    edge = moment.name(datetime.now(UTC) - timedelta(days=days))
-    folder = output / source / "runs"
-    if not days or not any(path.stem < edge for path in folder.glob("*.json")):
+    edge, folder = moment.name(datetime.now(UTC) - timedelta(days=days)), output / source
+    known = sorted(names(folder), reverse=True) if days else []
+    recent = [name for name in known if name >= edge]
+    if len(recent) == len(known):
         return 0
-    removed, covered = 0, set[str]()
-    for number, run in enumerate(run for run in runs(output, source) if run.report):
+    newest, removed = last(output, source), 0
+    old = sorted(map(partial(_read, folder), known[len(recent) :]), key=lambda run: run.finished or "", reverse=True)
+    covered = _covered(folder, recent, {scope for run in old for scope in _built_on(run)})
+    for run in old:
         new = set(_built_on(run)) - covered
         covered |= new
-        if number and not new and run.report and run.report.stem < edge:
+        if not new and not (newest and run.run == newest.run):
             with suppress(OSError):
-                inside.remove(output / source, f"runs/{run.report.name}")
+                inside.remove(folder, f"runs/{run.run}.json")
                 removed += 1
     return removed
+
+
+def _covered(folder: Path, names: Iterable[str], wanted: set[str]) -> set[str]:
+    """Return which scopes have a run among some; no more reports are opened than that takes."""
+    found = set[str]()
+    for name in names:
+        if wanted <= found:
+            break
+        found.update(_built_on(_read(folder, name)))
+    return found
+
+
+def _read(folder: Path, name: str) -> Run:
+    return reported(folder / "runs" / f"{name}.json")
 
 
 def remove_logs(logs: Path, source: str, days: int) -> int:

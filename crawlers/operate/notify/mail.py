@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -14,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Self
 from crawlers.exceptions import ArgumentError
 from crawlers.operate.notify.channel import is_private, secret
 from crawlers.operate.notify.smtp import Server
-from crawlers.safety import inside
 from crawlers.safety.line import safe_line
 from crawlers.signals import KINDS
+from crawlers.store import compacted
+from crawlers.store.runs.items import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from scrapy.settings import BaseSettings
 
@@ -119,7 +120,7 @@ def body(notice: Notice) -> str:
     report = notice.report
     counts = [f"{count:>7} {safe_line(name)}" for name, count in (report.get("counts") or {}).items() if count]
     errors = [f"{count:>7} {safe_line(kind)}: {_meaning(kind)}" for kind, count in (report.get("errors") or {}).items()]
-    first = islice(_error_lines(notice.folder / "errors.jsonl", report.get("run")), LINES)
+    first = islice(_error_lines(notice), LINES)
     parts = (
         notice.text,
         safe_line(report.get("why"), 4096),
@@ -153,17 +154,15 @@ def _files(notice: Notice) -> str:
     return "\n".join(lines)
 
 
-def _error_lines(path: Path, run: str | None) -> Iterator[dict[str, Any]]:
-    """Yield the error lines of a run; the file has those of every run and is read line by line."""
+def _error_lines(notice: Notice) -> Iterator[dict[str, Any]]:
+    """Yield the error lines of a run, which begin where its report says."""
+    report, run = notice.report, notice.report.get("run")
     marks = (f'"run":{json.dumps(run)}'.encode(), f'"run": {json.dumps(run)}'.encode())
-    try:
-        with inside.opened(path.parent, path.name) as file:
-            for raw in iter(lambda: file.readline(_LONGEST), b""):
-                line = _object(raw) if any(mark in raw for mark in marks) else {}
-                if line.get("run") == run:
-                    yield line
-    except OSError:
-        return
+    with suppress(OSError):
+        for raw in compacted.between(notice.folder, "errors.jsonl", *bounds(report, "errors")):
+            line = _object(raw) if len(raw) < _LONGEST and any(mark in raw for mark in marks) else {}
+            if line.get("run") == run:
+                yield line
 
 
 def _object(raw: bytes) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from crawlers.operate.harvest.crawls import Crawls
 from crawlers.operate.harvest.harvest import FOLLOWED
 from crawlers.operate.harvest.processes import Processes
 from crawlers.operate.harvest.selection import due, still_due
+from crawlers.operate.mirrored import look_again
 from crawlers.operate.queue import checked, shown
 from crawlers.operate.queue.connector import NodeConnector, prepare
 from crawlers.operate.queue.queue import ARCHIVES, CRAWL, CRAWLS, DUTIES, all_locks, deferred
@@ -103,7 +104,7 @@ class Node(Crawls):
         self.defers_due = defers_due
         self.patience = settings.getfloat("QUEUE_PATIENCE")
         self.harvests: dict[str, Harvest] = {}
-        self.processes = Processes(self.logs, lambda source: self.harvests[source].locks(source))
+        self.processes = Processes(self.logs, lambda source: self.harvests[source].locks(source), forks=self.forks)
 
     def work(self) -> None:
         """Crawl until it is stopped.
@@ -137,6 +138,7 @@ class Node(Crawls):
             await asyncio.wait(self.workers)
             for task in beside:
                 task.cancel()
+            await self.processes.close()
         for worker in self.workers:
             if not worker.cancelled() and (error := worker.exception()):
                 raise error
@@ -172,7 +174,7 @@ class Node(Crawls):
             print_error(error)
             return
         state: str
-        if context.job.attempts and (run := _ended_since(asked, last(self.output, source))):
+        if run := await _ended(self, context.job, asked):
             state = run.state
         elif outcome := await self._crawled(plan, due=due):
             state = outcome.state
@@ -197,7 +199,7 @@ class Node(Crawls):
             raise
         finally:
             del self.harvests[source]
-            self.remove_old(source)
+            await asyncio.to_thread(self.remove_old, source)
         return harvest.outcomes[-1] if harvest.outcomes else None
 
     def _source(self, name: str) -> Source:
@@ -234,6 +236,7 @@ class Node(Crawls):
 
     async def defer_due(self, context: JobContext, timestamp: int) -> None:  # noqa: ARG002 -- Procrastinate gives it
         """Put the sources that are due into the queue."""
+        await asyncio.to_thread(look_again, self.settings)
         sources, _ = self._table()
         locked = all_locks(self, sources)
         for choice in due(sources, self.output, self.jobs, datetime.now(UTC)):
@@ -269,13 +272,17 @@ class Node(Crawls):
                 await prepare(self.address)
                 break
             await asyncio.sleep(_LOOK)
+        await self.processes.close()
         if self.is_stopped:
             os._exit(1)
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606 -- the same command, as a new node
 
 
-def _ended_since(asked: str, run: Run | None) -> Run | None:
-    """Return a source's last run if it was this job's: its end did not reach the queue."""
+async def _ended(node: Node, job: Job, asked: str) -> Run | None:
+    """Return a source's last run, also on another node, if it was this job's: its end did not reach the queue."""
+    source = str(job.task_kwargs["source"])
+    await asyncio.to_thread(look_again, node.settings, [source])
+    run = last(node.output, source) if job.attempts else None
     since, started = moment(asked), moment(run.started) if run else None
     is_its_own = run and run.state in FOLLOWED and since and started and started >= since
     return run if is_its_own else None

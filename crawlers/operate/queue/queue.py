@@ -89,14 +89,14 @@ class Queue:
         return asyncio.run(self._stop([source]))
 
     def wait(self, jobs: Sequence[int], sources: Sequence[str]) -> None:
-        """Wait until no node has one of these jobs; stop them if this is interrupted.
+        """Wait until no node has one of these jobs, or one that these sources have now; stop them if interrupted.
 
         Raises:
             HarvestError: the queue can't be reached.
             KeyboardInterrupt: it was interrupted; the jobs are being stopped.
         """
         try:
-            asyncio.run(self._wait(frozenset(jobs)))
+            asyncio.run(self._wait(frozenset(jobs), sources))
         except KeyboardInterrupt:
             asyncio.run(self._stop(sources))
             raise
@@ -119,8 +119,9 @@ class Queue:
             stopped = [await app.job_manager.cancel_job_by_id_async(job, abort=True) for job in jobs]
         return any(stopped)
 
-    async def _wait(self, jobs: frozenset[int]) -> None:
+    async def _wait(self, jobs: frozenset[int], sources: Sequence[str]) -> None:
         async with self._opened() as app:
+            jobs |= {job.id for job in await _listed(app) if job.source in sources}
             while jobs & {job.id for job in await _listed(app)}:  # noqa: ASYNC110 -- the queue does not tell
                 await asyncio.sleep(_PAUSE)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import SourcesError
@@ -57,17 +58,20 @@ class AllSources:
         found = {name for (name,) in db.execute(_NAMES)}
         self.names = sorted({*self.tables, *self.mistakes, *found, *sources(output)})
 
-    def described(self, names: Iterable[str] | None = None) -> Iterator[dict[str, Any]]:
+    def described(
+        self, names: Iterable[str] | None = None, counted: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    ) -> Iterator[dict[str, Any]]:
         """Yield sources as JSON, with their figures in the index; ``last_run`` is a `Run`.
 
         Args:
             names: the sources to return; by default all.
+            counted: the rows of `crawlers.store.figures.sources.sources` of those that are counted already.
         """
         chosen = self.names if names is None else list(names)
         known = self._listed({name: self.tables[name] for name in chosen if name in self.tables})
         for name in chosen:
             row = known[name] if name in known else self._without_table(name)
-            yield _NOTHING | row | figures(self.db, name)
+            yield _NOTHING | row | figures(self.db, name, counted.get(name))
 
     def _listed(self, tables: Mapping[str, Source]) -> dict[str, dict[str, Any]]:
         now = datetime.now(UTC)
@@ -106,7 +110,8 @@ def with_all(
         names: the sources to return; by default all. The other arguments are those of `AllSources`.
     """
     known, mistake = readable(db, output, jobs, listed)
-    return with_sources(overview, known.described(names)) | {"mistake": mistake}
+    counted = {row["source"]: row for row in overview["sources"]}
+    return with_sources(overview, known.described(names, counted)) | {"mistake": mistake}
 
 
 def readable(

@@ -11,8 +11,10 @@ from scrapy.exceptions import UsageError
 from scrapy.utils.conf import arglist_to_dict
 
 from crawlers.operate.console import MISTAKE, print_error
+from crawlers.operate.mirrored import stored
 from crawlers.operate.sources.file import SourcesFile
 from crawlers.operate.sources.options import HARVESTS
+from crawlers.operate.sources.places import archive_of
 from crawlers.operate.sources.project_context import project
 
 if TYPE_CHECKING:
@@ -118,6 +120,26 @@ def execute(command: ProjectCommand, args: list[str], opts: argparse.Namespace) 
             raise UsageError(f"scrapy sources {name} takes no {_FLAGS.get(option, f'--{option}')}.", print_help=False)
     module, _, function = verb.code.partition(":")
     return int(getattr(import_module(f"{_HERE}.{module}"), function)(Call(command, names, opts)))
+
+
+def changed_folders(settings: Any, words: list[str]) -> list[str]:
+    """Return the sources whose folders a verb changes, of those that a store has; ``rename`` makes others.
+
+    Raises:
+        StoreError: the store can't be read.
+    """
+    verb, *names = words or [""]
+    if verb not in ("rename", "attach", "purge") or not names:
+        return []
+    there = stored(settings, [names[0], archive_of(names[0])])
+    if verb == "rename":
+        there += [archive_of(names[1]) if name != names[0] else names[1] for name in there if len(names) > 1]
+    return there[:1] if verb == "attach" else there
+
+
+def renamed(words: list[str]) -> list[str]:
+    """Return the names that a source and its archive have no more after ``rename``; of other verbs, none."""
+    return [words[1], archive_of(words[1])] if words[:1] == ["rename"] and len(words) > 1 else []
 
 
 def report(mistakes: Mapping[str, str]) -> int:

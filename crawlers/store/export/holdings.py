@@ -21,7 +21,7 @@ def sources(output: Path, named: Sequence[str] = ()) -> list[str]:
     Raises:
         ExportError: OUTPUT_DIR has no source, or none of that name.
     """
-    found = sorted(path.parent.name for path in output.glob("*/manifest.jsonl"))
+    found = sorted(path.parent.name for path in output.glob("[!.]*/manifest.jsonl"))
     if not found:
         raise ExportError(f"{output} holds no source: crawl one first, or name another folder with -s OUTPUT_DIR=.")
     unknown = next((name for name in named if name not in found), None)

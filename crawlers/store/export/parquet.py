@@ -39,7 +39,7 @@ def installed() -> tuple[Any, Any]:
         ExportError: they are not installed.
     """
     try:
-        import pyarrow as arrow  # type: ignore[import-untyped]  # noqa: ICN001, PLC0415
+        import pyarrow as arrow  # noqa: ICN001, PLC0415
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         raise ExportError("Parquet needs pyarrow: pip install 'catalogue-crawlers[parquet]'.") from None

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import sqlite3
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from crawlers.store.columns.tables import Columns
+    from crawlers.store.figures.descriptions import Described
 
 SHOWN = 12  # bars; the rest are one
 TITLES = 50
 ALL = "All sources"
 NOT_STATED = "not stated"
 _FORMATS = """
-    SELECT r.format AS label, count(*) AS value
-    FROM resources r JOIN datasets d USING (source, dataset_id)
-    WHERE NOT d.withdrawn AND d.source IN (SELECT value FROM json_each(?))
+    SELECT format, sum(resources) FROM formats WHERE source IN (SELECT unnest($names))
     GROUP BY 1 ORDER BY 2 DESC, 1
 """
 _LICENCES = """
-    SELECT license AS label, count(*) AS value
-    FROM datasets WHERE NOT withdrawn AND source IN (SELECT value FROM json_each(?)) GROUP BY 1 ORDER BY 2 DESC, 1
+    SELECT license, count(*) FROM datasets WHERE source IN (SELECT unnest($names)) GROUP BY 1 ORDER BY 2 DESC, 1
 """
 AGES = {
     "month": {"name": "last month", "style": "heat5"},
@@ -32,7 +29,6 @@ AGES = {
     "older": {"name": "older", "style": "heat2"},
     "unknown": {"name": NOT_STATED, "style": "pale"},
 }
-_FRESHNESS = "SELECT source, age, datasets FROM freshness WHERE source IN (SELECT value FROM json_each(?))"
 FIELDS = {
     "title": "title",
     "description": "description",
@@ -49,33 +45,43 @@ FIELDS = {
     "temporal_start": "period",
     "resources": "files",
 }
-"""The view's fields that are shown, with their labels."""
-_COMPLETENESS = "SELECT source, field, filled, datasets FROM completeness WHERE source = ?"
+"""The fields that are shown, with their labels."""
 _LEVELS = (0, 25, 50, 75, 95)  # per cent, above which a cell is darker
-BY = {"uri": "address", "identifier": "identifier", "landing_page": "page", "title": "title and publisher"}
-_DUPLICATES = """
-    SELECT "by", substr(title, 1, 1000) AS title, datasets, sources, among FROM duplicates
-    WHERE EXISTS (SELECT 1 FROM json_each(?) WHERE instr(',' || among || ',', ',' || value || ',')) LIMIT ?
-"""
+BY = {"uri": "address", "identifier": "identifier", "page": "page", "named": "title and publisher"}
+"""What is the same of duplicates, the strongest first."""
+_SAME = " UNION ALL ".join(
+    f"""
+    SELECT {place} AS way, list(id ORDER BY id) AS ids, list_sort(list(DISTINCT source)) AS among FROM keys
+    WHERE {key} IN (SELECT {key} FROM keys WHERE {key} IS NOT NULL GROUP BY 1 HAVING count(*) > 1)
+    GROUP BY {key} HAVING min(source) < max(source)
+    """  # noqa: S608  # the names above; most keys are of one dataset, and counting finds those fastest
+    for place, key in enumerate(BY)
+)
+_DUPLICATES = f"""
+    WITH keys AS MATERIALIZED (SELECT source, id, {", ".join(BY)} FROM datasets)
+    SELECT ids, min(way), any_value(among) AS sources FROM ({_SAME}) GROUP BY 1 HAVING list_has_any(sources, $names)
+    ORDER BY len(sources) DESC, len(ids) DESC, ids LIMIT $limit
+"""  # noqa: S608
+_TITLE = "SELECT substr(title, 1, 1000) FROM datasets WHERE id = ?"
 
 Row = dict[str, Any]
 
 
-def formats(db: sqlite3.Connection, names: str) -> Row:
+def formats(columns: Columns, names: Sequence[str]) -> Row:
     """Return the number of resources of each format."""
-    return _shares(db, _FORMATS, names, "other formats")
+    return _shares(columns.rows(_FORMATS, names=names), "other formats")
 
 
-def licences(db: sqlite3.Connection, names: str) -> Row:
+def licences(columns: Columns, names: Sequence[str]) -> Row:
     """Return the number of datasets of each licence."""
-    return _shares(db, _LICENCES, names, "other licences")
+    return _shares(columns.rows(_LICENCES, names=names), "other licences")
 
 
-def _shares(db: sqlite3.Connection, query: str, names: str, others: str) -> Row:
+def _shares(found: Iterable[tuple[Any, ...]], others: str) -> Row:
     """Return bars, the longest first; "others" and "not stated" come last."""
     rows: list[Row] = []
     rest, kinds, nothing = 0, 0, 0
-    for label, value in db.execute(query, (names,)):
+    for label, value in found:
         if not label:
             nothing += value
         elif len(rows) < SHOWN:
@@ -87,28 +93,26 @@ def _shares(db: sqlite3.Connection, query: str, names: str, others: str) -> Row:
     return {"rows": rows, "total": sum(row["value"] for row in rows)}
 
 
-def freshness(db: sqlite3.Connection, names: str) -> list[Row]:
-    """Return the datasets by age: of all sources if there are several, then of each source, the largest first."""
-    found: dict[str, list[int]] = defaultdict(lambda: [0] * len(AGES))
-    for source, age, datasets in db.execute(_FRESHNESS, (names,)):
-        found[source][list(AGES).index(age)] = datasets
+def freshness(known: Mapping[str, Described]) -> list[Row]:
+    """Return the datasets by age: of all sources if there are several, then of each source, the largest first.
+
+    Args:
+        known: the result of `crawlers.store.figures.descriptions.descriptions`.
+    """
+    found = {source: [one.ages[age] for age in AGES] for source, one in known.items()}
     return [
         {"label": label, "values": values, "total": sum(values), "all": label == ALL, "cells": [label, *values]}
         for label, values in _by_size(found, sum).items()
     ]
 
 
-def completeness(db: sqlite3.Connection, names: str) -> list[Row]:
+def completeness(known: Mapping[str, Described]) -> list[Row]:
     """Return the percentage of datasets that have each field, in the same order as `freshness`.
 
-    Each source is queried separately: then SQLite only reads its datasets, which it does not for a list of sources.
+    Args:
+        known: the result of `crawlers.store.figures.descriptions.descriptions`.
     """
-    found: dict[str, list[int]] = defaultdict(lambda: [0] * (len(FIELDS) + 1))
-    rows = (row for name in json.loads(names) for row in db.execute(_COMPLETENESS, (name,)))
-    for source, field, filled, datasets in rows:
-        found[source][0] = datasets
-        if field in FIELDS:
-            found[source][1 + list(FIELDS).index(field)] = filled
+    found = {source: [one.datasets, *(one.fields[name] for name in FIELDS)] for source, one in known.items()}
     return [
         {"label": label, "cells": [_cell(value, datasets) for value in values]}
         for label, (datasets, *values) in _by_size(found, itemgetter(0)).items()
@@ -131,10 +135,20 @@ def _cell(value: int, datasets: int) -> Row:
     return {"share": text, "level": sum(share > level for level in _LEVELS)}
 
 
-def duplicates(db: sqlite3.Connection, names: str) -> list[Row]:
-    """Return the datasets that more than one source has, in the view's order."""
-    found = [dict(row) for row in db.execute(_DUPLICATES, (names, TITLES))]
-    for row in found:
-        row["among"] = sorted(row["among"].split(","))
-        row["by"] = BY.get(row["by"], row["by"])
-    return found
+def duplicates(columns: Columns, names: Sequence[str]) -> list[Row]:
+    """Return the datasets that more than one source has, those of most sources first.
+
+    Args:
+        columns: those of all sources.
+        names: the sources; one of them has the dataset.
+    """
+    return [
+        {
+            "by": list(BY.values())[way],
+            "title": columns.db.execute(_TITLE, ids[:1]).fetchone()[0],
+            "datasets": len(ids),
+            "sources": len(among),
+            "among": among,
+        }
+        for ids, way, among in columns.rows(_DUPLICATES, names=names, limit=TITLES)
+    ]

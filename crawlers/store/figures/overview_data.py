@@ -6,17 +6,21 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from crawlers.store.figures import changes, contents, series
+from crawlers.store.columns.tables import opened
+from crawlers.store.figures import changes, contents, series, sources
+from crawlers.store.figures.descriptions import descriptions
 from crawlers.store.figures.ecosystem import kinds, with_profiles
 from crawlers.store.figures.errors import errors
 from crawlers.store.figures.growth import growth
 from crawlers.store.figures.source_status import with_status
-from crawlers.store.figures.sources import chosen, sources
+from crawlers.store.figures.sources import chosen
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from crawlers.store.columns.tables import Columns
+    from crawlers.store.figures.descriptions import Described
     from crawlers.store.runs import Run
 
 
@@ -42,41 +46,48 @@ def overview(
     """
     names = chosen(db, named, {run.source for run in current})
     shown = [run for run in current if not named or run.source in named]
-    return with_status((brief if is_brief else known)(db, names, now), shown)
+    with opened(db) as columns:
+        return with_status((brief if is_brief else known)(db, columns, names, now), shown)
 
 
-def brief(db: sqlite3.Connection, names: str, now: datetime | None = None) -> dict[str, Any]:
+def brief(db: sqlite3.Connection, columns: Columns, names: str, now: datetime | None = None) -> dict[str, Any]:
     """Return the sources, their latest changes and their errors; the arguments are those of `known`."""
+    return _brief(db, descriptions(columns, json.loads(names)), names, now or datetime.now(UTC))
+
+
+def _brief(db: sqlite3.Connection, described: Mapping[str, Described], names: str, now: datetime) -> dict[str, Any]:
     return {
-        "now": (now or datetime.now(UTC)).isoformat(timespec="seconds"),
-        "sources": sources(db, names),
+        "now": now.isoformat(timespec="seconds"),
+        "sources": sources.sources(db, described, names),
         "latest": changes.latest(db, names),
         "errors": errors(db, names),
     }
 
 
-def known(db: sqlite3.Connection, names: str, now: datetime | None = None) -> dict[str, Any]:
+def known(db: sqlite3.Connection, columns: Columns, names: str, now: datetime | None = None) -> dict[str, Any]:
     """Return the part of the overview that takes long; `with_status` adds the sources' status of the moment.
 
     Args:
         db: the index.
+        columns: the tables of all sources.
         names: the sources, from `crawlers.store.figures.sources.chosen`.
         now: UTC; by default this moment.
     """
-    now = now or datetime.now(UTC)
-    found = brief(db, names, now)
+    now, wanted = now or datetime.now(UTC), json.loads(names)
+    described = descriptions(columns, wanted)
+    found = _brief(db, described, names, now)
     largest = sorted(found["sources"], key=lambda row: -row["datasets"])
     return {
         **found,
         "week": changes.week(db, names, now),
         "growth": growth(db, names, now.date()),
         "series": series.growth(db, [row["source"] for row in largest]),
-        "ecosystem": [with_profiles(db, source, kind) for source, kind in kinds(db, json.loads(names))],
-        "formats": contents.formats(db, names),
-        "licences": contents.licences(db, names),
+        "ecosystem": [with_profiles(db, source, kind) for source, kind in kinds(db, wanted)],
+        "formats": contents.formats(columns, wanted),
+        "licences": contents.licences(columns, wanted),
         "ages": list(contents.AGES.values()),
-        "freshness": contents.freshness(db, names),
+        "freshness": contents.freshness(described),
         "fields": list(contents.FIELDS.values()),
-        "completeness": contents.completeness(db, names),
-        "duplicates": contents.duplicates(db, names),
+        "completeness": contents.completeness(described),
+        "duplicates": contents.duplicates(columns, wanted),
     }

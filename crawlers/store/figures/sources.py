@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import SourcesError, hint
 from crawlers.store.figures import formatting
+from crawlers.store.figures.descriptions import Described
 from crawlers.store.figures.formatting import natural
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 RUNS = 30  # shown of each source
+_COUNTED = ("datasets", "withdrawn", "resources")
+_DESCRIBED = ("datasets", "resources", "contactless", "late")
 _COUNTS = ("new", "updated", "withdrawn", "restored", "failed")
-_NOW = "SELECT * FROM overview WHERE source IN (SELECT value FROM json_each(?)) ORDER BY source"
 _NAMES = "SELECT source FROM sources"
-_SUCCESS = "SELECT max(finished) FROM runs WHERE source = ? AND verdict IN ('complete', 'partial')"
-_NAMELESS = """
-    SELECT source, count(*) FROM datasets
-    WHERE NOT withdrawn AND contact IS NULL AND contact_email IS NULL GROUP BY source
+_LAST = """
+    SELECT source, last_run, last_verdict, last_finished, last_complete FROM overview
+    WHERE source IN (SELECT value FROM json_each(?)) ORDER BY source
 """
-_LATE = "SELECT source, count(*) FROM late GROUP BY source"
+_WITHDRAWN = """
+    SELECT source, count(*) FROM datasets INDEXED BY datasets_withdrawn
+    WHERE source IN (SELECT value FROM json_each(?)) AND withdrawn = 1 GROUP BY 1
+"""
+_COUNTS_OF_ONE = """
+    SELECT count(*) FILTER (WHERE withdrawn = 0) AS datasets, count(*) FILTER (WHERE withdrawn = 1) AS withdrawn,
+        coalesce(sum(resources) FILTER (WHERE withdrawn = 0), 0) AS resources
+    FROM datasets INDEXED BY datasets_withdrawn WHERE source = ?
+"""
+_SUCCESS = "SELECT max(finished) FROM runs WHERE source = ? AND verdict IN ('complete', 'partial')"
+_LAST_COMPLETE = "SELECT max(started) FROM runs WHERE source = ? AND verdict = 'complete'"
 _RUNS = """
     SELECT source, run, started, seconds, verdict, expected, listed, new, updated, withdrawn, restored, failed, since
-    FROM (SELECT *, row_number() OVER (PARTITION BY source ORDER BY finished DESC, run DESC) AS back FROM runs)
-    WHERE back <= ? AND source IN (SELECT value FROM json_each(?)) ORDER BY source, back DESC
+    FROM runs WHERE source = ? ORDER BY finished DESC, run DESC LIMIT ?
 """
 _GROWN = """
-    SELECT source, run, sum(CASE status WHEN 'withdrawn' THEN -1 ELSE 1 END) FROM changes
-    WHERE status IN ('new', 'restored', 'withdrawn') AND source IN (SELECT value FROM json_each(?)) GROUP BY 1, 2
+    SELECT run, sum(CASE status WHEN 'withdrawn' THEN -count ELSE count END) FROM daily_changes
+    WHERE source = ? AND status IN ('new', 'restored', 'withdrawn') GROUP BY 1 ORDER BY 1
 """
 
 Row = dict[str, Any]
@@ -54,42 +65,55 @@ def chosen(db: sqlite3.Connection, named: Sequence[str] | None = None, begun: Co
     return json.dumps(list(named or known))
 
 
-def sources(db: sqlite3.Connection, names: str) -> list[Row]:
-    """Return a row for each source: its last verdict, its counts, and its last runs, the oldest first."""
-    nameless, late = (dict(db.execute(query).fetchall()) for query in (_NAMELESS, _LATE))
-    runs = _runs(db, names)
-    found = [dict(row) for row in db.execute(_NOW, (names,))]
-    for row in found:
-        row["resources"] = row["resources"] or 0
-        row["contactless"] = nameless.get(row["source"], 0)
-        row["late"] = late.get(row["source"], 0)
-        row["history"] = _history(runs[row["source"]])
-    return found
+def sources(db: sqlite3.Connection, known: Mapping[str, Described], names: str) -> list[Row]:
+    """Return a row for each source: its last verdict, its counts, and its last runs, the oldest first.
+
+    Args:
+        db: the index.
+        known: the result of `crawlers.store.figures.descriptions.descriptions`.
+        names: the sources, as JSON.
+    """
+    withdrawn = dict(db.execute(_WITHDRAWN, (names,)).fetchall())
+    return [
+        {
+            **dict(row),
+            **{name: getattr(known.get(row["source"], Described()), name) for name in _DESCRIBED},
+            "withdrawn": withdrawn.get(row["source"], 0),
+            "history": _history(_runs(db, row["source"])),
+        }
+        for row in db.execute(_LAST, (names,))
+    ]
 
 
-def counts(db: sqlite3.Connection, source: str) -> dict[str, int]:
-    """Return how many datasets, withdrawn ones and resources a source has."""
-    row = db.execute(_NOW, (json.dumps([source]),)).fetchone()
-    return {name: (row[name] if row else None) or 0 for name in ("datasets", "withdrawn", "resources")}
+def counts(db: sqlite3.Connection, source: str, known: Described | None = None) -> dict[str, int]:
+    """Return how many datasets, withdrawn ones and resources a source has.
+
+    Args:
+        known: the source's in `crawlers.store.figures.descriptions.descriptions`; else the index counts its rows.
+    """
+    if known is None:
+        return dict(db.execute(_COUNTS_OF_ONE, (source,)).fetchone())
+    withdrawn = dict(db.execute(_WITHDRAWN, (json.dumps([source]),)).fetchall())
+    return {"datasets": known.datasets, "withdrawn": withdrawn.get(source, 0), "resources": known.resources}
 
 
-def figures(db: sqlite3.Connection, source: str) -> dict[str, Any]:
-    """Return the counts of a source, when its last complete run started, and when its last successful one ended."""
-    row = db.execute(_NOW, (json.dumps([source]),)).fetchone()
-    (success,) = db.execute(_SUCCESS, (source,)).fetchone()
-    return counts(db, source) | {"last_complete": row["last_complete"] if row else None, "last_success": success}
+def figures(db: sqlite3.Connection, source: str, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the counts of a source, when its last complete run started, and when its last successful one ended.
+
+    Args:
+        known: the source's row of `sources`, whose counts are taken.
+    """
+    last = {"last_complete": _LAST_COMPLETE, "last_success": _SUCCESS}
+    found = {name: known[name] for name in _COUNTED} if known else counts(db, source)
+    return found | {name: db.execute(query, (source,)).fetchone()[0] for name, query in last.items()}
 
 
-def _runs(db: sqlite3.Connection, names: str) -> dict[str, list[Row]]:
-    """Return the last runs of each source, each with the number of datasets after it."""
-    grown: dict[str, list[tuple[str, int]]] = defaultdict(list)
-    for source, run, change in db.execute(_GROWN, (names,)):
-        grown[source].append((run, change))
-    found = defaultdict(list)
-    for row in db.execute(_RUNS, (RUNS, names)):
-        held = sum(change for run, change in grown[row["source"]] if run <= row["run"])
-        found[row["source"]].append({**dict(row), "held": held})
-    return found
+def _runs(db: sqlite3.Connection, source: str) -> list[Row]:
+    """Return the last runs of a source, the oldest first, each with the number of datasets after it."""
+    grown = db.execute(_GROWN, (source,)).fetchall()
+    runs, held = [run for run, _ in grown], [0, *accumulate(change for _, change in grown)]
+    rows = db.execute(_RUNS, (source, RUNS)).fetchall()
+    return [{**dict(row), "held": held[bisect_right(runs, row["run"])]} for row in reversed(rows)]
 
 
 def _history(runs: list[Row]) -> Row:
@@ -115,7 +139,7 @@ def _title(run: Row) -> str:
 
 
 NOTHING: Row = {
-    **dict.fromkeys(("datasets", "resources", "withdrawn", "contactless", "late"), 0),
+    **dict.fromkeys((*_DESCRIBED, "withdrawn"), 0),
     **dict.fromkeys(("last_run", "last_verdict", "last_finished", "last_complete")),
     "history": _history([]),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,10 @@ ON CONFLICT (source, dataset_id) DO UPDATE SET {", ".join(f"{name} = excluded.{n
 _NO_RESOURCES = "DELETE FROM resources WHERE source = ? AND dataset_id = ?"
 _STAGE = "INSERT OR REPLACE INTO descriptions VALUES (?, ?, ?)"
 _CHANGE = "INSERT OR IGNORE INTO changes (source, dataset_id, time, run, status) VALUES (?, ?, ?, ?, ?)"
+_COUNT = """
+INSERT INTO daily_changes VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET count = count + ?5
+"""
+_CHANGED = "UPDATE sources SET stamp = lower(hex(randomblob(8))) WHERE source = ?"
 _WITHDRAWN = "UPDATE datasets SET withdrawn = ?1 WHERE source = ?2 AND dataset_id = ?3 AND withdrawn != ?1"
 
 
@@ -138,6 +143,7 @@ class Batch:
             with full_text.changing(db, self.source, {*self.descriptions, *(row[2] for row in withdrawn)}):
                 _write_datasets(db, self.descriptions.values())
                 db.executemany(_WITHDRAWN, withdrawn)
+            db.execute(_CHANGED, (self.source,))
 
     def stage(self, db: sqlite3.Connection) -> None:
         """Write the documents, and leave their descriptions to `describe`; the caller begins the transaction.
@@ -149,6 +155,7 @@ class Batch:
         if withdrawn:
             with full_text.changing(db, self.source, {row[2] for row in withdrawn}):
                 db.executemany(_WITHDRAWN, withdrawn)
+            db.execute(_CHANGED, (self.source,))
         rows = ((self.source, name, orjson.dumps(list(found)).decode()) for name, found in self.descriptions.items())
         db.executemany(_STAGE, rows)
 
@@ -172,7 +179,19 @@ def restored(source: str, rows: Iterable[tuple[str, str]]) -> Batch:
 def _write_documents(db: sqlite3.Connection, batch: Batch) -> None:
     documents = ((batch.source, *key, *_columns(known)) for key, known in batch.documents.items())
     db.executemany(_DOCUMENT, documents)
-    db.executemany(_CHANGE, batch.changes)
+    _write_changes(db, batch.changes)
+
+
+def _write_changes(db: sqlite3.Connection, changes: Iterable[Row]) -> None:
+    """Write the rows of `changes`, and count those that are new."""
+    alike: dict[Row, list[Row]] = defaultdict(list)
+    for row in changes:
+        source, _, time, run, status = row
+        alike[source, run, time[:10], status].append(row)
+    for key, rows in alike.items():
+        count = db.executemany(_CHANGE, rows).rowcount
+        if count:
+            db.execute(_COUNT, (*key, count))
 
 
 def _write_datasets(db: sqlite3.Connection, found: Collection[Description]) -> None:

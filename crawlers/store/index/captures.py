@@ -13,6 +13,7 @@ from crawlers.items import Capture
 from crawlers.safety import inside, json_lines
 from crawlers.store.folder import tail
 from crawlers.store.index.database import transaction
+from crawlers.store.index.removal import forget_rows
 from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
@@ -146,8 +147,8 @@ def catch_up(db: sqlite3.Connection, folder: Path) -> None:
     """Read what captures.jsonl has and the index lacks; all of it if the file is another one."""
     begin = read_to(db, folder)
     if begin is None:
+        forget_rows(db, "captures", folder.name)
         with transaction(db):
-            db.execute("DELETE FROM captures WHERE source = ?", (folder.name,))
             _note(db, folder, 0)
         begin = 0
     if begin == size(folder):

@@ -10,10 +10,11 @@ from crawlers.exceptions import IndexUnreadableError, OutputError
 from crawlers.safety.damaged_database import identity
 from crawlers.safety.locks import is_crawled
 from crawlers.store.index import captures, manifest, observations, reports
-from crawlers.store.index.database import NAME, Database, forget, transaction, usable
+from crawlers.store.index.database import NAME, Database, transaction, usable
 from crawlers.store.index.index import Index
 from crawlers.store.index.missing_descriptions import write_staged
 from crawlers.store.index.reader import connect, readable
+from crawlers.store.index.removal import forget
 
 if TYPE_CHECKING:
     import sqlite3
@@ -79,16 +80,23 @@ def rebuild(output: Path, source: str, lost: Callable[[str], None]) -> int:
 
 
 def drop(output: Path, sources: Collection[str]) -> None:
-    """Delete the rows of sources that have no folder any more.
+    """Delete the rows of sources that have no folder any more, and what figures have of them.
 
     Raises:
         OutputError: the index cannot be used.
     """
+    _forget_columns(output, sources)
     if not (output / NAME).exists():
         return
-    with usable(output), closing(Database(output, patience=PATIENCE).db) as db, transaction(db):
+    with usable(output), closing(Database(output, patience=PATIENCE).db) as db:
         for source in sources:
             forget(db, source)
+
+
+def _forget_columns(output: Path, sources: Collection[str]) -> None:
+    from crawlers.store.columns import places  # noqa: PLC0415 -- sources are seldom removed
+
+    places.forget(output, sources)
 
 
 def moved(output: Path, source: str) -> None:
@@ -114,9 +122,9 @@ def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Ca
         with closing(Database(output, patience=PATIENCE).db) as db:
             for source in left:
                 write_staged(db, source)
-            with transaction(db):
-                for source in gone:
-                    forget(db, source)
+            for source in gone:
+                forget(db, source)
+        _forget_columns(output, gone)
 
 
 def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str], list[str], list[str]]:
@@ -137,7 +145,7 @@ def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
         return True
     if captures.read_to(db, folder) != captures.size(folder) or observations.is_behind(db, folder):
         return True
-    return bool(reports.gone(db, folder) or reports.unread(db, folder))
+    return reports.is_behind(db, folder)
 
 
 def _is_readable(output: Path) -> bool:
@@ -150,6 +158,6 @@ def _is_readable(output: Path) -> bool:
 
 def sources_in(output: Path) -> list[str]:
     """Return the sources that have a folder in OUTPUT_DIR, by name; one that never started has run reports only."""
-    written = {path.parent.name for name in (manifest.FILE, captures.FILE) for path in output.glob(f"*/{name}")}
-    rest = (path for path in output.glob("*/runs") if path.parent.name not in written)
+    written = {path.parent.name for name in (manifest.FILE, captures.FILE) for path in output.glob(f"[!.]*/{name}")}
+    rest = (path for path in output.glob("[!.]*/runs") if path.parent.name not in written)
     return sorted(written.union(path.parent.name for path in rest if reports.names(path.parent)))

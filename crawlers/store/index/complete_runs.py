@@ -113,6 +113,7 @@ class CompleteRuns:
                 report = reports.read(path)
             except reports.UNREADABLE:
                 continue  # it was logged when the index caught up
+            reports.prepare(db, reports.rows(self.folder.name, report))
             with transaction(db):
                 if remember(db, self.folder.name, report) and sees_all(report["arguments"]):
                     seen = max(seen, report["started"])
@@ -139,5 +140,6 @@ def mark_seen(db: sqlite3.Connection, source: str, moment: str) -> None:
     """Note that a whole listing of that moment had all datasets that are not withdrawn; in several transactions."""
     words = {"source": source, "at": moment, "after": "", "many": _MARKED}
     while last := moment and db.execute(_LAST, words).fetchone()[0]:
-        db.execute(_SEEN, words | {"last": last})
+        with transaction(db):
+            db.execute(_SEEN, words | {"last": last})
         words["after"] = last

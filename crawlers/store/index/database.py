@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crawlers.exceptions import OutputError
 from crawlers.safety import damaged_database
 from crawlers.safety.damaged_database import identity, is_damaged, is_unusable, set_aside
-from crawlers.store.index import full_text
 from crawlers.store.index.schema import TABLES, VERSION
 from crawlers.store.index.views import VIEWS
 
@@ -31,8 +30,10 @@ OF_A_SOURCE = (
     "resources",
     "descriptions",
     "changes",
+    "daily_changes",
     "runs",
     "run_errors",
+    "interrupted",
     "captures",
     "captures_read",
     "observations",
@@ -56,6 +57,16 @@ LARGEST_LOG = 64 * 1024 * 1024
 """Bytes of index.sqlite-wal beyond which it is emptied as soon as no reader needs it."""
 _REPLACED = "{path} can't be used ({reason}): it was renamed to {name} and is rebuilt from the manifests."
 _PRAGMAS = f"PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = {LARGEST_LOG};"
+
+
+class Connection(sqlite3.Connection):
+    """index.sqlite, open for writing.
+
+    Attributes:
+        committed: called after each `transaction`.
+    """
+
+    committed: Callable[[], None] = staticmethod(lambda: None)
 
 
 class Database:
@@ -165,7 +176,7 @@ class Database:
         finally:
             self.wait(patience)
 
-    def _opened(self, damaged: damaged_database.Identity | None = None) -> sqlite3.Connection:
+    def _opened(self, damaged: damaged_database.Identity | None = None) -> Connection:
         db = damaged_database.opened(
             self.path,
             partial(_laid_out, self.path, self.patience),
@@ -174,6 +185,7 @@ class Database:
             damaged=damaged,
         )
         self.identity = identity(self.path)
+        db.committed = self.bound_log
         return db
 
     def _is_replaceable(self, error: sqlite3.DatabaseError) -> bool:
@@ -181,10 +193,10 @@ class Database:
         return is_damaged(error) or is_other or (self.for_crawl and is_unusable(error))
 
 
-def _laid_out(path: Path, patience: float) -> sqlite3.Connection:
+def _laid_out(path: Path, patience: float) -> Connection:
     if path.is_symlink():  # it may lead to another database, whose tables would be dropped
         raise sqlite3.DatabaseError("it is a symbolic link, which is not followed")
-    db = sqlite3.connect(path, isolation_level=None, timeout=patience)
+    db = sqlite3.connect(path, isolation_level=None, timeout=patience, factory=Connection)
     try:
         db.executescript(_PRAGMAS)
         if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
@@ -240,7 +252,7 @@ def _what_to_do(error: sqlite3.DatabaseError) -> str:
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Commit all that is done within, or nothing."""
+    """Commit all that is done within, or nothing; then keep the log of index.sqlite small."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -249,10 +261,5 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         if db.in_transaction:  # a full disk ends it
             db.execute("ROLLBACK")
         raise
-
-
-def forget(db: sqlite3.Connection, source: str) -> None:
-    """Delete all rows of a source; the caller begins the transaction."""
-    full_text.forget(db, source)
-    for table in OF_A_SOURCE:
-        db.execute(f"DELETE FROM {table} WHERE source = ?", (source,))  # noqa: S608  # the tables above
+    if isinstance(db, Connection):
+        db.committed()

@@ -65,9 +65,9 @@ def of_datasets(db: sqlite3.Connection, query: str, source: str, dataset_ids: Co
     return rows
 
 
-def forget(db: sqlite3.Connection, source: str) -> None:
-    """Delete the full text of a source's datasets; called before their rows are deleted."""
-    db.execute(f"{_TAKE_OUT} FROM datasets WHERE source = ?", (source,))
+def take_out(db: sqlite3.Connection, ids: Collection[int]) -> None:
+    """Delete the full text of datasets, each named by its row; called before the rows are deleted."""
+    db.execute(f"{_TAKE_OUT} {_SOME}", (json.dumps(list(ids)),))
 
 
 def spaced(text: str) -> str:

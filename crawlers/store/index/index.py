@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
+from crawlers.exceptions import FiguresError
 from crawlers.resume import Job
 from crawlers.store.index import captures, manifest, observations, reports
 from crawlers.store.index.batch import Batch
 from crawlers.store.index.captures import Captures
 from crawlers.store.index.complete_runs import CompleteRuns, mark_seen, remember
-from crawlers.store.index.database import PATIENT, Database, forget, transaction, usable
+from crawlers.store.index.database import PATIENT, Database, transaction, usable
 from crawlers.store.index.description import describe as describe_item
 from crawlers.store.index.documents import Documents, Known, Line, Outcome, without_exports
 from crawlers.store.index.missing_descriptions import describe
+from crawlers.store.index.removal import forget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -32,6 +34,9 @@ logger = logging.getLogger(__name__)
 
 _CRAWLING = 0.2  # seconds that a crawl waits for another writer: the crawl stands still meanwhile
 _AT_THE_END = 2.0
+LARGE = 10_000
+"""Datasets of a source whose crawl writes what figures need of them."""
+_MANY = "SELECT count(*) FROM (SELECT 1 FROM datasets WHERE source = ? AND withdrawn = 0 LIMIT ?)"
 
 
 class Index:
@@ -163,6 +168,8 @@ class Index:
         return True
 
     def _write(self, db: sqlite3.Connection) -> None:
+        for report in self.reports:
+            reports.prepare(db, reports.rows(self.source, report))
         with transaction(db):
             manifest.store(db, self.folder, self.batch, manifest.size(self.folder))
             self.captures.write(db, self.folder)
@@ -172,19 +179,17 @@ class Index:
         self.reports = []
         if whole and self.forgot:
             mark_seen(db, self.source, max(whole))
-        self.database.bound_log()
 
     def _catch_up(self, db: sqlite3.Connection) -> None:
         """Read what the manifest has and the index lacks; all of it if the manifest is another one."""
         begin = manifest.read_to(db, self.folder)
         if begin is None:
+            forget(db, self.source)
             with transaction(db):
-                forget(db, self.source)
                 manifest.store(db, self.folder, Batch(self.source), 0)
             begin, self.forgot = 0, manifest.size(self.folder) > 0
         if begin < manifest.size(self.folder):
-            for _ in manifest.read(db, self.folder, begin):
-                self.database.bound_log()
+            manifest.read(db, self.folder, begin)
         captures.catch_up(db, self.folder)
         observations.catch_up(db, self.folder)
         reports.update(db, self.folder)
@@ -210,9 +215,21 @@ class Index:
         return is_settled
 
     def engine_stopped(self) -> None:
-        """Write and describe what is left, and close the index."""
-        self.settle()
+        """Write and describe what is left, then what figures need of it, and close the index."""
+        if self.settle():
+            self._store_columns()
         self.close()
+
+    def _store_columns(self) -> None:
+        """Write the files of figures, unless the first reader makes them as fast as DuckDB is imported here."""
+        try:
+            (count,) = self.database.rows(_MANY, (self.source, LARGE))[0]
+            if count == LARGE:
+                from crawlers.store.columns.cache import update  # noqa: PLC0415 -- takes 0.1 s, and few crawls need it
+
+                update(self.database.db, self.folder.parent, [self.source])
+        except (FiguresError, OSError, sqlite3.Error) as error:
+            logger.warning("The files of figures are not written (%s): the first reader writes them", error)
 
     def close(self) -> None:
         """Write what is left, and close the index."""

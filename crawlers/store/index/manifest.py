@@ -42,7 +42,7 @@ _FIELDS = (
 _READ_TO = "SELECT manifest_bytes, manifest_tail FROM sources WHERE source = ?"
 _MOVED = "UPDATE sources SET manifest_tail = ? WHERE source = ? AND manifest_bytes = ?"
 _STORE = """
-INSERT INTO sources VALUES (?1, ?2, ?3, ?4)
+INSERT INTO sources (source, manifest_bytes, manifest_tail, described) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT DO UPDATE SET manifest_bytes = ?2, manifest_tail = ?3, described = min(described, ?4)
 """
 
@@ -73,8 +73,8 @@ def store(db: sqlite3.Connection, folder: Path, batch: Batch, end: int) -> None:
     db.execute(_STORE, (folder.name, end, compacted.mark(folder, FILE, end), int(batch.is_described)))
 
 
-def read(db: sqlite3.Connection, folder: Path, begin: int) -> Iterator[None]:
-    """Store the manifest's lines from an offset on; yield after each transaction.
+def read(db: sqlite3.Connection, folder: Path, begin: int) -> None:
+    """Store the manifest's lines from an offset on, some hundred in a transaction.
 
     The datasets of these lines are not described yet (`crawlers.store.index.missing_descriptions`).
     """
@@ -86,10 +86,8 @@ def read(db: sqlite3.Connection, folder: Path, begin: int) -> Iterator[None]:
             with transaction(db):
                 store(db, folder, batch, end)
             batch = Batch(folder.name, described=False)
-            yield
     with transaction(db):
         store(db, folder, batch, end)
-    yield
 
 
 def _with_origin(db: sqlite3.Connection, source: str, batch: Batch, line: Line) -> Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,11 +12,12 @@ from crawlers.exceptions import AnswerError
 from crawlers.safety import inside
 from crawlers.signals import OUTCOMES
 from crawlers.store.index.database import transaction
+from crawlers.store.index.removal import outdate
 from crawlers.values.moment import seconds
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from crawlers.items import Dataset
@@ -29,8 +31,13 @@ _RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 23)})"  # noqa: S6
 _NO_ERRORS = "DELETE FROM run_errors WHERE source = ? AND run = ?"
 _ERROR = "INSERT INTO run_errors VALUES (?, ?, ?, ?)"
 _ARGUMENTS = "SELECT arguments FROM runs WHERE source = ? AND run < ? ORDER BY run DESC LIMIT 1"
-_UNDESCRIBED = "UPDATE sources SET described = 0 WHERE source = ?"
-_OBSOLETE = "UPDATE datasets SET sha256 = '' WHERE source = ?"
+_OF_A_RUN = ("runs", "run_errors", "interrupted")
+_OF_VERDICT = 8
+_KNOWN = """
+SELECT run, CASE WHEN verdict = 'interrupted' THEN coalesce(changed, -1) END
+FROM runs LEFT JOIN interrupted USING (source, run) WHERE source = ?
+"""
+_NOTE = "INSERT OR REPLACE INTO interrupted VALUES (?, ?, ?)"
 _STORED = "SELECT * FROM runs WHERE source = ? AND run = ?"
 _LARGEST = 2**63 - 1
 _MOST = 16 * 1024 * 1024  # bytes of a report
@@ -157,15 +164,18 @@ def _number(value: Any) -> int:
     return max(-_LARGEST, min(int(value), _LARGEST))
 
 
-def store(db: sqlite3.Connection, rows: Rows) -> None:
-    """Write a report's rows; the caller begins the transaction.
+def prepare(db: sqlite3.Connection, rows: Rows) -> None:
+    """Have the source's datasets described again if a run sets other fields than the one before; called before `store`.
 
-    If the run sets other fields than the one before, the source's datasets are to be described again.
+    That may be many transactions. After a kill it is done again: the run is not stored yet.
     """
     before = db.execute(_ARGUMENTS, rows.key).fetchone()
     if before and _set_fields(before[0]) != _set_fields(rows.run[3]):
-        db.execute(_UNDESCRIBED, rows.key[:1])
-        db.execute(_OBSOLETE, rows.key[:1])
+        outdate(db, rows.key[0])
+
+
+def store(db: sqlite3.Connection, rows: Rows) -> None:
+    """Write a report's rows; the caller begins the transaction."""
     db.execute(_RUN, rows.run)
     db.execute(_NO_ERRORS, rows.key)
     db.executemany(_ERROR, rows.errors)
@@ -183,46 +193,62 @@ def _set_fields(arguments: str) -> list[Any]:
 
 def update(db: sqlite3.Connection, folder: Path) -> None:
     """Read the source's reports that are new, and forget those that are gone."""
-    missing, obsolete = unread(db, folder, logger.warning), gone(db, folder)
-    if missing or obsolete:
+    unread, gone = differences(db, folder)
+    if not (unread or gone):
+        return
+    with transaction(db):
+        for table in _OF_A_RUN:
+            keys = ((folder.name, run) for run in gone)
+            db.executemany(f"DELETE FROM {table} WHERE source = ? AND run = ?", keys)  # noqa: S608  # the three
+    for report in _readable(folder, unread, logger.warning):
+        prepare(db, report)
         with transaction(db):
-            db.executemany("DELETE FROM runs WHERE source = ? AND run = ?", obsolete)
-            db.executemany(_NO_ERRORS, obsolete)
-            for report in missing:
-                store(db, report)
+            store(db, report)
+            if report.run[_OF_VERDICT] == "interrupted":
+                db.execute(_NOTE, (*report.key, unread[report.key[1]]))
 
 
-def unread(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None] = lambda _: None) -> list[Rows]:
-    """Return the source's reports that differ from the index, the oldest first; a run that was resumed has a new one.
+def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
+    """Return whether the index lacks a report of a source, or has one that is gone; only new ones are opened."""
+    unread, gone = differences(db, folder)
+    return bool(gone) or any(True for _ in _readable(folder, unread, lambda _: None))
 
-    Args:
-        db: the index.
-        folder: the source's.
-        lost: called with a sentence for each file that is not a report.
+
+def differences(db: sqlite3.Connection, folder: Path) -> tuple[dict[str, int], set[str]]:
+    """Return the names of the source's reports that are to be read, each with when it was last changed; and those gone.
+
+    To be read are the reports that are new, and those of interrupted runs that were changed: a resumed run has another.
     """
-    query = "SELECT run FROM runs WHERE source = ? AND verdict != 'interrupted'"
-    over = {run for (run,) in db.execute(query, (folder.name,))}
-    paths = [folder / "runs" / f"{name}.json" for name in sorted(names(folder) - over)]
-    return [rows for rows in _readable(folder.name, paths, lost) if rows.run != _stored(db, rows.key)]
+    known, there = dict(db.execute(_KNOWN, (folder.name,)).fetchall()), names(folder)
+    interrupted = {name: changed for name, changed in known.items() if changed is not None and name in there}
+    now = {name: _changed(folder, name) for name in (*(there - known.keys()), *interrupted)}
+    unread = {name: changed for name, changed in now.items() if changed != interrupted.get(name)}
+    return unread, known.keys() - there
+
+
+def _changed(folder: Path, name: str) -> int:
+    """Return when a report was last changed, in nanoseconds; 0 if that can't be known."""
+    try:
+        return os.stat(f"{folder}/runs/{name}.json", follow_symlinks=False).st_mtime_ns  # noqa: PTH116 -- of hundreds
+    except OSError:
+        return 0
 
 
 def _stored(db: sqlite3.Connection, key: tuple[str, str]) -> tuple[Any, ...]:
     return tuple(db.execute(_STORED, key).fetchone() or ())
 
 
-def _readable(source: str, paths: list[Path], lost: Callable[[str], None]) -> Iterator[Rows]:
-    for path in paths:
+def _readable(folder: Path, unread: Iterable[str], lost: Callable[[str], None]) -> Iterator[Rows]:
+    """Yield the rows of reports, the oldest first.
+
+    Args:
+        lost: called with a sentence for each file that is not a report.
+    """
+    for path in (folder / "runs" / f"{name}.json" for name in sorted(unread)):
         try:
-            yield rows(source, read(path))
+            yield rows(folder.name, read(path))
         except UNREADABLE as error:
             lost(f"{path} is left out of index.sqlite: it is no run report ({error})")
-
-
-def gone(db: sqlite3.Connection, folder: Path) -> list[tuple[str, str]]:
-    """Return the source and name of each run in the index whose report no longer exists."""
-    there = names(folder)
-    stored = db.execute("SELECT run FROM runs WHERE source = ?", (folder.name,))
-    return [(folder.name, run) for (run,) in stored if run not in there]
 
 
 def names(folder: Path) -> set[str]:

@@ -3,11 +3,15 @@
 The tables `documents`, `complete` and `sources` say what is on disk; the others say what it describes. A crawl leaves
 the rows of `datasets` and `resources`, and their full text, in `descriptions`; they are written when it ends, or by the
 next reader. All tables can be rebuilt from the manifests, the documents and the run reports.
+
+The ``stamp`` of a source is another one whenever its rows of `datasets` or `resources` change: `crawlers.store.columns`
+has what figures need of them. `daily_changes` counts the rows of `changes`. `interrupted` has when the report of an
+interrupted run was last changed: one that is resumed gets another.
 """
 
 from __future__ import annotations
 
-VERSION = 16  # of the tables and the views; an index of another version is rebuilt
+VERSION = 17  # of the tables and the views; an index of another version is rebuilt
 
 SEARCHED = (
     *("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "details"),
@@ -30,7 +34,7 @@ INDEXED = (*SEARCHED, "kept")
 TABLES = f"""
 CREATE TABLE IF NOT EXISTS sources (
     source TEXT PRIMARY KEY, manifest_bytes INTEGER NOT NULL, manifest_tail BLOB NOT NULL,
-    described INTEGER NOT NULL DEFAULT 0
+    described INTEGER NOT NULL DEFAULT 0, stamp TEXT NOT NULL DEFAULT (lower(hex(randomblob(8))))
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS complete (
     source TEXT, scope TEXT, started TEXT, run TEXT, validators TEXT, PRIMARY KEY (source, scope)
@@ -80,12 +84,21 @@ CREATE TABLE IF NOT EXISTS changes (
     PRIMARY KEY (source, dataset_id, time, status)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS changes_time ON changes (time);
+CREATE INDEX IF NOT EXISTS changes_of_source ON changes (source, time);
+CREATE TABLE IF NOT EXISTS daily_changes (
+    source TEXT, run TEXT, day TEXT, status TEXT, count INTEGER NOT NULL, PRIMARY KEY (source, run, day, status)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS runs (
     source TEXT, run TEXT, spider TEXT, arguments TEXT, started TEXT, finished TEXT, seconds REAL,
     finish_reason TEXT, verdict TEXT, expected INTEGER, listed INTEGER,
     new INTEGER, updated INTEGER, unchanged INTEGER, withdrawn INTEGER, restored INTEGER, fallback INTEGER,
     failed INTEGER, requests INTEGER, retries INTEGER, bytes INTEGER, resumed INTEGER, since TEXT,
     PRIMARY KEY (source, run)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS runs_started ON runs (started, source, run);
+CREATE INDEX IF NOT EXISTS runs_finished ON runs (source, finished, run);
+CREATE TABLE IF NOT EXISTS interrupted (
+    source TEXT, run TEXT, changed INTEGER NOT NULL, PRIMARY KEY (source, run)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS run_errors (
     source TEXT, run TEXT, kind TEXT, count INTEGER, PRIMARY KEY (source, run, kind)

@@ -29,9 +29,9 @@ _LAST = """
     SELECT run FROM runs r WHERE r.source = s.source
     ORDER BY finished > strftime('%Y-%m-%dT%H:%M', 'now', '+1 hour'), finished DESC, run DESC LIMIT 1
 """  # of the source s; a run that ended in the future had a wrong clock
-_DAY = "coalesce(data_modified, modified, issued)"
-_PAGE = "rtrim(replace(landing_page, 'https://', 'http://'), '/')"
-_TITLE = "lower(trim(title)) || char(10) || lower(trim(coalesce(publisher, '')))"
+DAY = "coalesce(data_modified, modified, issued)"
+PAGE = "rtrim(replace(landing_page, 'https://', 'http://'), '/')"
+NAMED = "lower(trim(title)) || char(10) || lower(trim(coalesce(publisher, '')))"
 _KEYS = {"1uri": "uri", "2identifier": "identifier", "3landing_page": "page", "4title": "named"}
 _SAME = " UNION ALL ".join(
     f"""
@@ -140,7 +140,7 @@ def _counts(what: str, meaning: str) -> View:
     names = ", ".join(("source", *by))
     columns = ", ".join(("source", *(f"coalesce({name}, '') AS {name}" for name in by)))
     return View(
-        f"How many files each {what} links, and how those stand." if by else "What each archive has.",
+        f"Linked files of each {what}." if by else "What each archive has.",
         {"source": _FILE_COLUMNS["source"], **by, **_COUNTED},
         f"""
         WITH file AS MATERIALIZED (
@@ -159,7 +159,7 @@ def _counts(what: str, meaning: str) -> View:
 
 VIEWS = {
     "overview": View(
-        "Each source as it stands now: how many datasets, and how its last run went.",
+        "Each source: its datasets, and its last run.",
         {
             **_SOURCE,
             "datasets": "How many it has, without those withdrawn.",
@@ -181,7 +181,7 @@ VIEWS = {
         """,  # noqa: S608
     ),
     "changed": View(
-        "The history of all datasets, newest first; `WHERE time > '2026-11-20'`.",
+        "The history of all datasets, newest first.",
         {
             "time": "When its document was written or marked, UTC.",
             **_SOURCE,
@@ -210,7 +210,7 @@ VIEWS = {
         """,  # noqa: S608
     ),
     "formats": View(
-        "How many resources there are of each format, in how many datasets and sources.",
+        "Resources of each format.",
         {
             "format": "The format; empty where none is given.",
             "resources": "How many resources have it.",
@@ -228,7 +228,7 @@ VIEWS = {
         """,
     ),
     "licences": View(
-        "How many datasets there are under each licence.",
+        "Datasets under each licence.",
         {
             "license": "Its SPDX identifier, else the source's own, title or address; empty where none is given.",
             "datasets": "How many datasets are under it.",
@@ -240,7 +240,7 @@ VIEWS = {
         """,
     ),
     "freshness": View(
-        "How long ago each source's datasets were modified, by their own word.",
+        "How long ago each source's datasets were modified.",
         {
             **_SOURCE,
             "age": "month, year, five years, older or unknown.",
@@ -253,12 +253,12 @@ VIEWS = {
                 WHEN modified >= date('now', '-365 days') THEN 'year'
                 WHEN modified >= date('now', '-1825 days') THEN 'five years' ELSE 'older' END AS age,
             count(*) AS datasets
-        FROM (SELECT source, {_DAY} AS modified FROM datasets WHERE withdrawn = 0)
+        FROM (SELECT source, {DAY} AS modified FROM datasets WHERE withdrawn = 0)
         GROUP BY 1, 2
         """,  # noqa: S608
     ),
     "completeness": View(
-        "How many of each source's datasets say something in each field.",
+        "How many of each source's datasets have each field.",
         {
             **_SOURCE,
             "field": "A column of datasets.",
@@ -274,7 +274,7 @@ VIEWS = {
         """,  # noqa: S608
     ),
     "growth": View(
-        "How many datasets each source had at the end of each day on which that changed.",
+        "Datasets of each source by day.",
         {
             **_SOURCE,
             "day": "The day, UTC.",
@@ -283,13 +283,13 @@ VIEWS = {
         """
         SELECT source, day, sum(change) OVER (PARTITION BY source ORDER BY day) AS datasets
         FROM (
-            SELECT source, substr(time, 1, 10) AS day, sum(CASE status WHEN 'withdrawn' THEN -1 ELSE 1 END) AS change
-            FROM changes WHERE status IN ('new', 'restored', 'withdrawn') GROUP BY 1, 2
+            SELECT source, day, sum(CASE status WHEN 'withdrawn' THEN -count ELSE count END) AS change
+            FROM daily_changes WHERE status IN ('new', 'restored', 'withdrawn') GROUP BY 1, 2
         )
         """,
     ),
     "late": View(
-        "Datasets that should have been modified since, by their own frequency.",
+        "Datasets that are older than their stated frequency.",
         {
             **_DATASET,
             "frequency": "How often it should be updated: a code of the EU's vocabulary.",
@@ -302,14 +302,14 @@ VIEWS = {
                 CASE length(day) WHEN 4 THEN day || '-12-31' WHEN 7 THEN day || '-28' ELSE substr(day, 1, 10) END
             ) AS INTEGER) AS days
         FROM (
-            SELECT source, dataset_id, title, frequency, {_DAY} AS day
+            SELECT source, dataset_id, title, frequency, {DAY} AS day
             FROM datasets WHERE withdrawn = 0 AND frequency IS NOT NULL
         )
         WHERE day || '~' < CASE frequency {_DUE} END
         """,  # noqa: S608
     ),
     "duplicates": View(
-        "Datasets that more than one source has: the same identifier or address, or title and publisher.",
+        "Datasets that several sources have.",
         {
             "title": "The title of one of them.",
             "datasets": "How many there are.",
@@ -321,7 +321,7 @@ VIEWS = {
         },
         f"""
         WITH held AS MATERIALIZED (
-            SELECT id, source, uri, identifier, {_PAGE} AS page, {_TITLE} AS named FROM datasets WHERE withdrawn = 0
+            SELECT id, source, uri, identifier, {PAGE} AS page, {NAMED} AS named FROM datasets WHERE withdrawn = 0
         )
         SELECT d.title, s.datasets, count(DISTINCT d.source) AS sources, group_concat(DISTINCT d.source) AS among,
             substr(s.way, 2) AS "by", s.same, s.ids
@@ -331,12 +331,12 @@ VIEWS = {
         """,  # noqa: S608
     ),
     "files": View(
-        "The last look at each file that the datasets of a source link.",
+        "The last look at each linked file.",
         _FILE_COLUMNS,
         f"SELECT {_FILE} FROM captures c INDEXED BY captures_last {_DATASETS} WHERE {_LOOKED_AT}",  # noqa: S608
     ),
     "broken_links": View(
-        "The links of the catalogues that are broken, or that may be: that is not known yet.",
+        "Links that are broken, or may be.",
         _FILE_COLUMNS,
         f"""
         SELECT {_FILE} FROM captures c INDEXED BY captures_broken {_DATASETS}
@@ -344,7 +344,7 @@ VIEWS = {
         """,  # noqa: S608
     ),
     "last_copies": View(
-        "The files that an archive holds and that the catalogue has no longer: no other resource links the same file.",
+        "Files that an archive holds and the catalogue no longer has.",
         _FILE_COLUMNS,
         f"SELECT * FROM files WHERE {_IS_LAST_COPY.format(files='files')} ORDER BY time DESC",  # noqa: S608
     ),

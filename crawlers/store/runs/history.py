@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import heapq
+import os
 import re
-from collections.abc import Collection
+from bisect import bisect_right
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,10 +18,14 @@ from crawlers.safety import inside
 from crawlers.store.runs.run import STATES, Run, State
 from crawlers.store.runs.stored import at_work, claimed, reported
 
+Key = tuple[bool, str, int]
+"""What reports are sorted by that have names alone: those of a wrong clock first, then by when their run began."""
+
 _LATER = 50  # runs that may have begun after an interrupted one, and ended before it
 _UNFINISHED = ("running", "pending")
 _DIGITS = re.compile(r"[0-9]+")
-_PLAIN = len("20261120T030000Z")
+_HOUR = len("2026112003")
+_PLAIN = len("20261120T030000Z.json")
 
 
 def runs(
@@ -45,29 +52,61 @@ def runs(
     current = _without_report(output, names, source, jobs)
     without = {(run.source, run.run) for run in current}
     latest = _latest()
-    paths = _ended_paths(output, names, limit if set(states) >= set(STATES) else None, without, latest)
+    found = _candidates(output, names, limit, states, latest)
+    paths = (output / name / "runs" / file for name, file in found if (name, file.removesuffix(".json")) not in without)
     every = [run for run in chain(current, map(reported, paths)) if run.state in states]
     return sorted(every, key=lambda run: _ended(run, latest), reverse=True)[:limit]
 
 
-def _ended_paths(
-    output: Path, names: list[str], limit: int | None, without: set[tuple[str, str | None]], latest: str
-) -> list[Path]:
-    """Return the reports to read.
+def _candidates(
+    output: Path, names: list[str], limit: int | None, states: Collection[State], latest: str
+) -> Iterable[tuple[str, str]]:
+    """Return the reports to read, each a source and a file.
 
     Args:
         names: of the sources.
-        without: the source and the name of runs that have no report yet.
         latest: see `_latest`.
     """
-    found = (_recent(output / name, limit, latest) for name in names)
-    paths = [path for paths in found for path in paths if (path.parent.parent.name, path.stem) not in without]
-    return paths if limit is None else _newest(paths, limit, latest)
+    if not set(states) >= set(STATES):
+        from crawlers.store.runs.judged import judged  # noqa: PLC0415 -- `scrapy jobs` needs no index for the last runs
+
+        found = judged(output, names, states, limit)
+        if found is not None:
+            return found
+        limit = None
+    if limit is None:
+        return [(name, file) for name in names for file in _reports(output / name)]
+    return _newest(output, names, limit, latest)
 
 
 def last(output: Path, source: str, *, jobs: Path | None = None) -> Run | None:
     """Return a source's last run; the one that is queued or running, if there is one."""
-    return next(iter(runs(output, source, limit=1, jobs=jobs)), None)
+    names, latest = _names(output, source), _latest()
+    current = _without_report(output, names, source, jobs)
+    without = frozenset(run.run for run in current)
+    ended = [run for name in names if (run := _last_ended(output / name, _now(output / name), without, latest[:_HOUR]))]
+    return max([*ended, *current], key=lambda run: _ended(run, latest), default=None)
+
+
+def _now(folder: Path) -> tuple[float, int]:
+    """Return what is another one as soon as a source has another report."""
+    return _written(f"{folder}/runs"), hash(frozenset(_reports(folder)))
+
+
+@lru_cache(maxsize=1024)
+def _last_ended(folder: Path, now: tuple[float, int], without: frozenset[str | None], hour: str) -> Run | None:  # noqa: ARG001 -- what the result depends on
+    """Return the run of a source that ended last and has a report: pages ask for that of each source.
+
+    Args:
+        now: see `_now`.
+        without: names of runs to leave out.
+        hour: the one that has begun; a report of a later one comes from a wrong clock.
+    """
+    latest = _latest()
+    found = (
+        reported(folder / "runs" / file) for _, file in _newest(folder.parent, [folder.name], 1 + len(without), latest)
+    )
+    return max((run for run in found if run.run not in without), key=lambda run: _ended(run, latest), default=None)
 
 
 def unfinished(output: Path, jobs: Path | None = None, source: str | None = None) -> list[Run]:
@@ -147,33 +186,37 @@ def _reports(folder: Path) -> list[str]:
         return []
 
 
-def _recent(folder: Path, limit: int | None, latest: str) -> list[Path]:
-    """Return the reports of a source that may be among the last, by their names alone."""
-    names = _reports(folder)
-    if limit is not None and len(names) > limit + _LATER:
-        names = heapq.nlargest(limit + _LATER, names, key=lambda name: _key(name.removesuffix(".json"), latest))
-    return [folder / "runs" / name for name in names]
+def _newest(output: Path, names: list[str], limit: int, latest: str) -> set[tuple[str, str]]:
+    """Return the reports that may have ended last: they began or were written last, not by a wrong clock."""
+    began: list[tuple[Key, str, str]] = []
+    wrote: list[tuple[bool, float, str, str]] = []
+    last = {name: _written(f"{output}/{name}/runs") for name in names}
+    for source in sorted(names, key=last.__getitem__, reverse=True):
+        recent = _recent(_reports(output / source), limit + _LATER, latest)
+        began = heapq.nlargest(limit, [*began, *((key, source, file) for key, file in recent[:limit])])
+        if len(wrote) < limit or wrote[-1][:2] <= (True, last[source]):  # no report is younger than its folder
+            times = ((key[0], _written(f"{output}/{source}/runs/{file}"), source, file) for key, file in recent)
+            wrote = heapq.nlargest(limit, [*wrote, *times])
+    return {one[-2:] for one in began} | {one[-2:] for one in wrote}
 
 
-def _key(name: str, latest: str) -> tuple[bool, str, int]:
+def _recent(names: list[str], count: int, latest: str) -> list[tuple[Key, str]]:
+    """Return the reports of a source that began last, by their names alone, each with what it is sorted by."""
+    plain = sorted(name for name in names if len(name) == _PLAIN and name[8] == "T" and name[15:] == "Z.json")
+    end = bisect_right(plain, f"{latest[:8]}T{latest[8:]}Z.json")
+    others = set(names).difference(plain) if len(plain) < len(names) else ()
+    some = [*plain[max(0, end - count) : end], *others, *(plain[end:] if end < count else ())]
+    return heapq.nlargest(count, ((_key(name.removesuffix(".json"), latest), name) for name in some))
+
+
+def _key(name: str, latest: str) -> Key:
     """Return what to sort runs by that have names alone: when each began, the oldest first."""
-    if len(name) == _PLAIN and name[8] == "T" and name[15] == "Z":  # nearly always
-        began = name[:8] + name[9:15]
-        return began <= latest, began, 0
     return _digits(name) <= latest, *_order(name)
 
 
-def _newest(paths: list[Path], limit: int, latest: str) -> list[Path]:
-    """Return the reports that may have ended last: they began or were written last, not by a wrong clock."""
-    named = {path: _key(path.stem, latest) for path in paths}
-    began = heapq.nlargest(limit, paths, key=named.__getitem__)
-    wrote = heapq.nlargest(limit, paths, key=lambda path: (named[path][0], _written(path), named[path]))
-    return list({*began, *wrote})
-
-
-def _written(path: Path) -> float:
+def _written(path: str) -> float:
     try:
-        return path.stat().st_mtime
+        return os.stat(path).st_mtime  # noqa: PTH116 -- of thousands
     except OSError:
         return 0
 
@@ -181,8 +224,8 @@ def _written(path: Path) -> float:
 def _pending(jobs: Path | None, source: str | None, running: set[str]) -> list[Run]:
     if jobs is None:
         return []
-    found = [run for path in sorted(jobs.glob("*.lock")) if (run := claimed(path))]
-    return [run for run in found if source in (None, run.source) and run.source not in running]
+    paths = sorted(jobs.glob("*.lock")) if source is None else [jobs / f"{name}.lock" for name in _names(jobs, source)]
+    return [run for path in paths if (run := claimed(path)) and run.source not in running]
 
 
 def _ended(run: Run, latest: str) -> tuple[Any, ...]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import heapq
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from crawlers.safety import inside, json_lines
+from crawlers.safety import json_lines
+from crawlers.store import compacted
 from crawlers.store.runs.run import Run
 
 _FILES = ("manifest", "errors")
@@ -42,38 +41,38 @@ class Item:
 
 
 def items(run: Run) -> Iterator[Item]:
-    """Yield a run's items by time, read as they are asked for, from where the run began; a damaged line is left out."""
-    if run.folder is None or run.run is None:
-        return
-    written, failed = (_lines(run.folder / f"{name}.jsonl", run.run, _begin(run, name)) for name in _FILES)
+    """Yield a run's items by time, read as they are asked for; a damaged line is left out."""
+    written, failed = (entries(run, name) for name in _FILES)
     yield from heapq.merge(map(_written, written), map(_failed, failed), key=lambda item: item.time)
 
 
-def _begin(run: Run, name: str) -> int:
-    """The size of a file when the run began, as its report says; 0 where it does not."""
-    size = run.details.get(f"{name}_bytes")
-    return size if isinstance(size, int) and size > 0 else 0
+def entries(run: Run, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a run in manifest.jsonl or errors.jsonl; little else of the file is read.
 
-
-def _lines(path: Path, run: str, begin: int) -> Iterator[dict[str, Any]]:
-    sought = run.encode()
+    Args:
+        name: manifest or errors.
+    """
+    if run.folder is None or run.run is None:
+        return
+    sought = run.run.encode()
     try:
-        file = inside.opened(path.parent, path.name)
+        for line in compacted.between(run.folder, f"{name}.jsonl", *bounds(run.details, name)):
+            if sought in line and (entry := json_lines.entry(line)) and entry.get("run") == run.run:
+                yield entry
     except OSError:
         return
-    with file:
-        file.seek(_line_at(file, begin))
-        for _, line in json_lines.lines(file):
-            if line and sought in line and (entry := json_lines.entry(line)) and entry.get("run") == run:
-                yield entry
 
 
-def _line_at(file: BinaryIO, begin: int) -> int:
-    """Where a line begins; 0 where the offset is no line's beginning: the file is another one by now."""
-    if not begin or begin > os.fstat(file.fileno()).st_size:
-        return 0
-    file.seek(begin - 1)
-    return begin if file.read(1) == b"\n" else 0
+def bounds(report: Mapping[str, Any], name: str) -> tuple[int, int | None]:
+    """Return where the lines of a run begin and end in a file, as its report says.
+
+    A report of an older version, and that of a run that crashed, do not say where they end.
+
+    >>> bounds({"errors_bytes": 70, "errors_end": 90}, "errors"), bounds({}, "errors")
+    ((70, 90), (0, None))
+    """
+    begin, end = report.get(f"{name}_bytes"), report.get(f"{name}_end")
+    return max(begin, 0) if isinstance(begin, int) else 0, end if isinstance(end, int) else None
 
 
 def _written(line: dict[str, Any]) -> Item:

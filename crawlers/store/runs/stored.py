@@ -128,7 +128,7 @@ def _moment(name: str | None) -> str | None:
 
 def _beats(state: dict[str, Any]) -> bool:
     """Return whether a crawl on another machine, where locks may not work, has a recent heartbeat."""
-    if not state or state.get("host") == socket.gethostname():
+    if not state or (state.get("host") == socket.gethostname() and not state.get("elsewhere")):
         return False
     interval, heard = state.get("interval"), moment(state.get("heartbeat"))
     if heard is None or not isinstance(interval, int | float) or not 0 < interval <= _SLOWEST:

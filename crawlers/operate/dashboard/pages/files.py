@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
+from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from flask import Response, request, stream_with_context
+from flask import Response, request
+from werkzeug.wsgi import FileWrapper
 
 from crawlers.operate.dashboard import addresses, parameters
 from crawlers.operate.dashboard.parameters import Paging, some
@@ -13,11 +16,11 @@ from crawlers.store.figures.files import Filter, broken_links, files, last_copie
 from crawlers.store.figures.formatting import natural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from crawlers.operate.dashboard.site import Site
 
 _SIZE = 50
+_IN_MEMORY = 1024 * 1024  # bytes of a file to download
+_BLOCK = 64 * 1024
 _CATALOGUES = "SELECT DISTINCT catalogue FROM (SELECT substr(source, 12) AS catalogue FROM captures_read)"
 
 
@@ -43,15 +46,19 @@ def page(site: Site) -> str:
 
 
 def as_csv(site: Site) -> Response:
-    """Return the last copies and broken links that the page shows, all of them, as a file to download."""
-    answer = Response(stream_with_context(_lines(site, _wanted(_words()))), mimetype="text/csv")
-    answer.headers["Content-Disposition"] = 'attachment; filename="broken-links.csv"'
+    """Return the last copies and broken links that the page shows, all of them, as a file to download.
+
+    They are read before the first is sent: a slow browser would keep index.sqlite-wal from being emptied.
+    """
+    with ExitStack() as unsent:
+        file = unsent.enter_context(SpooledTemporaryFile(_IN_MEMORY))
+        with site.index() as db:
+            file.writelines(write_csv(db, _wanted(_words())))
+        file.seek(0)
+        answer = Response(FileWrapper(file, _BLOCK), mimetype="text/csv", direct_passthrough=True)
+        answer.headers["Content-Disposition"] = 'attachment; filename="broken-links.csv"'
+        unsent.pop_all()  # the server closes it after the last block
     return answer
-
-
-def _lines(site: Site, wanted: Filter) -> Iterator[bytes]:
-    with site.index() as db:
-        yield from write_csv(db, wanted)
 
 
 def _files(site: Site, wanted: Filter) -> dict[str, Any] | None:

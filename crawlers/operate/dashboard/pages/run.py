@@ -8,7 +8,7 @@ from flask import abort, request
 
 from crawlers.exceptions import IndexUnreadableError, RunError
 from crawlers.operate.dashboard import addresses, parameters
-from crawlers.operate.dashboard.error_lines import MOST, Wanted, newest
+from crawlers.operate.dashboard.error_lines import MOST, Wanted, newest, of_run
 from crawlers.operate.dashboard.parameters import Paging, live, some
 from crawlers.operate.dashboard.tail import Budget, log_end, warnings
 from crawlers.store.figures.runs import indexed
@@ -29,7 +29,9 @@ def page(site: Site, source: str, name: str) -> str:
     number = parameters.page(request.args)
     written, more = some((item for item in items(run) if item.status != "failed"), number, _SIZE)
     described = site.described((source, item.dataset_id) for item in written if item.dataset_id)
-    failed, _ = some(newest(site.output, [source], Wanted(run=name), Budget(MOST)), 1, _FAILED)
+    budget = Budget(MOST)
+    lines = of_run(run, budget) if run.folder else newest(site.output, [source], Wanted(run=name), budget)
+    failed, _ = some(lines, 1, _FAILED)
     return site.render(
         "run.html",
         page="runs",

@@ -11,7 +11,9 @@ from flask import abort, request
 from crawlers.operate.dashboard import addresses, parameters
 from crawlers.operate.dashboard.parameters import Paging, live, some
 from crawlers.operate.sources.all_sources import readable, with_command
+from crawlers.store.columns.tables import opened
 from crawlers.store.figures import changes, contents
+from crawlers.store.figures.descriptions import Described, descriptions
 from crawlers.store.figures.ecosystem import ecosystem, kind_of, with_trends
 from crawlers.store.figures.errors import errors
 from crawlers.store.figures.files import Filter, files
@@ -68,16 +70,21 @@ def _table(site: Site, db: sqlite3.Connection, source: str) -> dict[str, Any] | 
 
 def _about(db: sqlite3.Connection, source: str) -> dict[str, Any]:
     named, kind = json.dumps([source]), kind_of(db, source)
+    with opened(db, [source]) as columns:
+        known = descriptions(columns, [source])
+        content = {
+            "counts": counts(db, source, known.get(source, Described())),
+            "formats": contents.formats(columns, [source]),
+            "licences": contents.licences(columns, [source]),
+            "completeness": contents.completeness(known),
+        }
     return {
+        **content,
         "ecosystem": kind and ecosystem(db, source, kind),
         "series": source_charts(db, source),
-        "counts": counts(db, source),
         "errors": errors(db, named),
         "files": files(db, Filter(named)),
         "is_archive": db.execute(_IS_ARCHIVE, (source,)).fetchone()[0],
         "changes": changes.latest(db, named, _CHANGES),
-        "formats": contents.formats(db, named),
-        "licences": contents.licences(db, named),
         "fields": list(contents.FIELDS.values()),
-        "completeness": contents.completeness(db, named),
     }

@@ -14,5 +14,5 @@ if TYPE_CHECKING:
 def page(site: Site) -> str:
     """Return the page of the sources."""
     current = site.unfinished()
-    overview = site.overview(current)
+    overview = site.overview(current, is_brief=True)
     return site.render("sources.html", overview=overview, page="sources", now_page=NOW, **live(current))

@@ -1,0 +1,83 @@
+"""``scrapy pull``: makes a plain folder of what a store in S3 has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError, hint
+from crawlers.operate.console import print_error
+from crawlers.operate.strict_command import ProjectCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+    from crawlers.operate.mirrored import Counted
+    from crawlers.store.bucket.mirror import Mirror
+
+DAMAGED = 3
+
+
+class Command(ProjectCommand):
+    """Exit code: 0 pulled, 1 not pulled, 3 without sources that are damaged, 130 interrupted."""
+
+    reads_output = False
+
+    def syntax(self) -> str:
+        return "s3://BUCKET/PREFIX FOLDER [SOURCE ...]"
+
+    def short_desc(self) -> str:
+        return "Make a plain folder of a store in S3"
+
+    def long_desc(self) -> str:
+        return (
+            "Write what a store has into a folder, as a crawl of one machine leaves it. The same command pulls what "
+            "is new, and goes on after an interruption. Exit code: 0 pulled, 1 not pulled, 3 without sources that are "
+            "damaged, 130 interrupted."
+        )
+
+    def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.operate.mirrored import Counted
+        from crawlers.store.index import catch_up
+        from crawlers.store.location import checked, opened
+
+        if len(args) < 2:
+            raise OutputError(f"scrapy pull takes {self.syntax()}.")
+        address, folder, counted = checked(args[0]), Path(args[1]), Counted("pulled")
+        here = opened(address, folder, tell=counted.count)
+        here.check(creates=False)
+        if folder.exists() and any(folder.iterdir()) and not here.places.folder.exists():
+            raise OutputError(f"{folder} is not empty, and no copy of {address}: name another folder.")
+        self.exitcode = 0
+        for source in _chosen(here, args[2:]):
+            self._pull(here, source, counted)
+        catch_up(folder, print_error)
+
+    def _pull(self, here: Mirror, source: str, counted: Counted) -> None:
+        """Pull a source; one that is damaged does not stop the others."""
+        from crawlers.store.bucket.plain import pull
+
+        counted.begin(source)
+        try:
+            pull(here, source)
+        except StoreUnreachableError:
+            raise
+        except StoreError as error:
+            self.exitcode = DAMAGED
+            print_error(error)
+        else:
+            print(counted.end())
+
+
+def _chosen(here: Mirror, names: list[str]) -> list[str]:
+    """Return the sources to pull: the named ones, or all.
+
+    Raises:
+        OutputError: the store has none of that name.
+    """
+    known = sorted(here.sources())
+    for name in names:
+        if name not in known:
+            there = ", ".join(known) or "none"
+            raise OutputError(f"{here.objects.address} has no source {name!r}.{hint(name, known)} There are: {there}.")
+    return names or known

@@ -1,0 +1,89 @@
+"""``scrapy push``: stores a plain folder in S3."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import OutputError, hint
+from crawlers.operate.strict_command import ProjectCommand
+
+if TYPE_CHECKING:
+    import argparse
+
+    from crawlers.store.bucket.mirror import Mirror
+
+
+class Command(ProjectCommand):
+    """Exit code: 0 pushed, 1 not pushed, 130 interrupted."""
+
+    reads_output = False
+
+    def syntax(self) -> str:
+        return "FOLDER s3://BUCKET/PREFIX [SOURCE ...]"
+
+    def short_desc(self) -> str:
+        return "Store a folder in S3"
+
+    def long_desc(self) -> str:
+        return (
+            "Store what a folder has, such as an OUTPUT_DIR, in a bucket that several machines may share then. The "
+            "same command stores what is new, and goes on after an interruption. Sources that the store has from "
+            "elsewhere are refused. Exit code: 0 pushed, 1 not pushed, 130 interrupted."
+        )
+
+    def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.operate.mirrored import Counted
+        from crawlers.store.folder import lock
+        from crawlers.store.location import checked, opened
+
+        if len(args) < 2:
+            raise OutputError(f"scrapy push takes {self.syntax()}.")
+        folder, address, counted = Path(args[0]), checked(args[1]), Counted("pushed")
+        names = _chosen(folder, args[2:])
+        here = opened(address, folder, tell=counted.count)
+        here.check(creates=True)
+        there = here.sources()
+        for name in names:
+            _check(here, name, is_there=name in there)
+        for name in names:
+            counted.begin(name)
+            held = lock(folder / name)
+            try:
+                with here.own(name):
+                    pass  # it stores all that there is
+            finally:
+                os.close(held)
+            print(counted.end())
+
+
+def _chosen(folder: Path, names: list[str]) -> list[str]:
+    """Return the sources to push: the named ones, or all.
+
+    Raises:
+        OutputError: the folder has none, or none of that name.
+    """
+    from crawlers.store.index.catch_up import sources_in
+
+    known = sources_in(folder)
+    if not known:
+        raise OutputError(f"{folder} has no source: name an OUTPUT_DIR.")
+    for name in names:
+        if name not in known:
+            raise OutputError(f"{folder} has no source {name!r}.{hint(name, known)} There are: {', '.join(known)}.")
+    return names or known
+
+
+def _check(here: Mirror, source: str, *, is_there: bool) -> None:
+    """
+    Raises:
+        OutputError: the store has the source from elsewhere, or something newer.
+    """
+    from crawlers.store.bucket.plain import may_push
+
+    if is_there and not may_push(here, source):
+        raise OutputError(
+            f"{here.objects.address} has [{source}] already, with runs that {here.folder} has not: name an empty "
+            "prefix, or pull into an empty folder."
+        )

@@ -1,0 +1,153 @@
+"""What commands do if output is in a store: they bring the mirror up to date, and store what they change in it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from crawlers.exceptions import CrawlersError
+from crawlers.operate.console import print_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from crawlers.store.bucket.owner import Owner
+
+_FOLLOWED = 10.0  # seconds between two looks at what other nodes have stored
+
+
+def bring_up(settings: Any, *, creates: bool = False) -> None:
+    """Bring the mirror up to date, if output is in a store.
+
+    Args:
+        settings: the command's.
+        creates: whether an empty prefix becomes a store.
+
+    Raises:
+        StoreError: the store can't be used, or it gives no answer and the mirror has nothing.
+    """
+    if settings["OUTPUT_STORE"]:
+        from crawlers.store import location  # noqa: PLC0415 -- few outputs are in a store
+
+        location.bring_up(settings, None, print_error, creates=creates)
+
+
+def look_again(
+    settings: Any, names: Collection[str] | None = None, lost: Callable[[str], None] = print_error
+) -> list[str]:
+    """Bring the mirror up to date while something runs that goes on without; return the sources that have changed.
+
+    Args:
+        names: of the sources; ``None``: all.
+        lost: called with a sentence if the mirror may be behind.
+    """
+    if not settings["OUTPUT_STORE"]:
+        return []
+    from crawlers.store import location  # noqa: PLC0415
+
+    try:
+        return location.bring_up(settings, names, lost)
+    except CrawlersError as error:
+        lost(str(error))
+        return []
+
+
+@contextmanager
+def owning(settings: Any, names: Iterable[str]) -> Iterator[dict[str, Owner]]:
+    """Take sources, store what is changed in their folders within, and remove those whose folder is gone at the end.
+
+    Without a store, nothing is taken.
+
+    Raises:
+        TakenError: one of them is crawled, here or on another node.
+        StoreError: the store can't be used.
+    """
+    if not settings["OUTPUT_STORE"]:
+        yield {}
+        return
+    from crawlers.store.location import mirror  # noqa: PLC0415
+
+    here: Any = mirror(settings, creates=True)
+    with ExitStack() as stack:
+        owners = {name: stack.enter_context(here.own(name)) for name in sorted(set(names))}
+        yield owners
+        for name, owner in owners.items():
+            if not (here.folder / name).exists():
+                owner.empty()
+
+
+def store_rest(settings: Any, source: str) -> None:
+    """Store the reports that a harvest has written or removed after a crawl; what can't be stored is stored later."""
+    if not settings["OUTPUT_STORE"]:
+        return
+    from crawlers.store.location import mirror  # noqa: PLC0415
+
+    with suppress(CrawlersError):
+        here: Any = mirror(settings)
+        if here.has_rest(source):
+            with here.own(source):
+                pass  # it stores what there is
+
+
+def stored(settings: Any, names: Iterable[str]) -> list[str]:
+    """Return the sources among these that the store or the mirror has; without a store, none.
+
+    Raises:
+        StoreError: the store can't be read.
+    """
+    if not settings["OUTPUT_STORE"]:
+        return []
+    from crawlers.store.location import mirror  # noqa: PLC0415
+
+    here: Any = mirror(settings)
+    there = here.sources()
+    return [name for name in names if name in there or (here.folder / name).exists()]
+
+
+def follow(settings: Any, changed: Callable[[list[str]], None]) -> None:
+    """Bring the mirror up to date again and again, in a thread that ends with the process.
+
+    Args:
+        changed: called with the sources that have changed.
+    """
+
+    def look() -> None:
+        while True:
+            time.sleep(_FOLLOWED)
+            found = look_again(settings, lost=lambda _: None)  # it was printed at the start
+            if found:
+                changed(found)
+
+    if settings["OUTPUT_STORE"]:
+        threading.Thread(target=look, daemon=True).start()
+
+
+class Counted:
+    """Prints how many files were read or stored, every ten seconds.
+
+    Args:
+        verb: such as "pulled".
+    """
+
+    def __init__(self, verb: str) -> None:
+        self.verb = verb
+        self.files = 0
+        self.source = ""
+        self.printed = time.monotonic()
+
+    def begin(self, source: str) -> None:
+        """Count the files of a source from now on."""
+        self.source, self.files = source, 0
+
+    def count(self, files: int) -> None:
+        """Count files."""
+        self.files += files
+        if time.monotonic() - self.printed > _FOLLOWED:
+            self.printed = time.monotonic()
+            print_error(f"{self.source}: {self.files:,} files {self.verb} so far")
+
+    def end(self) -> str:
+        """Return the line about a source."""
+        return f"{self.source}: {self.files:,} files {self.verb}" if self.files else f"{self.source}: nothing new"

@@ -1,0 +1,141 @@
+"""The connection to a bucket; credentials and endpoint come from the environment only."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
+from http.client import HTTPException
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from obstore.exceptions import BaseError
+from obstore.store import S3Store
+
+from crawlers.exceptions import OutputError
+
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig
+
+STATUS = re.compile(r"status code: (\d{3}[\w -]*)")
+REPEATED = re.compile(r"after \d+ retries")
+_CODE = re.compile(r"<Code>(\w+)</Code>")
+_REASONS = (
+    ("<Code>NoSuchBucket<", errno.EIO, "there is no such bucket; make it, or correct {setting}"),
+    ("<Code>RequestTimeTooSkewed<", errno.EACCES, "this machine's clock differs from the server's; set it by NTP"),
+    ("status code: 403", errno.EACCES, "access is denied{code}; check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+    ("redirect without LOCATION", errno.EIO, "the bucket is in another region; correct AWS_REGION"),
+    ("status code: 5", errno.EAGAIN, "the server answered {status}{code}"),
+    ("status code: 429", errno.EAGAIN, "the server answered {status}{code}"),
+    ("status code: ", errno.EIO, "the server answered {status}{code}"),
+    ("TimedOut", errno.EAGAIN, "no answer came within {seconds:g} seconds"),
+    ("kind: Connect", errno.EAGAIN, "the server can't be reached; check AWS_ENDPOINT_URL"),
+    ("", errno.EAGAIN, "the connection broke before the answer came"),
+)
+"""What a text of obstore contains, the error number (EAGAIN: it may pass), and what it means; the first one counts."""
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+
+
+class Patience(NamedTuple):
+    """How long the server may take.
+
+    Args:
+        timeout: seconds for a request; a few MiB are sent or received in one.
+        retries: of a request that fails with a server's error or for which the connection breaks.
+        pause: seconds before the first of them, doubled each time.
+    """
+
+    timeout: float = 60.0
+    retries: int = 5
+    pause: float = 0.5
+
+
+def connected(bucket: str, prefix: str, patience: Patience, setting: str) -> S3Store:
+    """Return a bucket; no request is made.
+
+    Args:
+        prefix: of all keys; may be empty.
+        setting: the setting that names the bucket, for messages.
+
+    Raises:
+        OutputError: the environment has no credentials, or its endpoint can't be used.
+    """
+    missing = [name for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY") if not os.environ.get(name)]
+    if missing:
+        raise OutputError(f"{setting} is in S3, but the environment has no {' and no '.join(missing)}.")
+    client: ClientConfig = {"timeout": timedelta(seconds=patience.timeout)}
+    endpoint = _endpoint()
+    if _is_loopback(endpoint):
+        client["allow_http"] = True
+    elif endpoint.startswith("http:") and os.environ.get("AWS_ALLOW_HTTP", "").lower() != "true":
+        raise OutputError("AWS_ENDPOINT_URL is not encrypted: use https://, or set AWS_ALLOW_HTTP=true.")
+    retry: RetryConfig = {
+        "max_retries": patience.retries,
+        "retry_timeout": timedelta(seconds=3 * patience.timeout),
+        "backoff": {"init_backoff": timedelta(seconds=patience.pause), "max_backoff": timedelta(seconds=15), "base": 2},
+    }
+    try:
+        return S3Store(
+            bucket, prefix=prefix or None, disable_bulk_delete=True, client_options=client, retry_config=retry
+        )
+    except (BaseError, ValueError) as error:
+        raise OutputError(f"S3 can't be used: {str(error).partition(chr(10))[0]}") from None
+
+
+def failure(error: Exception, location: str, setting: str, timeout: float) -> OSError:
+    """Return obstore's error as one sentence; its own texts are of many lines.
+
+    Args:
+        location: the bucket, as messages name it.
+        setting: the setting that names it.
+        timeout: seconds that a request may take.
+    """
+    text = str(error)
+    status, code = STATUS.search(text), _CODE.search(text)
+    number, why = next((number, why) for sign, number, why in _REASONS if sign in text)
+    words = {
+        "setting": setting,
+        "status": status and status[1].strip(),
+        "code": f" ({code[1]})" if code else "",
+        "seconds": timeout,
+    }
+    return OSError(number, f"{location}: {why.format(**words)}.")
+
+
+def server_time(timeout: float) -> float | None:
+    """Return the server's time, in seconds since 1970 and to the second; ``None`` if it does not say.
+
+    The request has no credentials: every answer is dated, a refusal too.
+    """
+    region = next((os.environ[name] for name in _REGIONS if os.environ.get(name)), "us-east-1")
+    request = Request(_endpoint() or f"https://s3.{region}.amazonaws.com", method="HEAD")  # noqa: S310 -- http(s), as checked
+    try:
+        with urlopen(request, timeout=timeout) as answer:  # noqa: S310
+            dated = answer.headers.get("Date")
+    except HTTPError as error:
+        dated = error.headers.get("Date")
+        error.close()
+    except (OSError, HTTPException, ValueError):
+        return None
+    try:
+        return parsedate_to_datetime(dated or "").timestamp()
+    except ValueError:
+        return None
+
+
+def _endpoint() -> str:
+    return next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), "")
+
+
+def _is_loopback(endpoint: str) -> bool:
+    host = urlsplit(endpoint).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

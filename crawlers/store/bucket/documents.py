@@ -1,0 +1,132 @@
+"""The files of a source's folder that come from packs and objects: written, kept, removed, restored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlers.safety import inside
+from crawlers.store.bucket.contract import files as files_in
+from crawlers.store.bucket.log import Part
+from crawlers.store.bucket.state import Files, Stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from crawlers.store.bucket.packs import Row
+    from crawlers.store.bucket.shelf import Shelf
+    from crawlers.store.bucket.state import State
+
+SCRATCH = ".pulling"
+"""What a file is called until it is whole."""
+
+
+class Documents:
+    """The documents of a source, its reports and its time series.
+
+    Args:
+        folder: the source's.
+        state: of the folder.
+        shelf: its objects.
+    """
+
+    def __init__(self, folder: Path, state: State, shelf: Shelf) -> None:
+        self.folder = folder
+        self.state = state
+        self.shelf = shelf
+        self.files = Files(state)
+
+    def unpack(self, pack: Part) -> int:
+        """Write the files of a pack, and remember them; return how many were written.
+
+        Raises:
+            StoreError: the pack is damaged or missing.
+            OSError: the folder can't be written.
+        """
+        count = 0
+        with self.state.changing(), inside.Writer(self.folder, SCRATCH) as writer:
+            for row in self.shelf.rows(pack):
+                count += self._write(writer, row, pack.name)
+            self.files.add_pack(pack)
+        return count
+
+    def note(self, pack: Part) -> None:
+        """Remember the files of a pack that this folder has, maybe newer ones."""
+        with self.state.changing():
+            for row in self.shelf.rows(pack):
+                self.files.put_all([(row.file, stored(row, pack.name, _changed(self.folder, row.file)))])
+            self.files.add_pack(pack)
+
+    def fetch(self, file: str, part: Part) -> bool:
+        """Write a file that has an object of its own; return ``False`` if it is there already."""
+        known = self.files.get(file)
+        is_new = known is None or known.sha256 != part.sha256 or not self.is_there(file, known)
+        if is_new:
+            inside.write(self.folder, file, self.shelf.file(part), SCRATCH)
+        self.files.put_all([(file, Stored(part.name, part.sha256, part.bytes, _changed(self.folder, file)))])
+        return is_new
+
+    def remove(self, files: Iterable[str]) -> None:
+        """Remove files."""
+        with self.state.changing():
+            for file in files:
+                inside.remove(self.folder, file)
+                self.files.remove(file)
+
+    def is_there(self, file: str, known: Stored) -> bool:
+        """Return whether a file is as it was written here."""
+        try:
+            found = inside.status(self.folder, file)
+        except OSError:
+            return False
+        return (found.st_size, found.st_mtime_ns) == (known.size, known.changed)
+
+    def restore(self) -> None:
+        """Remove the files that were never stored, and write the others as they are in the store.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        for file, _ in list(files_in(self.folder)):
+            if self.files.get(file) is None:
+                inside.remove(self.folder, file)
+        wanted = {file: known for file, known in self.files.each() if not self.is_there(file, known)}
+        objects = {known.object for known in wanted.values()}
+        for pack, _ in self.files.packs():
+            if pack.name in objects:
+                self._restore_from(pack, wanted)
+        for file, known in wanted.items():
+            if known.object.startswith("files/"):
+                self.fetch(file, Part(known.object, known.size, known.sha256))
+
+    def _restore_from(self, pack: Part, wanted: dict[str, Stored]) -> None:
+        with self.state.changing(), inside.Writer(self.folder, SCRATCH) as writer:
+            for row in self.shelf.rows(pack):
+                if row.file in wanted and wanted[row.file].object == pack.name:
+                    self._write(writer, row, pack.name)
+
+    def _write(self, writer: inside.Writer, row: Row, pack: str) -> bool:
+        """Write a file, and remember it; return ``False`` if it is there already."""
+        known = self.files.get(row.file)
+        is_new = known is None or known.sha256 != row.sha256 or not self.is_there(row.file, known)
+        if is_new:
+            writer.write(row.file, row.content)
+        self.files.put_all([(row.file, stored(row, pack, _changed(self.folder, row.file)))])
+        return is_new
+
+
+def stored(row: Row, pack: str, changed: int) -> Stored:
+    """Return where a file is that is in a pack.
+
+    Args:
+        changed: when the file was written here, in nanoseconds.
+    """
+    return Stored(pack, row.sha256, len(row.content), changed, row.kind, row.dataset_id, row.resource_id)
+
+
+def _changed(folder: Path, file: str) -> int:
+    """Return when a file was written; 0 if there is none."""
+    try:
+        return inside.status(folder, file).st_mtime_ns
+    except OSError:
+        return 0

@@ -1,0 +1,39 @@
+"""Plain folders and a store: what is pulled into one, and what may be pushed from one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import OutputError
+from crawlers.store.bucket.log import Log
+from crawlers.store.bucket.state import State
+
+if TYPE_CHECKING:
+    from crawlers.store.bucket.mirror import Mirror
+
+
+def pull(mirror: Mirror, source: str) -> None:
+    """Bring a plain folder up to a source, which no crawl has changed since the last time.
+
+    Raises:
+        OutputError: the folder was changed since.
+        StoreError: the store can't be read, or what it has of the source is damaged.
+    """
+    with State(mirror.places.state(source)) as state:
+        replay = mirror.replay(source, state)
+        if replay.tails.has_more() and not state.fact("is_pulled"):
+            raise OutputError(f"{replay.folder} was changed since it was pulled: name another folder.")
+        state.note(is_pulled=True)
+        replay.catch_up()
+        state.note(is_pulled=False)
+
+
+def may_push(mirror: Mirror, source: str) -> bool:
+    """Return whether a folder has all that is stored of a source: nobody else has stored anything of it since.
+
+    Raises:
+        StoreError: the store can't be read, or a commit is damaged.
+    """
+    with State(mirror.places.state(source)) as state:
+        log = Log(mirror.objects, source)
+        return all(log.read(number).commit.writer == mirror.places.writer for number in log.numbers(state.head).there)

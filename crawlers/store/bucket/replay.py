@@ -1,0 +1,163 @@
+"""Brings a source's folder up to the last commit of its log; after a kill the same is done again."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from crawlers.exceptions import StoreError
+from crawlers.safety.locks import LOCK
+from crawlers.store.bucket.contract import FOLDERS
+from crawlers.store.bucket.documents import Documents
+from crawlers.store.bucket.growth import Lines
+from crawlers.store.bucket.log import Log, MissingError
+from crawlers.store.bucket.shelf import Shelf
+from crawlers.store.bucket.tails import Tails
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from crawlers.store.bucket.log import Commit, Logged
+    from crawlers.store.bucket.objects import Objects
+    from crawlers.store.bucket.state import State
+
+_TRIES = 5  # of a listing whose objects are removed while they are read
+
+
+class Replay:
+    """A source's folder on its way to the last commit.
+
+    Args:
+        source: its name.
+        folder: its folder, which nobody else changes meanwhile.
+        state: of the folder.
+        writer: the mirror: what it has stored itself is in the folder already.
+        tell: called with a number of files that were written.
+
+    Attributes:
+        is_rebuilt: whether something of the folder that was never stored is lost: others have stored something in its
+            place, or somebody has removed files.
+    """
+
+    def __init__(
+        self,
+        objects: Objects,
+        source: str,
+        folder: Path,
+        state: State,
+        *,
+        writer: str,
+        tell: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self.source = source
+        self.folder = folder
+        self.state = state
+        self.writer = writer
+        self.tell = tell
+        self.log = Log(objects, source)
+        self.shelf = Shelf(objects, source)
+        self.documents = Documents(folder, state, self.shelf)
+        self.lines = Lines(folder, state, self.shelf)
+        self.tails = Tails(folder, state, self.shelf)
+        self.is_rebuilt = False
+
+    def catch_up(self) -> bool:
+        """Bring the folder up to the last commit; return whether there was one that it did not have.
+
+        What the folder has beyond that stays, unless others have stored something in its place.
+
+        Raises:
+            StoreError: the store can't be read, or a commit or an object is damaged or missing.
+            OSError: the folder can't be written.
+        """
+        if self.state.head and not self.lines.is_whole():
+            self.state.forget()
+            self.is_rebuilt = True
+        for left in reversed(range(_TRIES)):
+            try:
+                return self._catch_up()
+            except MissingError:
+                if not left:
+                    raise
+        raise AssertionError  # the last try returns or raises
+
+    def _catch_up(self) -> bool:
+        head = self.state.head
+        there, whole = self.log.numbers(head)
+        first = max(head + 1, whole)
+        numbers = [number for number in there if number >= first]
+        if numbers != list(range(first, first + len(numbers))) or (there and not numbers):
+            raise StoreError(f"{self.log.objects.address}: the log of [{self.source}] has a gap behind commit {head}.")
+        if numbers:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        for number in numbers:
+            self.apply(self.log.read(number))
+        if self.lines.diverged:
+            self.reset()
+        return bool(numbers)
+
+    def apply(self, logged: Logged) -> None:
+        """Bring the folder to a commit.
+
+        Raises:
+            StoreError: the commit does not follow on the last one, or an object of it is damaged or missing.
+        """
+        commit = logged.commit
+        follows = commit.number == self.state.head + 1
+        if follows or commit.kind != "whole":
+            self._check(commit)
+        is_own = follows and (commit.writer, commit.fence) == (self.writer, self.state.fact("owned"))
+        for pack in commit.packs:
+            if self.documents.files.has_pack(pack.name):
+                continue
+            if is_own and commit.kind == "stored":
+                self.documents.note(pack)
+            else:
+                self.tell(self.documents.unpack(pack))
+        for file, part in commit.files.items():
+            self.tell(int(self.documents.fetch(file, part)))
+        for file, growth in commit.lines.items():
+            self.lines.grow(file, growth)
+        self.documents.remove(commit.removed)
+        if commit.kind == "whole":
+            self._leave_only(commit)
+            self.state.note(whole=commit.number)
+        self.state.advance(logged)
+
+    def _check(self, commit: Commit) -> None:
+        follows = commit.previous == self.state.fact("sha256", "") and commit.number == self.state.head + 1
+        if not follows or commit.fence < self.state.fact("fence", 0):
+            raise StoreError(
+                f"{self.log.objects.address}: commit {commit.number} of [{self.source}] does not follow on the others."
+            )
+
+    def _leave_only(self, commit: Commit) -> None:
+        """Remove what a whole commit does not name."""
+        kept = {part.name for part in (*commit.packs, *commit.files.values())}
+        files = self.documents.files
+        self.documents.remove(files.outside(kept))
+        with self.state.changing():
+            files.keep(kept)
+        self.lines.leave_only(commit.lines)
+        if not kept and not commit.lines:
+            _remove_empty(self.folder)
+
+    def reset(self) -> None:
+        """Undo what was never stored.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
+        self.lines.cut()
+        self.documents.restore()
+        self.lines.diverged = False
+        self.is_rebuilt = True
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder without files; crawls keep out of it, for they lock the mirror first."""
+    (folder / LOCK).unlink(missing_ok=True)
+    for path in (*(folder / name for name in (*FOLDERS, "runs", "timeseries")), folder):
+        with suppress(OSError):
+            path.rmdir()

@@ -1,0 +1,9 @@
+"""Ports of the loopback that nobody has."""
+
+import socket
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])

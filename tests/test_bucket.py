@@ -1,0 +1,823 @@
+"""Output in a store: its log, its leases, its packs, and mirrors of it; without crawls, the store in memory."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import obstore
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from obstore.store import MemoryStore
+from scrapy.settings import BaseSettings
+
+from crawlers.exceptions import OutputError, StoreError, StoreUnreachableError, TakenError
+from crawlers.operate.harvest.job import job
+from crawlers.operate.sources import Source
+from crawlers.safety import inside
+from crawlers.store import compacted, location
+from crawlers.store.bucket import lease as leases
+from crawlers.store.bucket import packs, summary
+from crawlers.store.bucket.log import Log
+from crawlers.store.bucket.mirror import Mirror
+from crawlers.store.bucket.objects import Objects
+from crawlers.store.bucket.packs import Row, packed, unpacked
+from crawlers.store.bucket.plain import may_push, pull
+from crawlers.store.bucket.shelf import Shelf
+from crawlers.store.location import bring_up, folder_name, resolve
+from tests.buckets import ADDRESS, Folder, contents, mirror
+
+FIRST, SECOND, THIRD = (f"20261120T03000{number}Z" for number in range(3))
+
+
+@pytest.fixture
+def store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def one(tmp_path: Path, store: MemoryStore) -> Mirror:
+    return mirror(tmp_path / "one", store)
+
+
+@pytest.fixture
+def two(tmp_path: Path, store: MemoryStore) -> Mirror:
+    return mirror(tmp_path / "two", store)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is waited for takes milliseconds."""
+    monkeypatch.setattr(leases, "_LOOK", 0.01)
+    monkeypatch.setattr(leases, "_GRACE", 0.0)
+    monkeypatch.setattr(leases, "_TRIES", 3)
+
+
+def folder(mirror: Mirror, source: str = "hdx") -> Folder:
+    return Folder(mirror.folder / source)
+
+
+def names(store: MemoryStore, below: str = "") -> list[str]:
+    return [entry.name for entry in Objects(store, ADDRESS).entries(below)]
+
+
+def harvest(mirror: Mirror, number: int, *, run: str = FIRST, text: str = "") -> None:
+    """Do as a crawl of some datasets does."""
+    with mirror.own("hdx"):
+        for identifier in range(number):
+            folder(mirror).write(f"id{identifier:05d}", text, run=run)
+        folder(mirror).append("errors.jsonl", {"run": run})
+        folder(mirror).report(run)
+
+
+# What is stored
+
+
+def test_what_one_stores_another_reads(one, two):
+    harvest(one, 2500)
+    assert two.refresh() == ["hdx"]
+    assert contents(two.folder) == contents(one.folder)
+    assert len(contents(two.folder)) == 2503
+    assert two.refresh() == []
+
+
+def test_documents_are_in_packs_of_a_thousand(one, store):
+    harvest(one, 2500)
+    bodies = [bytes(obstore.get(store, name).bytes()) for name in names(store, "sources/hdx/packs")]
+    tables = [pq.read_table(pa.BufferReader(body)) for body in bodies]
+    assert sorted(table.num_rows for table in tables) == [500, 1000, 1000]
+    assert tables[0].schema.names == ["kind", "dataset_id", "resource_id", "file", "sha256", "bytes", "content"]
+    assert {pq.ParquetFile(pa.BufferReader(body)).metadata.row_group(0).column(6).compression for body in bodies} == {
+        "ZSTD"
+    }
+    ids = [table.column("dataset_id").to_pylist() for table in tables]
+    assert all(found == sorted(found) for found in ids), "readers find an id by the statistics of the pages"
+
+
+def test_lines_are_segments_and_reports_are_objects(one, store):
+    harvest(one, 3)
+    parts = [name.split("/") for name in names(store, "sources/hdx")]
+    assert sorted({part[2] for part in parts}) == ["files", "log", "packs", "segments"]
+    assert sorted(part[3].partition("-")[0] for part in parts if part[2] == "segments") == ["errors", "manifest"]
+    assert [part[4:] for part in parts if part[2] == "files"] == [["runs", f"{FIRST}.json"]]
+
+
+def test_a_run_without_news_stores_its_report_alone(one, two, store):
+    harvest(one, 3)
+    before = set(names(store))
+    with one.own("hdx"):
+        folder(one).report(SECOND)
+    new = sorted(set(names(store)) - before)
+    assert [name.split("/")[2] for name in new] == ["files", "log", "log"]
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_a_document_that_has_another_name_now(one, two):
+    harvest(one, 3)
+    two.refresh()
+    with two.own("hdx"):
+        (two.folder / "hdx" / "datasets" / "id00001.json").unlink()
+        folder(two).write("id00001", slug="new-name", run=SECOND)
+    one.refresh()
+    assert sorted(path.name for path in (one.folder / "hdx" / "datasets").iterdir()) == [
+        "id00000.json",
+        "id00001__new-name.json",
+        "id00002.json",
+    ]
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_a_document_that_is_missing_here_is_not_removed_there(one, two):
+    harvest(one, 3)
+    (one.folder / "hdx" / "datasets" / "id00001.json").unlink()
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert "hdx/datasets/id00001.json" in contents(two.folder)
+
+
+def test_old_reports_that_are_removed_are_removed_everywhere(one, two):
+    harvest(one, 1)
+    harvest(one, 1, run=SECOND, text="new")
+    two.refresh()
+    (one.folder / "hdx" / "runs" / f"{FIRST}.json").unlink()
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert sorted(path.stem for path in (two.folder / "hdx" / "runs").iterdir()) == [SECOND]
+
+
+def test_a_series_that_is_rewritten(one, two):
+    harvest(one, 1)
+    series = one.folder / "hdx" / "timeseries" / "2026.csv"
+    series.parent.mkdir()
+    for text in ("day\r\n", "day\r\n2026-11-20\r\n"):
+        with one.own("hdx"):
+            series.write_text(text, newline="")
+        two.refresh()
+        assert contents(two.folder) == contents(one.folder)
+
+
+def test_a_line_that_is_being_written_waits(one, two):
+    with one.own("hdx") as owner:
+        file = folder(one).write("a")
+        with (one.folder / "hdx" / "manifest.jsonl").open("ab") as lines:
+            lines.write(b'{"kind": "dataset", "dataset_id": "b"')
+        owner.store()
+        two.refresh()
+        assert (two.folder / "hdx" / "manifest.jsonl").read_bytes().count(b"\n") == 1
+        assert (two.folder / "hdx" / file).exists()
+        with (one.folder / "hdx" / "manifest.jsonl").open("ab") as lines:
+            lines.write(b"}\n")
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_compacted_lines_are_compacted_everywhere(one, two, tmp_path, store):
+    harvest(one, 30)
+    harvest(one, 30, run=SECOND, text="new")
+    two.refresh()
+    with one.own("hdx"):
+        for file in compacted.FILES:
+            assert compacted.compact(one.folder / "hdx", file)
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    assert f"hdx/manifest-{FIRST}.jsonl.zst" in contents(two.folder)
+    harvest(two, 30, run=THIRD, text="newer")
+    one.refresh()
+    three = mirror(tmp_path / "three", store)
+    three.refresh()
+    assert contents(three.folder) == contents(two.folder) == contents(one.folder)
+
+
+def test_what_is_not_of_a_source_stays_here(one, two):
+    harvest(one, 1)
+    for name in ("notes.txt", "running.json", "publish.sqlite", "datasets/.hidden.json", "datasets/x.html"):
+        (one.folder / "hdx" / name).write_text("mine")
+    (one.folder / "hdx" / "datasets" / "link.json").symlink_to("/etc/passwd")
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    kept = {"datasets/id00000.json", "errors.jsonl", "manifest.jsonl", f"runs/{FIRST}.json"}
+    assert set(contents(two.folder / "hdx")) == kept
+
+
+def test_an_empty_file_is_a_file(one, two):
+    with one.own("hdx"):
+        folder(one).write("a")
+        (one.folder / "hdx" / "errors.jsonl").touch()
+    two.refresh()
+    assert contents(two.folder)["hdx/errors.jsonl"] == b""
+
+
+def test_a_source_that_is_removed_is_removed_everywhere(one, two, tmp_path, store):
+    harvest(one, 3)
+    two.refresh()
+    with one.own("hdx") as owner:
+        owner.empty()
+    assert two.refresh() == ["hdx"]
+    assert not (one.folder / "hdx").exists()
+    assert not (two.folder / "hdx").exists()
+    three = mirror(tmp_path / "three", store)
+    three.refresh()
+    assert contents(three.folder) == {}
+    harvest(two, 2, run=SECOND)
+    three.refresh()
+    assert contents(three.folder) == contents(two.folder)
+
+
+# A long log
+
+
+def test_a_long_log_is_summed_up(one, two, tmp_path, store):
+    for number in range(40):
+        run = f"20261121T0300{number:02d}Z"
+        with (one, two)[number % 2].own("hdx"):
+            here = folder((one, two)[number % 2])
+            here.write(f"id{number % 7:05d}", f"version {number}", run=run)
+            if number % 5 == 0:
+                here.write(f"more{number}", run=run)
+            here.report(run)
+    assert [name for name in names(store, "sources/hdx/log") if name.endswith(".whole")]
+    one.refresh()
+    asked = []
+    three = mirror(tmp_path / "three", store)
+    get = obstore.get
+    three.objects.store = store
+    try:
+        obstore.get = lambda *words: asked.append(words[1]) or get(*words)
+        three.refresh()
+    finally:
+        obstore.get = get
+    assert contents(three.folder) == contents(one.folder)
+    assert len(asked) <= 2 * summary.COMMITS, "not one for each of the commits and of what they name"
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_old_objects_are_removed_after_a_day(one, two, tmp_path, store):
+    for number in range(4):
+        harvest(one, 3, run=f"20261121T0300{number:02d}Z", text=str(number))
+    two.refresh()
+    harvest(one, 3, run=SECOND, text="last")
+    with one.own("hdx") as owner:
+        assert owner.sum_up() == 0, "what is young stays: a reader may be on its way"
+        assert owner.sum_up(kept=-10) > 10
+    assert len(names(store, "sources/hdx/packs")) == 1
+    assert len(names(store, "sources/hdx/log")) == 2
+    two.refresh()
+    three = mirror(tmp_path / "three", store)
+    three.refresh()
+    assert contents(three.folder) == contents(two.folder) == contents(one.folder)
+
+
+def test_full_packs_are_not_packed_again(one, store):
+    harvest(one, 1200)
+    before = set(names(store, "sources/hdx/packs"))
+    with one.own("hdx") as owner:
+        folder(one).write("id00000", "new")
+        owner.store(is_end=True)
+        owner.sum_up(kept=-10)
+    after = set(names(store, "sources/hdx/packs"))
+    assert (len(before), len(before & after), len(after)) == (2, 1, 2)
+
+
+def test_a_file_that_went_out_of_a_full_pack_stays_away(one, tmp_path, store):
+    harvest(one, 600)
+    with one.own("hdx") as owner:
+        (one.folder / "hdx" / "datasets" / "id00007.json").unlink()
+        folder(one).write("id00007", slug="other")
+        owner.store(is_end=True)
+        owner.sum_up(kept=-10)
+        (one.folder / "hdx" / "datasets" / "id00007__other.json").unlink()
+        folder(one).write("id00007", slug="third")
+        owner.store(is_end=True)
+        owner.sum_up(kept=-10)
+    three = mirror(tmp_path / "three", store)
+    three.refresh()
+    assert contents(three.folder) == contents(one.folder)
+
+
+def test_a_reader_whose_objects_are_removed_looks_again(one, two, store, monkeypatch):
+    for number in range(3):
+        harvest(one, 2, run=f"20261121T0300{number:02d}Z", text=str(number))
+    read, done = Log.read, []
+
+    def cleaned(self: Log, number: int):
+        found = read(self, number)
+        if not done:
+            done.append(number)
+            with one.own("hdx") as owner:
+                owner.sum_up(kept=-10)
+        return found
+
+    monkeypatch.setattr(Log, "read", cleaned)
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_segments_are_merged_so_that_there_are_few(one):
+    for number in range(60):
+        with one.own("hdx"):
+            folder(one).write(f"id{number}", run=f"20261121T0300{number:02d}Z")
+    with one.own("hdx") as owner:
+        owner.sum_up()
+        lengths = [segment.length for segment in owner.replay.lines.growing.segments("manifest.jsonl")]
+    assert len(lengths) < 8
+    assert all(before >= 2 * after for before, after in pairwise(lengths))
+
+
+# Owners
+
+
+def test_a_source_has_one_owner(one, two):
+    with one.own("hdx"):
+        renewing = threading.Thread(target=renewed, args=(one, stopped := threading.Event()), daemon=True)
+        renewing.start()
+        with pytest.raises(TakenError, match=r"^\[hdx\] is taken by .+: wait for it to end\.$"):
+            two.own("hdx")
+        stopped.set()
+        renewing.join()
+        two.own("other").close()
+
+
+def renewed(mirror: Mirror, stopped: threading.Event) -> None:
+    """Change a lease as its owner's renewals do."""
+    while not stopped.wait(0.01):
+        found = leases.read(mirror.objects, "leases/hdx.json")
+        assert found is not None
+        body = json.loads(found[1].body) | {"beat": time.monotonic_ns()}
+        mirror.objects.replace("leases/hdx.json", json.dumps(body).encode(), found[1].tag)
+
+
+def test_a_source_has_one_owner_on_one_machine(one):
+    with one.own("hdx"):
+        with pytest.raises(TakenError, match=r"^\[hdx\] is used by another process of this machine"):
+            mirror(one.folder, one.objects.store).own("hdx")
+        assert one.refresh() == [], "its own crawl keeps it up to date"
+
+
+def test_a_lease_that_is_not_renewed_expires(one, two, tmp_path, store):
+    one.seconds = 0.2
+    late = one.own("hdx")
+    folder(one).write("a")
+    late.store()
+    fence = late.lease.fence
+    with two.own("hdx") as owner:
+        assert owner.lease.fence == fence + 1
+        assert not late.lease.is_held
+        folder(two).write("b")
+    late.close()
+    three = mirror(tmp_path / "three", store)
+    three.refresh()
+    assert contents(three.folder) == contents(two.folder)
+
+
+def test_an_expired_lease_is_taken_at_once_if_the_server_says_its_time(one, two):
+    late = one.own("hdx")
+    found = leases.read(one.objects, "leases/hdx.json")
+    two.offset = found[1].modified + 61 - leases.clock()
+    begun = time.monotonic()
+    two.own("hdx").close()
+    assert time.monotonic() - begun < 5
+    late.close()
+
+
+def test_the_late_writes_of_an_owner_are_refused(one, two, tmp_path, store):
+    one.seconds = 0.1
+    late = one.own("hdx")
+    folder(one).write("a")
+    late.store()
+    folder(one).write("late")
+    with two.own("hdx"):
+        folder(two).write("b")
+    with pytest.raises(TakenError, match=r"^\[hdx\] was taken by .+ \(fence 2, ours is 1\): nothing more is stored"):
+        late.store()
+    with pytest.raises(TakenError, match=r"^\[hdx\] was taken by .+ meanwhile\.$"):
+        late.lease.renew(9)
+    late.reset()
+    late.close()
+    one.refresh()
+    three = mirror(tmp_path / "three", store)
+    three.refresh()
+    assert contents(three.folder) == contents(two.folder) == contents(one.folder)
+    assert sorted(path.stem for path in (three.folder / "hdx" / "datasets").iterdir()) == ["a", "b"]
+
+
+def test_a_late_writer_that_was_between_its_pack_and_its_commit(one, two, monkeypatch):
+    one.seconds = 0.1
+    late = one.own("hdx")
+    folder(one).write("late")
+    append = Log.append
+
+    def paused(self: Log, commit):
+        monkeypatch.undo()
+        with two.own("hdx"):
+            folder(two).write("b")
+        return append(self, commit)
+
+    monkeypatch.setattr(Log, "append", paused)
+    with pytest.raises(TakenError):
+        late.store()
+    late.close()
+    assert sorted(path.stem for path in (two.folder / "hdx" / "datasets").iterdir()) == ["b"]
+
+
+def test_an_expired_lease_that_nobody_took_is_renewed(one):
+    one.seconds = 0.05
+    with one.own("hdx") as owner:
+        time.sleep(0.1)
+        assert not owner.lease.is_held
+        owner.lease.seconds = 60
+        owner.lease.renew(1)
+        assert owner.lease.is_held
+
+
+def test_what_a_crawl_had_not_stored_is_stored_when_its_machine_is_back(one, two):
+    late = one.own("hdx")
+    folder(one).write("a")
+    late.store()
+    folder(one).write("b")
+    late.close()  # it was killed
+    with one.own("hdx") as owner:
+        assert not owner.is_rebuilt
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    assert len(list((two.folder / "hdx" / "datasets").iterdir())) == 2
+
+
+def test_what_a_crawl_had_not_stored_is_undone_if_others_went_on(one, two):
+    one.seconds = 0.1
+    late = one.own("hdx")
+    folder(one).write("a", "first")
+    folder(one).write("c", "first")
+    late.store()
+    folder(one).write("b")
+    folder(one).write("a", "second")
+    folder(one).report(FIRST)
+    late.close()
+    with two.own("hdx"):
+        folder(two).write("d")
+    with one.own("hdx") as owner:
+        assert owner.is_rebuilt
+        assert contents(one.folder) == contents(two.folder)
+
+
+def test_an_owner_that_stored_nothing_undoes_nothing(one, two):
+    one.seconds = 0.1
+    late = one.own("hdx")
+    folder(one).write("a")
+    late.close()
+    with two.own("hdx"):
+        pass
+    with one.own("hdx") as owner:
+        assert owner.is_rebuilt, "its job may not go on: others had the source"
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    assert (two.folder / "hdx" / "datasets" / "a.json").exists()
+
+
+def test_a_folder_that_somebody_emptied_is_brought_again(one, two):
+    harvest(one, 5)
+    for path in ("manifest.jsonl", "datasets/id00003.json"):
+        (one.folder / "hdx" / path).unlink()
+    with one.own("hdx") as owner:
+        assert owner.is_rebuilt
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    assert len(list((one.folder / "hdx" / "datasets").iterdir())) == 5
+
+
+def test_a_crawl_elsewhere_is_seen_as_running(one, two):
+    with one.own("hdx") as owner:
+        folder(one).write("a")
+        owner.store()
+        owner.lease.renew(owner.state.head, {"run": FIRST, "heartbeat": "2020", "host": "far"})
+        two.refresh()
+        running = json.loads((two.folder / "hdx" / "running.json").read_bytes())
+        assert (running["run"], running["elsewhere"], running["host"]) == (FIRST, True, "far")
+        assert running["heartbeat"] > "2026", "by this machine's clock"
+    two.refresh()
+    assert not (two.folder / "hdx" / "running.json").exists()
+
+
+# What can be wrong
+
+
+def replaced(store: MemoryStore, below: str, body: bytes) -> str:
+    """Damage the last object below a folder."""
+    name = names(store, below)[-1]
+    obstore.put(store, name, body)
+    return name
+
+
+@pytest.mark.parametrize("below", ["packs", "segments", "files"])
+def test_a_damaged_object(one, two, store, below):
+    harvest(one, 2)
+    name = replaced(store, f"sources/hdx/{below}", b"damaged")
+    with pytest.raises(StoreError, match=rf"^{ADDRESS}/{name} is damaged \(its content is not that in the log\)\.$"):
+        two.refresh()
+
+
+@pytest.mark.parametrize("below", ["packs", "segments", "files"])
+def test_a_missing_object(one, two, store, below):
+    harvest(one, 2)
+    name = names(store, f"sources/hdx/{below}")[-1]
+    obstore.delete(store, name)
+    with pytest.raises(StoreError, match=rf"^{ADDRESS}/{name} is missing\.$"):
+        two.refresh()
+
+
+def test_a_source_that_is_damaged_does_not_stop_the_others(one, two, store):
+    harvest(one, 2)
+    with one.own("other"):
+        folder(one, "other").write("a")
+    replaced(store, "sources/hdx/packs", b"damaged")
+    told: list[str] = []
+    assert two.refresh(lost=told.append) == ["other"]
+    assert len(told) == 1
+    assert "sources/hdx/packs" in told[0]
+
+
+def test_a_damaged_commit(one, two, store):
+    harvest(one, 2)
+    replaced(store, "sources/hdx/log", b"{")
+    with pytest.raises(StoreError, match=rf"^{ADDRESS}: commit [0-9]+ of \[hdx\] is damaged \(.+\)\.$"):
+        two.refresh()
+
+
+def test_a_missing_commit(one, two, store):
+    harvest(one, 2)
+    obstore.delete(store, names(store, "sources/hdx/log")[0])
+    with pytest.raises(StoreError, match=rf"^{ADDRESS}: the log of \[hdx\] has a gap behind commit 0\.$"):
+        two.refresh()
+
+
+def test_a_commit_of_another_history(one, two, tmp_path, store):
+    harvest(one, 2)
+    two.refresh()
+    other = MemoryStore()
+    for name in names(store):
+        obstore.put(other, name, bytes(obstore.get(store, name).bytes()))
+    for here, text in ((store, "a"), (other, "b")):
+        harvest(mirror(tmp_path / text, here), 2, text=text, run=SECOND)
+    last = names(other, "sources/hdx/log")[-1]
+    obstore.put(store, last, bytes(obstore.get(other, last).bytes()))
+    with pytest.raises(StoreError, match=r"commit [0-9]+ of \[hdx\] does not follow on the others\.$"):
+        two.refresh()
+
+
+OUTSIDE = ("../../outside.json", "datasets/../../../outside.json", "/tmp/outside.json", "index.sqlite", ".lock")
+
+
+@pytest.mark.parametrize("file", OUTSIDE)
+def test_a_pack_that_names_a_file_outside(one, two, store, file):
+    with one.own("hdx") as owner:
+        body = packed([Row("dataset", "x", None, file, inside_sha(b"x"), b"x")])
+        obstore.put(store, "sources/hdx/packs/evil.parquet", body)
+        part = {"name": "packs/evil.parquet", "bytes": len(body), "sha256": inside_sha(body), "files": 1}
+        commit_by_hand(store, owner, packs=[part])
+    with pytest.raises(StoreError, match="can't be in a source's folder"):
+        two.refresh()
+    assert contents(two.folder) == {}
+
+
+@pytest.mark.parametrize("field", ["removed", "files", "lines"])
+@pytest.mark.parametrize("file", OUTSIDE)
+def test_a_commit_that_names_a_file_outside(one, two, store, field, file):
+    part = {"name": "files/x", "bytes": 1, "sha256": inside_sha(b"x")}
+    value = {"removed": [file], "files": {file: part}, "lines": {file: {"bytes": 0, "generation": 1}}}[field]
+    with one.own("hdx") as owner:
+        commit_by_hand(store, owner, **{field: value})
+    two.folder.mkdir()
+    (two.folder / "index.sqlite").write_bytes(b"mine")
+    with pytest.raises(StoreError, match="is damaged \\(it names"):
+        two.refresh()
+    assert (two.folder / "index.sqlite").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("name", ["../x", "packs/../../x", "packs//x", "elsewhere/x"])
+def test_a_commit_that_names_an_object_outside(one, two, store, name):
+    with one.own("hdx") as owner:
+        commit_by_hand(store, owner, packs=[{"name": name, "bytes": 1, "sha256": inside_sha(b"x"), "files": 1}])
+    with pytest.raises(StoreError, match=r"commit [0-9]+ of \[hdx\] is damaged"):
+        two.refresh()
+
+
+def inside_sha(body: bytes) -> str:
+    import hashlib  # noqa: PLC0415
+
+    return hashlib.sha256(body).hexdigest()
+
+
+def commit_by_hand(store: MemoryStore, owner, **fields) -> None:
+    """Put a commit as somebody would who may write into the bucket, in the place of the owner's next one."""
+    state = owner.state
+    commit = {"source": "hdx", "number": state.head + 1, "previous": state.fact("sha256"), "fence": owner.lease.fence}
+    commit |= {"writer": "evil", "node": "evil", "time": "now", "kind": "stored", **fields}
+    obstore.put(store, f"sources/hdx/log/{state.head + 1:010d}.json", json.dumps(commit).encode())
+
+
+def test_lines_that_unpack_to_more_than_they_say(one, two, store):
+    with one.own("hdx") as owner:
+        segment = Shelf(one.objects, "hdx").put_segment("manifest.jsonl", 0, b"x" * 10_000_000)
+        growth = {"bytes": 10, "generation": 1, "segments": [{**plain(segment), "offset": 0, "length": 10}]}
+        commit_by_hand(store, owner, lines={"manifest.jsonl": growth})
+    with pytest.raises(StoreError, match="is damaged \\(its length is not that in the log\\)"):
+        two.refresh()
+
+
+def plain(part) -> dict:
+    return {name: getattr(part, name) for name in ("name", "bytes", "sha256")}
+
+
+def test_a_pack_that_is_too_large(one, two, store, monkeypatch):
+    harvest(one, 3)
+    monkeypatch.setattr(packs, "LARGEST", 100)
+    with pytest.raises(StoreError, match="is damaged \\(it is too large\\)"):
+        two.refresh()
+
+
+@pytest.mark.parametrize("body", [b"", b"PAR1", b"x" * 1000, packed([Row(None, None, None, "runs/x", "0" * 64, b"")])])
+def test_a_pack_that_is_none(body):
+    with pytest.raises(StoreError, match=r"^The pack here is damaged \(.+\)$"):
+        list(unpacked(body, "here"))
+
+
+def test_a_parquet_file_of_others():
+    output = pa.BufferOutputStream()
+    pq.write_table(pa.table({"a": [1]}), output)
+    with pytest.raises(StoreError, match="its columns are others"):
+        list(unpacked(bytes(output.getvalue()), "here"))
+
+
+def test_a_damaged_lease(one, store):
+    harvest(one, 1)
+    obstore.put(store, "leases/hdx.json", b"{")
+    with pytest.raises(StoreError, match=rf"^{ADDRESS}/leases/hdx.json is damaged \(.+\): remove it\.$"):
+        one.own("hdx")
+
+
+def test_objects_that_are_no_leases_are_no_sources(one, two, store):
+    harvest(one, 1)
+    for name in ("leases/.hidden.json", "leases/notes.txt", "leases/index.sqlite.json"):
+        obstore.put(store, name, b"mine")
+    assert list(two.sources()) == ["hdx"]
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b'{"schema": 2}', "is of schema 2, and this version knows 1: install a newer one."),
+        (b'{"schema": 0}', "is of schema 0, older than 1: pull it by the version that wrote it."),
+        (b"{", "is of schema None, older than 1: pull it by the version that wrote it."),
+    ],
+)
+def test_another_schema(tmp_path, store, body, told):
+    obstore.put(store, "catalogue-crawlers.json", body)
+    here = Mirror(Objects(store, ADDRESS), tmp_path / "here")
+    with pytest.raises(StoreError) as raised:
+        here.check(creates=True)
+    assert str(raised.value) == f"{ADDRESS} {told}"
+    assert names(store) == ["catalogue-crawlers.json"]
+    assert not (tmp_path / "here").exists()
+
+
+def test_a_prefix_that_others_use(tmp_path, store):
+    obstore.put(store, "photos/cat.jpg", b"x")
+    with pytest.raises(StoreError, match=r"^s3://bucket/prefix is not empty \('photos/cat.jpg'\) and no store: name"):
+        Mirror(Objects(store, ADDRESS), tmp_path).check(creates=True)
+    assert names(store) == ["photos/cat.jpg"]
+
+
+@pytest.mark.parametrize("ignored", ["create", "e_tag"])
+def test_a_server_that_ignores_conditions(tmp_path, store, monkeypatch, ignored):
+    put = obstore.put
+
+    def lenient(*words, mode="overwrite", **options):
+        return put(*words, mode="overwrite" if ignored in mode else mode, **options)
+
+    monkeypatch.setattr(obstore, "put", lenient)
+    with pytest.raises(StoreError, match=r"is on a server that ignores If-None-Match and If-Match: several nodes"):
+        Mirror(Objects(store, ADDRESS), tmp_path).check(creates=True)
+
+
+def test_a_store_that_is_empty(tmp_path, store):
+    with pytest.raises(StoreError, match="is empty: crawl a source first, or `scrapy push` a folder"):
+        Mirror(Objects(store, ADDRESS), tmp_path).check(creates=False)
+    assert names(store) == []
+
+
+def test_a_full_disk_leaves_what_was_there(one, two, monkeypatch):
+    harvest(one, 2)
+    two.refresh()
+    before = contents(two.folder)
+    harvest(one, 2, run=SECOND, text="new")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(inside.Writer, "write", full)
+        with pytest.raises(OSError, match="No space left"):
+            two.refresh()
+    assert contents(two.folder) == before
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
+# A plain folder
+
+
+def test_a_copy_is_a_plain_folder(one, tmp_path, store):
+    harvest(one, 3)
+    copy = mirror(tmp_path / "copy", store)
+    with one.own("hdx") as owner:
+        owner.lease.renew(owner.state.head, {"run": FIRST})
+        pull(copy, "hdx")
+    assert contents(copy.folder) == contents(one.folder)
+
+
+def test_a_copy_that_was_crawled_is_not_pulled_again(one, tmp_path, store):
+    harvest(one, 3)
+    copy = mirror(tmp_path / "copy", store)
+    pull(copy, "hdx")
+    folder(copy).write("mine")
+    before = contents(copy.folder)
+    with pytest.raises(OutputError, match=r"copy/hdx was changed since it was pulled: name another folder\.$"):
+        pull(copy, "hdx")
+    assert contents(copy.folder) == before
+
+
+def test_a_folder_that_was_pushed_is_followed_until_others_store(one, two):
+    assert may_push(one, "hdx")
+    harvest(one, 2)
+    assert may_push(one, "hdx")
+    two.refresh()
+    harvest(two, 2, run=SECOND, text="new")
+    assert not may_push(one, "hdx")
+
+
+# Settings
+
+
+def test_an_address_becomes_a_mirror_and_a_store(tmp_path):
+    settings = BaseSettings({"OUTPUT_MIRROR": str(tmp_path), "OUTPUT_STORE": ""})
+    settings.set("OUTPUT_DIR", "s3://bucket/a/b/", "cmdline")
+    for _ in range(2):
+        resolve(settings)
+        assert settings["OUTPUT_STORE"] == "s3://bucket/a/b"
+        assert settings["OUTPUT_DIR"] == str(tmp_path / folder_name("s3://bucket/a/b"))
+    assert settings.getpriority("OUTPUT_DIR") == settings.getpriority("OUTPUT_STORE") == 40
+    assert folder_name("s3://bucket/a/b") != folder_name("s3://bucket/a-b")
+
+
+def test_a_folder_stays_a_folder():
+    settings = BaseSettings({"OUTPUT_DIR": "output", "OUTPUT_STORE": "", "OUTPUT_MIRROR": "mirror"})
+    resolve(settings)
+    assert (settings["OUTPUT_DIR"], settings["OUTPUT_STORE"]) == ("output", "")
+    assert location.mirror(settings) is None
+    assert bring_up(settings, None, pytest.fail) == []
+
+
+@pytest.mark.parametrize("seconds", ["0.5", "4000"])
+def test_a_lease_of_no_use(seconds):
+    settings = BaseSettings({"OUTPUT_STORE": ADDRESS, "OUTPUT_DIR": "x", "OUTPUT_LEASE": seconds})
+    with pytest.raises(OutputError, match=rf"^OUTPUT_LEASE={seconds} is not a number of seconds from 1 to 3600\.$"):
+        location.mirror(settings)
+
+
+def test_packages_that_are_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setattr("crawlers.s3.address.find_spec", lambda _: None)
+    with pytest.raises(OutputError, match=r"^OUTPUT_DIR is in S3, which needs obstore and pyarrow: pip install 'cata"):
+        location.opened(ADDRESS, tmp_path)
+
+
+def test_a_harvest_gives_its_crawls_the_store():
+    source, spider = Source(name="hdx", spider="hdx"), SimpleNamespace(name="hdx", arguments={"source"})
+    given = {"OUTPUT_DIR": "elsewhere", "OUTPUT_STORE": "s3://other/x", "OUTPUT_MIRROR": "elsewhere"}
+    made = job(source, spider, output=Path("/m/x"), jobs=Path("/j"), settings=given, store=ADDRESS)
+    assert made.settings == {"OUTPUT_DIR": "/m/x", "OUTPUT_STORE": ADDRESS, "JOBDIR": "/j/hdx"}
+    plain = job(source, spider, output=Path("/m/x"), jobs=Path("/j"), settings={})
+    assert "OUTPUT_STORE" not in plain.settings
+
+
+def test_a_request_is_repeated_until_patience_ends(store):
+    objects = Objects(store, ADDRESS)
+    objects.patience, told, asked = 0.6, [], []
+    objects.tell = told.append
+
+    def ask() -> None:
+        asked.append(1)
+        raise obstore.exceptions.GenericError("Server returned non-2xx status code: 503 Service Unavailable")
+
+    with pytest.raises(StoreUnreachableError, match=rf"^{ADDRESS}: the server answered 503 Service Unavailable\.$"):
+        objects._asked(ask)
+    assert len(asked) == 2
+    assert told == [f"{ADDRESS}: the server answered 503 Service Unavailable. It is tried again for 1 seconds."]

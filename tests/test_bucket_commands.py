@@ -1,0 +1,369 @@
+"""Commands with output in a store: pull and push, and those that change a source's folder; a real S3 server."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from crawlers.exceptions import TakenError
+from tests.buckets import Folder, contents, documents
+from tests.conftest import ROOT, scrapy
+from tests.machines import Node
+from tests.seaweed import seaweed
+from tests.test_bucket_crawl import address, node
+from tests.waiting import HANG, until
+
+__all__ = ["address", "node", "seaweed"]
+NUMBERS = count(1)
+FIRST, SECOND = "20261120T030000Z", "20261121T030000Z"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    """A plain folder, as crawls of one machine leave it."""
+    made = Folder(tmp_path / "plain" / "hdx")
+    for number in range(40):
+        made.write(f"id{number}", slug="a-name")
+    made.append("errors.jsonl", {"run": FIRST})
+    made.report(FIRST)
+    Folder(tmp_path / "plain" / "other").write("x")
+    return tmp_path / "plain"
+
+
+# Pull and push
+
+
+def test_what_is_pushed_is_pulled(output, address, tmp_path):
+    before = contents(output)
+    pushed = scrapy("push", str(output), address)
+    assert (pushed.returncode, pushed.stderr) == (0, "")
+    assert pushed.stdout == "hdx: 41 files pushed\nother: 1 files pushed\n"
+    pulled = scrapy("pull", address, str(tmp_path / "pulled"))
+    assert (pulled.returncode, pulled.stderr) == (0, "")
+    assert pulled.stdout == "hdx: 41 files pulled\nother: 1 files pulled\n"
+    assert contents(tmp_path / "pulled") == before == contents(output)
+    found = scrapy("search", "-s", f"OUTPUT_DIR={tmp_path / 'pulled'}", "--source", "hdx", "zzz")
+    assert (found.returncode, found.stdout) == (0, "No dataset has: zzz\n"), "the index is there"
+
+
+def test_the_same_commands_take_what_is_new(output, address, tmp_path):
+    for command in (("push", str(output), address), ("pull", address, str(tmp_path / "pulled"))) * 2:
+        assert scrapy(*command).returncode == 0
+    assert scrapy("push", str(output), address).stdout == "hdx: nothing new\nother: nothing new\n"
+    Folder(output / "hdx").write("new", run=SECOND)
+    assert scrapy("push", str(output), address, "hdx").stdout == "hdx: 1 files pushed\n"
+    assert scrapy("pull", address, str(tmp_path / "pulled"), "hdx").stdout == "hdx: 1 files pulled\n"
+    assert contents(tmp_path / "pulled") == contents(output)
+
+
+def test_a_pull_into_a_folder_of_others(output, address, tmp_path):
+    scrapy("push", str(output), address)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("mine")
+    ran = scrapy("pull", address, str(tmp_path / "mine"))
+    sentence = f"{tmp_path / 'mine'} is not empty, and no copy of {address}: name another folder.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", sentence)
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+
+
+def test_a_push_over_what_others_have_stored(output, address, tmp_path):
+    scrapy("push", str(output), address)
+    Folder(tmp_path / "second" / "hdx").write("mine")
+    Folder(tmp_path / "second" / "third").write("mine")
+    ran = scrapy("push", str(tmp_path / "second"), address)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.startswith(f"{address} has [hdx] already, with runs that {tmp_path / 'second'} has not: ")
+    scrapy("pull", address, str(tmp_path / "pulled"))
+    assert contents(tmp_path / "pulled") == contents(output), "not even a source that the store lacks was pushed"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("push", "{tmp}"), "scrapy push takes FOLDER s3://BUCKET/PREFIX [SOURCE ...].\n"),
+        (("pull", "{address}"), "scrapy pull takes s3://BUCKET/PREFIX FOLDER [SOURCE ...].\n"),
+        (("push", "{tmp}/nowhere", "{address}"), "{tmp}/nowhere has no source: name an OUTPUT_DIR.\n"),
+        (
+            ("push", "{tmp}/plain", "{address}", "hdy"),
+            "has no source 'hdy'. Did you mean hdx? There are: hdx, other.\n",
+        ),
+        (("push", "{tmp}/plain", "elsewhere"), "OUTPUT_DIR is no s3://bucket/prefix: only small letters"),
+        (("pull", "{address}", "{tmp}/x"), "{address} is empty: crawl a source first, or `scrapy push` a folder.\n"),
+    ],
+)
+def test_words_that_are_wrong(output, address, tmp_path, words, told):
+    given = {"tmp": str(tmp_path), "address": address}
+    ran = scrapy(*(word.format(**given) for word in words))
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert told.format(**given) in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_pull_of_a_source_that_is_damaged(output, address, seaweed, tmp_path):
+    scrapy("push", str(output), address)
+    bucket = address.removeprefix("s3://").partition("/")[0]
+    pack = next(name for name in seaweed.files(bucket) if "/other/packs/" in name)
+    url = f"http://127.0.0.1:{seaweed.ports['filer.port']}/buckets/{bucket}/{pack}"
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+        urllib.request.Request(url, b"damaged", method="PUT"), timeout=60
+    ).close()
+    ran = scrapy("pull", address, str(tmp_path / "pulled"))
+    assert (ran.returncode, ran.stdout) == (3, "hdx: 41 files pulled\n")
+    assert "/sources/other/packs/" in ran.stderr
+    assert ran.stderr.endswith(" is damaged (its content is not that in the log).\n")
+
+
+# Kills
+
+
+KILLS = """
+import os, sys
+from pathlib import Path
+import obstore
+from crawlers.safety import inside
+from crawlers.store.bucket.plain import pull
+from crawlers.store.bucket.state import State
+from crawlers.store.location import opened
+
+left = int(sys.argv[1])
+
+def border():
+    global left
+    left -= 1
+    if left == 0:
+        os._exit(9)
+
+def between(owner, name):
+    work = getattr(owner, name)
+    def bordered(*words, **options):
+        border()
+        value = work(*words, **options)
+        border()
+        return value
+    setattr(owner, name, bordered)
+
+for owner, name in ((obstore, "put"), (obstore, "delete"), (os, "replace"), (State, "advance"), (State, "note")):
+    between(owner, name)
+between(inside, "appended")
+
+what, address, folder = sys.argv[2:5]
+here = opened(address, Path(folder))
+here.check(creates=True)
+if what == "copy":
+    for source in here.sources():
+        pull(here, source)
+elif what == "own":
+    with here.own("hdx") as owner:
+        owner.store(is_end=True)
+        owner.sum_up(kept=-10)
+print(left)
+"""
+
+
+def killed(left: int, *words: object) -> int:
+    """Run until the border with a number; return the exit code."""
+    ran = subprocess.run(
+        [sys.executable, "-c", KILLS, str(left), *map(str, words)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode in (0, 9), ran.stderr
+    return ran.returncode
+
+
+def test_kills_while_a_folder_is_stored(output, address, tmp_path):
+    """At every border: before and after each request that changes something, and each change here."""
+    for border in range(1, 1000):
+        code = killed(border, "own", address, output)
+        if code == 0:
+            break
+        if border % 10 == 3:
+            Folder(output / "hdx").write(f"id{border % 7}", f"new {border}", run=SECOND)
+        if border % 10 == 7:
+            seen = tmp_path / f"seen{border}"
+            if scrapy("pull", address, str(seen), "hdx").returncode == 0:
+                found = documents(contents(seen))
+                assert found.keys() <= documents(contents(output)).keys()
+    assert border > 30
+    assert scrapy("pull", address, str(tmp_path / "pulled"), "hdx").returncode == 0
+    assert contents(tmp_path / "pulled" / "hdx") == contents(output / "hdx")
+
+
+def test_kills_while_a_folder_is_pulled(output, address, tmp_path):
+    assert scrapy("push", str(output), address).returncode == 0
+    Folder(output / "hdx").write("id3", "newer", run=SECOND)
+    assert scrapy("push", str(output), address).returncode == 0
+    for border in range(1, 1000):
+        if killed(border, "copy", address, tmp_path / "pulled") == 0:
+            break
+    assert border > 30
+    assert contents(tmp_path / "pulled") == contents(output)
+
+
+def test_a_push_that_is_interrupted_goes_on(address, seaweed, tmp_path):
+    made = Folder(tmp_path / "plain" / "hdx")
+    for number in range(8000):
+        made.write(f"id{number}")
+    command = [sys.executable, "-W", "error", "-m", "scrapy", "push", str(tmp_path / "plain"), address]
+    push = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    bucket = address.removeprefix("s3://").partition("/")[0]
+    until(lambda: any("/packs/" in name for name in seaweed.files(bucket)), unless=lambda: push.poll() is not None)
+    push.send_signal(signal.SIGINT)
+    assert push.communicate(timeout=HANG)[1] == ""
+    assert push.returncode == 130
+    assert scrapy("push", str(tmp_path / "plain"), address).returncode == 0
+    assert Node(tmp_path, address).stored() == contents(tmp_path / "plain")
+
+
+# Commands that change a folder
+
+
+@pytest.fixture
+def nodes(node, portal) -> tuple[Node, Node]:
+    """Two machines, and a source that the first one has crawled twice."""
+    a, b = node("a"), node("b")
+    site = portal(datasets=5)
+    for made in (a, b):
+        (made.folder / "sources.toml").write_text(f'[one]\nspider = "hdx"\narguments = {{portal = "{site.url}"}}\n')
+    assert a.run("harvest", "one").returncode == 0
+    site.change(touch=site.ids()[:2])
+    assert a.run("harvest", "one").returncode == 0
+    return a, b
+
+
+def test_a_harvest_is_of_all_machines(nodes):
+    a, b = nodes
+    assert b.run("jobs").stdout.count(" complete ") == 2
+    assert b.run("harvest", "one").returncode == 0
+    assert a.run("jobs").stdout.count(" complete ") == 3
+    assert contents(a.output) == contents(b.output) == a.stored()
+
+
+def test_compact_on_one_machine_compacts_on_all(nodes):
+    a, b = nodes
+    ran = b.run("compact", "one")
+    assert ran.returncode == 0, ran.stderr
+    assert "lines of manifest.jsonl are in manifest-" in ran.stdout
+    assert a.run("jobs").returncode == 0
+    assert contents(a.output) == contents(b.output) == a.stored()
+    assert any(name.endswith(".jsonl.zst") for name in a.stored())
+    assert a.run("harvest", "one").returncode == 0
+    assert contents(a.output) == a.stored()
+
+
+def test_rename_on_one_machine_renames_on_all(nodes):
+    a, b = nodes
+    ran = b.run("sources", "rename", "one", "two")
+    assert ran.returncode == 0, ran.stderr
+    assert {name.partition("/")[0] for name in a.stored()} == {"two"}
+    assert " two " in a.run("jobs").stdout
+    assert contents(a.output) == contents(b.output)
+    assert not (a.output / "one").exists()
+
+
+def test_purge_on_one_machine_purges_on_all(nodes):
+    a, b = nodes
+    assert b.run("sources", "remove", "one").returncode == 0
+    ran = b.run("sources", "purge", "one", "--yes")
+    assert ran.returncode == 0, ran.stderr
+    assert a.stored() == {}
+    assert a.run("jobs").stdout == f"{a.output} has no runs yet.\n"
+    assert contents(a.output) == {}
+
+
+def test_attach_on_one_machine_attaches_on_all(nodes):
+    a, b = nodes
+    ids = sorted(json.loads(body)["id"] for name, body in a.stored().items() if "/datasets/" in name)
+    (b.folder / "ids.csv").write_text(f"local,remote\n{ids[0]},new-id\n")
+    ran = b.run("sources", "attach", "one", str(b.folder / "ids.csv"))
+    assert ran.returncode == 0, ran.stderr
+    assert any("datasets/new-id" in name for name in a.stored())
+
+
+def test_a_command_that_changes_a_folder_waits_for_its_crawl(node, portal):
+    a, b = node("a"), node("b")
+    site = portal(datasets=300)
+    crawl = a.begin(site, REQUESTS_PER_SECOND="40", OUTPUT_STORE_INTERVAL="0.2")
+    until(lambda: a.has_stored(1), unless=lambda: crawl.poll() is not None)
+    ran = b.run("compact", "hdx")
+    assert (ran.returncode, ran.stderr.count("\n")) == (1, 1)
+    assert ran.stderr.startswith("[hdx] is taken by ")
+    crawl.kill()
+    crawl.communicate()
+
+
+def test_the_dashboard_shows_what_other_machines_store(nodes, portal, monkeypatch):
+    a, b = nodes
+    command = [sys.executable, "-W", "error", "-m", "scrapy", "dashboard", "--port", "0", *b.options()]
+    dashboard = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        url = dashboard.stdout.readline().split()[0]
+        assert _page(f"{url}runs").count("complete") > 0
+        runs = len(list((b.output / "one" / "runs").iterdir()))
+        assert a.run("harvest", "one").returncode == 0
+        last = max(path.stem for path in (a.output / "one" / "runs").iterdir())
+        until(lambda: last in _page(f"{url}runs"), unless=lambda: dashboard.poll() is not None)
+        assert len(list((b.output / "one" / "runs").iterdir())) == runs + 1
+    finally:
+        dashboard.terminate()
+        dashboard.communicate()
+
+
+def _page(url: str) -> str:
+    return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=60).read().decode()
+
+
+def test_a_harvest_that_could_not_start_is_seen_on_all_machines(node):
+    a, b = node("a"), node("b")
+    (a.folder / "sources.toml").write_text('[bad]\nspider = "html"\narguments = {rules = "missing.toml"}\n')
+    assert a.run("harvest", "bad").returncode == 1
+    shown = b.run("jobs")
+    assert (shown.stdout.count(" failed "), "not started: " in shown.stdout) == (1, True)
+
+
+def test_scrapyd_nodes_have_no_store(node):
+    a = node("a")
+    (a.folder / "sources.toml").write_text('[one]\nspider = "hdx"\n')
+    ran = a.run("harvest", "one", "--scrapyd", "http://127.0.0.1:9")
+    sentence = "Scrapyd nodes share a folder, and OUTPUT_DIR is in S3: take --queue for several nodes.\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", sentence)
+
+
+def test_archives_of_all_machines_take_turns(node, portal):
+    a, b = node("a"), node("b")
+    assert a.crawl(portal(datasets=1)).code == 0
+    other = a.mirror()
+    other.check(creates=False)
+    lock = other.lock_of("archives", "The lock")
+    lock.take()
+    ran = b.run("crawl", "archive", "-a", "of=hdx", ARCHIVE_STORE=str(b.folder / "blobs"))
+    assert ran.returncode in (0, 3), "nobody renews it, so it expires"
+    assert "ARCHIVE_STORE is a folder of this machine: other machines will lack these files." in ran.stderr
+    with pytest.raises(TakenError, match=r"^The lock was taken by .+ meanwhile\.$"):
+        lock.renew(0)
+    lock.close()
+
+
+def test_an_archive_is_of_all_machines(node, portal, seaweed):
+    bucket = f"blobs-{next(NUMBERS)}-{os.getpid()}"
+    seaweed.make_bucket(bucket)
+    a, b = node("a", ARCHIVE_STORE=f"s3://{bucket}/x"), node("b", ARCHIVE_STORE=f"s3://{bucket}/x")
+    site = portal(datasets=3)
+    assert a.crawl(site).code == 0
+    ran = b.run("crawl", "archive", "-a", "of=hdx")
+    assert ran.returncode in (0, 3), ran.stderr
+    assert "archive-of-hdx/captures.jsonl" in a.stored()
+    status = a.run("archive", "status", "--json")
+    assert status.returncode == 0, status.stderr
+    assert contents(a.output) == contents(b.output)
