@@ -36,7 +36,7 @@ DATABASE = "index"
 DATASETS = 30
 START_SECONDS = 30
 TABLES = (
-    *("datasets", "resources", "descriptions", "changes", "runs", "run_errors", "captures", "captures_read"),
+    *("datasets", "resources", "changes", "runs", "run_errors", "captures", "captures_read"),
     *("sources", "documents", "complete", "observations", "observations_read"),
 )
 

@@ -368,8 +368,8 @@ def test_what_was_updated_and_withdrawn_keeps_where_its_last_record_came_from(tm
 # What is lacking
 
 
-def leave(output: Path, *numbers: int) -> Index:
-    """An index whose crawl has written documents, and left what they describe."""
+def flushed(output: Path, *numbers: int) -> Index:
+    """An index whose crawl has written documents and goes on."""
     index = Index(output, "town", for_crawl=True)
     for number in numbers:
         put_ckan(output, "town", record(number))
@@ -379,28 +379,23 @@ def leave(output: Path, *numbers: int) -> Index:
     return index
 
 
-def test_a_reader_writes_what_a_running_crawl_has_left(tmp_path: Path) -> None:
-    index = leave(tmp_path, 1, 2)
-    held = take(tmp_path / "town" / LOCK)
-    assert held is not None
-    assert (found(tmp_path, "rain"), index.documents.title("id-00001")) == ([], "Rain")
-    catch_up(tmp_path)
+def test_a_reader_finds_what_a_running_crawl_has_written(tmp_path: Path) -> None:
+    index = flushed(tmp_path, 1, 2)
     assert found(tmp_path, "rain") == ["id-00001", "id-00002"]
-    os.close(held)
     index.engine_stopped()
     assert (index.failed, found(tmp_path, "rain")) == (None, ["id-00001", "id-00002"])
 
 
-def test_what_a_killed_crawl_has_left_needs_no_document(tmp_path: Path) -> None:
-    leave(tmp_path, 1, 2).database.db.close()
+def test_what_a_killed_crawl_has_described_needs_no_document(tmp_path: Path) -> None:
+    flushed(tmp_path, 1, 2).database.db.close()
     shutil.rmtree(tmp_path / "town" / "datasets")
     lost: list[str] = []
     catch_up(tmp_path, lost.append)
     assert (found(tmp_path, "rain"), lost) == (["id-00001", "id-00002"], [])
 
 
-def test_a_dataset_that_is_withdrawn_after_it_was_left_is_withdrawn(tmp_path: Path) -> None:
-    index = leave(tmp_path, 1, 2)
+def test_a_dataset_that_is_withdrawn_after_it_was_described_is_withdrawn(tmp_path: Path) -> None:
+    index = flushed(tmp_path, 1, 2)
     gone = replace(KNOWN, file="datasets/1.json", status="withdrawn")
     index.put("dataset", "id-00001", None, gone, time="2026-01-02T00:00:00.000Z")
     index.engine_stopped()

@@ -123,10 +123,11 @@ def test_what_is_found_to_be_damaged_while_a_crawl_writes(copy: Path, table: str
 
 @pytest.mark.parametrize("table", ["datasets", "search_data"])
 def test_what_is_found_to_be_damaged_when_a_crawl_ends(copy: Path, table: str, caplog) -> None:
-    """What the crawl has left to describe goes with the damaged file, and is read from the documents."""
+    """What is in hand goes into the new file, and the rest is read from the documents."""
     index = Index(copy, "town", for_crawl=True)
     put_ckan(copy, "town", record(61))
-    index.put("dataset", "id-00061", None, KNOWN, item=Dataset(source="town", id="id-00061"), time=KNOWN.seen)
+    item = Dataset(source="town", id="id-00061", title="Rain in hand")
+    index.put("dataset", "id-00061", None, KNOWN, item=item, time=KNOWN.seen)
     tear(copy, table)
     index.database.db.close()  # what it has read of the pages is forgotten
     index.database.db = sqlite3.connect(copy / "index.sqlite", isolation_level=None)

@@ -6,8 +6,6 @@ from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import orjson
-
 from crawlers.store.index import full_text
 from crawlers.store.index.description import DATASET, RESOURCE, Description, Row
 
@@ -40,7 +38,6 @@ _UPDATE = f"""
 ON CONFLICT (source, dataset_id) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in DATASET[2:])}
 """
 _NO_RESOURCES = "DELETE FROM resources WHERE source = ? AND dataset_id = ?"
-_STAGE = "INSERT OR REPLACE INTO descriptions VALUES (?, ?, ?)"
 _CHANGE = "INSERT OR IGNORE INTO changes (source, dataset_id, time, run, status) VALUES (?, ?, ?, ?, ?)"
 _COUNT = """
 INSERT INTO daily_changes VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET count = count + ?5
@@ -117,11 +114,6 @@ class Batch:
         self.descriptions[found.dataset[_OF_ID]] = found
         self._resources += len(found.resources)
 
-    @property
-    def is_described(self) -> bool:
-        """Whether nothing is left to describe once it is staged."""
-        return self.described and not self.descriptions
-
     def drop_overtaken(self, db: sqlite3.Connection) -> int:
         """Drop descriptions of documents that a crawl has changed since they were read; return how many.
 
@@ -145,35 +137,12 @@ class Batch:
                 db.executemany(_WITHDRAWN, withdrawn)
             db.execute(_CHANGED, (self.source,))
 
-    def stage(self, db: sqlite3.Connection) -> None:
-        """Write the documents, and leave their descriptions to `describe`; the caller begins the transaction.
-
-        The full text is half of what the index costs, and a reader of the index can write it, too.
-        """
-        _write_documents(db, self)
-        withdrawn = list(self._withdrawn())
-        if withdrawn:
-            with full_text.changing(db, self.source, {row[2] for row in withdrawn}):
-                db.executemany(_WITHDRAWN, withdrawn)
-            db.execute(_CHANGED, (self.source,))
-        rows = ((self.source, name, orjson.dumps(list(found)).decode()) for name, found in self.descriptions.items())
-        db.executemany(_STAGE, rows)
-
     def _withdrawn(self) -> Iterator[Row]:
         """Yield whether datasets are withdrawn that have a new line, but no new description."""
         for dataset_id in {row[1] for row in self.changes}:
             known = self.documents["dataset", dataset_id, ""]
             if known.status == "withdrawn" or dataset_id not in self.descriptions:
                 yield int(known.status == "withdrawn"), self.source, dataset_id
-
-
-def restored(source: str, rows: Iterable[tuple[str, str]]) -> Batch:
-    """Return a batch of descriptions that `Batch.stage` left: of each the dataset's id, and its rows as JSON."""
-    batch = Batch(source)
-    for dataset_id, text in rows:
-        dataset, resources = orjson.loads(text)
-        batch.descriptions[dataset_id] = Description(tuple(dataset), [tuple(row) for row in resources])
-    return batch
 
 
 def _write_documents(db: sqlite3.Connection, batch: Batch) -> None:

@@ -12,7 +12,6 @@ from crawlers.safety.locks import is_crawled
 from crawlers.store.index import captures, manifest, observations, reports
 from crawlers.store.index.database import NAME, Database, transaction, usable
 from crawlers.store.index.index import Index
-from crawlers.store.index.missing_descriptions import write_staged
 from crawlers.store.index.reader import connect, readable
 from crawlers.store.index.removal import forget
 
@@ -26,7 +25,6 @@ logger = logging.getLogger(__name__)
 
 PATIENCE = 10.0  # seconds that a reader waits for another writer
 _SOURCES = "SELECT source FROM sources"
-_LEFT = "SELECT DISTINCT source FROM descriptions"
 _DESCRIBED = "SELECT described FROM sources WHERE source = ?"
 
 
@@ -111,31 +109,29 @@ def moved(output: Path, source: str) -> None:
 
 
 def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Callable[[str], None]) -> None:
-    late, gone, left = _late(output, [source for source in asked if not is_crawled(output / source)], sources)
+    late, gone = _late(output, [source for source in asked if not is_crawled(output / source)], sources)
     for source in late:
         index = Index(output, source, PATIENCE, tell=lost)
         try:
             index.describe(lost)
         finally:
             index.close()
-    if gone or left:
+    if gone:
         with closing(Database(output, patience=PATIENCE).db) as db:
-            for source in left:
-                write_staged(db, source)
             for source in gone:
                 forget(db, source)
         _forget_columns(output, gone)
 
 
-def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """Return the sources that the index is behind of, those without a folder, and those whose crawl left something."""
+def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str], list[str]]:
+    """Return the sources that the index is behind of, and those without a folder."""
     try:
         with readable(output), closing(connect(output)) as db:
             gone = [source for (source,) in db.execute(_SOURCES) if source not in sources]
             late = [source for source in idle if is_behind(db, output / source)]
-            return late, gone, [source for (source,) in db.execute(_LEFT) if source not in (*late, *gone)]
+            return late, gone
     except IndexUnreadableError:
-        return idle, [], []
+        return idle, []
 
 
 def is_behind(db: sqlite3.Connection, folder: Path) -> bool:

@@ -28,7 +28,6 @@ OF_A_SOURCE = (
     "complete",
     "datasets",
     "resources",
-    "descriptions",
     "changes",
     "daily_changes",
     "runs",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from crawlers.items import Document, Kind, Status
 from crawlers.safety import inside, strict_json
-from crawlers.store.index.description import DATASET, Description
+from crawlers.store.index.description import Description
 from crawlers.store.index.full_text import of_datasets
 
 if TYPE_CHECKING:
@@ -45,10 +45,7 @@ WHERE source = ? AND kind = ? AND dataset_id > ? AND status != 'withdrawn' ORDER
 """
 _COUNT = "SELECT count(*) FROM documents WHERE source = ? AND kind = 'dataset' AND status != 'withdrawn'"
 _NEWEST = "SELECT max(metadata_modified) FROM documents WHERE source = ? AND kind = 'dataset'"
-_TITLE = f"""
-SELECT rows ->> '$[0][{DATASET.index("title")}]' FROM descriptions WHERE source = ?1 AND dataset_id = ?2
-UNION ALL SELECT title FROM datasets WHERE source = ?1 AND dataset_id = ?2
-"""  # noqa: S608
+_TITLE = "SELECT title FROM datasets WHERE source = ? AND dataset_id = ?"
 
 _CURRENT_EXPORT = """
 SELECT 1 FROM documents e WHERE e.source = d.source AND e.dataset_id = d.dataset_id

@@ -65,12 +65,9 @@ def moved(db: sqlite3.Connection, folder: Path) -> None:
 
 
 def store(db: sqlite3.Connection, folder: Path, batch: Batch, end: int) -> None:
-    """Write a batch, and note that the manifest has been read to an offset; the caller begins the transaction.
-
-    The descriptions are left for `crawlers.store.index.missing_descriptions.describe`.
-    """
-    batch.stage(db)
-    db.execute(_STORE, (folder.name, end, compacted.mark(folder, FILE, end), int(batch.is_described)))
+    """Write a batch, and note that the manifest has been read to an offset; the caller begins the transaction."""
+    batch.write(db)
+    db.execute(_STORE, (folder.name, end, compacted.mark(folder, FILE, end), int(batch.described)))
 
 
 def read(db: sqlite3.Connection, folder: Path, begin: int) -> None:

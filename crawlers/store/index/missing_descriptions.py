@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from crawlers.items import Dataset
 from crawlers.kind import NoReaderError
 from crawlers.safety import json_lines
 from crawlers.store import compacted
-from crawlers.store.index.batch import DOCUMENTS, Batch, restored
+from crawlers.store.index.batch import DOCUMENTS, Batch
 from crawlers.store.index.database import transaction
 from crawlers.store.index.description import describe as description
 from crawlers.store.index.documents import Known
@@ -35,11 +34,6 @@ WHERE d.source = ? AND d.kind = 'dataset' AND s.sha256 IS NOT d.sha256
 """
 _LACKING = f"{_DOCUMENTS} AND d.dataset_id > ? ORDER BY d.dataset_id LIMIT ?"
 _ONE = f"{_DOCUMENTS} AND d.dataset_id = ?"
-
-
-_AT_ONCE = 2 * DOCUMENTS  # of those a crawl has left: another crawl waits for 0.1 s
-_STAGED = "SELECT rowid, dataset_id, rows FROM descriptions WHERE source = ? LIMIT ?"
-_UNSTAGE = "DELETE FROM descriptions WHERE rowid IN (SELECT value FROM json_each(?))"
 _IS_DESCRIBED = "SELECT described FROM sources WHERE source = ?"
 _DESCRIBED = "UPDATE sources SET described = 1 WHERE source = ?"
 
@@ -52,7 +46,6 @@ def describe(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) 
         folder: the source's.
         lost: called with a sentence for each document that cannot be read; the others follow.
     """
-    write_staged(db, folder.name)
     if db.execute(_IS_DESCRIBED, (folder.name,)).fetchone()[0]:
         return
     is_complete = True
@@ -62,17 +55,6 @@ def describe(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) 
             batch.write(db)
     if is_complete:
         db.execute(_DESCRIBED, (folder.name,))
-
-
-def write_staged(db: sqlite3.Connection, source: str) -> None:
-    """Write the descriptions of a source that its crawl has left; several processes may do so."""
-    while db.execute(_STAGED, (source, 1)).fetchone():
-        with transaction(db):
-            rows = db.execute(_STAGED, (source, _AT_ONCE)).fetchall()
-            batch = restored(source, (row[1:] for row in rows))
-            batch.drop_overtaken(db)
-            batch.write(db)
-            db.execute(_UNSTAGE, (json.dumps([row[0] for row in rows]),))
 
 
 def described(db: sqlite3.Connection, folder: Path, lost: Callable[[str], None]) -> Iterator[Batch]:

@@ -19,7 +19,7 @@ _KEYS = {
     "observations": ("day", "metric"),
 }
 """The tables without a rowid that may be large, and by what their rows are ordered within a source."""
-_WITH_ROWID = ("captures", "descriptions")
+_WITH_ROWID = ("captures",)
 _IDS = "SELECT id FROM datasets WHERE source = ? LIMIT ?"
 _UNDESCRIBED = "UPDATE sources SET described = 0 WHERE source = ?"
 _OBSOLETE = """

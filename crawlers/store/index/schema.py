@@ -1,8 +1,7 @@
 """The tables of index.sqlite: what crawls remember, and what people ask.
 
-The tables `documents`, `complete` and `sources` say what is on disk; the others say what it describes. A crawl leaves
-the rows of `datasets` and `resources`, and their full text, in `descriptions`; they are written when it ends, or by the
-next reader. All tables can be rebuilt from the manifests, the documents and the run reports.
+The tables `documents`, `complete` and `sources` say what is on disk; the others say what it describes.
+All tables can be rebuilt from the manifests, the documents and the run reports.
 
 The ``stamp`` of a source is another one whenever its rows of `datasets` or `resources` change: `crawlers.store.columns`
 has what figures need of them. `daily_changes` counts the rows of `changes`. `interrupted` has when the report of an
@@ -11,7 +10,7 @@ interrupted run was last changed: one that is resumed gets another.
 
 from __future__ import annotations
 
-VERSION = 17  # of the tables and the views; an index of another version is rebuilt
+VERSION = 18  # of the tables and the views; an index of another version is rebuilt
 
 SEARCHED = (
     *("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "details"),
@@ -76,9 +75,6 @@ CREATE TABLE IF NOT EXISTS resources (
     availability TEXT, status TEXT, services TEXT,
     PRIMARY KEY (source, dataset_id, position)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS descriptions (
-    source TEXT NOT NULL, dataset_id TEXT NOT NULL, rows TEXT NOT NULL, UNIQUE (source, dataset_id)
-);
 CREATE TABLE IF NOT EXISTS changes (
     source TEXT NOT NULL, dataset_id TEXT NOT NULL, time TEXT NOT NULL, status TEXT NOT NULL, run TEXT NOT NULL,
     PRIMARY KEY (source, dataset_id, time, status)
