@@ -20,12 +20,15 @@ _RESOURCES = 20  # weigh as much as a document
 _KEPT = 10 * DOCUMENTS  # descriptions that wait to be written; more are read from disk again
 
 _DOCUMENT = """
-INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, coalesce((
-    SELECT first_seen FROM documents WHERE source = ?1 AND kind = ?2 AND dataset_id = ?14 AND resource_id = ?4
-), ?11), ?11, ?12, ?13, ?14)
+INSERT INTO documents VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14)
 ON CONFLICT DO UPDATE SET file = ?5, sha256 = ?6, bytes = ?7, metadata_modified = ?8, status = ?9, run = ?10,
     last_seen = max(last_seen, ?11), metadata_source = ?12, metadata_url = ?13, renamed_from = ?14
 """
+_RENAMED = """
+UPDATE documents AS d SET first_seen = before.first_seen FROM documents AS before
+WHERE (d.source, d.kind, d.dataset_id, d.resource_id) = (?1, ?2, ?3, ?4) AND before.first_seen < d.first_seen
+    AND (before.source, before.kind, before.dataset_id, before.resource_id) = (?1, ?2, ?5, ?4)
+"""  # by itself: with a query in it, each insertion takes eight times as long
 _NOW = """
 SELECT dataset_id, sha256, status = 'withdrawn' FROM documents
 WHERE source = ?1 AND kind = 'dataset' AND dataset_id IN ({ids})
@@ -148,6 +151,8 @@ class Batch:
 def _write_documents(db: sqlite3.Connection, batch: Batch) -> None:
     documents = ((batch.source, *key, *_columns(known)) for key, known in batch.documents.items())
     db.executemany(_DOCUMENT, documents)
+    renamed = ((batch.source, *key, known.renamed_from) for key, known in batch.documents.items() if known.renamed_from)
+    db.executemany(_RENAMED, renamed)
     _write_changes(db, batch.changes)
 
 
