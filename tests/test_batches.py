@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import hashlib
 import json
 import os
 import pickle
 import resource
-from contextlib import nullcontext
+import sqlite3
+from contextlib import closing, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,8 +29,12 @@ from crawlers.store.index.documents import Known, Record
 from pipelines.base import Batch
 from pipelines.documents import Documents
 from pipelines.manifest import Manifest
-from tests.conftest import json_lines
+from tests.conftest import Crawl, json_lines, options, scrapy
+from tests.portal.dcat import Catalogue
+from tests.portal.html.families import FAMILIES
 from tests.portal.odd import OddPortal
+
+RULES = Path(__file__).parent / "rules"
 
 # A part of it, by itself
 
@@ -379,21 +386,43 @@ def test_a_bug_in_the_mapping_costs_that_record(crawl, notes):
 # Killed at the borders of a batch
 
 
+def rules(site, folder):
+    path = folder / "drupal.toml"
+    path.write_text((RULES / path.name).read_text(encoding="utf-8").replace("{url}", site.url), encoding="utf-8")
+    return path
+
+
+CATALOGUES = {
+    "ckan": (OddPortal, lambda site, _: {"portal": site.url}),
+    "dcat": (partial(Catalogue, 40), lambda site, _: {"url": site.address}),
+    "html": (partial(FAMILIES["drupal"], 40, per_page=40), lambda site, folder: {"rules": str(rules(site, folder))}),
+}
+"""Of 40 datasets each, and the argument that names them. Those of HTML have a page each, and so a batch each."""
+
+
+@pytest.mark.parametrize("kind", list(CATALOGUES))
 @pytest.mark.parametrize(
     "component",
     [DiesBeforeTheFiles, DiesAmongTheFiles, DiesBeforeTheLines, DiesBeforeTheLedger, DiesAfterTheLedger],
     ids=lambda component: component.__name__,
 )
-def test_a_kill_costs_nothing_and_nothing_is_there_twice(crawl, notes, tmp_path, component):
+def test_a_kill_costs_nothing_and_nothing_is_there_twice(output, notes, tmp_path, component, kind):
     chosen = with_(notes, own("EXTENSIONS", **{component.__name__: 0}), {"JOBDIR": str(tmp_path / "job")})
-    with OddPortal() as site:
-        dead = crawl("ckan", site, settings=chosen)
-        done = crawl("ckan", site, settings=chosen)
-    assert dead.code == 9
+    start, argument = CATALOGUES[kind]
+    with start() as site:
+        words = options(output, chosen, **argument(site, tmp_path))
+        dead, ran = (scrapy("crawl", kind, *words) for _ in range(2))
+    done = Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
+    assert dead.returncode == 9
     assert (done.code, done.report["verdict"]) == (0, "complete")
     assert (done.report["counts"]["new"], done.report["counts"]["unchanged"]) == (40, 0)
-    assert sorted(line["dataset_id"] for line in done.manifest) == site.ids()
-    assert done.ids() == site.ids()
+    assert sorted(line["dataset_id"] for line in done.manifest) == sorted(site.ids())
+    documents = {f"datasets/{path.name}": path.read_bytes() for path in (done.folder / "datasets").iterdir()}
+    sums = {file: hashlib.sha256(body).hexdigest() for file, body in documents.items()}
+    assert sums == {line["metadata_file"]: line["sha256"] for line in done.manifest}
+    with closing(sqlite3.connect(output / "index.sqlite")) as index:
+        described = index.execute("SELECT count(*), count(title) FROM datasets WHERE sha256 <> ''").fetchone()
+    assert described == (40, 40)
 
 
 # A dataset that maps itself
