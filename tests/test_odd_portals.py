@@ -161,6 +161,18 @@ def test_resources_that_are_no_list(crawl, resources):
     assert len(done.documents("resource_metadata")) == 39
 
 
+def test_integers_beyond_64_bits_keep_their_digits(crawl):
+    """The writer's library takes integers from -2**63 to 2**64 - 1; what is longer is written in another way."""
+    numbers = [-(2**63), -(2**63) - 1, 2**63, 2**64 - 1, 2**64, 10**30 + 1, 10**400 + 1]
+    with OddPortal("have", {number: {"views": value} for number, value in enumerate(numbers)}) as site:
+        done = crawl("ckan", site)
+        again = crawl("ckan", site)
+    assert (done.code, done.errors, again.report["counts"]["unchanged"]) == (0, [], 40)
+    for number, value in enumerate(numbers):
+        (path,) = (done.folder / "datasets").glob(f"id{number:05}*")
+        assert f'\n  "views": {value}' in path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("oddity", ["", "exports_are"])
 def test_a_resource_of_two_datasets(crawl, oddity):
     shared = {"resources": [{"id": "shared", "name": "shared"}]}
