@@ -57,7 +57,7 @@ def _crawls(site: Portal, folder: Path, address: str) -> list[Cost]:
 def _compared(costs: list[list[Cost]]) -> Iterator[Row]:
     plain, again, kept, kept_again = (list(some) for some in zip(*costs, strict=True))
     yield Row(
-        f"processor, {DATASETS:,} datasets, store to folder",
+        f"processor, {DATASETS:,} datasets, store",
         against(kept, plain, "cpu"),
         f"at most {TIMES:g}x",
         kept=compared(kept, plain, "cpu").median <= TIMES,

@@ -42,9 +42,9 @@ def judged(
 def _judged(
     db: sqlite3.Connection, output: Path, sources: Collection[str], states: Collection[str], limit: int | None
 ) -> Iterator[tuple[str, str]]:
-    waiting = {(source, run) for source in sources for run in reports.differences(db, output / source)[0]}
+    found = {source: reports.differences(db, output / source) for source in sources}
+    waiting = {(source, run) for source, (unread, _) in found.items() for run in unread}
     yield from waiting
-    there = {source: reports.names(output / source) for source in sources}
     rows = db.execute(_RUNS, (json.dumps(list(states)),))
-    known = ((source, run) for source, run in rows if run in there.get(source, ()) and (source, run) not in waiting)
-    yield from islice(known, limit)
+    there = ((source, run) for source, run in rows if source in found and run not in found[source][1])
+    yield from islice((key for key in there if key not in waiting), limit)
