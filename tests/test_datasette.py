@@ -36,8 +36,8 @@ DATABASE = "index"
 DATASETS = 30
 START_SECONDS = 30
 TABLES = (
-    *("datasets", "resources", "changes", "runs", "run_errors", "captures", "captures_read"),
-    *("sources", "documents", "complete", "observations", "observations_read"),
+    *("datasets", "resources", "changes", "daily_changes", "runs", "run_errors", "interrupted"),
+    *("captures", "captures_read", "sources", "documents", "complete", "observations", "observations_read"),
 )
 
 Get = "Callable[..., Any]"

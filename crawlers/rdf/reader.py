@@ -118,7 +118,7 @@ class Reader:
 
     def _fill(self, batch: list[Triple]) -> None:
         """Read some triples; those before an error are in the batch."""
-        blank, named, literal, new = pyoxigraph.BlankNode, pyoxigraph.NamedNode, pyoxigraph.Literal, tuple.__new__
+        blank, named, literal = pyoxigraph.BlankNode, pyoxigraph.NamedNode, pyoxigraph.Literal
         known = self.known = {} if len(self.known) > _MANY else self.known
         last, (name, iri) = None, self.reached
         self.ended = True
@@ -135,16 +135,20 @@ class Reader:
                     known[predicate] = property_ = predicate.value
                 kind = type(value)
                 if kind is literal:
-                    if (language := value.language) is not None:
-                        term = new(Literal, (value.value, intern(language), None))  # twice as fast as Literal(...)
-                    else:
-                        if (datatype := known.get(value.datatype)) is None:
-                            known[value.datatype] = datatype = value.datatype.value
-                        term = new(Literal, (value.value, None, None if datatype == XSD_STRING else datatype))
-                    batch.append((name, property_, term))
+                    batch.append((name, property_, _literal(value, known)))
                 elif kind is named:
                     batch.append((name, property_, value.value))
                 elif kind is blank:
                     batch.append((name, property_, str(value)))
         finally:
             self.reached = (name, iri)
+
+
+def _literal(value: pyoxigraph.Literal, known: dict[pyoxigraph.NamedNode, str]) -> Literal:
+    """Return a literal; `known` has the texts of datatypes."""
+    new = tuple.__new__  # twice as fast as Literal(...)
+    if (language := value.language) is not None:
+        return new(Literal, (value.value, intern(language), None))
+    if (datatype := known.get(value.datatype)) is None:
+        known[value.datatype] = datatype = value.datatype.value
+    return new(Literal, (value.value, None, None if datatype == XSD_STRING else datatype))

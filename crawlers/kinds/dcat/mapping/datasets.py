@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.exceptions import AnswerError
@@ -65,10 +65,7 @@ def dataset(
     if id_ is None:
         raise AnswerError("missing_id", "a dataset has neither an identifier nor an IRI")
     node = Description(description, subject, language)
-    found = _FIELDS.of(node)
-    publisher, contacts = found.pop("agents", (None, []))
-    found["country"], found["state"], found["city"] = found.pop("region", NOWHERE)
-    item = Dataset(source=source, id=id_, publisher=publisher, contacts=contacts, **found)
+    item = Dataset(source=source, id=id_, **_described(node))
     item.identifier = names[0] if names else None
     item.uri = None if is_blank(subject) else subject
     if not item.title:
@@ -79,6 +76,14 @@ def dataset(
     item.derive()
     item.flaws = [*node.sentences(), *filter(None, [undefined_keys(description)])]
     return item
+
+
+def _described(node: Description) -> dict[str, Any]:
+    """Return the fields that the dataset's own properties give, by name."""
+    found = _FIELDS.read(node)
+    found["publisher"], found["contacts"] = found.pop("agents", (None, []))
+    found["country"], found["state"], found["city"] = found.pop("region", NOWHERE)
+    return found
 
 
 def _attribute(item: Dataset, node: Description) -> None:

@@ -167,7 +167,7 @@ class Fields:
         self.readers = readers
         self._remembered = lru_cache(maxsize=256)(self._there)
 
-    def of(self, node: Description) -> dict[str, Any]:
+    def read(self, node: Description) -> dict[str, Any]:
         """Return the fields of a node by name, without those that it has no property for."""
         there = self._remembered if len(node.fields) <= _MANY else self._there
         return {field: reader(node, *names) for field, reader, names in there(tuple(node.fields))}

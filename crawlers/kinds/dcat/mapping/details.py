@@ -133,7 +133,7 @@ def _region(node: Description, *names: str) -> Region:
     for term in in_order(node.terms(*names)):
         place = node.at(term)
         for each in (place, *map(place.at, in_order(place.terms(*_ADDRESS)))):
-            found = _REGION.of(each)
+            found = _REGION.read(each)
             country, state, city = map(found.get, ("country", "state", "city"))
             if country or state or city:
                 return country, state, city

@@ -91,7 +91,7 @@ def _distinguish(resources: list[Resource]) -> None:
 
 
 def _resource(node: Description, dataset_id: str) -> Resource:
-    service, found = _service(node), _FIELDS.of(node)
+    service, found = _service(node), _FIELDS.read(node)
     access_url = found.get("access_url") or (service.url(DCAT + "endpointURL") if service else None)
     url = found.get("download_url") or access_url or _own_address(node)
     found |= {"url": url, "access_url": access_url, "format": file_format(node, service, url)}
