@@ -92,6 +92,20 @@ def test_a_run_that_went_on_after_another_has_two_parts(folder: Path) -> None:
     assert everything(folder) == body + line(DAY.format(1), 7) + line(DAY.format(3), 8)
 
 
+@pytest.mark.parametrize("days", ["914", "9124", "91919", "312145"])
+def test_lines_keep_their_order_whatever_a_clock_said(folder: Path, days: str) -> None:
+    """A clock was ahead, or an older run was resumed: what was written last counts."""
+    before = (folder / "manifest.jsonl").read_bytes()
+    for number, day in enumerate(days):
+        with (folder / "manifest.jsonl").open("ab") as file:
+            file.write(line(DAY.format(day), number))
+        before += line(DAY.format(day), number)
+        compacted.compact(folder, "manifest.jsonl")
+        assert everything(folder) == before
+        assert compacted.compact(folder, "manifest.jsonl") is None
+    assert len(compacted.parts(folder, "manifest.jsonl")) == len(days)
+
+
 @pytest.mark.parametrize("step", ["_pack", "_cut"])
 def test_a_kill_loses_nothing_and_leaves_nothing_twice(folder: Path, step: str) -> None:
     """Before the part is whole, and between the part and the removal of its lines."""

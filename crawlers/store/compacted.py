@@ -10,7 +10,6 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import count as count_from
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from crawlers.safety import inside, json_lines
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 FILES = ("manifest.jsonl", "errors.jsonl")
 """The files that can be compacted."""
 _RUN = re.compile(r"[0-9]{8}T[0-9]{6}Z(?:-[0-9]{1,6})?")
-_PART = re.compile(rf"({_RUN.pattern})(?:\.([0-9]{{1,6}}))?")
+_PART = re.compile(r"(\w+)-([0-9]{8}T[0-9]{6}Z)(?:-([0-9]{1,6}))?(?:\.([0-9]{1,6}))?\.jsonl\.zst")
 _SCRATCH = ".compacting"
 _BLOCK = 1024 * 1024
 _HEAD = 18  # bytes in which a frame says how long its content is
@@ -58,20 +57,18 @@ class Moved:
 
 def parts(folder: Path, file: str) -> list[str]:
     """Return the names of the compressed parts of a file, the oldest first."""
-    stem = f"{file.removesuffix('.jsonl')}-"
     try:
         names = [path.name for path in folder.iterdir()]
     except OSError:
         return []
-    found = (name for name in names if name.startswith(stem) and name.endswith(".jsonl.zst"))
-    runs = {name: _PART.fullmatch(name.removeprefix(stem).removesuffix(".jsonl.zst")) for name in found}
-    return sorted((name for name in runs if runs[name]), key=lambda name: _order(runs[name]))
+    ordered = sorted((_order(name), name) for name in names if _PART.fullmatch(name))
+    return [name for (stem, *_), name in ordered if f"{stem}.jsonl" == file]
 
 
-def _order(found: re.Match[str] | None) -> tuple[str, int, int]:
-    run, number = found.groups() if found else ("", None)
-    began, _, later = str(run).partition("-")
-    return began, int(later or 0), int(number or 0)
+def _order(part: str) -> tuple[str, str, int, int]:
+    """Return what parts are ordered by: the file, the run, its number within a second, the part's number."""
+    stem, began, later, number = cast("re.Match[str]", _PART.fullmatch(part)).groups()
+    return stem, began, int(later or 0), int(number or 0)
 
 
 def size(folder: Path, file: str) -> int:
@@ -219,7 +216,7 @@ def compact(folder: Path, file: str) -> Moved | None:
     end, run, count = _old(folder, file)
     if not end:
         return None
-    part = _free(folder, file, run)
+    part = _next(folder, file, run)
     with inside.opened(folder, file) as lines_, inside.replaced(folder, part, _SCRATCH) as new:
         _pack(lines_, end, new)
     _cut(folder, file, end)
@@ -265,11 +262,14 @@ def _old(folder: Path, file: str) -> tuple[int, str, int]:
     return (end, before, count) if _RUN.fullmatch(before) else (0, "", 0)
 
 
-def _free(folder: Path, file: str, run: str) -> str:
-    """Return the name of the part of a run; a number makes it another one, if the run has one."""
-    stem, taken = f"{file.removesuffix('.jsonl')}-{run}", set(parts(folder, file))
-    names = (f"{stem}{f'.{number}' if number else ''}.jsonl.zst" for number in count_from(0))
-    return next(name for name in names if name not in taken)
+def _next(folder: Path, file: str, run: str) -> str:
+    """Return the name of the part of a run, the last one: also if the run was resumed, or its clock was behind."""
+    named = f"{file.removesuffix('.jsonl')}-{run}.jsonl.zst"
+    for last in parts(folder, file)[-1:]:
+        if _order(last) >= _order(named):
+            stem, began, later, number = _order(last)
+            return f"{stem}-{began}{f'-{later}' if later else ''}.{number + 1}.jsonl.zst"
+    return named
 
 
 def _pack(lines_: BinaryIO, end: int, new: BinaryIO) -> None:
