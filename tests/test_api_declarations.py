@@ -468,6 +468,7 @@ def put(record, path, value):
     record[path[-1]] = value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", file.shipped())
 def test_nothing_that_a_record_has_raises(name):
     declaration = file.load(name)

@@ -353,6 +353,7 @@ def test_freshness_ends():
 # Many hosts
 
 
+@pytest.mark.slow
 def test_a_slow_host_holds_up_no_other(archives, files):
     """Of one slow host 40 files come first; those of the others do not wait for them."""
     slow = {files.url(f"/slow.csv?seconds=0.5&{number}", 1): "CSV" for number in range(20)}

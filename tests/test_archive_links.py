@@ -103,6 +103,7 @@ def test_the_encoding_of_a_page():
     assert data_links('<a href="/a.csv">Списък</a>'.encode("cp1251"), URL, "windows-1251")[0].text == "Списък"
 
 
+@pytest.mark.slow
 def test_hostile_pages_cost_seconds_at_most():
     begun = process_time()
     assert data_links(b"<div>" * 100_000 + b'<a href="/a.csv">x</a>', URL) == []

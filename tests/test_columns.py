@@ -410,6 +410,7 @@ def start(output: Path, page: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_readers_at_once_are_both_right(output: Path) -> None:
     pages = [output.parent / f"{number}.html" for number in range(3)]
     running = [start(output, page) for page in pages]

@@ -203,15 +203,18 @@ def generated(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_genspider_writes_a_ckan_portal_that_runs(generated, portal):
     assert generated("ckan", portal(datasets=20).url) == (0, 20)
 
 
+@pytest.mark.slow
 def test_genspider_writes_a_dcat_catalogue_that_runs(generated):
     with Catalogue(20, serialisation="ttl") as site:
         assert generated("dcat", site.address) == (0, 20)
 
 
+@pytest.mark.slow
 def test_genspider_writes_an_api_that_runs(generated):
     with API("opendatasoft", 20) as site:
         assert generated("api", site.portal) == (0, 20)

@@ -445,6 +445,7 @@ WALKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("walk", WALKS)
 def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(output, tmp_path, walk):
     random.seed(walk)

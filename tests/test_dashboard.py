@@ -396,6 +396,7 @@ def test_runs_are_chosen_by_source_and_state(browser):
     assert "There is no such run." in text(page(browser, "/runs?source=broken&state=complete"))
 
 
+@pytest.mark.slow
 def test_runs_whose_reports_are_gone_are_in_the_index(large):
     browser = client(large)
     (run,) = rows(large, "SELECT run FROM runs WHERE source = 'source-1' AND failed ORDER BY run DESC LIMIT 1")[0]
@@ -812,6 +813,7 @@ def paths_of(output: Path) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_a_page_of_a_large_index_takes_less_than_half_a_second(large):
     served = app(large)
     served.extensions["site"].warm()  # as `scrapy dashboard` does
@@ -823,6 +825,7 @@ def test_a_page_of_a_large_index_takes_less_than_half_a_second(large):
     assert not {path: seconds for path, seconds in took.items() if seconds > 0.5}
 
 
+@pytest.mark.slow
 def test_a_page_of_a_large_index_takes_little_memory(large):
     browser = client(large)
     get(browser, "/healthz")

@@ -524,6 +524,7 @@ def catalogue_of(size: int, form: str, datasets: list[int]):
     return lambda: (piece.encode() for piece in made.nested(datasets[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "content_type"), [("rdf", RDF_XML), ("ttl", TURTLE)])
 def test_a_large_catalogue(harvest, form, content_type):
     """Of a twelfth of the size that the next test has: it is whole, and all of it is read."""
@@ -544,6 +545,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("large", LARGE)
 def test_70_mebibytes_of_nothing(harvest, large):
     content_type, head, middle, tail = LARGE[large]
@@ -577,6 +579,7 @@ LITERALS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("serialisation", LITERALS)
 def test_a_literal_of_100_megabytes(harvest, serialisation):
     content_type, head, tail, most, kept, told = LITERALS[serialisation]
@@ -609,6 +612,7 @@ def test_json_above_its_limit(harvest):
     assert (crawl.code, kinds(crawl)) == (4, {"too_large": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sent", ["plain", "gzip", "bomb"])
 def test_more_than_may_be_spooled(harvest, sent):
     made = []
@@ -629,6 +633,7 @@ def test_more_than_may_be_spooled(harvest, sent):
     assert len(made) < 100, "no more is taken"
 
 
+@pytest.mark.slow
 def test_a_page_of_links(harvest):
     page = b"<!doctype html><html>" + b'<a href="no.html">' * 300_000
     crawl = harvest(page, "text/html", most=200)
@@ -703,6 +708,7 @@ DEPTHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", DEPTHS)
 def test_what_is_too_deep_is_refused(harvest, depth):
     content_type, body = DEPTHS[depth]
@@ -720,6 +726,7 @@ STEEP = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steep", STEEP)
 def test_what_is_deep_and_can_be_read(harvest, steep):
     opening, closing = STEEP[steep]
@@ -751,6 +758,7 @@ BROAD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broad", BROAD)
 def test_descriptions_without_end(harvest, broad):
     """They are cut off, and that is said."""
@@ -761,6 +769,7 @@ def test_descriptions_without_end(harvest, broad):
     assert not flaw or flaw in crawl.errors[0]["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["Turtle", "data.json"])
 def test_100_000_datasets_of_one_id(harvest, form):
     """A few of them, so that it does not take long."""

@@ -217,6 +217,7 @@ def test_what_an_interrupted_run_has_crawled_is_not_crawled_again(place) -> None
     assert github.asked == []
 
 
+@pytest.mark.slow
 def test_nothing_is_published_when_portals_are_down_at_once(place, world) -> None:
     for number in range(6):
         put_profile(place.output, "ckan_sites", "site", {"id": f"site-{number}", "state": "up"})
@@ -252,6 +253,7 @@ def test_a_crawl_without_quota_is_not_published_and_the_next_run_continues_it(pl
     assert len(place.rows("dynamic_metadata_update.csv")) == 3
 
 
+@pytest.mark.slow
 def test_a_dry_run_shows_what_would_be_written_and_writes_nothing(place, world) -> None:
     del os.environ["CKAN_API_KEY"]
     ran = place.run(*world.words, "--publish-to", world.catalogue.url, "--dry-run")
@@ -261,6 +263,7 @@ def test_a_dry_run_shows_what_would_be_written_and_writes_nothing(place, world) 
     assert len(place.rows("ckan_stats.csv")) == 6
 
 
+@pytest.mark.slow
 def test_a_terminal_is_asked(place, world) -> None:
     only_sites = ("--skip", "extensions", "--skip", "timeseries")
     words = place.words(*world.words, "--publish-to", world.catalogue.url, *only_sites)

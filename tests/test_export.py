@@ -326,6 +326,7 @@ NASTY = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", NASTY)
 def test_an_iri_is_one_for_every_parser_or_is_none(text: str) -> None:
     nasty = Dataset(
@@ -612,6 +613,7 @@ class Sink(io.RawIOBase):
         return len(part)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format_", WRITERS)
 def test_datasets_are_written_while_others_are_read(format_: str) -> None:
     sink, seen = Sink(), []

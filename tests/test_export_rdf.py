@@ -193,6 +193,7 @@ def test_no_document_breaks_an_export(said: dict[str, Any], format_: str, tmp_pa
     assert sum(DCAT + "Catalog" in node.get(TYPE, ()) for node in found.values()) == 1
 
 
+@pytest.mark.slow
 def test_a_description_of_twenty_thousand_values_takes_seconds(rivers: Dataset) -> None:
     """Squared it would take minutes; the bound is processor time."""
     nodes: Graph = {RIVERS: {TYPE: [DCAT + "Dataset"], DCT + "title": [Literal("t")]}}

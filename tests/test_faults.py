@@ -215,6 +215,7 @@ def test_a_portal_that_is_not_there(crawl, portal):
     assert "Traceback" not in done.log
 
 
+@pytest.mark.slow
 def test_a_portal_that_does_not_answer(crawl, portal):
     site = portal(datasets=1, faults=("hang=package_search",))
     done = crawl("ckan", site, settings={"DOWNLOAD_TIMEOUT": "4", "RETRY_TIMES": "0"}, rows="1")

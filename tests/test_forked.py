@@ -93,6 +93,7 @@ def test_it_has_a_session_and_files_as_a_new_process_does(tmp_path):
     assert (found["group"], found["session"], found["held"]) == (False, False, 2)
 
 
+@pytest.mark.slow
 def test_it_ends_as_a_new_process_does(tmp_path):
     for code in ("raise SystemExit(7)", "raise SystemExit('seven')", "1 / 0", "print('x')", "import os; os.abort()"):
         (tmp_path / "probe.py").write_text(f"import atexit\natexit.register(print, 'over')\n{code}\n")

@@ -29,6 +29,8 @@ from tests.portal.html.families import FAMILIES
 from tests.test_harvest import SLOW, Place, ckan, ended, halted, hdx, table, whole
 from tests.waiting import HANG, until
 
+pytestmark = pytest.mark.slow
+
 SERVER = "fork_server.py"
 
 

@@ -348,6 +348,7 @@ def whole(place: Place, site: Any) -> Any:
     return other.left("one")
 
 
+@pytest.mark.slow
 def test_a_crawl_that_is_killed_goes_on_at_once(place, portal):
     site = portal(datasets=40)
     place.sources(one=hdx(site))
@@ -383,6 +384,7 @@ def test_a_crawl_that_dies_again_and_again(place, portal):
     assert place.left("one") == whole(place, site)
 
 
+@pytest.mark.slow
 def test_a_harvest_that_is_killed_leaves_crawls_that_nobody_overlaps(place, portal):
     site = portal(datasets=40)
     place.sources(one=hdx(site), two=ckan(site, q="flood"))

@@ -267,6 +267,7 @@ def test_without_a_rule_there_is_no_total():
 # Hostile pages
 
 
+@pytest.mark.slow
 def test_thousands_of_links_and_depth_are_read_in_seconds():
     many = "".join(f'<a href="/dataset/{one}?PHPSESSID={one}&x=%7e">x</a>' for one in range(30_000))
     deep = "<div>" * 1500 + many

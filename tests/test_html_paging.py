@@ -281,6 +281,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("html", HOSTILE, ids=["numbers", "words", "nested", "classes", "address"])
 def test_hostile_pages_are_done_with_in_seconds(html):
     page = Page(html, URL)

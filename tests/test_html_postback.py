@@ -275,6 +275,7 @@ def test_a_pager_outside_of_the_form_posts_the_form_that_has_the_state():
 # Hostile pages
 
 
+@pytest.mark.slow
 def test_hostile_pages_are_done_with_in_seconds():
     begun = process_time()
     large = form(f'<input type=hidden name=__VIEWSTATE2 value="{"/wEPDwULLTE+" * 250_000}">{data_grid("1*", "2")}')

@@ -236,6 +236,7 @@ def test_bodies_are_kept_as_they_are_read(probe, encoding):
     assert (stats, first[0]["body"], second[0]["body"]) == ({"hit": 1}, body.decode(), body.decode())
 
 
+@pytest.mark.slow
 def test_a_cache_that_was_killed_is_whole_and_goes_on(probe):
     with Site(catalogue) as site:
         urls = [f"{site.url}/{number}" for number in range(400)]

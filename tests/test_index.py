@@ -542,6 +542,7 @@ def test_what_is_no_database_is_told(tmp_path: Path) -> None:
     assert found(tmp_path, "rain") == ["id-00001"]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_what_is_lacking(tmp_path: Path) -> None:
     peaks = []
     for count in (600, 1_300):
@@ -661,6 +662,7 @@ def test_what_can_not_be_written_is_written_later(tmp_path: Path) -> None:
     assert rows(tmp_path, "SELECT described FROM sources") == [{"described": 0}]
 
 
+@pytest.mark.slow
 def test_a_crawl_is_not_judged_by_who_holds_the_index(crawl, portal, output: Path) -> None:
     site = portal(datasets=200)
     crawl("ckan", site)

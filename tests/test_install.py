@@ -54,6 +54,7 @@ def anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "crawlers.settings")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("anywhere")
 def test_a_folder_is_made(tmp_path):
     ran = init(tmp_path, "my towns/north")

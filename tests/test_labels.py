@@ -292,6 +292,7 @@ def test_words_that_differ_by_language_are_of_every_field_they_stand_for() -> No
     assert all(word == key(word) for word in fields())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "html",
     [
@@ -439,6 +440,7 @@ def test_slips_and_other_words(field: str, label: str, sure: float) -> None:
     assert likeness(label, Rule(name=field, by_label=True)) == pytest.approx(sure, abs=0.01)
 
 
+@pytest.mark.slow
 def test_files_in_one_another_take_bounded_time() -> None:
     rules = loads(
         "start = 'https://example.org/'\n[links]\ncss = 'a'\n[fields]\ntitle = 'h1'\n"

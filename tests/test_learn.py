@@ -61,6 +61,7 @@ def test_the_set_is_what_it_says():
         assert len(set(pages)) == len(pages)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layouts", [LAYOUTS, FURTHER, HELD_OUT], ids=["first", "further", "held out"])
 @pytest.mark.parametrize("further", [False, True], ids=["one page", "with --more"])
 def test_fields_on_pages_that_were_not_shown(layouts, further):
@@ -71,6 +72,7 @@ def test_fields_on_pages_that_were_not_shown(layouts, further):
     assert min(one.share for one in found) >= 0.8, table(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("further", [False, True], ids=["one page", "with --more"])
 def test_fields_on_pages_that_show_labels_with_nothing_beside_them(further):
     """96.7 % before an empty place was taken as a value's, 88.5 % in the worst layout; then 99.7 % and 96.2 %."""
@@ -605,6 +607,7 @@ def test_a_rules_file_has_no_control_characters():
 # Hostile pages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

@@ -404,6 +404,7 @@ def is_walked(document: dict[str, Any]) -> None:
         assert all(identity(one.value) != "" for one in records(place) if isinstance(one.value, dict))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_never_raises(case: str) -> None:
     record = load(GOLDEN / case / "input.json")

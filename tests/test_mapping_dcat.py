@@ -205,6 +205,7 @@ def test_never_raises(case: str) -> None:
                     as_json(item)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("junk", [*([one] for one in JUNK), JUNK], ids=lambda junk: repr(junk)[:40])
 def test_everything_may_be_junk_at_once(junk: list[Term]) -> None:
     predicates = {predicate for case in CASES for _, predicate in places(description(case))}

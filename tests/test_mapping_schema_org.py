@@ -622,6 +622,7 @@ def branching(levels: int = 40) -> str:
     return script({"@graph": [{**DATASET, "publisher": {"@id": "x:0"}}, *nodes, {"@id": f"x:{levels}", "name": "end"}]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*HOSTILE, "branching"])
 def test_hostile_pages_take_bounded_time(name: str) -> None:
     page = Page(branching() if name == "branching" else HOSTILE[name](), URL)

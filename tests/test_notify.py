@@ -556,6 +556,7 @@ def test_a_letter_names_the_report_that_is_there(tmp_path):
     assert f"The report: {tmp_path / 'kyoto' / 'runs' / report['run']}.json\nIts log: " in body(notice)
 
 
+@pytest.mark.slow
 def test_a_large_file_of_errors_is_read_a_line_at_a_time(tmp_path):
     path = tmp_path / "errors.jsonl"
     _errors(tmp_path, *({"run": "now", "error": {"run": "old"}} for _ in range(LINES - 1)))

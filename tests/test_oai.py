@@ -462,6 +462,7 @@ def test_robots(crawled):
     assert (done.code, done.kinds()) == (4, [("list", "robots")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("traps", [{}, {"dies_behind": 20}], ids=str)
 @pytest.mark.parametrize("killed_at", [1, 2, 4])
 def test_a_killed_crawl_is_resumed_to_the_same_folder(crawled, output, tmp_path, traps, killed_at):

@@ -253,6 +253,7 @@ print(held, runs, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) 
 """
 
 
+@pytest.mark.slow
 def test_a_line_without_end(folder):
     """256 MiB of zeros, which take no space on the disk."""
     manifest(folder, LINE)

@@ -405,6 +405,7 @@ def test_a_log_says_its_warnings_and_errors_in_order(tmp_path):
     assert [line[-5:] for line in warnings(tmp_path, str(log))] == [str(number) for number in range(99_980, 100_000)]
 
 
+@pytest.mark.slow
 def test_a_table_that_is_no_table_is_told_and_the_rest_is_shown(tmp_path):
     from crawlers.operate.dashboard import app  # noqa: PLC0415 -- Flask is not needed by the others
 

@@ -363,6 +363,7 @@ def test_only_a_slot_that_scrapy_named_ends_with_the_request(slot, kept):
     assert request.meta == kept
 
 
+@pytest.mark.slow
 def test_hosts_that_are_paused_do_not_hold_up_the_others(tmp_path, files):
     archives = Archives(tmp_path, files)
     files.answers["/busy/"] = lambda asked: Reply(
@@ -392,6 +393,7 @@ def test_what_waits_for_a_paused_host_holds_no_place_up_to_a_limit(waiting, sent
     assert downloader.needs_backout() is is_full
 
 
+@pytest.mark.slow
 def test_hosts_whose_robots_txt_waits_do_not_hold_up_the_others(tmp_path, files):
     archives = Archives(tmp_path, files)
     files.answers["/robots.txt"] = lambda asked: Reply(

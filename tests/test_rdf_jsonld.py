@@ -278,6 +278,7 @@ def test_what_is_nested_too_deep_is_refused(name):
     assert jsonld.local(accepted) is accepted
 
 
+@pytest.mark.slow
 def test_deep_nesting_kills_the_parser():
     """Which is why it is looked for before."""
     program = """import pyoxigraph

@@ -23,6 +23,7 @@ def length(graph: Graph) -> int:
     return sum(len(each if isinstance(each, str) else each.value) for each in terms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("html", "is_everything"),
     [

@@ -172,6 +172,7 @@ execute()
 """
 
 
+@pytest.mark.slow
 def test_the_portal_is_asked_as_if_its_address_was_typed(tmp_path):
     def add(*words):
         options = [f"-s{name}={value}" for name, value in {**FAST, "SOURCES_FILE": tmp_path / "sources.toml"}.items()]

@@ -771,6 +771,7 @@ def test_hostile_texts_are_cells_of_a_summary(made):
     assert len(shown) > 10
 
 
+@pytest.mark.slow
 def test_a_summary_of_anything_is_less_than_github_takes(tmp_path):
     indexed(tmp_path, datasets=40, sources=2)
     with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db:

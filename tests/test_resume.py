@@ -283,6 +283,7 @@ class Other(scrapy.Spider):
 """
 
 
+@pytest.mark.slow
 def test_any_project_can_use_it_with_one_setting(portal, tmp_path):
     site = portal(datasets=150)
     (tmp_path / "other.py").write_text(OTHER_PROJECT.format(url=site.url))

@@ -574,6 +574,7 @@ print(len(page.find("//p[.//a]")))
 """
 
 
+@pytest.mark.slow
 def test_an_xpath_that_takes_too_long_is_given_up():
     """It is not evaluated twice, others are, and what is left behind does not hold up the end of the process."""
     before = getrusage(RUSAGE_CHILDREN)

@@ -382,6 +382,7 @@ def test_a_token_is_no_way_to_write_headers(crawl, monkeypatch):
 # What an answer may cost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip"])
 def test_a_decompression_bomb(output, encoding):
     bomb = gzip.compress(bytes(200_000_000), 1)
@@ -393,6 +394,7 @@ def test_a_decompression_bomb(output, encoding):
     assert (seconds < 20, megabytes < 300) == (True, True), (seconds, megabytes)
 
 
+@pytest.mark.slow
 def test_a_body_without_end(output):
     part = b" " * 100_000
     with site_of(lambda _: Answer(itertools.repeat(part))) as site:
@@ -401,6 +403,7 @@ def test_a_body_without_end(output):
     assert (seconds < 30, megabytes < 300) == (True, True), (seconds, megabytes)
 
 
+@pytest.mark.slow
 def test_a_body_that_drips(output):
     def drops():
         while True:
@@ -412,6 +415,7 @@ def test_a_body_that_drips(output):
     assert (code, errors(output)[0]["kind"], seconds < 20) == (3, "timeout", True)
 
 
+@pytest.mark.slow
 def test_an_answer_nested_too_deep(output):
     deep = b'{"success": true, "result": ' + b"[" * 10_000 + b"]" * 10_000 + b"}"
     with site_of(lambda _: Answer(deep)) as site:
@@ -431,6 +435,7 @@ def test_a_record_nested_too_deep_costs_no_other(output):
     assert errors(output)
 
 
+@pytest.mark.slow
 def test_a_record_of_34866_tags_and_8327_resources(output):
     record = {
         "id": "one",

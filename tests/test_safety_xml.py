@@ -329,6 +329,7 @@ HUGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HUGE)
 def test_memory_and_time_are_bounded(name):
     parts, expected = HUGE[name]

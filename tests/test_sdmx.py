@@ -48,6 +48,7 @@ def crawled(output):
         yield run
 
 
+@pytest.mark.slow
 def test_all_dataflows_come_with_one_request(crawled):
     done = crawled(MESSAGE.format(flows(25)))
     assert (done.code, done.report["verdict"], done.report["listed"]) == (0, "complete", 25)

@@ -350,6 +350,7 @@ def test_renamed_with_all_that_it_has(harvested: Place) -> None:
     assert rows(place.output, "b.b")["documents"] == before["documents"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [1, 2, 4])
 def test_a_rename_that_was_killed_is_finished_by_the_same_command(harvested: Place, steps: int) -> None:
     place, before = harvested, rows(harvested.output, "a")

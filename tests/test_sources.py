@@ -675,6 +675,7 @@ def test_notifications_that_no_harvest_starts_with_are_no_dry_run(sources, writt
     assert "[c]: the dry run did not start: NOTIFY_MAIL_TO needs NOTIFY_MAIL_FROM" in ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_without_a_trace(written, tmp_path, told):
     (tmp_path / "temporary").mkdir()

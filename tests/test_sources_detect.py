@@ -301,6 +301,7 @@ def test_a_sitemap_can_not_send_the_probe_to_another_host():
     assert asked == [f"{PORTAL}/sitemap.xml"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -533,6 +534,7 @@ def _challenge(asked):
     return Answer(b"<title>Just a moment...</title>", 403, {"Content-Type": "text/html", "cf-mitigated": "challenge"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [_away, _loop, _bomb, _escapes, _challenge])
 def test_hostile_hosts(add, answer, tmp_path):
     with Site(answer) as site:

@@ -45,6 +45,7 @@ def project(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_a_broken_file_is_one_sentence_and_all_others_work(project, tmp_path):
     listed = project("list")
     assert (listed.returncode, listed.stdout.split()) == (0, sorted(["alpha", "zeta", *OTHERS, *registered()]))
@@ -124,6 +125,7 @@ def test_a_second_spider_of_a_name_is_reported_when_one_is_loaded(towns, caplog)
     assert SpiderLoader(["towns"])._all["zeta"].__name__ == "Heir"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "said"),
     [

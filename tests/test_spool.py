@@ -218,6 +218,7 @@ def cut(chunks):
 # Whole crawls: what comes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 def test_a_body_too_large_for_memory(probe, encoding):
     def answer(_):
@@ -343,6 +344,7 @@ def test_no_cache_keeps_an_empty_body_for_it(probe, policy):
     assert probe.stats.get("httpcache/hit", 0) + probe.stats.get("httpcache/invalidate", 0) == 1
 
 
+@pytest.mark.slow
 def test_a_slow_download_goes_on_as_long_as_much_comes(probe):
     def slowly():
         for _ in range(9):
@@ -494,6 +496,7 @@ class Project(CatalogueSpider):
 """
 
 
+@pytest.mark.slow
 def test_the_project_s_own_settings(tmp_path):
     answers = {
         "/large": lambda: Answer(itertools.repeat(PART)),
@@ -561,6 +564,7 @@ def test_a_disk_may_take_a_part():
     assert (file.open().read(), file.size) == (bytes(range(25)), 25)
 
 
+@pytest.mark.slow
 def test_the_file_lives_as_long_as_somebody_has_it():
     response = spooled(b"abc")
     raw, copy = response.file._file, response.copy()
@@ -650,6 +654,7 @@ def test_nothing_may_be_missing(name):
             decoded(name, [packed[:end]])
 
 
+@pytest.mark.slow
 def test_parts_are_small_whatever_they_unpack_to():
     for name in ("gzip", "deflate", "br", "zstd"):
         undoing = Encoding([name.encode()])

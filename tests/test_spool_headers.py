@@ -150,6 +150,7 @@ class Flood(socketserver.StreamRequestHandler):
                 self.server.sent += 13 * 16384
 
 
+@pytest.mark.slow
 def test_a_crawl_does_not_take_headers_without_end(output):
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Flood) as server:
         server.sent, server.daemon_threads, server.block_on_close = 0, True, False
@@ -166,6 +167,7 @@ def test_a_crawl_does_not_take_headers_without_end(output):
 # Encodings within encodings
 
 
+@pytest.mark.slow
 def test_gzip_in_gzip_takes_the_memory_of_one(output):
     bomb = gzip.compress(gzip.compress(bytes(63 << 20), 0), 9)  # 64 KiB, whose layers are of 63 MiB each
     with site_of(lambda _: Answer(bomb, headers={"Content-Encoding": "gzip, gzip"})) as site:

@@ -30,6 +30,7 @@ for number in range(int(sys.argv[4])):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["index", "cache"])
 def test_one_file_made_by_several_processes_at_once(which, tmp_path):
     words = [sys.executable, "-c", OPEN, which, str(tmp_path), str(time.time() + 2), str(ROUNDS)]

@@ -436,6 +436,7 @@ def test_profiles_are_observed_each_by_itself_whatever_the_verdict(output):
     assert found == expected(range(12)), "what failed was not observed, what is null is not known"
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_and_resumed_loses_no_observation(output, tmp_path):
     """Those of before the kill, also of documents that are unchanged and have no line in the manifest."""
     with Site(profiles) as site:

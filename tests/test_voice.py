@@ -56,6 +56,7 @@ def check(returncode: int, stderr: bytes, code: int) -> None:
     assert (b"can't be written: No space left on device." in stderr) == (code == 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "output"), [(COMMANDS[0], ">&-"), (COMMANDS[0], ">&- 2>&-"), (COMMANDS[-3], ">&-")])
 def test_there_is_no_standard_output_in_a_new_process(folder: Path, words: str, output: str) -> None:
     """What a standard stream is, Python decides before any code of ours."""
@@ -70,6 +71,7 @@ def test_there_is_no_standard_output(folder: Path, words: str) -> None:
     check(ran.returncode, ran.stderr, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("output", "code"), [("a full disk", 1), ("a closed pipe", 0)])
 @pytest.mark.parametrize("words", COMMANDS)
 def test_nobody_listens(folder: Path, words: str, output: str, code: int) -> None:
@@ -109,6 +111,7 @@ def test_a_reindex_that_is_broken_off(tmp_path: Path, monkeypatch: pytest.Monkey
 ODD = "flood\x9b2J\u202e\x1b[2J\r\nforged"
 
 
+@pytest.mark.slow
 def test_nothing_acts_on_a_terminal(tmp_path: Path) -> None:
     """Neither a title in a table or a search, nor a message; what goes into a file is as it was."""
     put_ckan(tmp_path / "output", "town", record(1, title=ODD, name="d1"))

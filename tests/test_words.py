@@ -160,6 +160,7 @@ def linter() -> CheckRegistry:
     return registry
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", DOCS, ids=_name)
 def test_a_linter_finds_nothing(linter, path):
     """Proselint reads sentences, without code and markup; what it says begins with a check's name."""

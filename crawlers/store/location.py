@@ -61,7 +61,7 @@ def folder_name(address: str) -> str:
     """Return the name of the folder that mirrors a store.
 
     >>> folder_name("s3://catalogues/europe/hdx")
-    'catalogues-europe-hdx-8a3f0a52'
+    'catalogues-europe-hdx-a4acfe7c'
     """
     plain = "".join(char if char.isascii() and char.isalnum() else "-" for char in address.removeprefix("s3://"))
     return f"{plain[:100]}-{hashlib.sha256(address.encode()).hexdigest()[:8]}"

@@ -9,7 +9,8 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
-from waitress.server import create_server  # type: ignore[import-untyped]  # it has no types
+from waitress import wasyncore  # type: ignore[import-untyped]  # it has no types
+from waitress.server import create_server  # type: ignore[import-untyped]
 
 from crawlers.exceptions import CrawlersError
 
@@ -47,8 +48,15 @@ class Server:
         own = _listening(port)
         logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # waiting requests are normal
         proxy = {"trusted_proxy": HOST, "trusted_proxy_headers": {"x-forwarded-proto"}}  # it says whether https is used
+        self.connections: dict[int, Any] = {}
         self.server: Any = create_server(
-            app, sockets=[own], threads=_THREADS, ident=None, max_request_body_size=LARGEST, **proxy
+            app,
+            map=self.connections,
+            sockets=[own],
+            threads=_THREADS,
+            ident=None,
+            max_request_body_size=LARGEST,
+            **proxy,
         )
         self.url = f"http://{HOST}:{own.getsockname()[1]}/"
 
@@ -69,7 +77,7 @@ class Server:
             pass
         finally:
             over.set()
-            self.server.close()
+            wasyncore.close_all(self.connections)
 
     def _warm(self, over: threading.Event) -> None:
         """Make the overview when the index has changed, not when a reader waits for it."""
