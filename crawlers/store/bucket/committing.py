@@ -48,15 +48,22 @@ class Committing:
 
     Attributes:
         run: the run that is stored.
+        before: the fence of the owner before, as the log says; 0 if there was none.
     """
 
     def __init__(self, replay: Replay, lease: Lease) -> None:
         self.replay = replay
         self.lease = lease
         self.run: str | None = None
+        self.before = 0
 
     def take(self) -> bool:
-        """Put the first commit of a new owner; return whether its number was free."""
+        """Put the first commit of a new owner; return whether its number was free.
+
+        The log decides what the fence must be above: the lease may have been removed, and was new then.
+        """
+        self.before = self.replay.state.fact("fence", 0)
+        self.lease.outdo(self.before)
         return self.put("taken", [])
 
     def store(self, read: Sequence[Read], removed: Sequence[str], ends: Mapping[str, int] | None) -> None:
