@@ -492,6 +492,19 @@ def test_a_copied_mirror_does_not_take_the_lease_of_the_other_one(one, copied):
         assert owner.lease.is_held
 
 
+def test_a_copied_mirror_is_brought_up_to_what_the_other_one_stores(one, store, tmp_path):
+    with one.own("hdx") as owner:
+        folder(one).write("a")
+        owner.store()
+        shutil.copytree(one.folder, tmp_path / "copied")
+        folder(one).write("b")
+        folder(one).append("errors.jsonl", {"run": FIRST})
+        owner.store()
+    copied = mirror(tmp_path / "copied", store)
+    copied.refresh()
+    assert contents(copied.folder) == contents(one.folder)
+
+
 def test_a_mirror_takes_its_own_lease_at_once_but_not_after_the_machine_was_started_again(one, copied, monkeypatch):
     told: list[str] = []
     one.objects.tell = copied.objects.tell = told.append

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -114,6 +115,8 @@ class Committing:
             files={file: part for file, (part, _) in files.items()},
             removed=list(removed),
         )
+        # a kill may come before it is noted: then Replay must know it
+        self.replay.state.note(putting=sha256(commit.body).hexdigest())
         logged = self.replay.log.append(commit)
         if logged:
             with self.replay.state.changing():
