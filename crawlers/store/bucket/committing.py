@@ -115,13 +115,16 @@ class Committing:
             files={file: part for file, (part, _) in files.items()},
             removed=list(removed),
         )
-        # a kill may come before it is noted: then Replay must know it
-        self.replay.state.note(putting=sha256(commit.body).hexdigest())
-        logged = self.replay.log.append(commit)
+        logged = self._append(commit)
         if logged:
             with self.replay.state.changing():
                 self._note(logged, packs, files)
         return logged is not None
+
+    def _append(self, commit: Commit) -> Logged | None:
+        """Put a commit so that `Replay` knows it as this mirror's, also if a kill comes before it is noted."""
+        self.replay.state.note(putting=sha256(commit.body).hexdigest())
+        return self.replay.log.append(commit)
 
     def _next(self, kind: Literal["taken", "stored", "whole"]) -> Commit:
         """Return the next commit, which has nothing yet."""
