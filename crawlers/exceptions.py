@@ -33,6 +33,10 @@ class TakenError(OutputError):
     """Another node has the lease of a source, or has taken it from this one."""
 
 
+class StoppedError(CrawlersError):
+    """Somebody has stopped a crawl that was waiting to begin."""
+
+
 class ExportError(CrawlersError):
     """`scrapy export` can't write: an unknown source, a file that can't be written, a missing package."""
 

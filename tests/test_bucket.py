@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import threading
 import time
 from itertools import pairwise
@@ -439,6 +441,101 @@ def test_an_expired_lease_that_nobody_took_is_renewed(one):
         assert owner.lease.is_held
 
 
+def test_a_lease_that_somebody_removed(one, two, store):
+    """Its fence is above that of the log, so that others go on to read it; and the job of who had it last goes on."""
+    for run in (FIRST, SECOND):
+        harvest(one, 2, run=run)
+    obstore.delete(store, "leases/hdx.json")
+    with one.own("hdx") as owner:
+        assert (owner.lease.fence, owner.is_rebuilt) == (3, False)
+        folder(one).write("after")
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    obstore.delete(store, "leases/hdx.json")
+    with two.own("hdx") as owner:
+        assert (owner.lease.fence, owner.is_rebuilt) == (4, True)
+    with one.own("hdx") as owner:
+        assert (owner.lease.fence, owner.is_rebuilt) == (5, True)
+
+
+def test_a_lease_that_somebody_removed_while_it_was_held(one, two, store):
+    held = one.own("hdx")
+    folder(one).write("a")
+    held.store()
+    obstore.delete(store, "leases/hdx.json")
+    with two.own("hdx"):
+        folder(two).write("b")
+    folder(one).write("late")
+    with pytest.raises(TakenError):
+        held.lease.renew(9)
+    with pytest.raises(TakenError):
+        held.store()
+    held.close()
+
+
+@pytest.fixture
+def copied(one, store, tmp_path) -> Mirror:
+    """A copy of a mirror that has a source, as an image of its machine or rsync makes it."""
+    one.own("hdx").close()  # it was killed
+    shutil.copytree(one.folder, tmp_path / "copied")
+    return mirror(tmp_path / "copied", store)
+
+
+def test_a_copied_mirror_does_not_take_the_lease_of_the_other_one(one, copied):
+    with one.own("hdx") as owner:
+        renewing = threading.Thread(target=renewed, args=(one, stopped := threading.Event()), daemon=True)
+        renewing.start()
+        with pytest.raises(TakenError, match=r"^\[hdx\] is taken by .+: wait for it to end\.$"):
+            copied.own("hdx")
+        stopped.set()
+        renewing.join()
+        assert owner.lease.is_held
+
+
+def test_a_copied_mirror_is_brought_up_to_what_the_other_one_stores(one, store, tmp_path):
+    with one.own("hdx") as owner:
+        folder(one).write("a")
+        owner.store()
+        shutil.copytree(one.folder, tmp_path / "copied")
+        folder(one).write("b")
+        folder(one).append("errors.jsonl", {"run": FIRST})
+        owner.store()
+    copied = mirror(tmp_path / "copied", store)
+    copied.refresh()
+    assert contents(copied.folder) == contents(one.folder)
+
+
+def test_a_mirror_takes_its_own_lease_at_once_but_not_after_the_machine_was_started_again(one, copied, monkeypatch):
+    told: list[str] = []
+    one.objects.tell = copied.objects.tell = told.append
+    one.seconds = copied.seconds = 0.2
+    one.own("hdx").close()
+    assert told == [], "it has the same lock file, so the process that had it has ended"
+    copied.own("hdx").close()
+    assert len(told) == 1
+    monkeypatch.setattr(leases, "identity", lambda _: "another boot")
+    copied.own("hdx").close()
+    assert len(told) == 2
+
+
+def test_where_machines_do_not_say_when_they_started_a_lease_is_waited_for(one, monkeypatch):
+    monkeypatch.setattr(leases, "identity", lambda _: "")
+    told: list[str] = []
+    one.objects.tell, one.seconds = told.append, 0.2
+    one.own("hdx").close()
+    one.own("hdx").close()
+    assert len(told) == 1
+
+
+def test_what_is_waited_for_is_told(one, two):
+    told: list[str] = []
+    two.objects.tell, one.seconds = told.append, 0.5
+    one.own("hdx").close()  # it was killed
+    two.own("hdx").close()
+    node = os.uname().nodename
+    assert told == [f"[hdx] is taken by {node}: waiting at most 1 seconds for its lease to expire."]
+
+
 def test_what_a_crawl_had_not_stored_is_stored_when_its_machine_is_back(one, two):
     late = one.own("hdx")
     folder(one).write("a")
@@ -664,6 +761,17 @@ def test_a_damaged_lease(one, store):
         one.own("hdx")
 
 
+NO_SOURCES = ("été", "a b", "o'brien", "x" * 101, "index.sqlite.d", ".hidden", "../x")
+
+
+@pytest.mark.parametrize("source", NO_SOURCES)
+def test_a_source_that_no_reader_would_find(one, store, source):
+    before = names(store)
+    with pytest.raises(OutputError, match=r" can't be stored: the name of a source has at most 100 letters"):
+        one.own(source)
+    assert names(store) == before
+
+
 def test_objects_that_are_no_leases_are_no_sources(one, two, store):
     harvest(one, 1)
     for name in ("leases/.hidden.json", "leases/notes.txt", "leases/index.sqlite.json"):
@@ -786,11 +894,66 @@ def test_a_folder_stays_a_folder():
     assert bring_up(settings, None, pytest.fail) == []
 
 
-@pytest.mark.parametrize("seconds", ["0.5", "4000"])
+@pytest.mark.parametrize("address", ["S3://bucket/a/b", "s3://bucket/a/b/"])
+def test_an_address_in_capitals(tmp_path, address):
+    settings = BaseSettings({"OUTPUT_MIRROR": str(tmp_path), "OUTPUT_STORE": "", "OUTPUT_DIR": address})
+    resolve(settings)
+    assert settings["OUTPUT_STORE"] == "s3://bucket/a/b"
+
+
+@pytest.mark.parametrize("address", ["gs://bucket/x", "az://x", "file:///x", "https://user:password@host/x"])
+def test_an_address_of_another_kind(address):
+    settings = BaseSettings({"OUTPUT_DIR": address, "OUTPUT_STORE": ""})
+    with pytest.raises(OutputError) as raised:
+        resolve(settings)
+    assert str(raised.value) == "OUTPUT_DIR is neither a folder nor s3://bucket/prefix: nothing else can be used."
+
+
+@pytest.mark.parametrize("seconds", ["0.5", "4000", "abc", "nan", ""])
 def test_a_lease_of_no_use(seconds):
     settings = BaseSettings({"OUTPUT_STORE": ADDRESS, "OUTPUT_DIR": "x", "OUTPUT_LEASE": seconds})
     with pytest.raises(OutputError, match=rf"^OUTPUT_LEASE={seconds} is not a number of seconds from 1 to 3600\.$"):
         location.mirror(settings)
+
+
+@pytest.mark.parametrize("value", ["abc", "-1", "nan", "inf", None, []])
+def test_seconds_that_are_none(value):
+    settings = BaseSettings({"OUTPUT_STORE_PATIENCE": value})
+    sentence = f"OUTPUT_STORE_PATIENCE={value} is not a number of seconds from 0 on."
+    with pytest.raises(OutputError) as raised:
+        location.seconds(settings, "OUTPUT_STORE_PATIENCE")
+    assert str(raised.value) == sentence
+
+
+KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
+ENDPOINTS = ["localhost:8333", "file:///x", "http://h:70000", "http://h:0", "http://h:x", "http://[bad", "http://[bad]"]
+ENDPOINTS += ["http://a b", "http://h\r", "http://u:secret@h", "http://256.1.1.1", "http://[1.2.3.4]", "http://", ""]
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+@pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT"])
+def test_an_endpoint_that_is_none(tmp_path, name, endpoint):
+    os.environ |= {**KEYS, name: endpoint}
+    with pytest.raises(OutputError) as raised:
+        location.opened(ADDRESS, tmp_path)
+    assert str(raised.value) == f"{name} in the environment is not https://host or http://host:port: correct it."
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["HTTP://127.0.0.1:1", "http://[::1]:1/x", "https://a_b.org/storage/v1", "http://localhost"]
+)
+def test_an_endpoint_that_is_one(tmp_path, endpoint):
+    os.environ |= {**KEYS, "AWS_ENDPOINT_URL": endpoint}
+    location.opened(ADDRESS, tmp_path)
+
+
+@pytest.mark.parametrize("name", [*KEYS, "AWS_SESSION_TOKEN", "AWS_REGION"])
+@pytest.mark.parametrize("end", ["\r", "\n", " ", "\x7f", "é"])
+def test_a_key_with_what_no_key_has(tmp_path, name, end):
+    os.environ |= {**KEYS, name: f"private{end}"}
+    with pytest.raises(OutputError) as raised:
+        location.opened(ADDRESS, tmp_path)
+    assert str(raised.value) == f"{name} in the environment has a line's end, a blank or another such sign: correct it."
 
 
 def test_packages_that_are_not_installed(tmp_path, monkeypatch):

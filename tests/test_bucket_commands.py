@@ -86,6 +86,17 @@ def test_a_push_over_what_others_have_stored(output, address, tmp_path):
     assert contents(tmp_path / "pulled") == contents(output), "not even a source that the store lacks was pushed"
 
 
+@pytest.mark.parametrize("source", ["été", "index.sqlite.d"])
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_push_of_a_source_that_no_reader_would_find(output, address, seaweed, source, is_named):
+    Folder(output / source).write("x")
+    ran = scrapy("push", str(output), address, *([source] * is_named))
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (1, "", 1)
+    assert ran.stderr.startswith(f"{source!r} can't be stored: the name of a source has at most 100 letters")
+    assert seaweed.files(address.removeprefix("s3://").partition("/")[0]) == {}
+    assert scrapy("push", str(output), address, "hdx").stdout == "hdx: 41 files pushed\n"
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -297,8 +308,9 @@ def test_a_command_that_changes_a_folder_waits_for_its_crawl(node, portal):
     crawl = a.begin(site, REQUESTS_PER_SECOND="40", OUTPUT_STORE_INTERVAL="0.2")
     until(lambda: a.has_stored(1), unless=lambda: crawl.poll() is not None)
     ran = b.run("compact", "hdx")
-    assert (ran.returncode, ran.stderr.count("\n")) == (1, 1)
-    assert ran.stderr.startswith("[hdx] is taken by ")
+    waits, why = ran.stderr.splitlines()
+    assert (ran.returncode, waits.endswith(" seconds for its lease to expire.")) == (1, True)
+    assert why.startswith("[hdx] is taken by ")
     crawl.kill()
     crawl.communicate()
 

@@ -223,6 +223,24 @@ def test_the_second_ctrl_c_stops_at_once_and_gives_the_source_back(node, portal)
     assert time.monotonic() - begun < HANG / 2, "no lease was waited for"
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_crawl_that_waits_for_a_machine_that_died_can_be_stopped(node, portal, number):
+    site = portal(datasets=60)
+    a, b = node("a"), node("b")
+    first = a.begin(site, OUTPUT_LEASE="3600", **SLOW)
+    until(lambda: a.has_stored(1), unless=lambda: first.poll() is not None)
+    kill(first)
+    asked = site.requests()
+    crawl = b.begin(site, LOG_FILE=str(b.folder / "log"))
+    log = b.folder / "log"
+    until(lambda: log.exists() and " is taken by " in log.read_text(), unless=lambda: crawl.poll() is not None)
+    crawl.send_signal(number)
+    assert ended(crawl) == "Stopped before the crawl began.\n"
+    assert (crawl.returncode, site.requests()) == (130, asked)
+    assert " for its lease to expire." in log.read_text()
+    assert "Traceback" not in log.read_text()
+
+
 def test_a_command_that_tries_a_spider_stores_nothing(node, portal, seaweed):
     a = node("a")
     site = portal(datasets=3)
@@ -336,6 +354,18 @@ def test_wrong_keys(lonely, seaweed, command):
 def test_no_keys(lonely, command):
     del os.environ["AWS_ACCESS_KEY_ID"]
     refused(lonely, command, "OUTPUT_DIR is in S3, but the environment has no AWS_ACCESS_KEY_ID.")
+
+
+@pytest.mark.parametrize("command", ["crawl", "search", "harvest"])
+def test_an_endpoint_that_is_none(lonely, command):
+    os.environ["AWS_ENDPOINT_URL"] = "localhost:8333"
+    refused(lonely, command, "AWS_ENDPOINT_URL in the environment is not https://host or http://host:port")
+
+
+@pytest.mark.parametrize("command", ["search", "harvest", "crawl"])
+def test_a_lease_that_is_no_number(lonely, command):
+    lonely.settings["OUTPUT_LEASE"] = "abc"
+    refused(lonely, command, "is not a number")
 
 
 @pytest.mark.parametrize("command", ["crawl", "search", "harvest"])

@@ -109,12 +109,12 @@ def open_blobs(settings: BaseSettings) -> Blobs:
         OutputError: it is neither a folder nor an S3 bucket, or can't be used; or obstore is not installed.
     """
     location = str(settings.get("ARCHIVE_STORE") or "")
-    if is_address(location):
+    if is_address(location, "ARCHIVE_STORE"):
         need("ARCHIVE_STORE", "obstore")
         from crawlers.archive.s3 import open_bucket  # noqa: PLC0415  # obstore takes long to import
 
         return open_bucket(location, settings.get("SPOOL_DIR"))
-    if not location or "://" in location:
+    if not location:
         raise OutputError("ARCHIVE_STORE is neither a folder nor s3://bucket/prefix.")
     return FolderBlobs(Path(location))
 

@@ -112,7 +112,7 @@ class ArchiveSpider(CatalogueSpider):
         spider = super().from_crawler(crawler, **given)
         spider.output = Path(crawler.settings["OUTPUT_DIR"])
         bring_up(crawler.settings, [str(spider.of)], spider.logger.warning)
-        if crawler.settings["OUTPUT_STORE"] and not is_address(crawler.settings["ARCHIVE_STORE"]):
+        if crawler.settings["OUTPUT_STORE"] and not is_address(crawler.settings["ARCHIVE_STORE"], "ARCHIVE_STORE"):
             spider.logger.warning("ARCHIVE_STORE is a folder of this machine: other machines will lack these files.")
         check(spider.output, str(spider.of))
         check_choice(spider.output, spider.choice)

@@ -61,6 +61,9 @@ class Leases:
             with suppress(CrawlersError, OSError):
                 mirror.note_running(spider.source)  # so that it is seen here that it runs elsewhere
             raise
+        except KeyboardInterrupt:
+            _give_back(taken)
+            raise
 
     @property
     def is_held(self) -> bool:

@@ -18,10 +18,10 @@ from crawlers import signals
 from crawlers.exceptions import CrawlersError, StoreError, TakenError
 from crawlers.extensions.leases import Leases
 from crawlers.extensions.report import Report
-from crawlers.extensions.waiting import Repeated, in_thread
+from crawlers.extensions.waiting import Repeated, in_thread, stopped_by_signals
 from crawlers.resume.job import discard
 from crawlers.scrapy_internals import may_send
-from crawlers.store.location import mirror
+from crawlers.store.location import mirror, seconds
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -45,14 +45,13 @@ class Storing:
         failed: why nothing more is stored; ``None`` as long as all is.
     """
 
-    def __init__(self, crawler: Crawler, leases: Leases) -> None:
+    def __init__(self, crawler: Crawler, leases: Leases, *, interval: float, patience: float) -> None:
         self.crawler = crawler
         self.leases = leases
         self.owner = leases.owner
         self.objects = self.owner.mirror.objects
-        self.objects.patience = crawler.settings.getfloat("OUTPUT_STORE_PATIENCE")
-        self.objects.tell = logger.warning
-        self.interval = crawler.settings.getfloat("OUTPUT_STORE_INTERVAL")
+        self.objects.patience = patience
+        self.interval = interval
         self.waiting, self.since = 0, time.monotonic()
         self.failed: CrawlersError | None = None
         self.ended = asyncio.Event()
@@ -65,14 +64,20 @@ class Storing:
 
         Raises:
             NotConfigured: output is in a folder, or the spider crawls no catalogue.
+            OutputError: a setting is wrong.
             TakenError: another crawl has one of them.
+            StoppedError: somebody stopped the crawl while it waited for them.
             StoreError: the store can't be used.
         """
         if not crawler.settings["OUTPUT_STORE"] or not hasattr(crawler.spider, "source"):
             raise NotConfigured  # without a reason, which would be a warning in every log
-        here = mirror(crawler.settings, creates=True)
-        assert here is not None  # noqa: S101  # there is an OUTPUT_STORE
-        storing = cls(crawler, Leases.take(here, crawler.spider))
+        times = {name: seconds(crawler.settings, f"OUTPUT_STORE_{name.upper()}") for name in ("interval", "patience")}
+        with stopped_by_signals():
+            here = mirror(crawler.settings, creates=True)
+            assert here is not None  # noqa: S101  # there is an OUTPUT_STORE
+            here.objects.tell = logger.warning
+            leases = Leases.take(here, crawler.spider)
+        storing = cls(crawler, leases, **times)
         storing.discard_job(crawler.settings["JOBDIR"])
         for name in ("spider_opened", "spider_closed"):
             crawler.signals.connect(getattr(storing, name), signal=getattr(scrapy_signals, name))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
-from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from crawlers.exceptions import StoppedError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
 T = TypeVar("T")
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Repeated:
@@ -63,3 +68,26 @@ async def in_thread(work: Callable[[], T]) -> T:
 
     threading.Thread(target=run, daemon=True).start()
     return await done
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Do something that waits and holds up the event loop: SIGINT and SIGTERM end it, which Scrapy's handlers can't.
+
+    Raises:
+        StoppedError: one of them came.
+    """
+    is_main = threading.current_thread() is threading.main_thread()  # no other thread may set handlers
+    taken = [number for number in _SIGNALS if is_main and signal.getsignal(number) is not signal.SIG_IGN]  # nohup
+    before = {number: signal.signal(number, _interrupt) for number in taken}
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise StoppedError("Stopped before the crawl began.") from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt

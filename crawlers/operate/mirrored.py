@@ -70,6 +70,7 @@ def owning(settings: Any, names: Iterable[str]) -> Iterator[dict[str, Owner]]:
     from crawlers.store.location import mirror  # noqa: PLC0415
 
     here: Any = mirror(settings, creates=True)
+    here.objects.tell = print_error
     with ExitStack() as stack:
         owners = {name: stack.enter_context(here.own(name)) for name in sorted(set(names))}
         yield owners

@@ -52,7 +52,7 @@ class StrictCommand(ScrapyCommand):
 
     def _resolve_output(self) -> None:
         """Let OUTPUT_DIR be a folder, also if it names a bucket; a wrong address ends the command."""
-        if str(self.settings["OUTPUT_DIR"]).startswith("s3:"):  # type: ignore[index]
+        if ":" in str(self.settings["OUTPUT_DIR"]):  # type: ignore[index]
             from crawlers.store.location import resolve  # noqa: PLC0415 -- all commands import this file
 
             try:

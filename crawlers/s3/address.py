@@ -9,13 +9,28 @@ from urllib.parse import urlsplit
 from crawlers.exceptions import OutputError
 from crawlers.safety.inside import is_inside
 
-SCHEME = "s3://"
+_SCHEME = "s3:"
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 
 
-def is_address(location: object) -> bool:
-    """Return whether a setting names a bucket rather than a folder."""
-    return str(location or "").startswith(SCHEME)
+def is_address(location: object, setting: str) -> bool:
+    """Return whether a setting names a bucket rather than a folder.
+
+    Args:
+        setting: the setting, for messages.
+
+    Raises:
+        OutputError: it names something else: the address is not repeated, for it may have a password.
+
+    >>> is_address("s3://bucket/prefix", "OUTPUT_DIR"), is_address("S3:bucket", "OUTPUT_DIR"), is_address("s3", "")
+    (True, True, False)
+    """
+    text = str(location or "")
+    if text.lower().startswith(_SCHEME):
+        return True
+    if "://" in text:
+        raise OutputError(f"{setting} is neither a folder nor s3://bucket/prefix: nothing else can be used.")
+    return False
 
 
 def parse(location: str, setting: str) -> tuple[str, str]:

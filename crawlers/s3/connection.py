@@ -8,7 +8,7 @@ import re
 from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from http.client import HTTPException
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
@@ -40,6 +40,12 @@ _REASONS = (
 """What a text of obstore contains, the error number (EAGAIN: it may pass), and what it means; the first one counts."""
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+_SENT = (*_KEYS, "AWS_SESSION_TOKEN", "AWS_TOKEN", *_REGIONS)
+"""What goes into headers."""
+_PRINTABLE = re.compile(r"[!-~]*")
+_ENDPOINT = re.compile(r"(?ai)https?://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?(?:/[\w./~-]*)?")
+_NUMBERED = re.compile(r"(?ai)(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.?")  # a URL takes it for an IPv4 address
 
 
 class Patience(NamedTuple):
@@ -66,14 +72,12 @@ def connected(bucket: str, prefix: str, patience: Patience, setting: str) -> S3S
     Raises:
         OutputError: the environment has no credentials, or its endpoint can't be used.
     """
-    missing = [name for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY") if not os.environ.get(name)]
-    if missing:
-        raise OutputError(f"{setting} is in S3, but the environment has no {' and no '.join(missing)}.")
+    _check_environment(setting)
     client: ClientConfig = {"timeout": timedelta(seconds=patience.timeout)}
     endpoint = _endpoint()
     if _is_loopback(endpoint):
         client["allow_http"] = True
-    elif endpoint.startswith("http:") and os.environ.get("AWS_ALLOW_HTTP", "").lower() != "true":
+    elif endpoint.lower().startswith("http:") and os.environ.get("AWS_ALLOW_HTTP", "").lower() != "true":
         raise OutputError("AWS_ENDPOINT_URL is not encrypted: use https://, or set AWS_ALLOW_HTTP=true.")
     retry: RetryConfig = {
         "max_retries": patience.retries,
@@ -127,6 +131,43 @@ def server_time(timeout: float) -> float | None:
         return parsedate_to_datetime(dated or "").timestamp()
     except ValueError:
         return None
+
+
+def _check_environment(setting: str) -> None:
+    """Check what obstore reads in the environment, and would panic at.
+
+    Raises:
+        OutputError: something is missing or wrong; it is not repeated, for it may be a secret.
+    """
+    missing = [name for name in _KEYS if not os.environ.get(name)]
+    if missing:
+        raise OutputError(f"{setting} is in S3, but the environment has no {' and no '.join(missing)}.")
+    for name in _SENT:
+        if not _PRINTABLE.fullmatch(os.environ.get(name, "")):
+            raise OutputError(f"{name} in the environment has a line's end, a blank or another such sign: correct it.")
+    for name in _ENDPOINTS:
+        if name in os.environ and not _is_endpoint(os.environ[name]):
+            raise OutputError(f"{name} in the environment is not https://host or http://host:port: correct it.")
+
+
+def _is_endpoint(text: str) -> bool:
+    """
+    >>> [_is_endpoint(text) for text in ("https://s3.example.org/storage", "http://[::1]:8333", "localhost:8333")]
+    [True, True, False]
+    """
+    found = _ENDPOINT.fullmatch(text)
+    return found is not None and 0 < int(found[2] or 1) < 65536 and _is_host(found[1])
+
+
+def _is_host(name: str) -> bool:
+    try:
+        if name.startswith("["):
+            IPv6Address(name[1:-1])
+        elif _NUMBERED.fullmatch(name):
+            IPv4Address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _endpoint() -> str:

@@ -84,6 +84,19 @@ def take(path: Path, *, tries: int = 5) -> int | None:
     return None
 
 
+def identity(descriptor: int) -> str:
+    """Return what tells a lock file from all others, also from its copies on other machines; empty outside Linux.
+
+    It changes when the machine starts again.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+    found = os.fstat(descriptor)
+    return f"{boot}:{found.st_dev}:{found.st_ino}"
+
+
 @contextmanager
 def alone(path: Path, patience: float | None = None) -> Iterator[None]:
     """Let one process at a time change a file, by a lock file beside it, which its holder removes.

@@ -7,11 +7,12 @@ store's address to OUTPUT_STORE.
 from __future__ import annotations
 
 import hashlib
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import OutputError, StoreUnreachableError
-from crawlers.s3.address import need, parse
+from crawlers.s3.address import is_address, need, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from crawlers.store.bucket.mirror import Mirror
 
-_LEAST, _MOST = 1.0, 3600.0  # seconds that a lease may last
+_LEASE = (1.0, 3600.0)  # seconds that it may last
 _TIMEOUT = 60.0  # seconds for a request
 
 
@@ -36,10 +37,10 @@ def resolve(settings: BaseSettings) -> None:
     """Let OUTPUT_DIR name a folder: if it names a bucket, the folder that mirrors it.
 
     Raises:
-        OutputError: it is not the address of a bucket.
+        OutputError: it is neither a folder nor the address of a bucket.
     """
     location = settings["OUTPUT_DIR"]
-    if not str(location).startswith("s3:"):
+    if not is_address(location, "OUTPUT_DIR"):
         return
     address = checked(str(location))
     priority = settings.getpriority("OUTPUT_DIR") or 0
@@ -82,21 +83,27 @@ def mirror(
     """
     if not settings["OUTPUT_STORE"]:
         return None
-    found = opened(settings["OUTPUT_STORE"], Path(settings["OUTPUT_DIR"]), seconds=lease_seconds(settings), tell=tell)
+    lasts = seconds(settings, "OUTPUT_LEASE", *_LEASE)
+    found = opened(settings["OUTPUT_STORE"], Path(settings["OUTPUT_DIR"]), seconds=lasts, tell=tell)
     found.check(creates=creates)
     return found
 
 
-def lease_seconds(settings: BaseSettings) -> float:
-    """Return how long a lease lasts.
+def seconds(settings: BaseSettings, name: str, lowest: float = 0.0, highest: float = math.inf) -> float:
+    """Return the seconds that a setting has; commands that read do not check their settings.
 
     Raises:
-        OutputError: it is too short or too long.
+        OutputError: it has none, or too few or too many.
     """
-    seconds = settings.getfloat("OUTPUT_LEASE")
-    if not _LEAST <= seconds <= _MOST:
-        raise OutputError(f"OUTPUT_LEASE={seconds:g} is not a number of seconds from {_LEAST:g} to {_MOST:g}.")
-    return seconds
+    value = settings[name]
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        found = math.nan
+    if not lowest <= found <= highest or math.isinf(found):
+        wanted = f"from {lowest:g} to {highest:g}" if highest < math.inf else f"from {lowest:g} on"
+        raise OutputError(f"{name}={str(value)[:100]} is not a number of seconds {wanted}.")
+    return found
 
 
 def opened(

@@ -14,8 +14,8 @@ from scrapy.commands import crawl
 from scrapy.exceptions import UsageError
 from scrapy.settings import SETTINGS_PRIORITIES
 
-from crawlers.exceptions import CrawlersError, JobFinished, hint
-from crawlers.operate.console import ignoring_output_errors, open_streams
+from crawlers.exceptions import CrawlersError, JobFinished, StoppedError, hint
+from crawlers.operate.console import INTERRUPTED, ignoring_output_errors, open_streams
 from crawlers.operate.setting_types import lacks
 from crawlers.operate.strict_command import StrictCommand, given, misspelt, unknown
 
@@ -85,6 +85,8 @@ class Command(StrictCommand, crawl.Command):
             from crawlers.store.runs.verdict import EXIT_CODES
 
             self.exitcode = EXIT_CODES.get(error.verdict, 0)  # type: ignore[call-overload]
+        elif isinstance(error, StoppedError):
+            self.exitcode = INTERRUPTED
 
     def _is_spider(self, name: str) -> bool:
         """Return whether there is such a spider; if not, print which there are."""

@@ -34,6 +34,7 @@ class Command(ProjectCommand):
         )
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.operate.console import print_error
         from crawlers.operate.mirrored import Counted
         from crawlers.store.folder import lock
         from crawlers.store.location import checked, opened
@@ -44,6 +45,7 @@ class Command(ProjectCommand):
         names = _chosen(folder, args[2:])
         here = opened(address, folder, tell=counted.count)
         here.check(creates=True)
+        here.objects.tell = print_error
         there = here.sources()
         for name in names:
             _check(here, name, is_there=name in there)
@@ -62,8 +64,9 @@ def _chosen(folder: Path, names: list[str]) -> list[str]:
     """Return the sources to push: the named ones, or all.
 
     Raises:
-        OutputError: the folder has none, or none of that name.
+        OutputError: the folder has none, or none of that name; or a store can't have one of that name.
     """
+    from crawlers.store.bucket.contract import named
     from crawlers.store.index.catch_up import sources_in
 
     known = sources_in(folder)
@@ -72,7 +75,7 @@ def _chosen(folder: Path, names: list[str]) -> list[str]:
     for name in names:
         if name not in known:
             raise OutputError(f"{folder} has no source {name!r}.{hint(name, known)} There are: {', '.join(known)}.")
-    return names or known
+    return [named(name) for name in names or known]
 
 
 def _check(here: Mirror, source: str, *, is_there: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -48,15 +49,22 @@ class Committing:
 
     Attributes:
         run: the run that is stored.
+        before: the fence of the owner before, as the log says; 0 if there was none.
     """
 
     def __init__(self, replay: Replay, lease: Lease) -> None:
         self.replay = replay
         self.lease = lease
         self.run: str | None = None
+        self.before = 0
 
     def take(self) -> bool:
-        """Put the first commit of a new owner; return whether its number was free."""
+        """Put the first commit of a new owner; return whether its number was free.
+
+        The log decides what the fence must be above: the lease may have been removed, and was new then.
+        """
+        self.before = self.replay.state.fact("fence", 0)
+        self.lease.outdo(self.before)
         return self.put("taken", [])
 
     def store(self, read: Sequence[Read], removed: Sequence[str], ends: Mapping[str, int] | None) -> None:
@@ -107,11 +115,16 @@ class Committing:
             files={file: part for file, (part, _) in files.items()},
             removed=list(removed),
         )
-        logged = self.replay.log.append(commit)
+        logged = self._append(commit)
         if logged:
             with self.replay.state.changing():
                 self._note(logged, packs, files)
         return logged is not None
+
+    def _append(self, commit: Commit) -> Logged | None:
+        """Put a commit so that `Replay` knows it as this mirror's, also if a kill comes before it is noted."""
+        self.replay.state.note(putting=sha256(commit.body).hexdigest())
+        return self.replay.log.append(commit)
 
     def _next(self, kind: Literal["taken", "stored", "whole"]) -> Commit:
         """Return the next commit, which has nothing yet."""

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from crawlers.exceptions import OutputError
 from crawlers.safety import inside
 from crawlers.safety.names import is_source
 from crawlers.store.runs.run import RUN
@@ -69,6 +70,20 @@ def names(folder: Path) -> list[str]:
         return sorted(path.name for path in folder.iterdir() if is_other(path.name))
     except OSError:
         return []
+
+
+def named(source: str) -> str:
+    """Return the name of a source that is to be stored.
+
+    Raises:
+        OutputError: no reader would take it for one.
+    """
+    if not is_source(source):
+        raise OutputError(
+            f"{source[:200]!r} can't be stored: the name of a source has at most 100 letters (a-z), digits, dots, "
+            "dashes and underscores, and does not begin with a dot or index.sqlite."
+        )
+    return source
 
 
 def source_of(lease: str) -> str | None:

@@ -6,6 +6,7 @@ monotonic clock: clocks that differ do no harm.
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import time
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from crawlers.exceptions import StoreError, TakenError
-from crawlers.safety.locks import take
+from crawlers.safety.locks import identity, take
 from crawlers.values import moment
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Holder(msgspec.Struct, frozen=True):
         head: the last commit of the source that the owner knows.
         is_released: whether the owner has given it back.
         running: the run, as in running.json.
+        lock: the lock file that the owner has, by its `identity`.
     """
 
     writer: str
@@ -55,6 +57,7 @@ class Holder(msgspec.Struct, frozen=True):
     head: int = 0
     is_released: bool = False
     running: dict[str, Any] | None = None
+    lock: str = ""
 
 
 def clock() -> float:
@@ -83,7 +86,8 @@ class Lease:
     Args:
         name: of its object.
         what: what it is of, for messages.
-        path: the lock file that keeps other processes of this machine out: a mirror takes its own lease at once.
+        path: the lock file that keeps other processes of this machine out: who has it takes the lease of a process
+            that had it before at once, for that one has ended.
         writer: the mirror that takes it.
         seconds: how long it lasts.
         now: the server's time; ``None`` if it does not say.
@@ -109,6 +113,7 @@ class Lease:
         self.what = what
         self.path = path
         self.lock: int | None = None
+        self.place = ""
         self.writer = writer
         self.seconds = seconds
         self.now = now
@@ -133,6 +138,7 @@ class Lease:
         self.lock = take(self.path, tries=_TRIES)
         if self.lock is None:
             raise TakenError(f"{self.what} is used by another process of this machine: wait for it to end.")
+        self.place = identity(self.lock)
         try:
             self._take()
         except BaseException:
@@ -149,7 +155,8 @@ class Lease:
         first, begun = None, clock()
         while True:
             found = read(self.objects, self.name)
-            if found is None or self._is_free(*found, clock() - begun if first == found[1].tag else 0.0):
+            left = self._left(*found, clock() - begun if first == found[1].tag else 0.0) if found else 0.0
+            if found is None or left <= 0:
                 if self._put(found):
                     return
                 first, begun = "", clock()
@@ -158,23 +165,30 @@ class Lease:
                 raise TakenError(f"{self.what} is taken by {found[0].node[:200]}: wait for it to end.")
             if first != found[1].tag:
                 first, begun = found[1].tag, clock()
+                self._tell(found[0], left)
             time.sleep(_LOOK)
 
-    def _is_free(self, holder: Holder, found: Tagged, seen: float) -> bool:
-        """Return whether a lease can be taken.
+    def _tell(self, holder: Holder, left: float) -> None:
+        seconds = math.ceil(left + _LOOK)
+        self.objects.tell(
+            f"{self.what} is taken by {holder.node[:200]}: waiting at most {seconds} seconds for its lease to expire."
+        )
+
+    def _left(self, holder: Holder, found: Tagged, seen: float) -> float:
+        """Return the seconds after which a lease can be taken.
 
         Args:
             seen: seconds for which it is known to be unchanged.
         """
-        if holder.is_released or holder.writer == self.writer:
-            return True
+        if holder.is_released or (holder.lock and (holder.writer, holder.lock) == (self.writer, self.place)):
+            return 0.0
         now, lasts = self.now(), min(max(holder.seconds, 0.0), _LONGEST) + _GRACE
-        return seen >= lasts or (now is not None and now - found.modified >= lasts)
+        return lasts - max(seen, 0.0 if now is None else now - found.modified)
 
     def _put(self, found: tuple[Holder, Tagged] | None) -> bool:
         fence = found[0].fence + 1 if found else 1
         since, node = moment.now("milliseconds"), socket.gethostname()
-        holder = Holder(self.writer, fence, node, os.getpid(), since, self.seconds)
+        holder = Holder(self.writer, fence, node, os.getpid(), since, self.seconds, lock=self.place)
         begun = clock()
         body = msgspec.json.encode(holder)
         tag = self.objects.replace(self.name, body, found[1].tag) if found else self.objects.create(self.name, body)
@@ -183,6 +197,19 @@ class Lease:
         self.tag, self.holder, self.fence, self.until = tag, holder, fence, begun + self.seconds
         self.before = found
         return True
+
+    def outdo(self, fence: int) -> None:
+        """Let the fence be higher than another one, which was given away before somebody removed the lease.
+
+        Raises:
+            TakenError: as `renew`.
+            StoreError: as `renew`.
+        """
+        assert self.holder is not None  # noqa: S101  # it was taken
+        if self.fence <= fence:
+            self.fence = fence + 1
+            self.holder = msgspec.structs.replace(self.holder, fence=self.fence)
+            self.renew(self.holder.head)
 
     def renew(self, head: int, running: dict[str, Any] | None = None, *, is_released: bool = False) -> None:
         """Renew the lease, also an expired one that is still free; or give it back.
@@ -213,8 +240,9 @@ class Lease:
         Raises:
             TakenError: another node has it.
         """
-        found = read(self.objects, self.name)
-        if found is None or (found[0].writer, found[0].fence) != (self.writer, self.fence):
+        found, own = read(self.objects, self.name), self.holder
+        assert own is not None  # noqa: S101  # it was taken
+        if found is None or (found[0].writer, found[0].fence, found[0].since) != (own.writer, own.fence, own.since):
             raise self._lost(found and found[0])
         return found[1].tag
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import StoreError, StoreUnreachableError
 from crawlers.safety.locks import take
 from crawlers.store.bucket import changes, mark, running
-from crawlers.store.bucket.contract import source_of
+from crawlers.store.bucket.contract import named, source_of
 from crawlers.store.bucket.lease import Lease, clock
 from crawlers.store.bucket.owner import Owner
 from crawlers.store.bucket.places import Places
@@ -84,10 +84,11 @@ class Mirror:
         """Take a source.
 
         Raises:
+            OutputError: no source can have its name in a store.
             TakenError: another crawl has it.
             StoreError: the store can't be used.
         """
-        return Owner.take(self, source)
+        return Owner.take(self, named(source))
 
     def sources(self) -> dict[str, Entry]:
         """Return the leases of all sources in the store, by one request for a thousand.

@@ -61,7 +61,8 @@ class Objects:
     Attributes:
         patience: seconds for which a request is repeated while the server gives no answer.
         is_over: set when nothing is repeated any more.
-        tell: called with a sentence when a request is repeated, once until there is an answer.
+        tell: called with a sentence when a request is repeated, once until there is an answer; and when a lease is
+            waited for.
     """
 
     def __init__(self, store: ObjectStore, address: str, timeout: float = 0) -> None:
@@ -74,7 +75,9 @@ class Objects:
 
     def impatient(self) -> Objects:
         """Return the same objects for requests that are not repeated for long: they would be obsolete by then."""
-        return Objects(self.store, self.address, self.timeout)
+        made = Objects(self.store, self.address, self.timeout)
+        made.tell = self.tell
+        return made
 
     def get(self, name: str, largest: int) -> bytes | None:
         """Return an object; ``None`` if there is none.

@@ -93,7 +93,7 @@ class Owner:
         else:
             raise TakenError(f"[{self.source}] is written by another process.")
         before = self.lease.before
-        self.is_rebuilt = self.replay.is_rebuilt or (before is not None and before[0].fence != last)
+        self.is_rebuilt = self.replay.is_rebuilt or self.committing.before != last
         was_closed = self.state.fact("closed", 0) == self.state.fact("owned", 0)
         self.state.note(owned=self.lease.fence)
         if before:

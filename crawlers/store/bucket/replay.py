@@ -107,7 +107,7 @@ class Replay:
         follows = commit.number == self.state.head + 1
         if follows or commit.kind != "whole":
             self._check(commit)
-        is_own = follows and (commit.writer, commit.fence) == (self.writer, self.state.fact("owned"))
+        is_own = follows and logged.sha256 == self.state.fact("putting")  # not a commit of its copy
         for pack in commit.packs:
             if self.documents.files.has_pack(pack.name):
                 continue

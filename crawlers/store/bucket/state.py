@@ -122,7 +122,7 @@ class State:
         self.db.execute("COMMIT")
 
     def fact(self, name: str, default: Any = None) -> Any:
-        """Return a fact: head, sha256 (of the last commit), fence, lease (its ETag) ..."""
+        """Return a fact: head, sha256 (of the last commit), putting (of the next one), fence, lease (its ETag) ..."""
         row = self.db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return row[0] if row else default
 
