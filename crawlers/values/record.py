@@ -84,8 +84,13 @@ class Record:
 
     def read(self, reader: Callable[[str], T | None], *names: str) -> T | None:
         """Return what ``reader`` makes of the text. An unreadable text is not a flaw: catalogues are full of "n/a"."""
+        fields = self.fields
         for name in names:
-            if self.fields.get(name) is not None and (text := self.text(name)) and (found := reader(text)) is not None:
+            value = fields.get(name)
+            if value is None:
+                continue
+            text = value.strip() if isinstance(value, str) and value.isascii() else self.text(name)
+            if text and (found := reader(text)) is not None:
                 return found
         return None
 

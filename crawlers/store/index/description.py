@@ -54,7 +54,8 @@ def describe(item: Dataset, known: Known) -> Description:
     resources = [_resource(item, position) for position in range(min(len(item.resources), RESOURCES))]
     titles = _text(" ".join(row[4] for row in resources if row[4]), LONG)
     description = _text(item.description, LONG)
-    publisher, places, details = _name(item.publisher), _words(item), _details(item)
+    is_rare = any(_RARE(item))
+    publisher, places, details = _name(item.publisher), _words(item), _details(item, is_rare=is_rare)
     named = (_short(item.title), _short(item.name), publisher, places, *map(_short, item.keywords[:MOST]))
     formats = sorted({row[6] for row in resources if row[6]})
     period = item.temporal
@@ -69,7 +70,7 @@ def describe(item: Dataset, known: Known) -> Description:
         *(_places(item.spatial), places, _list(item.conforms_to)),
         *(len(item.resources), _json(formats[:MOST])),
         *(known.metadata_source, _short(known.metadata_url), known.metadata_modified, known.file),
-        *(_rare(item) if any(_RARE(item)) else _NONE),
+        *(_rare(item) if is_rare else _NONE),
         *(_text(item.provenance, LONG), _text(item.caveats, LONG)),
         *(titles, details, description, _spaced((*named, description, titles, details))),
     )
@@ -189,10 +190,14 @@ def _words(item: Dataset) -> str | None:
     return " ".join(dict.fromkeys(filter(None, named))) or None
 
 
-def _details(item: Dataset) -> str | None:
-    """Return the words of what few datasets have: people, type, status, notes, relations, categories, services."""
+def _details(item: Dataset, *, is_rare: bool) -> str | None:
+    """Return the words of what few datasets have: people, type, status, notes, relations, categories, services.
+
+    Args:
+        is_rare: whether it has any of `_RARE`.
+    """
     given = [resource.access_services for resource in item.resources[:RESOURCES] if resource.access_services]
-    if not given and not any(_RARE(item)):
+    if not given and not is_rare:
         return None
     services = [service for each in given for service in each[:MOST]]
     words = (

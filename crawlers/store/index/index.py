@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 _CRAWLING = 0.2  # seconds that a crawl waits for another writer: the crawl stands still meanwhile
 _AT_THE_END = 2.0
-LARGE = 10_000
+LARGE = 25_000
 """Datasets of a source whose crawl writes what figures need of them."""
 _MANY = "SELECT count(*) FROM (SELECT 1 FROM datasets WHERE source = ? AND withdrawn = 0 LIMIT ?)"
 
