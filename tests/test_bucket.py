@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import threading
 import time
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import obstore
 import pyarrow as pa
@@ -25,6 +27,7 @@ from crawlers.safety import inside
 from crawlers.store import compacted, location
 from crawlers.store.bucket import lease as leases
 from crawlers.store.bucket import packs, summary
+from crawlers.store.bucket.documents import Documents
 from crawlers.store.bucket.log import Log
 from crawlers.store.bucket.mirror import Mirror
 from crawlers.store.bucket.objects import Objects
@@ -32,7 +35,13 @@ from crawlers.store.bucket.packs import Row, packed, unpacked
 from crawlers.store.bucket.plain import may_push, pull
 from crawlers.store.bucket.shelf import Shelf
 from crawlers.store.location import bring_up, folder_name, resolve
-from tests.buckets import ADDRESS, Folder, contents, mirror
+from tests.buckets import ADDRESS, Folder, contents, documents, mirror
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from crawlers.store.bucket.log import Commit, Logged
+    from crawlers.store.bucket.owner import Owner
 
 FIRST, SECOND, THIRD = (f"20261120T03000{number}Z" for number in range(3))
 
@@ -232,6 +241,116 @@ def test_a_source_that_is_removed_is_removed_everywhere(one, two, tmp_path, stor
     harvest(two, 2, run=SECOND)
     three.refresh()
     assert contents(three.folder) == contents(two.folder)
+
+
+def test_a_source_that_is_removed_and_crawled_again_is_read_by_all(one, two, tmp_path, store):
+    harvest(one, 3)
+    two.refresh()
+    with one.own("hdx") as owner:
+        owner.empty()
+    harvest(one, 2, run=SECOND)
+    three = mirror(tmp_path / "three", store)
+    assert two.refresh() == three.refresh() == ["hdx"]
+    assert contents(three.folder) == contents(two.folder) == contents(one.folder)
+    assert len(documents(contents(three.folder))) == 2
+
+
+def test_what_was_never_stored_of_a_source_that_is_removed_is_removed(one, two):
+    harvest(one, 2)
+    two.refresh()
+    folder(one).write("new")
+    folder(one).append("captures.jsonl", {"run": SECOND})
+    folder(one).report(SECOND)
+    with two.own("hdx") as owner:
+        owner.empty()
+    with one.own("hdx") as owner:
+        assert owner.is_rebuilt
+        assert not (one.folder / "hdx").exists()
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder) == {}
+
+
+def test_a_compacted_manifest_of_many_lines_is_stored(one, two):
+    harvest(one, 3)
+    for number in range(2500):
+        folder(one).write(f"new{number}", run=SECOND)
+    assert compacted.compact(one.folder / "hdx", "manifest.jsonl")
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_what_was_compacted_and_never_stored_is_undone_if_others_went_on(one, two, tmp_path, store):
+    harvest(one, 3)
+    harvest(one, 3, run=SECOND, text="new")
+    two.refresh()
+    for file in compacted.FILES:
+        assert compacted.compact(two.folder / "hdx", file)
+    with one.own("hdx"):
+        folder(one).write("more", run=THIRD)
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    harvest(two, 4, run=THIRD, text="newer")
+    one.refresh()
+    three = mirror(tmp_path / "three", store)
+    three.refresh()
+    assert contents(three.folder) == contents(two.folder) == contents(one.folder)
+
+
+def test_a_kill_before_what_was_never_stored_is_undone(one, two, monkeypatch):
+    harvest(one, 3)
+    harvest(one, 3, run=SECOND, text="new")
+    two.refresh()
+    assert compacted.compact(two.folder / "hdx", "manifest.jsonl")
+    folder(two).write("mine", run=THIRD)
+    with one.own("hdx"):
+        folder(one).write("more", run=THIRD)
+    with monkeypatch.context() as patched:
+        patched.setattr(Documents, "restore", lambda _: sys.exit())
+        with pytest.raises(SystemExit):
+            two.refresh()
+    with two.own("hdx"):
+        assert contents(two.folder) == contents(one.folder)
+    one.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_a_part_that_was_written_before_a_kill_is_undone_if_others_went_on(one, two):
+    harvest(one, 3)
+    harvest(one, 3, run=SECOND, text="new")
+    two.refresh()
+    manifest = two.folder / "hdx" / "manifest.jsonl"
+    lines = manifest.read_bytes()
+    assert compacted.compact(two.folder / "hdx", manifest.name)
+    manifest.write_bytes(lines)  # its lines were to be removed next
+    with one.own("hdx"):
+        folder(one).write("more", run=THIRD)
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+
+
+def test_a_folder_that_is_lost_is_brought_again(one, two):
+    harvest(one, 3)
+    with one.own("never-listed"):
+        folder(one, "never-listed").path.mkdir()
+        folder(one, "never-listed").report(FIRST)
+    two.refresh()
+    shutil.rmtree(two.folder / "hdx")
+    shutil.rmtree(two.folder / "never-listed")
+    assert two.refresh() == ["hdx", "never-listed"]
+    assert contents(two.folder) == contents(one.folder)
+    assert two.refresh() == []
+
+
+def test_documents_that_are_lost_are_brought_again(one, two):
+    harvest(one, 3)
+    two.refresh()
+    shutil.rmtree(two.folder / "hdx" / "datasets")
+    (two.folder / "hdx" / "runs" / f"{FIRST}.json").unlink()
+    with two.free("hdx") as replay:
+        replay.bring_lost()
+    assert contents(two.folder) == contents(one.folder)
 
 
 # A long log
@@ -604,6 +723,88 @@ def test_a_crawl_elsewhere_is_seen_as_running(one, two):
     assert not (two.folder / "hdx" / "running.json").exists()
 
 
+# Kills between a commit and the state of the mirror
+
+
+@pytest.fixture
+def dies(monkeypatch) -> Callable[..., None]:
+    """Own a source, and die as soon as a commit is put that has something."""
+
+    def own(mirror: Mirror, field: str, work: Callable[[Owner], None] = lambda _: None) -> None:
+        append = Log.append
+
+        def dying(self: Log, commit: Commit) -> Logged | None:
+            found = append(self, commit)
+            if getattr(commit, field):
+                raise SystemExit
+            return found
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Log, "append", dying)
+            with pytest.raises(SystemExit), mirror.own("hdx") as owner:
+                work(owner)
+
+    return own
+
+
+def test_what_changes_after_a_kill_is_stored(one, two, dies):
+    series = one.folder / "hdx" / "timeseries" / "2026.csv"
+    folder(one).write("a", "old")
+    folder(one).write("b", "old")
+    folder(one).report(FIRST)
+    series.parent.mkdir()
+    series.write_text("old\n")
+    for field in ("packs", "files"):
+        dies(one, field)
+    folder(one).write("a", "new", run=SECOND)
+    folder(one).report(FIRST, listed=2)
+    series.write_text("old\nnew\n")
+    before = contents(one.folder)
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder) == before
+
+
+def test_what_changes_after_a_kill_in_a_whole_commit_is_stored(one, two, dies):
+    for number in range(3):
+        harvest(one, 3, run=f"20261121T0300{number:02d}Z", text=str(number))
+    dies(one, "lines", lambda owner: owner.sum_up())
+    (one.folder / "hdx" / "datasets" / "id00001.json").unlink()
+    folder(one).write("id00001", slug="other", run=SECOND)
+    folder(one).write("id00000", "longer than before", run=SECOND)
+    before = contents(one.folder)
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder) == before
+
+
+def test_a_folder_that_is_compacted_after_a_kill_is_stored(one, two, dies):
+    harvest(one, 3)
+    harvest(one, 3, run=SECOND, text="new")
+    folder(one).write("more", run=THIRD)
+    dies(one, "lines")
+    assert compacted.compact(one.folder / "hdx", "manifest.jsonl")
+    before = contents(one.folder)
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder) == before
+
+
+def test_a_folder_that_is_crawled_after_a_kill_in_its_removal_stays(one, two, dies):
+    harvest(one, 3)
+    two.refresh()
+    dies(one, "is_empty", lambda owner: owner.empty())
+    folder(one).write("id00000", "new", run=SECOND)
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    assert "hdx/datasets/id00000.json" in contents(two.folder)
+
+
 # What can be wrong
 
 
@@ -741,6 +942,51 @@ def test_a_pack_that_is_too_large(one, two, store, monkeypatch):
         two.refresh()
 
 
+def test_a_pack_that_unpacks_to_too_much(one, two, store, monkeypatch):
+    monkeypatch.setattr(packs, "_UNPACKED", 1024 * 1024)
+    with one.own("hdx") as owner:
+        content = bytes(1024 * 1024)
+        body = packed([Row("dataset", "x", None, "datasets/x.json", inside_sha(content), content)])
+        assert len(body) < 5000
+        obstore.put(store, "sources/hdx/packs/evil.parquet", body)
+        part = {"name": "packs/evil.parquet", "bytes": len(body), "sha256": inside_sha(body), "files": 1}
+        commit_by_hand(store, owner, packs=[part])
+    with pytest.raises(StoreError, match=r"packs/evil\.parquet is damaged \(it is too large\)$"):
+        two.refresh()
+
+
+def test_a_pack_whose_rows_share_a_large_content():
+    content = bytes(1024 * 1024)
+    rows = [["dataset"], ["x"], [None], ["datasets/x.json"], [inside_sha(content)], [len(content)], [content]]
+    output = pa.BufferOutputStream()
+    pq.write_table(pa.table([column * 1000 for column in rows], schema=packs._schema()), output, compression="zstd")
+    with pytest.raises(StoreError, match=r"^The pack here is damaged \(it is too large\)$"):
+        list(unpacked(bytes(output.getvalue()), "here"))
+
+
+@pytest.mark.parametrize("name", ["file", "sha256", "bytes", "content"])
+def test_a_pack_with_a_null(name):
+    content = b"x"
+    row = {"kind": "dataset", "dataset_id": "x", "resource_id": None, "file": "datasets/x.json"}
+    row |= {"sha256": inside_sha(content), "bytes": 1, "content": content, name: None}
+    output = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist([row], schema=packs._schema()), output, use_dictionary=False)
+    with pytest.raises(StoreError, match=r"^The pack here is damaged \(.+\)$"):
+        list(unpacked(bytes(output.getvalue()), "here"))
+
+
+def test_a_pack_whose_names_are_no_text():
+    body = packed([Row("dataset", "x" * 10, None, "datasets/x.json", inside_sha(b"x"), b"x")])
+    names = pa.array([b"\xff\xfe"], pa.binary()).view(pa.string())
+    rows = {"kind": names, "dataset_id": ["x"], "resource_id": [None], "file": ["datasets/x.json"]}
+    rows |= {"sha256": [inside_sha(b"x")], "bytes": [1], "content": [b"x"]}
+    output = pa.BufferOutputStream()
+    pq.write_table(pa.table(rows, schema=packs._schema()), output, use_dictionary=False)
+    assert list(unpacked(body, "here"))
+    with pytest.raises(StoreError, match=r"^The pack here is damaged \(.+\)$"):
+        list(unpacked(bytes(output.getvalue()), "here"))
+
+
 @pytest.mark.parametrize("body", [b"", b"PAR1", b"x" * 1000, packed([Row(None, None, None, "runs/x", "0" * 64, b"")])])
 def test_a_pack_that_is_none(body):
     with pytest.raises(StoreError, match=r"^The pack here is damaged \(.+\)$"):
@@ -833,11 +1079,31 @@ def test_a_full_disk_leaves_what_was_there(one, two, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(inside.Writer, "write", full)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(StoreError, match=r"/hdx can't be brought up to date \(No space left on device\)\.$"):
             two.refresh()
     assert contents(two.folder) == before
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
+
+
+@pytest.mark.parametrize("place", ["hdx", "hdx/datasets", "hdx/manifest.jsonl", "hdx/datasets/id00000.json"])
+@pytest.mark.parametrize("other", ["link", "file", "folder"])
+def test_what_is_in_the_place_of_a_folder_or_a_file(one, two, tmp_path, place, other):
+    with one.own("a-source"):
+        folder(one, "a-source").write("a")
+    harvest(one, 1)
+    path = two.folder / place
+    path.parent.mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    {"link": lambda: path.symlink_to(tmp_path / "elsewhere"), "file": path.touch, "folder": path.mkdir}[other]()
+    told: list[str] = []
+    assert "a-source" in two.refresh(lost=told.append)
+    assert len(told) <= 1
+    assert all(sentence.startswith(f"{two.folder / 'hdx'} can't be brought up to date (") for sentence in told)
+    if not told and not path.is_symlink():
+        assert contents(two.folder) == contents(one.folder)
+    if place != "hdx":
+        assert contents(tmp_path / "elsewhere") == {}
 
 
 # A plain folder

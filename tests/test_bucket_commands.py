@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -73,6 +74,39 @@ def test_a_pull_into_a_folder_of_others(output, address, tmp_path):
     sentence = f"{tmp_path / 'mine'} is not empty, and no copy of {address}: name another folder.\n"
     assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", sentence)
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+
+
+def test_a_pull_into_what_is_no_folder(output, address, tmp_path):
+    scrapy("push", str(output), address)
+    (tmp_path / "mine").write_text("mine")
+    ran = scrapy("pull", address, str(tmp_path / "mine"))
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, "", f"{tmp_path / 'mine'} is a file: name a folder.\n")
+
+
+def test_a_pull_with_a_link_in_the_place_of_a_folder(output, address, tmp_path):
+    scrapy("push", str(output), address)
+    scrapy("pull", address, str(tmp_path / "pulled"), "other")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "pulled" / "hdx").mkdir()
+    (tmp_path / "pulled" / "hdx" / "datasets").symlink_to(tmp_path / "elsewhere")
+    ran = scrapy("pull", address, str(tmp_path / "pulled"))
+    assert (ran.returncode, ran.stdout) == (3, "other: nothing new\n")
+    assert ran.stderr.startswith(f"{tmp_path / 'pulled' / 'hdx'} can't be brought up to date (")
+    assert ran.stderr.count("\n") == 1
+    assert not any((tmp_path / "elsewhere").iterdir())
+
+
+def test_a_mirror_that_lost_files_is_mended(output, address, tmp_path):
+    scrapy("push", str(output), address)
+    a = Node(tmp_path, address)
+    assert a.run("jobs").returncode == 0
+    shutil.rmtree(a.output / "hdx")
+    assert a.run("jobs").returncode == 0
+    assert contents(a.output / "hdx") == contents(output / "hdx")
+    shutil.rmtree(a.output / "hdx" / "datasets")
+    ran = a.run("reindex")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "hdx: 40 datasets\nother: 1 datasets\n", "")
+    assert contents(a.output / "hdx") == contents(output / "hdx")
 
 
 def test_a_push_over_what_others_have_stored(output, address, tmp_path):
@@ -195,20 +229,35 @@ def killed(left: int, *words: object) -> int:
 
 def test_kills_while_a_folder_is_stored(output, address, tmp_path):
     """At every border: before and after each request that changes something, and each change here."""
+    twin, ever = shutil.copytree(output, tmp_path / "twin"), set(documents(contents(output)))
     for border in range(1, 1000):
         code = killed(border, "own", address, output)
         if code == 0:
             break
-        if border % 10 == 3:
-            Folder(output / "hdx").write(f"id{border % 7}", f"new {border}", run=SECOND)
+        if border % 3 == 0:
+            for path in (output / "hdx", twin / "hdx"):
+                _crawl(path, border)
+            ever |= documents(contents(twin)).keys()
         if border % 10 == 7:
             seen = tmp_path / f"seen{border}"
             if scrapy("pull", address, str(seen), "hdx").returncode == 0:
-                found = documents(contents(seen))
-                assert found.keys() <= documents(contents(output)).keys()
+                assert documents(contents(seen)).keys() <= ever
     assert border > 30
     assert scrapy("pull", address, str(tmp_path / "pulled"), "hdx").returncode == 0
-    assert contents(tmp_path / "pulled" / "hdx") == contents(output / "hdx")
+    assert contents(tmp_path / "pulled" / "hdx") == contents(output / "hdx") == contents(twin / "hdx")
+
+
+def _crawl(path: Path, number: int) -> None:
+    """Change a document by as many bytes as it has, rename another one, and add to a report and a time series."""
+    made, series = Folder(path), path / "timeseries" / "2026.csv"
+    made.write(f"id{number % 7}", f"new {number:04}", slug="a-name", run=SECOND)
+    for renamed in (path / "datasets").glob(f"id{number % 5 + 10}__*"):
+        renamed.unlink()
+    made.write(f"id{number % 5 + 10}", slug=f"name-{number}", run=SECOND)
+    made.report(FIRST, listed=number)
+    series.parent.mkdir(exist_ok=True)
+    with series.open("a") as rows:
+        rows.write(f"{number}\n")
 
 
 def test_kills_while_a_folder_is_pulled(output, address, tmp_path):

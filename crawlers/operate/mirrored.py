@@ -54,6 +54,27 @@ def look_again(
         return []
 
 
+def mend(settings: Any, names: Iterable[str], lost: Callable[[str], None]) -> None:
+    """Write what somebody has removed from the mirror, if output is in a store.
+
+    Args:
+        names: of the sources.
+        lost: called with a sentence for what can't be brought again.
+    """
+    if not settings["OUTPUT_STORE"]:
+        return
+    from crawlers.store.location import mirror  # noqa: PLC0415
+
+    try:
+        here: Any = mirror(settings)
+        for name in names:
+            with here.free(name) as replay:
+                if replay:
+                    replay.bring_lost()
+    except CrawlersError as error:
+        lost(str(error))
+
+
 @contextmanager
 def owning(settings: Any, names: Iterable[str]) -> Iterator[dict[str, Owner]]:
     """Take sources, store what is changed in their folders within, and remove those whose folder is gone at the end.

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _FOLDERS = ("datasets", "dataset_metadata", "resource_metadata", "sites", "extensions", "timeseries", "runs")
 _FILES = ("manifest.jsonl", "errors.jsonl")
+TAIL = 256
+"""Bytes of the end of a file that only grows: they differ in another file of that name."""
 _TRIES = 30  # a process that checks whether a crawl runs holds a shared lock for a moment
 
 
@@ -61,11 +63,10 @@ def tail(path: Path, name: str, end: int) -> bytes:
     if not end:
         return b""
     with inside.opened(path, name) as file:
-        file.seek(max(0, end - _TAIL))
-        return file.read(min(end, _TAIL))
+        file.seek(max(0, end - TAIL))
+        return file.read(min(end, TAIL))
 
 
-_TAIL = 256
 _LAST = 64 * 1024  # bytes from the end
 
 

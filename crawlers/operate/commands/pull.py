@@ -19,7 +19,7 @@ DAMAGED = 3
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 pulled, 1 not pulled, 3 without sources that are damaged, 130 interrupted."""
+    """Exit code: 0 pulled, 1 not pulled, 3 without sources that are damaged or can't be written, 130 interrupted."""
 
     reads_output = False
 
@@ -33,7 +33,7 @@ class Command(ProjectCommand):
         return (
             "Write what a store has into a folder, as a crawl of one machine leaves it. The same command pulls what "
             "is new, and goes on after an interruption. Exit code: 0 pulled, 1 not pulled, 3 without sources that are "
-            "damaged, 130 interrupted."
+            "damaged or can't be written, 130 interrupted."
         )
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
@@ -44,6 +44,8 @@ class Command(ProjectCommand):
         if len(args) < 2:
             raise OutputError(f"scrapy pull takes {self.syntax()}.")
         address, folder, counted = checked(args[0]), Path(args[1]), Counted("pulled")
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"{folder} is a file: name a folder.")
         here = opened(address, folder, tell=counted.count)
         here.check(creates=False)
         if folder.exists() and any(folder.iterdir()) and not here.places.folder.exists():

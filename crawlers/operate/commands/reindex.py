@@ -24,12 +24,14 @@ class Command(ProjectCommand):
         return "Rebuild index.sqlite from the manifests"
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
+        from crawlers.operate.mirrored import mend
         from crawlers.store.index.catch_up import sources_in
 
         self.lost = 0
         output = self.path("OUTPUT_DIR")
         if args:
             raise OutputError(f"scrapy reindex takes no {args[0]!r}: it rebuilds the index of all sources.")
+        mend(self.settings, sources_in(output), self._report)
         self._rebuild(output, sources_in(output))
         self.exitcode = INCOMPLETE if self.lost else 0
 

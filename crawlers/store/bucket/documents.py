@@ -51,11 +51,26 @@ class Documents:
         return count
 
     def note(self, pack: Part) -> None:
-        """Remember the files of a pack that this folder has, maybe newer ones."""
+        """Remember the files of a pack that this mirror has put: the folder has them, or newer ones, which stay.
+
+        Raises:
+            StoreError: as `unpack`.
+        """
         with self.state.changing():
             for row in self.shelf.rows(pack):
-                self.files.put_all([(row.file, stored(row, pack.name, _changed(self.folder, row.file)))])
+                self._note(row.file, stored(row, pack.name, 0))
             self.files.add_pack(pack)
+
+    def note_file(self, file: str, part: Part) -> None:
+        """Remember a file that this mirror has put as an object of its own, as `note` does."""
+        with self.state.changing():
+            self._note(file, Stored(part.name, part.sha256, part.bytes, 0))
+
+    def _note(self, file: str, new: Stored) -> None:
+        """Remember where a file is; whether the folder still has that content is only known if it was known before."""
+        known = self.files.get(file)
+        is_same = known is not None and known.sha256 == new.sha256
+        self.files.put_all([(file, new._replace(changed=known.changed) if known and is_same else new)])
 
     def fetch(self, file: str, part: Part) -> bool:
         """Write a file that has an object of its own; return ``False`` if it is there already."""
@@ -67,10 +82,20 @@ class Documents:
         return is_new
 
     def remove(self, files: Iterable[str]) -> None:
-        """Remove files."""
+        """Remove files.
+
+        Raises:
+            OSError: one can't be removed.
+        """
         with self.state.changing():
             for file in files:
                 inside.remove(self.folder, file)
+                self.files.remove(file)
+
+    def forget(self, files: Iterable[str]) -> None:
+        """Remember that files are not stored any more; those that the folder has stay."""
+        with self.state.changing():
+            for file in files:
                 self.files.remove(file)
 
     def is_there(self, file: str, known: Stored) -> bool:
@@ -90,16 +115,27 @@ class Documents:
         for file, _ in list(files_in(self.folder)):
             if self.files.get(file) is None:
                 inside.remove(self.folder, file)
-        wanted = {file: known for file, known in self.files.each() if not self.is_there(file, known)}
+        self.bring({file: known for file, known in self.files.each() if not self.is_there(file, known)})
+
+    def lost(self) -> dict[str, Stored]:
+        """Return the stored files that are not in the folder."""
+        return {file: known for file, known in self.files.each() if not _changed(self.folder, file)}
+
+    def bring(self, wanted: dict[str, Stored]) -> None:
+        """Write stored files as they are in the store.
+
+        Raises:
+            StoreError: the store can't be read.
+        """
         objects = {known.object for known in wanted.values()}
         for pack, _ in self.files.packs():
             if pack.name in objects:
-                self._restore_from(pack, wanted)
+                self._bring_from(pack, wanted)
         for file, known in wanted.items():
             if known.object.startswith("files/"):
                 self.fetch(file, Part(known.object, known.size, known.sha256))
 
-    def _restore_from(self, pack: Part, wanted: dict[str, Stored]) -> None:
+    def _bring_from(self, pack: Part, wanted: dict[str, Stored]) -> None:
         with self.state.changing(), inside.Writer(self.folder, SCRATCH) as writer:
             for row in self.shelf.rows(pack):
                 if row.file in wanted and wanted[row.file].object == pack.name:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import StoreError
 from crawlers.safety import inside
 from crawlers.store import compacted
+from crawlers.store.bucket.contract import LINES
 from crawlers.store.bucket.documents import SCRATCH
 from crawlers.store.bucket.log import Growth
-from crawlers.store.bucket.state import Growing, Grown
-from crawlers.store.folder import tail
+from crawlers.store.bucket.state import Files, Growing, Grown
+from crawlers.store.folder import TAIL, tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,9 +30,6 @@ class Lines:
         folder: the source's.
         state: of the folder.
         shelf: its objects.
-
-    Attributes:
-        diverged: whether a file had lines that were never stored, and others are in their place now.
     """
 
     def __init__(self, folder: Path, state: State, shelf: Shelf) -> None:
@@ -39,28 +37,38 @@ class Lines:
         self.state = state
         self.shelf = shelf
         self.growing = Growing(state)
-        self.diverged = False
+        self.files = Files(state)
+
+    def diverge(self) -> None:
+        """Remember that the folder has what was never stored, and others have stored something in its place."""
+        self.state.note(is_diverged=True)
 
     def grow(self, file: str, growth: Growth) -> None:
-        """Write the lines that a file lacks; `measure` remembers them.
+        """Write the lines that a file lacks; one that does not begin with what is stored is written as a whole.
 
         Raises:
             StoreError: lines are missing or damaged.
             OSError: the file can't be written.
         """
-        known = self.growing.get(file)
-        is_same = known is None or known.generation == growth.generation
-        begin = known.size if known and is_same else 0
-        segments = [one for one in growth.segments if one.offset + one.length > begin]
-        if not _reach(segments, begin, growth.bytes):
+        known, segments = self.growing.get(file), self.growing.segments_after(file, growth)
+        if not _reach(segments, growth.bytes):
             raise StoreError(f"{self.shelf.objects.address}: the log of [{self.shelf.source}] lacks lines of {file}.")
-        if is_same:
-            self._append(file, segments, begin)
+        if self._parts(file) != compacted.parts(self.folder, file):
+            self.diverge()
+        if known is None:
+            self._append(file, segments, 0)
+        elif known.generation == growth.generation and begins_with(self.folder, file, known):
+            self._append(file, [one for one in segments if one.offset + one.length > known.size], known.size)
         else:
-            with inside.replaced(self.folder, file, SCRATCH) as new:
-                new.writelines(map(self.shelf.lines, segments))
+            if not _ends_with(self.folder, file, known):
+                self.diverge()
+            self._write(file, segments)
         with self.state.changing():
             self.note(file, growth)
+
+    def _write(self, file: str, segments: list[Segment]) -> None:
+        with inside.replaced(self.folder, file, SCRATCH) as new:
+            new.writelines(map(self.shelf.lines, segments))
 
     def _append(self, file: str, segments: list[Segment], begin: int) -> None:
         with inside.appended(self.folder, file) as lines:
@@ -70,34 +78,75 @@ class Lines:
                 body = self.shelf.lines(segment)[here - segment.offset :]
                 lines.seek(here)
                 if lines.read(len(body)) != body:
-                    self.diverged = self.diverged or size > here
+                    if size > here:
+                        self.diverge()
                     lines.truncate(here)
                     lines.write(body)
 
-    def note(self, file: str, growth: Growth) -> None:
-        """Remember the segments of a file that has grown, and how long it is; the caller begins the transaction."""
-        begins = growth.segments[0].offset if growth.segments else growth.bytes
+    def note(self, file: str, growth: Growth, end: bytes | None = None) -> None:
+        """Remember the segments of a file that has grown, and how long it is; the caller begins the transaction.
+
+        Args:
+            end: the last bytes that are stored; by default, those that the file has there.
+        """
         written = self.packed(file) + growth.bytes
-        self.growing.set_segments(file, growth.segments, begins=begins)
-        self.growing.put(file, Grown(growth.generation, growth.bytes, written, tail(self.folder, file, growth.bytes)))
+        self.growing.set_segments(file, self.growing.segments_after(file, growth))
+        end = tail(self.folder, file, growth.bytes) if end is None else end
+        self.growing.put(file, Grown(growth.generation, growth.bytes, written, end))
+
+    def note_own(self, file: str, growth: Growth) -> None:
+        """Remember what this mirror has put of a file: the folder has it, or another one by now, which stays.
+
+        Raises:
+            StoreError: lines are missing or damaged.
+        """
+        known = self.growing.get(file)
+        is_same = known is not None and known.generation == growth.generation
+        begin, end = (known.size, known.tail) if known and is_same else (0, b"")
+        for segment in growth.segments:
+            if segment.offset >= begin:
+                end = (end + self.shelf.lines(segment))[-TAIL:]
+        with self.state.changing():
+            self.note(file, growth, end)
 
     def packed(self, file: str) -> int:
-        """Return the bytes of the lines that were moved into compressed parts."""
-        return compacted.packed(self.folder, file) if file in compacted.FILES else 0
+        """Return the bytes of the lines that are stored in compressed parts."""
+        return sum(compacted.length(self.folder, part) for part in self._parts(file))
 
-    def cut(self) -> None:
-        """Remove the lines that were never stored."""
-        for file in self.growing.names():
-            grown = self.growing.get(file)
-            with inside.appended(self.folder, file) as lines:
-                if grown and lines.seek(0, os.SEEK_END) > grown.size:
-                    lines.truncate(grown.size)
+    def _parts(self, file: str) -> list[str]:
+        """Return the compressed parts of a file that are stored."""
+        parts = compacted.parts(self.folder, file)
+        known = self.files.known(parts)
+        return [part for part in parts if part in known]
+
+    def restore(self) -> None:
+        """Bring the files back to what is stored.
+
+        Raises:
+            StoreError: the store can't be read.
+            OSError: the folder can't be written.
+        """
+        for file in LINES:
+            known = self.growing.get(file)
+            if known is None:
+                inside.remove(self.folder, file)
+            elif not begins_with(self.folder, file, known):
+                self._write(file, self.growing.segments(file))
+            elif inside.size(self.folder, file) > known.size:
+                with inside.appended(self.folder, file) as lines:
+                    lines.truncate(known.size)
 
     def leave_only(self, names: Iterable[str]) -> None:
         """Remove the files that are not among these."""
-        for file in set(self.growing.names()).difference(names):
+        others = set(self.growing.names()).difference(names)
+        for file in others:
             inside.remove(self.folder, file)
-            with self.state.changing():
+        self.forget(others)
+
+    def forget(self, files: Iterable[str]) -> None:
+        """Remember that nothing of some files is stored any more; what the folder has of them stays."""
+        with self.state.changing():
+            for file in files:
                 self.growing.remove(file)
 
     def is_whole(self) -> bool:
@@ -107,15 +156,31 @@ class Lines:
     def _has_all(self, file: str) -> bool:
         known = self.growing.get(file)
         try:
-            return known is None or inside.size(self.folder, file) + self.packed(file) >= known.written
+            here = inside.size(self.folder, file) + compacted.packed(self.folder, file)
         except OSError:
             return False
+        return known is None or here >= known.written
 
 
-def _reach(segments: list[Segment], begin: int, end: int) -> bool:
-    """Return whether segments have all that is between two offsets."""
+def begins_with(folder: Path, file: str, known: Grown) -> bool:
+    """Return whether a file begins with what is stored of it, as far as its length and a few bytes tell.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    return inside.size(folder, file) >= known.size and tail(folder, file, known.size) == known.tail
+
+
+def _ends_with(folder: Path, file: str, known: Grown) -> bool:
+    """Return whether a file has nothing but what is stored of it."""
+    return inside.size(folder, file) == known.size and begins_with(folder, file, known)
+
+
+def _reach(segments: list[Segment], end: int) -> bool:
+    """Return whether segments have all lines up to an offset, each once."""
+    begin = 0
     for segment in segments:
-        if segment.offset > begin:
+        if segment.offset != begin:
             return False
-        begin = segment.offset + segment.length
+        begin += segment.length
     return begin == end

@@ -110,6 +110,11 @@ class Commit(msgspec.Struct, frozen=True, omit_defaults=True):
     def body(self) -> bytes:
         return msgspec.json.format(msgspec.json.encode(self), indent=1)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the source was removed."""
+        return self.kind == "whole" and not (self.packs or self.lines or self.files)
+
 
 class Logged(NamedTuple):
     """A commit as it is in the log, and the hash of its object."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import StoreError, StoreUnreachableError
@@ -12,11 +13,11 @@ from crawlers.store.bucket.contract import named, source_of
 from crawlers.store.bucket.lease import Lease, clock
 from crawlers.store.bucket.owner import Owner
 from crawlers.store.bucket.places import Places
-from crawlers.store.bucket.replay import Replay
+from crawlers.store.bucket.replay import Replay, written
 from crawlers.store.bucket.state import State
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from crawlers.store.bucket.lease import Holder
@@ -125,17 +126,27 @@ class Mirror:
         return changed
 
     def _refresh(self, source: str, entry: Entry) -> bool:
+        with self.free(source) as replay:
+            if replay is None:
+                return False
+            state = replay.state
+            if state.fact("lease") == entry.tag and not state.fact("is_open") and replay.is_whole():
+                return False
+            holder = self.note_running(source)
+            is_new = replay.catch_up()
+            state.note(lease=entry.tag, is_open=holder is None or not holder.is_released)
+            return is_new
+
+    @contextmanager
+    def free(self, source: str) -> Iterator[Replay | None]:
+        """Keep crawls of this machine out of a source, and yield its folder on its way; ``None`` if one has it."""
         lock = take(self.places.lock(source))
         if lock is None:
-            return False
+            yield None
+            return
         try:
             with State(self.places.state(source)) as state:
-                if state.fact("lease") == entry.tag and not state.fact("is_open"):
-                    return False
-                holder = self.note_running(source)
-                is_new = self.replay(source, state).catch_up()
-                state.note(lease=entry.tag, is_open=holder is None or not holder.is_released)
-                return is_new
+                yield self.replay(source, state)
         finally:
             os.close(lock)
 
@@ -152,6 +163,7 @@ class Mirror:
         """Note what another mirror's crawl of a source says; return the lease.
 
         Raises:
-            StoreError: the store can't be read, or the lease is damaged.
+            StoreError: the store can't be read, the lease is damaged, or the folder can't be written.
         """
-        return running.note(self, source)
+        with written(self.folder / source):
+            return running.note(self, source)

@@ -114,10 +114,10 @@ class Owner:
         documents = self.replay.documents
         for some in changes.packfuls(changes.parts(documents)):
             self._put(some, ends=None)
-        is_last = False
+        end, is_last = self._stored_lines(), False
         while not is_last:
-            chunk = changes.by_lines(documents, self._stored_lines())
-            is_last = chunk.is_last
+            chunk = changes.by_lines(documents, end)
+            end, is_last = chunk.end, chunk.is_last
             self._put(chunk.read, chunk.removed, {changes.MANIFEST: self._place(chunk)})
         if is_end:
             for some in changes.packfuls(changes.by_look(documents)):

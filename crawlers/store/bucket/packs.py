@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crawlers.exceptions import StoreError
+from crawlers.safety import inside
 from crawlers.store.bucket.contract import is_file
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ BYTES = 32 * 1024 * 1024
 """Bytes of its documents from which on a pack takes no more."""
 LARGEST = 512 * 1024 * 1024
 """Bytes of a pack that is read."""
+_UNPACKED = BYTES + inside.LARGEST + 16 * 1024 * 1024  # of one that is read: its documents, and what names them
 _GROUP = 4 * 1024 * 1024  # bytes of a row group: what is in memory when a pack is read
-_LARGEST_GROUP = 512 * 1024 * 1024  # of one that is read, unpacked
 _ROWS = 100
+_CONTENT = 6  # the column
 _BATCH = 25
 
 
@@ -97,15 +99,16 @@ def unpacked(body: bytes, name: str) -> Iterator[Row]:
             _check(file, name)
             for batch in file.iter_batches(batch_size=_BATCH, use_threads=False):
                 yield from (_row(found, name) for found in batch.to_pylist())
-    except (pa.ArrowException, OSError, KeyError) as error:
+    except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
         raise _damaged(name, str(error).partition("\n")[0]) from None
 
 
 def _check(file: Any, name: str) -> None:
     if not file.schema_arrow.equals(_schema()):
         raise _damaged(name, "its columns are others")
-    groups = (file.metadata.row_group(number) for number in range(file.metadata.num_row_groups))
-    if file.metadata.num_rows > 10 * MOST or any(group.total_byte_size > _LARGEST_GROUP for group in groups):
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
+    shared = any(group.column(_CONTENT).has_dictionary_page for group in groups)  # rows that have one content
+    if file.metadata.num_rows > 10 * MOST or shared or sum(group.total_byte_size for group in groups) > _UNPACKED:
         raise _damaged(name, "it is too large")
 
 
@@ -114,7 +117,7 @@ def _row(found: dict[str, Any], name: str) -> Row:
     row = Row(**found)
     if not isinstance(content, bytes) or len(content) != size or hashlib.sha256(content).hexdigest() != row.sha256:
         raise _damaged(name, f"the content of {str(row.file)[:300]!r} is not what its hash says")
-    if not is_file(row.file):
+    if not isinstance(row.file, str) or not is_file(row.file):
         raise _damaged(name, f"{str(row.file)[:300]!r} can't be in a source's folder")
     return row
 

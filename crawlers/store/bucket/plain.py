@@ -17,7 +17,7 @@ def pull(mirror: Mirror, source: str) -> None:
 
     Raises:
         OutputError: the folder was changed since.
-        StoreError: the store can't be read, or what it has of the source is damaged.
+        StoreError: the store can't be read, what it has of the source is damaged, or the folder can't be written.
     """
     with State(mirror.places.state(source)) as state:
         replay = mirror.replay(source, state)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import sqlite3
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import StoreError
@@ -15,10 +16,10 @@ from crawlers.store.bucket.shelf import Shelf
 from crawlers.store.bucket.tails import Tails
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from crawlers.store.bucket.log import Commit, Logged
+    from crawlers.store.bucket.log import Commit, Logged, Part
     from crawlers.store.bucket.objects import Objects
     from crawlers.store.bucket.state import State
 
@@ -68,19 +69,36 @@ class Replay:
         What the folder has beyond that stays, unless others have stored something in its place.
 
         Raises:
-            StoreError: the store can't be read, or a commit or an object is damaged or missing.
-            OSError: the folder can't be written.
+            StoreError: the store can't be read, a commit or an object is damaged or missing, or the folder can't be
+                written.
         """
-        if self.state.head and not self.lines.is_whole():
+        if self.state.head and not self.is_whole():
             self.state.forget()
             self.is_rebuilt = True
         for left in reversed(range(_TRIES)):
             try:
-                return self._catch_up()
+                with written(self.folder):
+                    return self._catch_up()
             except MissingError:
                 if not left:
                     raise
         raise AssertionError  # the last try returns or raises
+
+    def bring_lost(self) -> None:
+        """Write the stored files that somebody has removed from the folder.
+
+        Raises:
+            StoreError: as `catch_up`.
+        """
+        with written(self.folder):
+            self.documents.bring(self.documents.lost())
+
+    def is_whole(self) -> bool:
+        """Return whether the folder is there, if anything is stored, and has all lines that are."""
+        return self.lines.is_whole() and (self.folder.exists() or not self._has_any())
+
+    def _has_any(self) -> bool:
+        return next(self.documents.files.each(), None) is not None or bool(self.lines.growing.names())
 
     def _catch_up(self) -> bool:
         head = self.state.head
@@ -89,11 +107,9 @@ class Replay:
         numbers = [number for number in there if number >= first]
         if numbers != list(range(first, first + len(numbers))) or (there and not numbers):
             raise StoreError(f"{self.log.objects.address}: the log of [{self.source}] has a gap behind commit {head}.")
-        if numbers:
-            self.folder.mkdir(parents=True, exist_ok=True)
         for number in numbers:
             self.apply(self.log.read(number))
-        if self.lines.diverged:
+        if self.state.fact("is_diverged"):
             self.reset()
         return bool(numbers)
 
@@ -107,21 +123,13 @@ class Replay:
         follows = commit.number == self.state.head + 1
         if follows or commit.kind != "whole":
             self._check(commit)
-        is_own = follows and logged.sha256 == self.state.fact("putting")  # not a commit of its copy
-        for pack in commit.packs:
-            if self.documents.files.has_pack(pack.name):
-                continue
-            if is_own and commit.kind == "stored":
-                self.documents.note(pack)
-            else:
-                self.tell(self.documents.unpack(pack))
-        for file, part in commit.files.items():
-            self.tell(int(self.documents.fetch(file, part)))
-        for file, growth in commit.lines.items():
-            self.lines.grow(file, growth)
-        self.documents.remove(commit.removed)
+        if follows and logged.sha256 == self.state.fact("putting"):  # not a commit of its copy
+            self._note(commit)
+        else:
+            self._write(commit)
         if commit.kind == "whole":
-            self._leave_only(commit)
+            with self.state.changing():
+                self.documents.files.keep(_objects(commit))
             self.state.note(whole=commit.number)
         self.state.advance(logged)
 
@@ -132,27 +140,75 @@ class Replay:
                 f"{self.log.objects.address}: commit {commit.number} of [{self.source}] does not follow on the others."
             )
 
-    def _leave_only(self, commit: Commit) -> None:
-        """Remove what a whole commit does not name."""
-        kept = {part.name for part in (*commit.packs, *commit.files.values())}
-        files = self.documents.files
-        self.documents.remove(files.outside(kept))
-        with self.state.changing():
-            files.keep(kept)
-        self.lines.leave_only(commit.lines)
-        if not kept and not commit.lines:
-            _remove_empty(self.folder)
+    def _note(self, commit: Commit) -> None:
+        """Remember a commit that this mirror has put, and was killed: the folder has what it says, or newer files."""
+        for pack in self._new(commit):
+            self.documents.note(pack)
+        for file, part in commit.files.items():
+            self.documents.note_file(file, part)
+        for file, growth in commit.lines.items():
+            self.lines.note_own(file, growth)
+        self.documents.forget(commit.removed)
+        if commit.kind == "whole":
+            self.documents.forget(self.documents.files.outside(_objects(commit)))
+            self.lines.forget(set(self.lines.growing.names()).difference(commit.lines))
+
+    def _write(self, commit: Commit) -> None:
+        """Write what a commit says."""
+        if commit.packs or commit.files or commit.lines:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        for pack in self._new(commit):
+            self.tell(self.documents.unpack(pack))
+        for file, part in commit.files.items():
+            self.tell(int(self.documents.fetch(file, part)))
+        for file, growth in commit.lines.items():
+            self.lines.grow(file, growth)
+        self.documents.remove(commit.removed)
+        if commit.kind == "whole":
+            self.documents.remove(self.documents.files.outside(_objects(commit)))
+            self.lines.leave_only(commit.lines)
+        if commit.is_empty:
+            self.lines.diverge()
+
+    def _new(self, commit: Commit) -> list[Part]:
+        """Return the packs that are not known yet."""
+        return [pack for pack in commit.packs if not self.documents.files.has_pack(pack.name)]
 
     def reset(self) -> None:
         """Undo what was never stored.
 
         Raises:
             StoreError: the store can't be read.
+            OSError: the folder can't be written.
         """
-        self.lines.cut()
+        self.lines.restore()
         self.documents.restore()
-        self.lines.diverged = False
+        if not self._has_any():
+            _remove_empty(self.folder)
+        self.state.note(is_diverged=False)
         self.is_rebuilt = True
+
+
+@contextmanager
+def written(folder: Path) -> Iterator[None]:
+    """Let an error of the disk be a sentence about the folder that is written within.
+
+    Raises:
+        StoreError: that sentence.
+    """
+    try:
+        yield
+    except OSError as error:
+        file = error.filename2 or error.filename
+        place = f"{file}: " if file else ""
+        raise StoreError(f"{folder} can't be brought up to date ({place}{error.strerror or error}).") from None
+    except sqlite3.Error as error:
+        raise StoreError(f"{folder} can't be brought up to date ({error}).") from None
+
+
+def _objects(commit: Commit) -> set[str]:
+    """Return the objects that a commit's files are in."""
+    return {part.name for part in (*commit.packs, *commit.files.values())}
 
 
 def _remove_empty(folder: Path) -> None:

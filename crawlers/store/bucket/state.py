@@ -242,9 +242,17 @@ class Growing:
         found = [Segment(name, size, sha256, 0, offset, length) for name, size, sha256, offset, length in rows]
         return sorted(found, key=lambda segment: segment.offset)
 
-    def set_segments(self, file: str, segments: Iterable[Segment], *, begins: int) -> None:
-        """Replace the segments from an offset on."""
-        self.db.execute("DELETE FROM segments WHERE file = ? AND offset >= ?", (file, begins))
+    def segments_after(self, file: str, growth: Growth) -> list[Segment]:
+        """Return all segments of a file that has grown, or was rewritten."""
+        known = self.get(file)
+        if known is None or known.generation != growth.generation:
+            return growth.segments
+        begins = growth.segments[0].offset if growth.segments else growth.bytes
+        return [*(one for one in self.segments(file) if one.offset < begins), *growth.segments]
+
+    def set_segments(self, file: str, segments: Iterable[Segment]) -> None:
+        """Replace the segments of a file."""
+        self.db.execute("DELETE FROM segments WHERE file = ?", (file,))
         rows = [(file, one.offset, one.name, one.bytes, one.sha256, one.length) for one in segments]
         self.db.executemany("INSERT OR REPLACE INTO segments VALUES (?, ?, ?, ?, ?, ?)", rows)
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from crawlers.safety import inside
 from crawlers.store.bucket.contract import LINES
+from crawlers.store.bucket.growth import begins_with
 from crawlers.store.bucket.log import Growth
 from crawlers.store.bucket.shelf import SEGMENT
 from crawlers.store.bucket.state import Growing
-from crawlers.store.folder import tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -65,8 +65,7 @@ class Tails:
         known = self.growing.get(file)
         if known is None:
             return 1
-        is_longer = inside.size(self.folder, file) >= known.size
-        return known.generation + (not is_longer or tail(self.folder, file, known.size) != known.tail)
+        return known.generation + (not begins_with(self.folder, file, known))
 
     def is_rewritten(self, file: str) -> bool:
         """Return whether a file does not begin with what is stored of it."""
