@@ -850,6 +850,7 @@ def test_hostile_headers_and_addresses_break_no_record(archive: Archive, tmp_pat
     assert records[1][-1] == CSV
 
 
+@pytest.mark.slow
 def test_a_warc_file_on_standard_output(full: Archive) -> None:
     chosen = [f"-sOUTPUT_DIR={full.output}", f"-sARCHIVE_STORE={full.store}"]
     command = [sys.executable, "-W", "error", "-m", "scrapy", "archive", "warc", "r2", "-o", "-", *chosen]

@@ -293,6 +293,7 @@ def test_the_progress_moves_within_a_page(crawl, notes, portal):
     assert [entry[2] for entry in json_lines(notes)] == [10, 30, 70, 150, 310, 560, 600], "settled by then"
 
 
+@pytest.mark.slow
 def test_a_batch_of_large_documents_is_small(crawl, notes):
     big = {number: {"notes": "x" * 2_000_000} for number in range(40)}
     with OddPortal("have", big, most=40) as site:

@@ -340,6 +340,7 @@ def test_a_repository_that_is_renamed_between_two_runs_keeps_what_is_known(profi
 # How GitHub is asked
 
 
+@pytest.mark.slow
 def test_fifty_repositories_are_one_question(profile):
     packages, repositories = made(120)
     with GitHub(repositories) as github:
@@ -493,6 +494,7 @@ def test_a_mistake_is_one_sentence(profile, token, settings, sentence):
     assert sentence in done.lines[-1]
 
 
+@pytest.mark.slow
 def test_a_github_that_cannot_be_reached_ends_the_run(profile, tmp_path):
     packages, repositories = made(60)
     jobdir = ("-s", f"JOBDIR={tmp_path / 'job'}")

@@ -190,6 +190,7 @@ def test_a_file_is_overwritten_by_force_only(site, run, values, tmp_path):
     assert load(path).fields
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "words", "told"),
     [

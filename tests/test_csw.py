@@ -349,6 +349,7 @@ def test_a_window_that_can_not_be_got_round_is_incomplete(tmp_path, faults):
     assert done.kinds().keys() <= {"count_mismatch", "unproven", "paging"}
 
 
+@pytest.mark.slow
 def test_too_many_records_of_one_date_are_incomplete(tmp_path):
     same = [Record(f"s-{number:03}", "Same", "2015-05-05T05:05:05Z") for number in range(300)]
     assert is_incomplete(walk_of(Catalogue([*records(500), *same], window=200), tmp_path), 700, "unproven")

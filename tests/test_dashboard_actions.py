@@ -412,6 +412,7 @@ def test_what_a_command_refuses_is_its_sentence(desk):
     assert not list(desk.folder.rglob("*-harvest.log"))
 
 
+@pytest.mark.slow
 def test_a_harvest_goes_on_when_the_dashboard_ends(tmp_path):
     with opened(tmp_path) as desk, Portal(datasets=40, faults=("slow=0.3",)) as portal:
         desk.write(portal.url)
@@ -431,6 +432,7 @@ def test_a_harvest_goes_on_when_the_dashboard_ends(tmp_path):
         until(lambda: "rivers  complete" in log.read_text())
 
 
+@pytest.mark.slow
 def test_a_crawl_is_stopped_as_by_ctrl_c(desk):
     with Portal(datasets=305, faults=("slow=1",)) as portal:
         desk.write(portal.url)

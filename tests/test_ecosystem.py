@@ -203,6 +203,7 @@ def test_extensions_are_written_as_csv(place) -> None:
     assert set(gone.values()) == {gone["tstamp"], "ckan/ckanext-gone", "https://github.com/ckan/ckanext-gone", ""}
 
 
+@pytest.mark.slow
 def test_what_an_interrupted_run_has_crawled_is_not_crawled_again(place) -> None:
     with Catalogue(PACKAGES) as catalogue, GitHub(REPOSITORIES) as github:
         words = ("--skip", "sites", "--catalogue", catalogue.url, "-s", f"GITHUB_API={github.url}")
@@ -237,6 +238,7 @@ def test_nothing_is_published_when_portals_are_down_at_once(place, world) -> Non
     assert world.shown("site", "num_datasets") == [100, 101, 22, 23, 24, 25], "unknown overwrites nothing"
 
 
+@pytest.mark.slow
 def test_a_crawl_without_quota_is_not_published_and_the_next_run_continues_it(place) -> None:
     with Catalogue(PACKAGES) as catalogue, GitHub(REPOSITORIES, limits={"core": 0, "graphql": 0}) as github:
         words = ("--skip", "sites", "--catalogue", catalogue.url)

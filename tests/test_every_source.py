@@ -139,6 +139,7 @@ def test_a_second_crawl_writes_nothing(place, output):
     assert again.manifest == first.manifest
 
 
+@pytest.mark.slow
 def test_a_limit_and_an_interrupted_job(place, output, tmp_path):
     few = crawled(place, output / "few", max_datasets="3")
     assert (few.code, few.report["verdict"], len(few.manifest)) == (0, "partial", 3)

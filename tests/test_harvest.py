@@ -409,6 +409,7 @@ def test_a_harvest_that_is_killed_leaves_crawls_that_nobody_overlaps(place, port
     assert "nothing changed since" in third.stdout.lower(), "the job that was over is not taken for one to go on with"
 
 
+@pytest.mark.slow
 def test_a_host_stays_taken_when_its_harvest_is_killed(place, portal):
     site = portal(datasets=30)
     place.sources(one=hdx(site), two=ckan(site, q="flood"))
@@ -480,6 +481,7 @@ def test_a_crawl_that_hangs_is_killed_the_third_time(place, portal):
     assert "(ended by SIGKILL, log " in out
 
 
+@pytest.mark.slow
 def test_two_harvests_at_once(place, portal):
     place.sources(one=hdx(portal(datasets=30)))
     first = place.begin("one", *SLOW)
@@ -490,6 +492,7 @@ def test_two_harvests_at_once(place, portal):
     assert (first.returncode, len(runs(place.output))) == (0, 1)
 
 
+@pytest.mark.slow
 def test_a_crawl_by_hand_is_not_overlapped(place, portal):
     site = portal(datasets=80)
     place.sources(one=hdx(site))
@@ -503,6 +506,7 @@ def test_a_crawl_by_hand_is_not_overlapped(place, portal):
     assert [run.state for run in runs(place.output)] == ["complete"]
 
 
+@pytest.mark.slow
 def test_a_job_dir_in_use_is_left_alone(place, portal):
     site = portal(datasets=80)
     place.sources(one=hdx(site))
@@ -911,6 +915,7 @@ def unheard(place, portal):
     assert {run.source: run.state for run in runs(place.output)} == {"one": "complete", "two": "complete"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [(1,), (1, 2)])
 def test_nobody_listens(unheard, closed):
     ran = forked.run(unheard, cwd=ROOT, check=False, stderr=subprocess.PIPE, text=True, closed=closed)

@@ -128,6 +128,7 @@ def test_it_goes_when_the_crawl_is_stopped(portal, output, signals):
     assert [run.state for run in runs(output)] == ["interrupted"]
 
 
+@pytest.mark.slow
 def test_one_that_died_is_interrupted_until_it_goes_on(portal, output):
     site, job = portal(datasets=30), {"JOBDIR": str(output.parent / "job")}
     dead = killed(output, site, **job)

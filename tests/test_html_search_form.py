@@ -71,6 +71,7 @@ def test_a_session_that_ends_again_and_again_is_an_error(harvest, catalogue, fam
     assert sent(site).count("GET /suche") <= (4 if family == "search_post" else 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", HOW)
 def test_killed_and_resumed(harvest, catalogue, rules, family):  # noqa: F811
     """The cookies are gone with the process: the form is sent again, and what was listed is not lost."""

@@ -727,6 +727,7 @@ def by_another(output: Path, *arguments: str) -> subprocess.CompletedProcess[str
             path.chmod(mode)
 
 
+@pytest.mark.slow
 def test_who_may_only_read_reads(tmp_path: Path) -> None:
     put_ckan(tmp_path, "town", record(1))
     ran = by_another(tmp_path, "search", "rain")

@@ -320,6 +320,7 @@ def test_a_crawl_that_meets_a_torn_page_counts_as_any_other(crawl, portal, outpu
     assert (found(output, "zanzibar"), agrees(output)) == ([changed], True)
 
 
+@pytest.mark.slow
 def test_a_crawl_replaces_an_index_that_it_may_not_write(portal, output: Path) -> None:
     site = portal(datasets=3)
     words = ["crawl", "ckan", *options(output, {}, portal=site.url, source="town")]

@@ -65,6 +65,7 @@ def test_a_folder_is_made(tmp_path):
     assert example.read_text() == (ROOT / "spiders" / "hdx.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("anywhere")
 @pytest.mark.parametrize("name", sorted({name.partition("/")[0] for name in FILES}))
 def test_a_folder_that_has_one_of_the_files_is_left_alone(tmp_path, name):

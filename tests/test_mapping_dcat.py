@@ -190,6 +190,7 @@ def kinds_of_places(given: Graph) -> dict[tuple[str, str], tuple[object, ...]]:
     return {(subject, name): (name, *map(str, given[subject].get(TYPE, []))) for subject, name in places(given)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_never_raises(case: str) -> None:
     given = description(case) | {"_:self": {}}

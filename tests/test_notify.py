@@ -342,6 +342,7 @@ class Drip(socketserver.StreamRequestHandler):
                 self.wfile.write(b"X: y\r\n")
 
 
+@pytest.mark.slow
 def test_an_answer_that_never_ends_is_not_waited_for(crawl, portal, monkeypatch):
     site = portal(datasets=3, faults=MISSING)
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Drip) as server:

@@ -282,6 +282,7 @@ def test_a_floor_outlives_its_slot():
 # Pauses of a host
 
 
+@pytest.mark.slow
 def test_a_burst_of_429s_is_one_pause_of_the_host(crawl, host):
     site = host(for_a_while(429, {"Retry-After": "2"}, EXPORT, 6), datasets=30)
     done = crawl("hdx", site)

@@ -589,6 +589,7 @@ def test_a_report_of_nothing(tmp_path):
     assert "The index has no source yet. Crawl one: scrapy crawl ckan -a portal=https://" in words(page.tree)
 
 
+@pytest.mark.slow
 def test_a_report_does_not_grow_with_the_datasets(tmp_path):
     sizes = []
     for datasets in (1_000, 8_000):

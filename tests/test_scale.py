@@ -183,6 +183,7 @@ def test_lines_behind_a_run_that_crashed_are_its_own(output: Path) -> None:
     assert len(list(items(find(output, f"source-1/{name(RUNS - 1)}")))) == 2 * LINES
 
 
+@pytest.mark.slow
 def test_what_a_run_wrote_is_found_after_a_compaction(output: Path) -> None:
     before = {number: list(items(find(output, f"source-1/{name(number)}"))) for number in (0, 7, RUNS - 1)}
     ended = scrapy("compact", "source-1", "-s", f"OUTPUT_DIR={output}")
@@ -209,6 +210,7 @@ def test_another_manifest_is_read_from_its_begin(output: Path) -> None:
 # Pages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "most"),
     [

@@ -392,6 +392,7 @@ def test_a_rename_that_is_killed_at_any_moment_is_finished(harvested: Place, tmp
     assert killed
 
 
+@pytest.mark.slow
 def test_an_interrupted_job_goes_on_under_its_new_name(place: Place) -> None:
     with Portal(30) as portal:
         place.write(ckan(portal, "a", arguments__level="dataset"))

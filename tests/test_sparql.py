@@ -121,6 +121,7 @@ def many_files(endpoint, datasets, files):
             endpoint.add(file, NamedNode(f"{DCAT}downloadURL"), NamedNode(f"{DATA}/{number}-{part}.csv"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("switches", [{"max_rows": 1300}, {"sorted_triples": 1300}, {"sorted_triples": 333}])
 def test_an_answer_cut_at_any_number_of_triples_is_halved(output, switches):
     with Endpoint(50, **switches) as endpoint:
