@@ -782,6 +782,50 @@ def test_what_changes_after_a_kill_in_a_whole_commit_is_stored(one, two, dies):
     assert contents(two.folder) == contents(one.folder) == before
 
 
+def test_what_others_only_repeat_replaces_nothing_newer(one, two):
+    """Another node sums up the log: its commit has what was stored, not what this mirror has written since."""
+    series = one.folder / "hdx" / "timeseries" / "2026.csv"
+    series.parent.mkdir(parents=True)
+    series.write_text("old\n")
+    harvest(one, 2, text="first")
+    folder(one).write("id00000", "second", run=SECOND)
+    series.write_text("old\nnew\n")
+    before = contents(one.folder)
+    with two.own("hdx") as owner:
+        owner.sum_up()
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder) == before
+
+
+def test_what_others_have_stored_replaces_what_was_not_with_its_lines(one, two):
+    harvest(one, 2)
+    two.refresh()
+    folder(one).write("id00000", "ours", run=SECOND)
+    with two.own("hdx"):
+        folder(two).write("id00000", "theirs", run=THIRD)
+    with one.own("hdx") as owner:
+        assert owner.is_rebuilt
+    assert contents(one.folder) == contents(two.folder)
+    assert b"ours" not in b"".join(contents(one.folder).values())
+
+
+@pytest.mark.parametrize("kills", [1, 2, 3])
+def test_a_job_goes_on_however_often_its_crawl_was_killed(one, kills, monkeypatch):
+    append, owner = Log.append, one.own("hdx")
+    folder(one).write("a")
+    owner.store()
+    owner.close()
+    with monkeypatch.context() as patched:
+        patched.setattr(Log, "append", lambda log, commit: append(log, commit) and sys.exit())
+        for _ in range(1, kills):
+            with pytest.raises(SystemExit):
+                one.own("hdx")
+    with one.own("hdx") as owner:
+        assert not owner.is_rebuilt
+
+
 def test_a_folder_that_is_compacted_after_a_kill_is_stored(one, two, dies):
     harvest(one, 3)
     harvest(one, 3, run=SECOND, text="new")
@@ -1130,6 +1174,39 @@ def test_a_copy_that_was_crawled_is_not_pulled_again(one, tmp_path, store):
     with pytest.raises(OutputError, match=r"copy/hdx was changed since it was pulled: name another folder\.$"):
         pull(copy, "hdx")
     assert contents(copy.folder) == before
+
+
+def test_a_folder_that_was_crawled_after_half_a_pull_keeps_its_documents(one, tmp_path, store, monkeypatch):
+    harvest(one, 3)
+    copy = mirror(tmp_path / "copy", store)
+    pull(copy, "hdx")
+    harvest(one, 3, run=SECOND, text="new")
+    with monkeypatch.context() as patched:
+        patched.setattr(Log, "numbers", _unreachable)
+        with pytest.raises(StoreUnreachableError):
+            pull(copy, "hdx")
+    folder(copy).write("mine", run=THIRD)
+    lines = (copy.folder / "hdx" / "manifest.jsonl").read_bytes()
+    with pytest.raises(OutputError, match=r"copy/hdx was changed since it was pulled: name another folder\.$"):
+        pull(copy, "hdx")
+    assert (copy.folder / "hdx" / "datasets" / "mine.json").exists()
+    assert (copy.folder / "hdx" / "manifest.jsonl").read_bytes() == lines
+
+
+def _unreachable(*_: object) -> None:
+    raise StoreUnreachableError("It gives no answer.")
+
+
+def test_a_copy_of_a_folder_that_was_pushed_is_another_one(one, tmp_path, store):
+    harvest(one, 1, text="old")
+    shutil.copytree(one.folder, tmp_path / "copy")
+    copy = mirror(tmp_path / "copy", store)
+    folder(one).write("mine", run=SECOND)
+    folder(copy).write("theirs", run=SECOND)
+    assert may_push(copy, "hdx")
+    with copy.own("hdx"):
+        pass
+    assert not may_push(one, "hdx")
 
 
 def test_a_folder_that_was_pushed_is_followed_until_others_store(one, two):

@@ -106,6 +106,17 @@ def test_lines_keep_their_order_whatever_a_clock_said(folder: Path, days: str) -
     assert len(compacted.parts(folder, "manifest.jsonl")) == len(days)
 
 
+def test_a_part_after_the_last_number_of_six_digits_is_one(folder: Path) -> None:
+    before = (folder / "manifest.jsonl").read_bytes()
+    moved = compacted.compact(folder, "manifest.jsonl")
+    assert moved
+    (folder / moved.part).rename(folder / moved.part.replace(".jsonl", ".999999.jsonl"))
+    with (folder / "manifest.jsonl").open("ab") as file:
+        file.write(line(DAY.format(1), 1) + line(DAY.format(4), 1))
+    compacted.compact(folder, "manifest.jsonl")
+    assert everything(folder) == before + line(DAY.format(1), 1) + line(DAY.format(4), 1)
+
+
 @pytest.mark.parametrize("step", ["_pack", "_cut"])
 def test_a_kill_loses_nothing_and_leaves_nothing_twice(folder: Path, step: str) -> None:
     """Before the part is whole, and between the part and the removal of its lines."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FILES = ("manifest.jsonl", "errors.jsonl")
 """The files that can be compacted."""
 _RUN = re.compile(r"[0-9]{8}T[0-9]{6}Z(?:-[0-9]{1,6})?")
-_PART = re.compile(r"(\w+)-([0-9]{8}T[0-9]{6}Z)(?:-([0-9]{1,6}))?(?:\.([0-9]{1,6}))?\.jsonl\.zst")
+_PART = re.compile(r"(\w+)-([0-9]{8}T[0-9]{6}Z)(?:-([0-9]{1,6}))?(?:\.([0-9]{1,9}))?\.jsonl\.zst")
 _SCRATCH = ".compacting"
 _BLOCK = 1024 * 1024
 _HEAD = 18  # bytes in which a frame says how long its content is

@@ -24,7 +24,7 @@ _OTHER_FOLDERS = ("runs", "timeseries")
 _NAME = r"(?!\.)[A-Za-z0-9._-]{1,250}"
 _DOCUMENT = re.compile(rf"(?:{'|'.join(FOLDERS)})/{_NAME}\.(?:json|xml)")
 _OTHER = re.compile(
-    rf"runs/{RUN.pattern}\.json|timeseries/[0-9]{{4}}\.csv|(?:manifest|errors)-{RUN.pattern}(?:\.[0-9]{{1,6}})?\.jsonl\.zst"
+    rf"runs/{RUN.pattern}\.json|timeseries/[0-9]{{4}}\.csv|(?:manifest|errors)-{RUN.pattern}(?:\.[0-9]{{1,9}})?\.jsonl\.zst"
 )
 _SOURCE = re.compile(r"leases/(.+)\.json")
 

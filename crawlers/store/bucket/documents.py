@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from crawlers.safety import inside
@@ -46,7 +47,11 @@ class Documents:
         count = 0
         with self.state.changing(), inside.Writer(self.folder, SCRATCH) as writer:
             for row in self.shelf.rows(pack):
-                count += self._write(writer, row, pack.name)
+                if self._stays(row.file, row.sha256):
+                    self._note(row.file, stored(row, pack.name, _changed(self.folder, row.file)))
+                else:
+                    self._write(writer, row, pack.name)
+                    count += 1
             self.files.add_pack(pack)
         return count
 
@@ -73,13 +78,34 @@ class Documents:
         self.files.put_all([(file, new._replace(changed=known.changed) if known and is_same else new)])
 
     def fetch(self, file: str, part: Part) -> bool:
-        """Write a file that has an object of its own; return ``False`` if it is there already."""
-        known = self.files.get(file)
-        is_new = known is None or known.sha256 != part.sha256 or not self.is_there(file, known)
-        if is_new:
-            inside.write(self.folder, file, self.shelf.file(part), SCRATCH)
+        """Write a file that has an object of its own; return ``False`` if it stays as it is."""
+        if is_kept := self._stays(file, part.sha256):
+            self._note(file, Stored(part.name, part.sha256, part.bytes, _changed(self.folder, file)))
+        else:
+            self._fetch(file, part)
+        return not is_kept
+
+    def _fetch(self, file: str, part: Part) -> None:
+        inside.write(self.folder, file, self.shelf.file(part), SCRATCH)
         self.files.put_all([(file, Stored(part.name, part.sha256, part.bytes, _changed(self.folder, file)))])
-        return is_new
+
+    def _stays(self, file: str, sha256: str) -> bool:
+        """Return whether a file stays as it is, where a commit names its content: it is the same, or newer.
+
+        It is newer if the commit only repeats what was stored before. What others have stored replaces a file, also one
+        that was never stored: then the folder has diverged.
+        """
+        known = self.files.get(file)
+        is_same = known is not None and known.sha256 == sha256
+        if known is not None and self.is_there(file, known):
+            return is_same
+        try:
+            found = hashlib.sha256(inside.read(self.folder, file)).hexdigest()
+        except FileNotFoundError:
+            return False
+        if found != sha256 and not is_same:
+            self.state.diverge()
+        return is_same or found == sha256
 
     def remove(self, files: Iterable[str]) -> None:
         """Remove files.
@@ -133,7 +159,7 @@ class Documents:
                 self._bring_from(pack, wanted)
         for file, known in wanted.items():
             if known.object.startswith("files/"):
-                self.fetch(file, Part(known.object, known.size, known.sha256))
+                self._fetch(file, Part(known.object, known.size, known.sha256))
 
     def _bring_from(self, pack: Part, wanted: dict[str, Stored]) -> None:
         with self.state.changing(), inside.Writer(self.folder, SCRATCH) as writer:
@@ -141,14 +167,9 @@ class Documents:
                 if row.file in wanted and wanted[row.file].object == pack.name:
                     self._write(writer, row, pack.name)
 
-    def _write(self, writer: inside.Writer, row: Row, pack: str) -> bool:
-        """Write a file, and remember it; return ``False`` if it is there already."""
-        known = self.files.get(row.file)
-        is_new = known is None or known.sha256 != row.sha256 or not self.is_there(row.file, known)
-        if is_new:
-            writer.write(row.file, row.content)
+    def _write(self, writer: inside.Writer, row: Row, pack: str) -> None:
+        writer.write(row.file, row.content)
         self.files.put_all([(row.file, stored(row, pack, _changed(self.folder, row.file)))])
-        return is_new
 
 
 def stored(row: Row, pack: str, changed: int) -> Stored:

@@ -39,10 +39,6 @@ class Lines:
         self.growing = Growing(state)
         self.files = Files(state)
 
-    def diverge(self) -> None:
-        """Remember that the folder has what was never stored, and others have stored something in its place."""
-        self.state.note(is_diverged=True)
-
     def grow(self, file: str, growth: Growth) -> None:
         """Write the lines that a file lacks; one that does not begin with what is stored is written as a whole.
 
@@ -54,14 +50,14 @@ class Lines:
         if not _reach(segments, growth.bytes):
             raise StoreError(f"{self.shelf.objects.address}: the log of [{self.shelf.source}] lacks lines of {file}.")
         if self._parts(file) != compacted.parts(self.folder, file):
-            self.diverge()
+            self.state.diverge()
         if known is None:
             self._append(file, segments, 0)
         elif known.generation == growth.generation and begins_with(self.folder, file, known):
             self._append(file, [one for one in segments if one.offset + one.length > known.size], known.size)
         else:
             if not _ends_with(self.folder, file, known):
-                self.diverge()
+                self.state.diverge()
             self._write(file, segments)
         with self.state.changing():
             self.note(file, growth)
@@ -79,7 +75,7 @@ class Lines:
                 lines.seek(here)
                 if lines.read(len(body)) != body:
                     if size > here:
-                        self.diverge()
+                        self.state.diverge()
                     lines.truncate(here)
                     lines.write(body)
 

@@ -85,9 +85,10 @@ class Owner:
         Raises:
             StoreError: as `take`.
         """
-        last = self.state.fact("owned", 0)
+        last = 0
         for _ in range(_TRIES):
             self.replay.catch_up()
+            last = self.state.fact("owned", 0)
             if self.committing.take():
                 break
         else:

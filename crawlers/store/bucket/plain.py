@@ -21,9 +21,10 @@ def pull(mirror: Mirror, source: str) -> None:
     """
     with State(mirror.places.state(source)) as state:
         replay = mirror.replay(source, state)
+        state.keeps = f"{replay.folder} was changed since it was pulled: name another folder."
         if replay.tails.has_more() and not state.fact("is_pulled"):
-            raise OutputError(f"{replay.folder} was changed since it was pulled: name another folder.")
-        state.note(is_pulled=True)
+            raise OutputError(state.keeps)
+        state.note(is_pulled=True)  # until it ends, lines may be there that are not noted
         replay.catch_up()
         state.note(is_pulled=False)
 
@@ -36,4 +37,5 @@ def may_push(mirror: Mirror, source: str) -> bool:
     """
     with State(mirror.places.state(source)) as state:
         log = Log(mirror.objects, source)
-        return all(log.read(number).commit.writer == mirror.places.writer for number in log.numbers(state.head).there)
+        there = log.numbers(state.head).there
+        return not there or (len(there) == 1 and log.read(there[0]).sha256 == state.fact("putting"))

@@ -142,6 +142,8 @@ class Replay:
 
     def _note(self, commit: Commit) -> None:
         """Remember a commit that this mirror has put, and was killed: the folder has what it says, or newer files."""
+        if commit.kind == "taken":
+            self.state.note(owned=commit.fence)
         for pack in self._new(commit):
             self.documents.note(pack)
         for file, part in commit.files.items():
@@ -168,7 +170,7 @@ class Replay:
             self.documents.remove(self.documents.files.outside(_objects(commit)))
             self.lines.leave_only(commit.lines)
         if commit.is_empty:
-            self.lines.diverge()
+            self.state.diverge()
 
     def _new(self, commit: Commit) -> list[Part]:
         """Return the packs that are not known yet."""

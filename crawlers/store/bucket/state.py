@@ -90,12 +90,16 @@ class State:
     Args:
         path: the file.
 
+    Attributes:
+        keeps: what is said where the folder must keep what was never stored; empty if others' work replaces it.
+
     Raises:
         OutputError: it can't be used.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.keeps = ""
         try:
             self.db = sqlite3.connect(path, isolation_level=None, timeout=10.0, check_same_thread=False)
             self.db.executescript(f"PRAGMA synchronous = NORMAL; {_SCHEMA}")
@@ -129,6 +133,16 @@ class State:
     def note(self, **facts: Any) -> None:
         """Remember facts."""
         self.db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
+
+    def diverge(self) -> None:
+        """Remember that the folder has what was never stored, and others have stored something in its place.
+
+        Raises:
+            OutputError: the folder must keep it.
+        """
+        if self.keeps:
+            raise OutputError(self.keeps)
+        self.note(is_diverged=True)
 
     @property
     def head(self) -> int:
