@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import fail
 from twisted.internet.error import ConnectionLost
+from twisted.internet.interfaces import IWriteDescriptor
 from twisted.python.failure import Failure
 
 from crawlers.scrapy_internals.http import BODY, DONE, LenientFactory, LenientParser, LenientProtocol
@@ -85,6 +86,9 @@ class BoundedProtocol(LenientProtocol):
             return fail(ConnectionLost("requests may not be sent now"))
         self._came = 0
         answer = super().request(request)
+        transport: Any = getattr(self.transport, "transport", self.transport)  # below TLS
+        if IWriteDescriptor.providedBy(transport):
+            transport.doWrite()  # at once: else it waits for the items of this turn, and goes after a pause
         parser: Any = self._parser
         parser.__class__ = LengthParser  # as Scrapy sets its own: Twisted gives no choice
         parser.lineLengthExceeded = lambda _: self._refuse()
