@@ -267,7 +267,7 @@ def test_kills_while_a_folder_is_pulled(output, address, tmp_path):
     for border in range(1, 1000):
         if killed(border, "copy", address, tmp_path / "pulled") == 0:
             break
-    assert border > 30
+    assert border > 15  # what was written before a kill is not written again
     assert contents(tmp_path / "pulled") == contents(output)
 
 
