@@ -77,17 +77,18 @@ class Documents:
         is_same = known is not None and known.sha256 == new.sha256
         self.files.put_all([(file, new._replace(changed=known.changed) if known and is_same else new)])
 
-    def fetch(self, file: str, part: Part) -> bool:
-        """Write a file that has an object of its own; return ``False`` if it stays as it is."""
-        if is_kept := self._stays(file, part.sha256):
+    def fetch(self, file: str, part: Part, *, is_restored: bool = False) -> bool:
+        """Write a file that has an object of its own; return ``False`` if it stays as it is.
+
+        Args:
+            is_restored: whether it is written in any case.
+        """
+        if is_kept := not is_restored and self._stays(file, part.sha256):
             self._note(file, Stored(part.name, part.sha256, part.bytes, _changed(self.folder, file)))
         else:
-            self._fetch(file, part)
+            inside.write(self.folder, file, self.shelf.file(part), SCRATCH)
+            self.files.put_all([(file, Stored(part.name, part.sha256, part.bytes, _changed(self.folder, file)))])
         return not is_kept
-
-    def _fetch(self, file: str, part: Part) -> None:
-        inside.write(self.folder, file, self.shelf.file(part), SCRATCH)
-        self.files.put_all([(file, Stored(part.name, part.sha256, part.bytes, _changed(self.folder, file)))])
 
     def _stays(self, file: str, sha256: str) -> bool:
         """Return whether a file stays as it is, where a commit names its content: it is the same, or newer.
@@ -154,18 +155,14 @@ class Documents:
             StoreError: the store can't be read.
         """
         objects = {known.object for known in wanted.values()}
-        for pack, _ in self.files.packs():
-            if pack.name in objects:
-                self._bring_from(pack, wanted)
+        for pack in (pack for pack, _ in self.files.packs() if pack.name in objects):
+            with self.state.changing(), inside.Writer(self.folder, SCRATCH) as writer:
+                for row in self.shelf.rows(pack):
+                    if row.file in wanted and wanted[row.file].object == pack.name:
+                        self._write(writer, row, pack.name)
         for file, known in wanted.items():
             if known.object.startswith("files/"):
-                self._fetch(file, Part(known.object, known.size, known.sha256))
-
-    def _bring_from(self, pack: Part, wanted: dict[str, Stored]) -> None:
-        with self.state.changing(), inside.Writer(self.folder, SCRATCH) as writer:
-            for row in self.shelf.rows(pack):
-                if row.file in wanted and wanted[row.file].object == pack.name:
-                    self._write(writer, row, pack.name)
+                self.fetch(file, Part(known.object, known.size, known.sha256), is_restored=True)
 
     def _write(self, writer: inside.Writer, row: Row, pack: str) -> None:
         writer.write(row.file, row.content)

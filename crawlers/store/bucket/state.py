@@ -91,7 +91,7 @@ class State:
         path: the file.
 
     Attributes:
-        keeps: what is said where the folder must keep what was never stored; empty if others' work replaces it.
+        keeps: the sentence of an error, where the folder must keep what was never stored; else empty.
 
     Raises:
         OutputError: it can't be used.
