@@ -93,12 +93,10 @@ def test_a_source_is_forgotten_as_a_whole(copied: Path) -> None:
         db.execute("INSERT INTO search (search) VALUES ('integrity-check')")
 
 
-@pytest.mark.parametrize("stop", [1, 5, 12, 18])
-def test_a_source_that_was_half_forgotten_is_forgotten_later(
-    copied: Path, stop: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As a kill would leave it: some transactions are there, the others are not."""
-    left = iter(range(stop))
+@contextmanager
+def dying(monkeypatch: pytest.MonkeyPatch, transactions: int) -> Iterator[None]:
+    """Die after some transactions, as by a kill."""
+    left = iter(range(transactions))
     really = removal.transaction
 
     def transaction(db: sqlite3.Connection) -> Any:
@@ -109,7 +107,16 @@ def test_a_source_that_was_half_forgotten_is_forgotten_later(
     with monkeypatch.context() as patch:
         patch.setattr(removal, "transaction", transaction)
         with pytest.raises(KeyboardInterrupt):
-            drop(copied, ["source-0"])
+            yield
+
+
+@pytest.mark.parametrize("stop", [1, 5, 12, 18])
+def test_a_source_that_was_half_forgotten_is_forgotten_later(
+    copied: Path, stop: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a kill would leave it: some transactions are there, the others are not."""
+    with dying(monkeypatch, stop):
+        drop(copied, ["source-0"])
     with closing(connect(copied)) as db:
         assert db.execute("SELECT source FROM sources").fetchall()
     catch_up(copied)
@@ -126,18 +133,8 @@ def test_datasets_are_described_again_after_a_kill_in_between(tmp_path: Path, mo
     catch_up(tmp_path)
     put_reports(tmp_path, report(2, arguments={"defaults": json.dumps({"license": "CC0-1.0"})}))
     monkeypatch.setattr(removal, "_DATASETS", 2)
-    left = iter(range(4))
-    really = removal.transaction
-
-    def transaction(db: sqlite3.Connection) -> Any:
-        if next(left, None) is None:
-            raise KeyboardInterrupt
-        return really(db)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(removal, "transaction", transaction)
-        with pytest.raises(KeyboardInterrupt):
-            catch_up(tmp_path)
+    with dying(monkeypatch, 4):
+        catch_up(tmp_path)
     query = "SELECT license, count(*) FROM datasets GROUP BY 1"
     with closing(connect(tmp_path)) as db:
         assert [tuple(row) for row in db.execute(query)] == [(None, 9)]

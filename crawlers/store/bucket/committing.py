@@ -11,7 +11,7 @@ import msgspec
 
 from crawlers.exceptions import TakenError
 from crawlers.store.bucket.contract import is_document
-from crawlers.store.bucket.documents import stored
+from crawlers.store.bucket.documents import stored, stored_alone
 from crawlers.store.bucket.log import Commit
 from crawlers.store.bucket.state import Stored
 from crawlers.values import moment
@@ -146,7 +146,7 @@ class Committing:
         for pack, found in packs:
             documents.files.add_pack(pack)
             documents.files.put_all(found)
-        others = {file: Stored(part.name, part.sha256, part.bytes, changed) for file, (part, changed) in files.items()}
+        others = {file: stored_alone(part, changed) for file, (part, changed) in files.items()}
         documents.files.put_all(list(others.items()))
         for file in commit.removed if commit.kind == "stored" else ():
             documents.files.remove(file)

@@ -69,7 +69,7 @@ class Documents:
     def note_file(self, file: str, part: Part) -> None:
         """Remember a file that this mirror has put as an object of its own, as `note` does."""
         with self.state.changing():
-            self._note(file, Stored(part.name, part.sha256, part.bytes, 0))
+            self._note(file, stored_alone(part, 0))
 
     def _note(self, file: str, new: Stored) -> None:
         """Remember where a file is; whether the folder still has that content is only known if it was known before."""
@@ -84,10 +84,10 @@ class Documents:
             is_restored: whether it is written in any case.
         """
         if is_kept := not is_restored and self._stays(file, part.sha256):
-            self._note(file, Stored(part.name, part.sha256, part.bytes, _changed(self.folder, file)))
+            self._note(file, stored_alone(part, _changed(self.folder, file)))
         else:
             inside.write(self.folder, file, self.shelf.file(part), SCRATCH)
-            self.files.put_all([(file, Stored(part.name, part.sha256, part.bytes, _changed(self.folder, file)))])
+            self.files.put_all([(file, stored_alone(part, _changed(self.folder, file)))])
         return not is_kept
 
     def _stays(self, file: str, sha256: str) -> bool:
@@ -176,6 +176,15 @@ def stored(row: Row, pack: str, changed: int) -> Stored:
         changed: when the file was written here, in nanoseconds.
     """
     return Stored(pack, row.sha256, len(row.content), changed, row.kind, row.dataset_id, row.resource_id)
+
+
+def stored_alone(part: Part, changed: int) -> Stored:
+    """Return where a file is that has an object of its own.
+
+    Args:
+        changed: as for `stored`.
+    """
+    return Stored(part.name, part.sha256, part.bytes, changed)
 
 
 def _changed(folder: Path, file: str) -> int:

@@ -33,7 +33,7 @@ class Replay:
         source: its name.
         folder: its folder, which nobody else changes meanwhile.
         state: of the folder.
-        writer: the mirror: what it has stored itself is in the folder already.
+        writer: the mirror, as its commits name it.
         tell: called with a number of files that were written.
 
     Attributes:
