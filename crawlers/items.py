@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
 
 if TYPE_CHECKING:
@@ -230,8 +229,12 @@ class Dataset:
 
     @property
     def is_mapped(self) -> bool:
-        """Whether all its fields are known; see `LazyDataset`."""
+        """Whether all its fields are known; see `crawlers.values.lazy_dataset.LazyDataset`."""
         return True
+
+    def mapped(self) -> Dataset:
+        """Return the dataset with all its fields known."""
+        return self
 
     def amend(self, change: Callable[[Dataset], None]) -> None:
         """Change its fields.
@@ -256,88 +259,6 @@ def _first(agents: list[Agent], role: str) -> Agent | None:
         if agent.role == role:
             return agent
     return None
-
-
-class LazyDataset(Dataset):
-    """A dataset whose fields are mapped when one that is not given is read: most records of a crawl are unchanged.
-
-    Args:
-        mapping: maps the record; called once at most.
-        given: the fields that are known without it, as `Dataset` takes them.
-    """
-
-    __slots__ = ("_mapping", "_own")
-
-    def __init__(self, mapping: Callable[[], Dataset] | None = None, **given: Any) -> None:
-        known = {"torn": False, "stored": None} | given
-        object.__setattr__(self, "_own", set(known))
-        object.__setattr__(self, "_mapping", mapping)
-        for name, value in known.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def is_mapped(self) -> bool:
-        return self._mapping is None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._own.add(name)
-        object.__setattr__(self, name, value)
-
-    def __repr__(self) -> str:
-        """Return it without mapping it: a line of the log must not fail."""
-        return super().__repr__() if self.is_mapped else f"LazyDataset(source={self.source!r}, id={self.id!r}, ...)"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dataset) and all(getattr(self, name) == getattr(other, name) for name in _FIELDS)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Map it: a copy is a plain dataset."""
-        return _dataset, ({name: getattr(self, name) for name in _FIELDS},)
-
-    def __getattr__(self, name: str) -> Any:
-        """Map the record; called for a field that has no value yet."""
-        if name.startswith("_") or self._mapping is None:
-            raise AttributeError(name)
-        self.map()
-        return getattr(self, name)
-
-    def amend(self, change: Callable[[Dataset], None]) -> None:
-        """Change its fields once they are mapped; one that was given or set stays."""
-        mapping = self._mapping
-        if mapping is None:
-            change(self)
-        else:
-            object.__setattr__(self, "_mapping", lambda: _amended(mapping(), change))
-
-    def map(self) -> None:
-        """Map the record, if it is not mapped; a field that was given or set stays.
-
-        Raises:
-            Exception: whatever the mapping raises.
-        """
-        if self._mapping is None:
-            return
-        mapped, own = self._mapping(), self._own
-        object.__setattr__(self, "_mapping", None)
-        for name, write, value in zip(_FIELDS, _WRITERS, _VALUES(mapped), strict=True):
-            if name not in own:
-                write(self, value)
-
-
-def _amended(item: Dataset, change: Callable[[Dataset], None]) -> Dataset:
-    change(item)
-    return item
-
-
-def _dataset(given: dict[str, Any]) -> Dataset:
-    return Dataset(**given)
-
-
-_FIELDS = tuple(one.name for one in fields(Dataset))
-_WRITERS = tuple(Dataset.__dict__[name].__set__ for name in _FIELDS)
-_VALUES = attrgetter(*_FIELDS)
 
 
 @dataclass(slots=True, kw_only=True)

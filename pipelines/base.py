@@ -10,11 +10,12 @@ from scrapy.exceptions import NotConfigured
 from crawlers import signals
 from crawlers.extensions.error_log import NotWritten
 from crawlers.extensions.report import Report
-from crawlers.items import Dataset, Export, LazyDataset, Profile
+from crawlers.items import Dataset, Export, Profile
 from crawlers.safety.names import Names
 from crawlers.safety.redact import redact
 from crawlers.store.folder import folder
 from crawlers.store.index import Index
+from crawlers.values.lazy_dataset import LazyDataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,15 +48,19 @@ class Batch:
         self.known: dict[tuple[str, str, str], Known] = {}
 
     def each(self, work: Callable[[Any], Any]) -> None:
-        """Do some work with each item; one for which it raises leaves, and the others go on."""
+        """Do some work with each item; one for which it raises leaves, and the others go on.
+
+        Args:
+            work: may return what goes on in the item's place.
+        """
         there, self.items = self.items, []
         for item in there:
             try:
-                work(item)
+                found = work(item)
             except Exception as error:  # noqa: BLE001 -- Batches reports it as Scrapy would
                 self.failed.append((item, error))
             else:
-                self.items.append(item)
+                self.items.append(item if found is None else found)
 
     def fail(self, error: Exception) -> None:
         """Let all items leave for the same reason."""
@@ -104,29 +109,32 @@ class Pipeline:
         if isinstance(item, Dataset) and item.is_mapped and item.flaws:
             self.error_log.record_failed(_unread(item, "invalid_record", "; ".join(item.flaws)))
 
-    def map(self, item: Item) -> None:
-        """Map a dataset that is not mapped yet, and report its flaws.
+    def mapped(self, item: Item) -> Item:
+        """Return a dataset that is not mapped yet as a plain one, and report its flaws.
 
         Raises:
             NotWritten: the mapping has a bug; that is reported, and costs this record.
         """
-        if not isinstance(item, LazyDataset) or item.is_mapped:
-            return
+        if not isinstance(item, LazyDataset):
+            return item
+        is_new = not item.is_mapped
         try:
-            item.map()
+            found = item.mapped()
         except Exception as error:
             logger.exception("The record of %s could not be handled", item.id)
             sentence = f"the record could not be handled: {type(error).__name__}: {error}"
             self.error_log.record_failed(_unread(item, "bug", sentence, missing=item.kind))
             raise NotWritten(f"the record of {item.id} could not be handled") from error
-        self.report_flaws(item)
+        if is_new:
+            self.report_flaws(found)
+        return found
 
 
 def reference(item: Item) -> Reference:
     """Return the identity of the item's document."""
-    if isinstance(item, Dataset | Profile):
-        return item.kind, item.id, None
-    return item.kind, item.dataset_id, item.resource_id
+    if isinstance(item, Export):
+        return item.kind, item.dataset_id, item.resource_id
+    return item.kind, item.id, None
 
 
 def key(item: Item) -> tuple[str, str, str]:

@@ -17,7 +17,7 @@ from scrapy.utils.log import logformatter_adapter
 from twisted.python.failure import Failure
 
 from crawlers import signals
-from crawlers.items import LazyDataset
+from crawlers.values.lazy_dataset import LazyDataset
 from pipelines.base import Batch, Pipeline
 
 if TYPE_CHECKING:
@@ -164,7 +164,6 @@ class Batches(BaseSpiderMiddleware):
         return self.crawler.spider
 
 
-def _mapped(item: Any) -> None:
-    """Map an item before others get it: a bug in its mapping is its own."""
-    if isinstance(item, LazyDataset):
-        item.map()
+def _mapped(item: Any) -> Any:
+    """Return an item mapped before others get it: a bug in its mapping is its own."""
+    return item.mapped() if isinstance(item, LazyDataset) else item

@@ -41,7 +41,7 @@ class Documents(Pipeline):
         """Keeps the source's folders open while a batch is written."""
         return inside.Writer(self.folder)
 
-    def _process(self, item: Item, batch: Batch, flawless: dict[str, str]) -> None:
+    def _process(self, item: Item, batch: Batch, flawless: dict[str, str]) -> Item:
         self.report_flaws(item)
         body = _serialised(item)
         batch.bytes += len(body)
@@ -50,15 +50,16 @@ class Documents(Pipeline):
         known = batch.known.get(key(item))
         if known and self.index.documents.is_on_disk(known, record) and not _is_read_anew(item, known):
             if isinstance(item, Dataset) and flawless.get(item.id) != known.sha256:
-                self.map(item)
+                item = self.mapped(item)
             item.stored = Stored(file=record.file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
             stamp, url = item.metadata_modified, item.metadata_url
             now = replace(known, metadata_modified=stamp, metadata_url=url, seen=self.report.started)
         else:
-            self.map(item)
+            item = self.mapped(item)
             item.stored = self._written(item, record, body, known)
             now = self._known(item, item.stored)
         batch.known[key(item)] = now
+        return item
 
     def _check_size(self, item: Item, size: int) -> None:
         if not self.largest or size <= self.largest:

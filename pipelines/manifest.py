@@ -29,11 +29,16 @@ _LISTED: dict[Kind, type[Dataset | Profile]] = {one.kind: one for one in (Datase
 
 
 class Manifest(Pipeline):
-    """Appends a line for each document that was written, updates the index, and counts every item's outcome."""
+    """Appends a line for each document that was written, updates the index, and counts every item's outcome.
+
+    Attributes:
+        time: of the lines of a batch, which are written at once.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self.path = self.folder / "manifest.jsonl"
+        self.time = now()
         crawler.signals.connect(self.withdraw, signal=signals.dataset_withdrawn)
 
     def open_spider(self) -> None:
@@ -49,6 +54,7 @@ class Manifest(Pipeline):
         changed = [item.id for item in batch.items if isinstance(item, Dataset) and self._may_lack_resources(item)]
         exports = self.index.documents.exports(changed) if changed else {}
         entries: list[Outcome] = []
+        self.time = now()
         batch.each(lambda item: entries.extend(list(self._entries(item, batch.known[key(item)], exports))))
         try:
             self._keep(entries)
@@ -100,6 +106,7 @@ class Manifest(Pipeline):
             return
         item = self._last_known(kind, dataset_id, known)
         item.metadata_url = self.address(url)
+        self.time = now()
         with suppress(NotWritten):
             self._keep([self._withdrawn(item, known, reason, renamed_to)])
 
@@ -157,7 +164,7 @@ class Manifest(Pipeline):
             "metadata_source": item.metadata_source,
             "metadata_file": stored.file,
             "metadata_url": item.metadata_url,
-            "time": now(),
+            "time": self.time,
             "run": self.report.run,
             "status": stored.status,
             "sha256": stored.sha256,

@@ -26,7 +26,7 @@ import sys
 import threading
 import time
 import warnings
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -216,6 +216,9 @@ def prepare() -> None:
     for name in ("scrapy.commands", "crawlers", "pipelines", "spiders"):
         for module in walk_packages(import_module(name).__path__, f"{name}."):
             import_module(module.name)
+    cmdline = sys.modules["scrapy.cmdline"]
+    cmdline.entry_points = cache(cmdline.entry_points)  # it reads the metadata of all that is installed
+    cmdline.entry_points(group="scrapy.commands")
     sys.modules["tests.portal.catalogue"].Catalogue().grow(DATASETS)
     sys.modules["crawlers.values.licenses"].license("cc-by")  # it reads SPDX's list once
     del sys.modules["crawlers.settings"]  # it reads the arguments and the environment

@@ -76,6 +76,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 def test_each_case_gets_its_state(archives, files):
     refused = {files.url(f"/status/{status}", 1): "CSV" for status in (403,)}
     elsewhere = {"ftp://127.0.0.1/a.csv": "CSV", files.url("/ok.csv?other", 2): "CSV"}

@@ -20,12 +20,13 @@ import pytest
 from scrapy import signals as scrapy_signals
 
 from crawlers import settings, signals
-from crawlers.items import Dataset, LazyDataset
+from crawlers.items import Dataset
 from crawlers.kinds.ckan import mapping
 from crawlers.resume import Records
 from crawlers.safety import inside
 from crawlers.store.folder import JSONLines
 from crawlers.store.index.documents import Known, Record
+from crawlers.values.lazy_dataset import LazyDataset
 from pipelines.base import Batch
 from pipelines.documents import Documents
 from pipelines.manifest import Manifest
@@ -41,7 +42,7 @@ RULES = Path(__file__).parent / "rules"
 
 def test_what_is_withdrawn_already_gets_no_second_line():
     manifest = object.__new__(Manifest)
-    manifest.report = SimpleNamespace(run="2")
+    manifest.report, manifest.time = SimpleNamespace(run="2"), "2026-11-24T20:26:08.123Z"
     item = Dataset(source="town", id="a")
     known = Known("datasets/a.json", "0" * 64, 2, None, "new", "1", "1")
     gone = manifest._withdrawn(item, known, "deleted")
@@ -454,8 +455,8 @@ def test_a_field_that_was_set_stays():
 def test_a_record_is_mapped_once():
     calls = []
     item = lazy(lambda: calls.append(1) or mapped())
-    item.map()
-    item.map()
+    item.mapped()
+    item.mapped()
     assert (item.description, calls) == (None, [1])
 
 
@@ -463,7 +464,7 @@ def test_a_mapping_that_breaks_may_be_tried_again():
     item = lazy(lambda: 1 / 0)
     for _ in range(2):
         with pytest.raises(ZeroDivisionError):
-            item.map()
+            item.mapped()
     assert not item.is_mapped
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from crawlers.exceptions import SourcesError
-from crawlers.items import Agent, Dataset, LazyDataset, License, Resource
+from crawlers.items import Agent, Dataset, License, Resource
 from crawlers.operate.sources import load
 from crawlers.values.curation import Curation, exclude, set_fields
+from crawlers.values.lazy_dataset import LazyDataset
 from tests.conftest import FAST, json_lines, scrapy
 from tests.portal.dcat import Catalogue
 

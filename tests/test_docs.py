@@ -124,7 +124,7 @@ def anchors(page: Path) -> set[str]:
 
 def manifest_fields(item: Dataset | Export) -> list[str]:
     stored = Stored(file="f", status="new", sha256="", bytes=0)
-    return list(Manifest._line(SimpleNamespace(report=SimpleNamespace(run="r")), item, stored))
+    return list(Manifest._line(SimpleNamespace(report=SimpleNamespace(run="r"), time="t"), item, stored))
 
 
 def error_fields() -> list[str]:

@@ -152,6 +152,7 @@ def world(portal: Any) -> Iterator[World]:
 # What a run does
 
 
+@pytest.mark.slow
 def test_portals_and_extensions_are_crawled_and_published(place, world) -> None:
     ran = place.run(*world.publishing)
     assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -30,7 +30,14 @@ def portal(portal):
 
 @pytest.mark.parametrize(
     "fault",
-    ["unavailable=1", "too_many=1", "truncated_once=package_search", "no_keyset", "unsorted", "ignore_start=off"],
+    [
+        "unavailable=1",
+        pytest.param("too_many=1", marks=pytest.mark.slow),
+        "truncated_once=package_search",
+        "no_keyset",
+        "unsorted",
+        "ignore_start=off",
+    ],
 )
 def test_a_fault_that_is_got_over(crawl, portal, fault):
     faults = () if fault.endswith("=off") else (fault,)

@@ -15,6 +15,7 @@ from tests.conftest import ROOT, options
 from tests.portal.portal import Portal
 from tests.site import Answer, Site
 
+pytestmark = pytest.mark.slow  # each is a new process, which imports all it needs
 OURS = ("crawlers", "pipelines", "spiders")
 PROGRAM = """
 import atexit, json, sys
@@ -120,7 +121,7 @@ def harvested(tmp_path_factory):
         (
             ["report", "-o", "-"],
             (*BROWSER, *RDF, "tomlkit", "crawlers.operate.learn", *kinds("ckan", "html")),
-            191,
+            192,
         ),
         (
             ["export", "--format", "csv"],
@@ -129,8 +130,8 @@ def harvested(tmp_path_factory):
         ),
         (["archive", "status"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 97),
         (["archive", "prune"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 102),
-        (["reindex"], (*BROWSER, *HTTP, *WITHOUT_FIGURES, "spiders", "rdflib", *kinds("ckan")), 112),
-        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 172),
+        (["reindex"], (*BROWSER, *HTTP, *WITHOUT_FIGURES, "spiders", "rdflib", *kinds("ckan")), 113),
+        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 173),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -147,14 +148,14 @@ def test_a_command_imports_what_it_needs(harvested, tmp_path, words, forbidden, 
 @pytest.mark.parametrize(
     ("spider", "given", "forbidden", "most"),
     [
-        ("ckan", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 198),
-        ("hdx", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 197),
-        ("dcat", {"url": "/catalog.ttl"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("dcat")), 234),
-        ("waf", {"url": "/folder/"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("waf", "dcat")), 247),
-        ("csw", {"url": "/csw"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("csw", "dcat")), 260),
-        ("sdmx", {"url": "/sdmx"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("sdmx", "dcat")), 249),
-        ("oai", {"url": "/oai"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("oai", "dcat")), 256),
-        ("html", {"rules": "rules.toml"}, (*BROWSER[:2], *OPERATE, "rdflib", *kinds("html", "dcat")), 295),
+        ("ckan", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 199),
+        ("hdx", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 198),
+        ("dcat", {"url": "/catalog.ttl"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("dcat")), 235),
+        ("waf", {"url": "/folder/"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("waf", "dcat")), 248),
+        ("csw", {"url": "/csw"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("csw", "dcat")), 261),
+        ("sdmx", {"url": "/sdmx"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("sdmx", "dcat")), 250),
+        ("oai", {"url": "/oai"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("oai", "dcat")), 257),
+        ("html", {"rules": "rules.toml"}, (*BROWSER[:2], *OPERATE, "rdflib", *kinds("html", "dcat")), 296),
     ],
 )
 def test_a_crawl_imports_what_its_kind_needs(tmp_path, spider, given, forbidden, most):

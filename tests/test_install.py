@@ -76,6 +76,7 @@ def test_a_folder_that_has_one_of_the_files_is_left_alone(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("anywhere")
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path):
     (tmp_path / "file").touch()

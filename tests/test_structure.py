@@ -9,6 +9,8 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -71,10 +73,49 @@ def module(path: Path) -> str:
 MODULES = frozenset(map(module, FILES))
 
 
-def imported(path: Path) -> set[str]:
-    """The modules of this project that a file imports, ``TYPE_CHECKING`` ones too."""
+@dataclass
+class Facts:
+    """What a file has.
+
+    Attributes:
+        imports: the modules of this project that it imports, ``TYPE_CHECKING`` ones too.
+        texts: its texts.
+        long: its functions of more than 30 lines.
+        wide: its classes of more than 14 methods.
+        tables: the names to which more than 25 lines are assigned, in one statement or in several.
+        is_tiny: whether it has under forty lines, and one function.
+    """
+
+    imports: set[str]
+    texts: list[str]
+    long: list[str]
+    wide: list[str]
+    tables: list[str]
+    is_tiny: bool
+
+
+@cache
+def facts(path: Path) -> Facts:
+    source = path.read_bytes()
+    tree, name = ast.parse(source), module(path)
+    nodes = list(ast.walk(tree))
+    defined = [node for node in tree.body if isinstance(node, (*FUNCTIONS, ast.ClassDef))]
+    return Facts(
+        imports=_imported(nodes, path),
+        texts=[node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)],
+        long=[f"{name}.{node.name}" for node in nodes if isinstance(node, FUNCTIONS) and _length(node) > 30],
+        wide=[f"{name}.{node.name}" for node in nodes if isinstance(node, ast.ClassDef) and _methods(node) > 14],
+        tables=list(_tables(tree, name)),
+        is_tiny=len(source.splitlines()) < 40 and len(defined) == 1 and isinstance(defined[0], FUNCTIONS),
+    )
+
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def _imported(nodes: list[ast.AST], path: Path) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -83,10 +124,38 @@ def imported(path: Path) -> set[str]:
     return {name for name in found if name.split(".")[0] in ANY}
 
 
+def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return (node.end_lineno or 0) - node.lineno + 1
+
+
+def _methods(node: ast.ClassDef) -> int:
+    return sum(isinstance(child, FUNCTIONS) for child in _statements(node))
+
+
+def _statements(scope: ast.Module | ast.ClassDef) -> Iterator[ast.AST]:
+    """What stands in a module or a class, below ``if`` and ``try`` too, but not within its functions and classes."""
+    waiting: list[ast.AST] = [*scope.body]
+    while waiting:
+        node = waiting.pop(0)
+        yield node
+        if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            waiting += ast.iter_child_nodes(node)
+
+
+def _tables(scope: ast.Module | ast.ClassDef, name: str) -> Iterator[str]:
+    lines: Counter[str] = Counter()
+    for node in _statements(scope):
+        if isinstance(node, ast.ClassDef):
+            yield from _tables(node, f"{name}.{node.name}")
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            lines[ast.unparse(target)] += (node.end_lineno or 0) - node.lineno + 1
+    yield from (f"{name}.{target}" for target, count in lines.items() if count > 25)
+
+
 def named(path: Path) -> set[str]:
     """The modules of this project that a file has as a text: ``package.module``, ``package.module:object``."""
-    texts = (node.value for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Constant))
-    return {found for value in texts if isinstance(value, str) and (found := _module_of(value))}
+    return {found for text in facts(path).texts if (found := _module_of(text))}
 
 
 def _module_of(text: str) -> str | None:
@@ -110,7 +179,7 @@ def test_every_file_stands_on_a_floor():
 def test_nobody_imports_upwards(path):
     here = room(module(path))
     texts = {name for name in named(path) if (module(path), name) not in BY_NAME_ONLY}
-    there = {name: room(name) for name in imported(path) | texts}
+    there = {name: room(name) for name in facts(path).imports | texts}
     wrong = {name for name, other in there.items() if other not in ("", here) and not _is_below(other, here)}
     assert not wrong, f"{module(path)} may not import {wrong}"
 
@@ -187,35 +256,17 @@ def test_pages_commands_and_metrics_count_nothing_themselves():
     """Each count has one query, in `crawlers.store`: a number is the same wherever it is shown."""
     shown = ("report", "dashboard", "notify", "commands", "sources", "harvest")
     files = [path for name in shown for path in (ROOT / "crawlers" / "operate" / name).rglob("*.py")]
-    texts = {path: [text for text in _texts(path) if "SELECT" in text and COUNTING.search(text)] for path in files}
+    texts = {path: [text for text in facts(path).texts if "SELECT" in text and COUNTING.search(text)] for path in files}
     assert not {module(path): found for path, found in texts.items() if found}
 
 
-def _texts(path: Path) -> list[str]:
-    nodes = ast.walk(ast.parse(path.read_bytes()))
-    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-
-
 def test_functions_are_short():
-    long = [
-        f"{module(path)}.{node.name}"
-        for path in FILES
-        for node in ast.walk(ast.parse(path.read_bytes()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _length(node) > 30
-    ]
+    long = [name for path in FILES for name in facts(path).long]
     allowed = ["crawlers.kinds.ckan.mapping.dataset"]
     assert sorted(long) in ([], sorted(set(long) & set(allowed)))
 
 
-def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    return (node.end_lineno or 0) - node.lineno + 1
-
-
 # The shape of the house
-
-
-def trees():
-    return {path: ast.parse(path.read_bytes()) for path in FILES}
 
 
 def test_the_top_level_is_as_drawn():
@@ -265,24 +316,7 @@ AS_CODE = frozenset(
 
 
 def test_classes_have_at_most_fourteen_methods():
-    wide = {
-        f"{module(path)}.{node.name}"
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-        and sum(isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) for child in _statements(node)) > 14
-    }
-    assert not wide
-
-
-def _statements(scope: ast.Module | ast.ClassDef) -> Iterator[ast.AST]:
-    """What stands in a module or a class, below ``if`` and ``try`` too, but not within its functions and classes."""
-    waiting: list[ast.AST] = [*scope.body]
-    while waiting:
-        node = waiting.pop(0)
-        yield node
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            waiting += ast.iter_child_nodes(node)
+    assert not [name for path in FILES for name in facts(path).wide]
 
 
 @pytest.mark.parametrize("name", sorted(MODULES))
@@ -294,27 +328,8 @@ def test_chains_of_classes_are_short(name):
 
 
 def test_a_small_function_joins_its_noun():
-    tiny = set()
-    for path, tree in trees().items():
-        kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        defined = [node for node in tree.body if isinstance(node, kinds)]
-        is_small = len(path.read_text(encoding="utf-8").splitlines()) < 40
-        if is_small and len(defined) == 1 and not isinstance(defined[0], ast.ClassDef):
-            tiny.add(module(path))
-    assert tiny == TINY
+    assert {module(path) for path in FILES if facts(path).is_tiny} == TINY
 
 
 def test_tables_are_data():
-    assert {name for path, tree in trees().items() for name in _tables(tree, module(path))} == AS_CODE
-
-
-def _tables(scope: ast.Module | ast.ClassDef, name: str) -> Iterator[str]:
-    """The names to which more than 25 lines are assigned, in one statement or in several."""
-    lines: Counter[str] = Counter()
-    for node in _statements(scope):
-        if isinstance(node, ast.ClassDef):
-            yield from _tables(node, f"{name}.{node.name}")
-        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            lines[ast.unparse(target)] += (node.end_lineno or 0) - node.lineno + 1
-    yield from (f"{name}.{target}" for target, count in lines.items() if count > 25)
+    assert {name for path in FILES for name in facts(path).tables} == AS_CODE

@@ -14,7 +14,8 @@ _DATE = re.compile(
 )
 _ZONED = re.compile(r"([0-9]{4}(?:-[0-9]{2}){0,2})(?:Z|[+-][0-9]{2}:[0-9]{2})")
 _WHOLE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?")
-_URL = re.compile(r"(?:https?|ftp)://([^\s/?#]++)\S*+", re.IGNORECASE)
+_HOST = re.compile(r"(?:https?|ftp)://([^\s/?#]++)", re.IGNORECASE)
+_SPACE = re.compile(r"\s")
 _UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f]+")
 _EMAIL = re.compile(r"[^\s@<>]+@[^\s@<>]+")
 _LONGEST_EMAIL = 400
@@ -117,10 +118,10 @@ def url(text: str) -> str | None:
     (None, None, None, None)
     """
     text = text.strip()
-    found = _URL.fullmatch(text)
-    if not found:
+    is_plain = text.isascii() and text.isprintable() and " " not in text  # nearly always
+    if not is_plain and _SPACE.search(text):
         text = _UNPRINTABLE.sub(lambda space: quote(space[0], errors="replace"), text)
-        found = _URL.fullmatch(text)
+    found = _HOST.match(text)
     return text if found and _is_host(found[1]) else None
 
 

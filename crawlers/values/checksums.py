@@ -35,5 +35,5 @@ def checksum(text: str | None, algorithm: str | None = None) -> Checksum | None:
 
 
 def _name(algorithm: str | None) -> str:
-    bare = (algorithm or "").replace("#", "/").replace("_", "/").rpartition("/")[2]
-    return bare.lower().replace("-", "")[:20]
+    bare = algorithm and algorithm.replace("#", "/").replace("_", "/").rpartition("/")[2]
+    return bare.lower().replace("-", "")[:20] if bare else ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
 def now(timespec: str = "seconds") -> str:
@@ -10,7 +12,12 @@ def now(timespec: str = "seconds") -> str:
     Args:
         timespec: how precise, as `datetime.datetime.isoformat` has it.
     """
-    return datetime.now(UTC).isoformat(timespec=timespec)[: -len("+00:00")] + "Z"
+    return _second(int(time.time())) if timespec == "seconds" else written(datetime.now(UTC), timespec)
+
+
+@lru_cache(maxsize=1)  # a page's records are made in one
+def _second(since_1970: int) -> str:
+    return written(datetime.fromtimestamp(since_1970, UTC))
 
 
 def written(when: datetime, timespec: str = "seconds") -> str:

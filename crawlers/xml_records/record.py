@@ -12,8 +12,8 @@ from xml.sax.saxutils import quoteattr
 from lxml import etree
 
 from crawlers.exceptions import AnswerError
-from crawlers.items import LazyDataset
 from crawlers.kinds.dcat import reader as rdf
+from crawlers.values.lazy_dataset import LazyDataset
 from crawlers.xml_records import datacite, dublin_core, iso, rdf_element
 from crawlers.xml_records.element import parse
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from crawlers import values
-from crawlers.items import Dataset, LazyDataset, Resource
+from crawlers.items import Dataset, Resource
 from crawlers.kinds.api.expressions import ExpressionError, Template
 from crawlers.kinds.api.normaliser import DATASET, RESOURCE, Normaliser, with_file_type
 from crawlers.values.addresses import absolute
+from crawlers.values.lazy_dataset import LazyDataset
 from crawlers.values.record import FLAWS, MORE_FLAWS
 
 if TYPE_CHECKING:

@@ -42,7 +42,8 @@ _LIFECYCLE = ("active", "draft", "deleted", "inactive")
 
 def complete(item: Dataset, fields: Record) -> None:
     """Fill in the fields of a dataset that few portals give."""
-    if _OF_PACKAGES.isdisjoint(fields.fields):
+    item.state = _state(fields)
+    if not _has_any(fields, _OF_PACKAGES):
         return
     _common(item, fields)
     item.type = _code(fields, "dcat_type")
@@ -51,16 +52,20 @@ def complete(item: Dataset, fields: Record) -> None:
     item.sample = fields.texts("sample")
     item.relations = [*_named(fields), *_qualified(fields), *_related(fields)]
     item.country, item.city = fields.text("country"), fields.text("city")
-    item.state = _state(fields)
 
 
 def complete_file(item: Resource, fields: Record) -> None:
     """Fill in the fields of a resource that few portals give."""
-    if _OF_RESOURCES.isdisjoint(fields.fields):
+    if not _has_any(fields, _OF_RESOURCES):
         return
     _common(item, fields)
     item.availability = _code(fields, "availability")
     item.access_services = [service for each in _services(fields) if (service := _service(each))]
+
+
+def _has_any(fields: Record, names: frozenset[str]) -> bool:
+    """Return whether one of the fields is there and not empty, as CKAN's own ``relationships_as_subject`` mostly is."""
+    return any(fields.value(name) is not None for name in names.intersection(fields.fields))
 
 
 def _common(item: Dataset | Resource, fields: Record) -> None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from crawlers import arguments, values
-from crawlers.items import Agent, Dataset, LazyDataset, Place, Resource
+from crawlers.items import Agent, Dataset, Place, Resource
 from crawlers.kinds.ckan import details, hdx
 from crawlers.values.checksums import checksum
 from crawlers.values.frequencies import frequency
 from crawlers.values.languages import languages
+from crawlers.values.lazy_dataset import LazyDataset
 from crawlers.values.licenses import license as license_of
 from crawlers.values.periods import between, period
 from crawlers.values.places import place as place_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 _FREQUENCIES = ("frequency", "accrual_periodicity", "accrualPeriodicity", "update_frequency")
 _OPTIONAL = ("license_id", "license", "license_url", "license_title", "language", "rights", "conforms_to")
 """Fields that few portals have for a resource: where none is there, none is read."""
+_ENORMOUS = 10**18  # bytes: beyond that a number is no size
 _ACCOUNT = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -234,7 +236,7 @@ def _resource(fields: Record, dataset_id: str) -> Resource:
         download_url=download_url,
         format=values.file_format(fields.text("format") or ""),
         media_type=values.media_type(fields.text("mimetype", "content_type") or ""),
-        size=fields.read(values.size, "size") or None,
+        size=_size(fields),
         checksum=checksum(fields.text("hash"), fields.text("hash_algorithm")),
         issued=fields.date("issued", "created"),
         modified=fields.date("modified", "last_modified", "metadata_modified"),
@@ -247,6 +249,11 @@ def _resource(fields: Record, dataset_id: str) -> Resource:
         resource.conforms_to = fields.texts("conforms_to")
     details.complete_file(resource, fields)
     return resource
+
+
+def _size(fields: Record) -> int | None:
+    given = fields.fields.get("size")
+    return (given if type(given) is int and 0 <= given < _ENORMOUS else fields.read(values.size, "size")) or None
 
 
 def _resource_id(fields: Record, dataset_id: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from crawlers.items import Dataset, LazyDataset
+from crawlers.items import Dataset
 from crawlers.kinds.dcat import data_json, mapping
 from crawlers.kinds.dcat.catalogue import Catalogue
 from crawlers.kinds.dcat.description import MAX_NODES, SHARED_FACTOR
@@ -19,6 +19,7 @@ from crawlers.rdf.document import document, graph_of
 from crawlers.rdf.reader import Fault, Reader
 from crawlers.rdf.terms import is_blank
 from crawlers.safety import strict_json
+from crawlers.values.lazy_dataset import LazyDataset
 
 if TYPE_CHECKING:
     from crawlers.rdf.formats import Format
