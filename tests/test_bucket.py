@@ -25,8 +25,8 @@ from crawlers.operate.harvest.job import job
 from crawlers.operate.sources import Source
 from crawlers.safety import inside
 from crawlers.store import compacted, location
+from crawlers.store.bucket import changes, packs, summary
 from crawlers.store.bucket import lease as leases
-from crawlers.store.bucket import packs, summary
 from crawlers.store.bucket.documents import Documents
 from crawlers.store.bucket.log import Log
 from crawlers.store.bucket.mirror import Mirror
@@ -849,6 +849,84 @@ def test_a_folder_that_is_crawled_after_a_kill_in_its_removal_stays(one, two, di
     two.refresh()
     assert contents(two.folder) == contents(one.folder)
     assert "hdx/datasets/id00000.json" in contents(two.folder)
+
+
+def test_a_source_that_a_killed_removal_left_is_no_half_of_one(one, two, monkeypatch):
+    harvest(one, 3)
+    two.refresh()
+
+    def dying(path: Path, **_: object) -> None:
+        if (path / "datasets").exists():
+            (path / "datasets" / "id00001.json").unlink()
+            raise SystemExit
+
+    with monkeypatch.context() as patched:
+        patched.setattr("crawlers.store.bucket.owner.shutil.rmtree", dying)
+        with pytest.raises(SystemExit), one.own("hdx") as owner:
+            owner.empty()
+    for each in (one, two):
+        each.refresh()
+        with each.own("hdx"):
+            pass
+    assert not contents(two.folder) | contents(one.folder)
+    harvest(one, 2)
+    with one.own("hdx") as owner:
+        owner.empty()
+    two.refresh()
+    assert not [path for each in (one, two) for path in each.folder.rglob("id0000*.json")]
+
+
+@pytest.mark.parametrize("commits", [0, 1, 2])
+def test_each_line_is_once_on_other_mirrors_when_its_compaction_was_killed(one, two, commits, monkeypatch):
+    monkeypatch.setattr(changes, "MOST", 2)
+    for run in (FIRST, SECOND):
+        harvest(one, 5, run=run, text=run)
+        folder(one).append("errors.jsonl", {"run": run, "kind": "http"})
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    before, left, append = lines_of(two), iter([True] * commits), Log.append
+    owner = one.own("hdx")
+    for number in range(5):
+        folder(one).write(f"id{number:05d}", "changed", run=SECOND)
+    for file in compacted.FILES:
+        compacted.compact(one.folder / "hdx", file)
+    with monkeypatch.context() as patched:
+        patched.setattr(Log, "append", lambda log, commit: append(log, commit) if next(left, None) else sys.exit())
+        with pytest.raises(SystemExit):
+            owner.store(is_end=True)
+    owner.close()
+    two.refresh()
+    assert lines_of(two)[: len(before)] == before
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert contents(two.folder) == contents(one.folder)
+    assert lines_of(two) == lines_of(one)
+    assert len(lines_of(two)) == len(before) + 5
+
+
+def test_a_compaction_that_was_killed_before_the_lines_went_is_finished(one, two, monkeypatch):
+    harvest(one, 2)
+    harvest(one, 2, run=SECOND, text="new")
+    two.refresh()
+    before = lines_of(two)
+    owner = one.own("hdx")
+    with monkeypatch.context() as patched:
+        patched.setattr(compacted, "_cut", lambda *_: sys.exit())
+        with pytest.raises(SystemExit):
+            compacted.compact(one.folder / "hdx", "manifest.jsonl")
+    owner.close()
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert lines_of(two) == lines_of(one) == before
+
+
+def lines_of(mirror: Mirror) -> list[bytes]:
+    """The lines of the error log and the manifest, those in compressed parts, too."""
+    files = ("errors.jsonl", "manifest.jsonl")
+    return [line for file in files for _, line in compacted.lines(mirror.folder / "hdx", file)]
 
 
 # What can be wrong

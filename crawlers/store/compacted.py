@@ -62,7 +62,16 @@ def parts(folder: Path, file: str) -> list[str]:
     except OSError:
         return []
     ordered = sorted((_order(name), name) for name in names if _PART.fullmatch(name))
-    return [name for (stem, *_), name in ordered if f"{stem}.jsonl" == file]
+    return [name for _, name in ordered if file_of(name) == file]
+
+
+def file_of(part: str) -> str:
+    """Return the file whose lines are in a compressed part.
+
+    >>> file_of("manifest-20261120T030000Z.jsonl.zst")
+    'manifest.jsonl'
+    """
+    return f"{_order(part)[0]}.jsonl"
 
 
 def _order(part: str) -> tuple[str, str, int, int]:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Packed = tuple["Part", list[tuple[str, Stored]]]
 """A new pack, and the files that are in it."""
+Uploaded = tuple["Part", int]
+"""The object that a file has for itself, and when the file was written here, in nanoseconds."""
 
 
 def packed(shelf: Shelf, read: Sequence[Read]) -> Packed:
@@ -67,24 +69,38 @@ class Committing:
         self.lease.outdo(self.before)
         return self.put("taken", [])
 
-    def store(self, read: Sequence[Read], removed: Sequence[str], ends: Mapping[str, int] | None) -> None:
+    def uploaded(self, read: Sequence[Read]) -> dict[str, Uploaded]:
+        """Put files into objects of their own, which no commit names yet.
+
+        Raises:
+            StoreError: the store can't be written.
+        """
+        put = self.replay.shelf.put_file
+        return {one.row.file: (put(one.row.file, one.row.content), one.changed) for one in read}
+
+    def store(
+        self,
+        read: Sequence[Read],
+        removed: Sequence[str],
+        ends: Mapping[str, int],
+        others: Mapping[str, Uploaded] = MappingProxyType({}),
+    ) -> None:
         """Put files and lines, and the commit that names them; nothing, if there is nothing.
 
         Args:
             read: documents, which go into one pack, and other files, which have objects of their own.
             removed: files that are gone.
-            ends: where files that grow end, as for `Tails.new`; ``None``: no lines are put.
+            ends: where files that grow end, as for `Tails.new`.
+            others: files that are uploaded already.
 
         Raises:
             TakenError: another node has taken the source: the objects are never read.
             StoreError: the store can't be written.
         """
-        shelf = self.replay.shelf
         documents = [one for one in read if is_document(one.row.file)]
-        others = [one for one in read if not is_document(one.row.file)]
-        packs = [packed(shelf, documents)] if documents else []
-        files = {one.row.file: (shelf.put_file(one.row.file, one.row.content), one.changed) for one in others}
-        lines = dict(self.replay.tails.new(ends)) if ends is not None else {}
+        packs = [packed(self.replay.shelf, documents)] if documents else []
+        files = self.uploaded([one for one in read if not is_document(one.row.file)]) | dict(others)
+        lines = dict(self.replay.tails.new(ends))
         if not (packs or files or lines or removed):
             return
         if not self.put("stored", packs, files=files, lines=lines, removed=removed):
@@ -96,7 +112,7 @@ class Committing:
         packs: Sequence[Packed],
         *,
         kept: Sequence[Part] = (),
-        files: Mapping[str, tuple[Part, int]] = MappingProxyType({}),
+        files: Mapping[str, Uploaded] = MappingProxyType({}),
         lines: Mapping[str, Growth] = MappingProxyType({}),
         removed: Sequence[str] = (),
     ) -> bool:
@@ -141,7 +157,7 @@ class Committing:
             run=self.run,
         )
 
-    def _note(self, logged: Logged, packs: Sequence[Packed], files: Mapping[str, tuple[Part, int]]) -> None:
+    def _note(self, logged: Logged, packs: Sequence[Packed], files: Mapping[str, Uploaded]) -> None:
         documents, state, commit = self.replay.documents, self.replay.state, logged.commit
         for pack, found in packs:
             documents.files.add_pack(pack)

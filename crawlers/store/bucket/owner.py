@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
 from crawlers.exceptions import TakenError
+from crawlers.store import compacted
 from crawlers.store.bucket import changes, running, summary
 from crawlers.store.bucket.committing import Committing
-from crawlers.store.bucket.replay import Replay
+from crawlers.store.bucket.replay import Replay, written
 from crawlers.store.bucket.state import State
 
 if TYPE_CHECKING:
@@ -17,11 +19,13 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from crawlers.store.bucket.changes import Read
+    from crawlers.store.bucket.committing import Uploaded
     from crawlers.store.bucket.lease import Lease
     from crawlers.store.bucket.mirror import Mirror
 
 _TRIES = 100  # to put the first commit, while a late writer puts its last one
 _ALL: Mapping[str, int] = MappingProxyType({})
+_NONE: Mapping[str, Uploaded] = MappingProxyType({})
 
 
 class Owner:
@@ -95,6 +99,9 @@ class Owner:
             raise TakenError(f"[{self.source}] is written by another process.")
         before = self.lease.before
         self.is_rebuilt = self.replay.is_rebuilt or self.committing.before != last
+        with written(self.replay.folder):
+            for file in compacted.FILES:
+                compacted.finish(self.replay.folder, file)
         was_closed = self.state.fact("closed", 0) == self.state.fact("owned", 0)
         self.state.note(owned=self.lease.fence)
         if before:
@@ -113,13 +120,15 @@ class Owner:
             StoreError: the store can't be written.
         """
         documents = self.replay.documents
-        for some in changes.packfuls(changes.parts(documents)):
-            self._put(some, ends=None)
+        parts = self._uploaded_parts()
         end, is_last = self._stored_lines(), False
         while not is_last:
             chunk = changes.by_lines(documents, end)
             end, is_last = chunk.end, chunk.is_last
-            self._put(chunk.read, chunk.removed, {changes.MANIFEST: self._place(chunk)})
+            ends = {changes.MANIFEST: self._place(chunk)}
+            now = {part: each for part, each in parts.items() if ends.get(compacted.file_of(part), 0) >= 0}
+            parts = {part: each for part, each in parts.items() if part not in now}
+            self._put(chunk.read, chunk.removed, ends, now)
         if is_end:
             for some in changes.packfuls(changes.by_look(documents)):
                 self._put(some)
@@ -127,6 +136,13 @@ class Owner:
             self.state.note(closed=self.lease.fence)
             if self.state.head - self.state.fact("whole", 0) >= summary.COMMITS and summary.sum_up(self.committing):
                 summary.clean(self.committing)
+
+    def _uploaded_parts(self) -> dict[str, Uploaded]:
+        """Upload the new compressed parts of lines: the commit that names one has the lines behind it, too."""
+        found: dict[str, Uploaded] = {}
+        for some in changes.packfuls(changes.parts(self.replay.documents)):
+            found |= self.committing.uploaded(some)
+        return found
 
     def _stored_lines(self) -> int:
         """Return the bytes of the manifest's lines that are stored, counting all that were ever written."""
@@ -141,12 +157,18 @@ class Owner:
         lines = self.replay.lines
         if not chunk.is_last and self.replay.tails.is_rewritten(changes.MANIFEST):
             return -1
-        return max(0, chunk.end - lines.packed(changes.MANIFEST))
+        return max(0, chunk.end - compacted.packed(lines.folder, changes.MANIFEST))
 
-    def _put(self, read: list[Read], removed: Sequence[str] = (), ends: Mapping[str, int] | None = _ALL) -> None:
-        self.committing.store(read, removed, ends)
-        if read:
-            self.mirror.tell(len(read))
+    def _put(
+        self,
+        read: list[Read],
+        removed: Sequence[str] = (),
+        ends: Mapping[str, int] = _ALL,
+        parts: Mapping[str, Uploaded] = _NONE,
+    ) -> None:
+        self.committing.store(read, removed, ends, parts)
+        if read or parts:
+            self.mirror.tell(len(read) + len(parts))
 
     def sum_up(self, kept: float = summary.KEPT) -> int:
         """Sum up the log, and remove what nobody needs; return how many objects that were.
@@ -168,8 +190,13 @@ class Owner:
             TakenError: as `store`.
             StoreError: as `store`.
         """
+        folder, removed = self.replay.folder, self.mirror.places.removed(self.source)
+        removed.parent.mkdir(exist_ok=True)
+        shutil.rmtree(removed, ignore_errors=True)  # of a removal that was killed
         summary.empty(self.committing)
-        shutil.rmtree(self.replay.folder, ignore_errors=True)
+        with suppress(FileNotFoundError):
+            folder.rename(removed)
+        shutil.rmtree(removed, ignore_errors=True)
 
     def release(self) -> None:
         """Give the lease back.

@@ -50,6 +50,10 @@ class Places:
         """Return the lock file of a source."""
         return self._make() / f"{source}.lock"
 
+    def removed(self, source: str) -> Path:
+        """Return where the folder of a removed source goes, so that a kill leaves no half of it in its place."""
+        return self._make() / "removed" / source
+
     def lock_of(self, name: str) -> Path:
         """Return the lock file of something else."""
         return self._make() / "locks" / f"{name}.lock"
