@@ -97,6 +97,7 @@ def test_what_one_stores_another_reads(one, two):
     assert two.refresh() == []
 
 
+@pytest.mark.slow
 def test_documents_are_in_packs_of_a_thousand(one, store):
     harvest(one, 2500)
     bodies = [bytes(obstore.get(store, name).bytes()) for name in names(store, "sources/hdx/packs")]
@@ -270,6 +271,7 @@ def test_what_was_never_stored_of_a_source_that_is_removed_is_removed(one, two):
     assert contents(two.folder) == contents(one.folder) == {}
 
 
+@pytest.mark.slow
 def test_a_compacted_manifest_of_many_lines_is_stored(one, two):
     harvest(one, 3)
     for number in range(2500):

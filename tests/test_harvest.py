@@ -364,6 +364,7 @@ def test_a_crawl_that_is_killed_goes_on_at_once(place, portal):
     assert [(run.state, run.resumed) for run in runs(place.output)] == [("complete", True)]
 
 
+@pytest.mark.slow
 def test_a_crawl_that_dies_again_and_again(place, portal):
     site = portal(datasets=40)
     place.sources(one=hdx(site))
@@ -421,6 +422,7 @@ def test_a_host_stays_taken_when_its_harvest_is_killed(place, portal):
     assert place.last("one").finished <= place.last("two").started
 
 
+@pytest.mark.slow
 def test_all_killed(place, portal):
     site = portal(datasets=40)
     place.sources(one=hdx(site, schedule="daily"))
@@ -437,6 +439,7 @@ def test_all_killed(place, portal):
     assert {run.state for run in runs(place.output, jobs=place.jobs)} == {"complete"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_stopped_and_gone_on(place, portal, number):
     site, other = portal(datasets=40), portal(datasets=5)
@@ -468,6 +471,7 @@ def test_stopped_at_once(place, portal):
     assert (harvest.returncode, place.last("one").state) == (130, "interrupted")
 
 
+@pytest.mark.slow
 def test_a_crawl_that_hangs_is_killed_the_third_time(place, portal):
     place.sources(one=hdx(portal(datasets=40)))
     harvest = place.begin("one", *SLOW)

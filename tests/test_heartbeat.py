@@ -156,6 +156,7 @@ def test_one_that_died_after_it_had_a_report_is_interrupted(portal, output):
     assert (run.state, run.report, run.finished) == ("interrupted", None, dead["heartbeat"])
 
 
+@pytest.mark.slow
 def test_one_that_died_for_good_gets_its_report_from_the_next(portal, output):
     site = portal(datasets=30)
     dead = killed(output, site)

@@ -143,6 +143,7 @@ def test_a_file_is_not_read_from_elsewhere():
     assert "root" not in str(read(body.encode(), URL))
 
 
+@pytest.mark.slow
 def test_large_and_hostile_sitemaps_are_done_with_in_seconds():
     begun = process_time()
     entries = b"".join(b"<url><loc>/set/%d</loc></url>" % number for number in range(30_000))

@@ -242,6 +242,7 @@ def copied() -> list[str]:
     return [word for line in lines for word in line.split()[:-1]]
 
 
+@pytest.mark.slow
 def test_the_image_runs_the_command_in_its_volume():
     text = (ROOT / "Dockerfile").read_text()
     image = dict(re.findall(r"^([A-Z]+) (.+)$", text, re.MULTILINE))

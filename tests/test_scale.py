@@ -326,6 +326,7 @@ def test_a_run_that_was_resumed_is_read_again(output: Path) -> None:
         assert db.execute("SELECT count(*) FROM interrupted WHERE source = 'source-1'").fetchone()[0] == 7
 
 
+@pytest.mark.slow
 def test_to_compact_one_source_reads_no_other(output: Path) -> None:
     put(output, "source-3", RUNS)
     ended = scrapy("compact", "source-1", "-s", f"OUTPUT_DIR={output}")

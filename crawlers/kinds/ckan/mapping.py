@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _FREQUENCIES = ("frequency", "accrual_periodicity", "accrualPeriodicity", "update_frequency")
 _OPTIONAL = ("license_id", "license", "license_url", "license_title", "language", "rights", "conforms_to")
 """Fields that few portals have for a resource: where none is there, none is read."""
-_ENORMOUS = 10**18  # bytes, which nobody has
+_ENORMOUS = 10**18  # bytes: a typing error
 _ACCOUNT = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
