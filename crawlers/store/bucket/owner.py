@@ -120,7 +120,7 @@ class Owner:
             StoreError: the store can't be written.
         """
         documents = self.replay.documents
-        parts = self._uploaded_parts()
+        parts = _uploaded_parts(self.committing)
         end, is_last = self._stored_lines(), False
         while not is_last:
             chunk = changes.by_lines(documents, end)
@@ -136,13 +136,6 @@ class Owner:
             self.state.note(closed=self.lease.fence)
             if self.state.head - self.state.fact("whole", 0) >= summary.COMMITS and summary.sum_up(self.committing):
                 summary.clean(self.committing)
-
-    def _uploaded_parts(self) -> dict[str, Uploaded]:
-        """Upload the new compressed parts of lines: the commit that names one has the lines behind it, too."""
-        found: dict[str, Uploaded] = {}
-        for some in changes.packfuls(changes.parts(self.replay.documents)):
-            found |= self.committing.uploaded(some)
-        return found
 
     def _stored_lines(self) -> int:
         """Return the bytes of the manifest's lines that are stored, counting all that were ever written."""
@@ -220,3 +213,11 @@ class Owner:
         """Let other processes of this machine have the source."""
         self.state.db.close()
         self.lease.close()
+
+
+def _uploaded_parts(committing: Committing) -> dict[str, Uploaded]:
+    """Upload the new compressed parts of lines: the commit that names one has the lines behind it, too."""
+    found: dict[str, Uploaded] = {}
+    for some in changes.packfuls(changes.parts(committing.replay.documents)):
+        found |= committing.uploaded(some)
+    return found
