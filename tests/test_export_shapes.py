@@ -88,6 +88,7 @@ def fifty(tmp_path_factory: pytest.TempPathFactory) -> list[Dataset]:
     return chosen
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SEMIC.is_dir(), reason="the released shapes are not at hand")
 def test_fifty_real_datasets_of_all_kinds_are_dcat_ap(fifty: list[Dataset]) -> None:
     assert len(fifty) >= 50

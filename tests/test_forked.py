@@ -17,6 +17,8 @@ import pytest
 from tests import forked
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow  # each is compared with a new process
+
 PROBE = """
 import json, os, resource, scrapy, signal, sys, threading, warnings
 

@@ -165,6 +165,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 # What runs, and how
 
 
+@pytest.mark.slow
 def test_sources_side_by_side(place, portal):
     sites = [portal(datasets=number) for number in (30, 20, 10)]
     place.sources(**{f"s{site.url[-5:]}": hdx(site) for site in sites})
@@ -185,6 +186,7 @@ def test_sources_side_by_side(place, portal):
     assert not list(place.output.glob("*/running.json"))
 
 
+@pytest.mark.slow
 def test_no_more_than_so_many_at_once(place, portal):
     sites = [portal(datasets=8) for _ in range(3)]
     place.sources(**{f"s{number}": hdx(site) for number, site in enumerate(sites)})
@@ -193,6 +195,7 @@ def test_no_more_than_so_many_at_once(place, portal):
     assert all(before[1] <= after[0] for before, after in pairwise(spans)), spans
 
 
+@pytest.mark.slow
 def test_two_sources_of_one_host_take_turns(place, portal):
     site, other = portal(datasets=40), portal(datasets=40)
     place.sources(one=hdx(site), two=ckan(site, organization="river-gauge-network"), three=hdx(other))
@@ -202,6 +205,7 @@ def test_two_sources_of_one_host_take_turns(place, portal):
     assert three.started < one.finished
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_one_is_not_wrong_with_others(place, portal):
     well, refusing, broken = portal(datasets=5), portal(datasets=5), portal(datasets=5)
     refusing.fault(robot_check="package_search")

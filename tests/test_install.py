@@ -54,7 +54,6 @@ def anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "crawlers.settings")
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("anywhere")
 def test_a_folder_is_made(tmp_path):
     ran = init(tmp_path, "my towns/north")
@@ -65,7 +64,6 @@ def test_a_folder_is_made(tmp_path):
     assert example.read_text() == (ROOT / "spiders" / "hdx.py").read_text()
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("anywhere")
 @pytest.mark.parametrize("name", sorted({name.partition("/")[0] for name in FILES}))
 def test_a_folder_that_has_one_of_the_files_is_left_alone(tmp_path, name):
@@ -76,7 +74,6 @@ def test_a_folder_that_has_one_of_the_files_is_left_alone(tmp_path, name):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("anywhere")
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path):
     (tmp_path / "file").touch()
@@ -99,14 +96,14 @@ def wheel(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory, wheel) -> Environment:
-    return Environment(tmp_path_factory.mktemp("environment"), wheel)
+def installed(tmp_path_factory, wheel) -> Environment:
+    return Environment(tmp_path_factory.mktemp("installed"), wheel)
 
 
 @pytest.fixture
-def folder(environment, tmp_path) -> Path:
+def folder(installed, tmp_path) -> Path:
     """A folder that the installed command has made."""
-    ran = environment.run(tmp_path, "init", "mine")
+    ran = installed.run(tmp_path, "init", "mine")
     assert (ran.returncode, ran.stderr) == (0, "")
     return tmp_path / "mine"
 
@@ -128,14 +125,14 @@ def test_the_wheel_has_the_code_and_its_data(wheel):
 
 
 @pytest.mark.slow
-def test_a_crawl_that_is_killed_is_resumed(environment, folder, tmp_path):
+def test_a_crawl_that_is_killed_is_resumed(installed, folder, tmp_path):
     with Portal(30, rows_max=10) as portal:
         words = ["crawl", "hdx", "-a", f"portal={portal.url}", *fast(JOBDIR="jobs/hdx", REQUESTS_PER_SECOND="40")]
-        killed = environment.start(folder, *words)
+        killed = installed.start(folder, *words)
         until(lambda: portal.requests("download_metadata") > 5, unless=lambda: killed.poll() is not None)
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
-        ran = environment.run(folder, *words)
+        ran = installed.run(folder, *words)
         whole = scrapy("crawl", "hdx", *options(tmp_path / "whole", {}, portal=portal.url))
     assert killed.returncode == -signal.SIGKILL
     resumed = Crawl(ran.returncode, ran.stderr, folder / "output" / "hdx")
@@ -144,61 +141,61 @@ def test_a_crawl_that_is_killed_is_resumed(environment, folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_source_is_added_and_harvested_from_below(environment, folder):
+def test_a_source_is_added_and_harvested_from_below(installed, folder):
     with Portal(5) as portal:
-        added = environment.run(folder, "sources", "add", "town", portal.url, "--schedule", "daily", *fast())
+        added = installed.run(folder, "sources", "add", "town", portal.url, "--schedule", "daily", *fast())
         assert added.returncode == 0, added.stderr
         below = folder / "catalogues"
-        ran = environment.run(below, "harvest", "--due", *fast())
+        ran = installed.run(below, "harvest", "--due", *fast())
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "town" in (folder / "sources.toml").read_text()
     assert len(Crawl(0, "", folder / "output" / "town").documents()) == 5
     assert files(below) == {"README.md"}
     (below / "pages.toml").write_text("start = 1")
-    read = environment.run(folder / "spiders", "crawl", "html", "-a", "rules=catalogues/pages.toml")
+    read = installed.run(folder / "spiders", "crawl", "html", "-a", "rules=catalogues/pages.toml")
     assert read.stderr.endswith(f"The rules {below}/pages.toml: start is neither a text nor a list of texts.\n")
-    assert re.search(r"town +complete +5 of 5 ", environment.run(below, "jobs").stdout)
-    assert environment.run(folder, "report").returncode == 0
+    assert re.search(r"town +complete +5 of 5 ", installed.run(below, "jobs").stdout)
+    assert installed.run(folder, "report").returncode == 0
     assert (folder / "report.html").exists()
 
 
 @pytest.mark.slow
-def test_a_crawl_outside_any_folder(environment, tmp_path):
+def test_a_crawl_outside_any_folder(installed, tmp_path):
     with Portal(5) as portal:
-        ran = environment.run(tmp_path, "crawl", "ckan", "-a", f"portal={portal.url}", *fast())
+        ran = installed.run(tmp_path, "crawl", "ckan", "-a", f"portal={portal.url}", *fast())
     assert ran.returncode == 0, ran.stderr
     assert "left out" not in ran.stderr
     assert len(Crawl(0, "", tmp_path / "output" / "127.0.0.1").documents()) == 5
-    lost = environment.run(tmp_path, "crawl", "html", "-a", "rules=no.toml")
+    lost = installed.run(tmp_path, "crawl", "html", "-a", "rules=no.toml")
     assert lost.stderr.endswith(f"The rules no.toml can't be read: there is no such file in {tmp_path}.\n")
-    assert environment.run(tmp_path, "list").stdout.split()[:4] == ["api", "archive", "ckan", "ckan_extensions"]
+    assert installed.run(tmp_path, "list").stdout.split()[:4] == ["api", "archive", "ckan", "ckan_extensions"]
     for words in (["town", "https://town.example.org"], ["--force", "town", "https://town.example.org"]):
-        refused = environment.run(tmp_path, "genspider", *words)
+        refused = installed.run(tmp_path, "genspider", *words)
         assert refused.returncode == 2
         assert "there is no package spiders here: `catalogue-crawlers init FOLDER` makes a folder" in refused.stderr
     assert not list(tmp_path.glob("*.py"))
 
 
 @pytest.mark.slow
-def test_settings_of_ones_own(environment, folder):
+def test_settings_of_ones_own(installed, folder):
     (folder / "spiders" / "settings.py").write_text('from crawlers.settings import *\n\nOUTPUT_DIR = "elsewhere"\n')
     configuration = folder / "scrapy.cfg"
     configuration.write_text(configuration.read_text().replace("default = crawlers.", "default = spiders.", 1))
     with Portal(3) as portal:
         words = ["-a", f"portal={portal.url}", "-a", "level=snapshot", *fast()]
-        ran = environment.run(folder, "crawl", "hdx", *words)
+        ran = installed.run(folder, "crawl", "hdx", *words)
     assert ran.returncode == 0, ran.stderr
     assert len(Crawl(0, "", folder / "elsewhere" / "hdx").documents()) == 3
-    assert environment.run(folder, "genspider", "town", "https://town.example.org").returncode == 0
-    assert "town" in environment.run(folder, "list").stdout.split()
+    assert installed.run(folder, "genspider", "town", "https://town.example.org").returncode == 0
+    assert "town" in installed.run(folder, "list").stdout.split()
 
 
 @pytest.mark.slow
-def test_what_an_extra_is_needed_for_says_so(environment, folder):
+def test_what_an_extra_is_needed_for_says_so(installed, folder):
     (folder / "catalogues" / "pages.toml").write_text(RULES)
     (folder / "output" / "town").mkdir(parents=True)
     (folder / "output" / "town" / "manifest.jsonl").touch()
-    environment.run(folder, "reindex")
+    installed.run(folder, "reindex")
     needing = {
         "browser": ["crawl", "html", "-a", "rules=catalogues/pages.toml"],
         "parquet": ["export", "--format", "parquet", "-o", "x.parquet"],
@@ -206,7 +203,7 @@ def test_what_an_extra_is_needed_for_says_so(environment, folder):
         "s3": ["crawl", "archive", "-a", "of=town", "-s", "ARCHIVE_STORE=s3://bucket"],
     }
     for extra, words in needing.items():
-        ran = environment.run(folder, *words)
+        ran = installed.run(folder, *words)
         assert ran.returncode == 1
         *log, sentence = ran.stderr.splitlines()
         assert sentence.endswith(f": pip install 'catalogue-crawlers[{extra}]'.")
@@ -217,14 +214,14 @@ def test_what_an_extra_is_needed_for_says_so(environment, folder):
 
 
 @pytest.mark.slow
-def test_a_workflow_harvests_a_folder(environment, folder):
+def test_a_workflow_harvests_a_folder(installed, folder):
     """The steps that are shell scripts; the others are GitHub's."""
     with Portal(5) as portal:
-        added = environment.run(folder, "sources", "add", "town", portal.url, "--schedule", "daily", *fast())
+        added = installed.run(folder, "sources", "add", "town", portal.url, "--schedule", "daily", *fast())
         assert added.returncode == 0, added.stderr
-        assert environment.run(folder, "genworkflow").returncode == 0
+        assert installed.run(folder, "genworkflow").returncode == 0
         by_name = steps((folder / ".github" / "workflows" / "harvest.yml").read_text())
-        path = f"{environment.python.parent}{os.pathsep}{os.environ['PATH']}"
+        path = f"{installed.python.parent}{os.pathsep}{os.environ['PATH']}"
         for name in ("Run", "Summary"):
             shell = plain() | {"PATH": path, "GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
             subprocess.run(["bash", "-e", "-c", by_name[name]["run"]], cwd=folder, env=shell, check=True)
@@ -242,7 +239,6 @@ def copied() -> list[str]:
     return [word for line in lines for word in line.split()[:-1]]
 
 
-@pytest.mark.slow
 def test_the_image_runs_the_command_in_its_volume():
     text = (ROOT / "Dockerfile").read_text()
     image = dict(re.findall(r"^([A-Z]+) (.+)$", text, re.MULTILINE))

@@ -166,6 +166,7 @@ def own(folder: Path, field: str, value: str) -> Crawl:
     return Crawl(ran.returncode, ran.stderr, folder / "output" / "town")
 
 
+@pytest.mark.slow
 def test_a_spider_says_a_field_in_python(tmp_path):
     done = own(tmp_path, "keywords", '[text(page.find("//h1")[0]).lower(), "town"] if page.url[-1] != "3" else None')
     assert (done.code, done.errors) == (0, []), done.log
@@ -179,6 +180,7 @@ def test_a_spider_says_a_field_in_python(tmp_path):
     assert trees["fields"]["keywords"] == {"value": ["trees", "town"], "by": "field_keywords", "confidence": 1.0}
 
 
+@pytest.mark.slow
 def test_a_method_that_breaks_costs_one_record(tmp_path):
     done = own(tmp_path, "title", '1 / (3 - int(page.url[-1])) and "x"')
     assert (done.code, done.kinds()[0]) == (3, ("parse", "bug"))
@@ -186,6 +188,7 @@ def test_a_method_that_breaks_costs_one_record(tmp_path):
     assert sorted(items(tmp_path)) == ["1", "2"]
 
 
+@pytest.mark.slow
 def test_a_method_of_no_field_is_a_sentence(tmp_path):
     done = own(tmp_path, "tilte", "None")
     assert done.code == 1
@@ -193,6 +196,7 @@ def test_a_method_of_no_field_is_a_sentence(tmp_path):
     assert "Traceback" not in done.log
 
 
+@pytest.mark.slow
 def test_pages_are_kept_as_tests(tmp_path):
     rules = tmp_path / "town.toml"
     with Site(town("atom")) as site:
