@@ -17,6 +17,7 @@ from crawlers.extensions.report import Report
 from crawlers.kinds.ckan.generic import CKAN
 from crawlers.resume import Job, LedgerScheduler, Records
 from crawlers.resume.job import _LONGEST
+from crawlers.resume.records import listed_among, planned_among
 from crawlers.resume.scheduler import Hosts, restored_request, stored_request
 
 IDENTITY = {"spider": "one", "arguments": {}}
@@ -75,6 +76,18 @@ def test_a_list_has_a_dataset_once(records):
         False,
         False,
     ]
+
+
+def test_those_of_some_that_are_listed_or_expected(records):
+    records.see("a", "ids", "page")
+    records.see("b\0", "datasets", "page")
+    records.see("c", "pages", "page")
+    assert listed_among(records, ["ids", "datasets"], ["a", "b", "b\0", "c", "d"]) == {"a", "b\0"}
+    records.expect(("dataset", "a", None), "page")
+    records.expect(("resource_metadata", "b", "r"), "page")
+    records.expect(("resource_metadata", "c", None), "page")
+    assert planned_among(records, "dataset", ["a", "b", "c"]) == {"a"}
+    assert planned_among(records, "dataset", []) == set()
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 3, 5])

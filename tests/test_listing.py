@@ -127,17 +127,17 @@ def index(known, last, status="new"):
 def test_too_much_at_once_is_not_believed(spiders):
     spider = spiders()
     known = [f"{number:03}" for number in range(100)]
-    assert spider.withdrawals.find(known, lambda name: name not in ("007", "042"))
+    assert spider.withdrawals.find(known, lambda ids: {*ids} - {"007", "042"})
     assert (list(spider.withdrawals.ids()), spider.errors) == (["007", "042"], [])
     other = spiders()
-    assert not other.withdrawals.find(known, lambda name: int(name) > 2)
+    assert not other.withdrawals.find(known, lambda ids: [name for name in ids if int(name) > 2])
     assert [error[:2] for error in other.errors] == [("list", "shrink")]
     assert "3 of 100 datasets are no longer listed (3.0%)" in other.errors[0][2]
 
 
 def test_a_listed_dataset_is_the_control(spiders):
     spider = spiders()
-    for _ in spider.withdrawals.compare(["a", "b", "c"], lambda name: name == "b"):
+    for _ in spider.withdrawals.compare(["a", "b", "c"], lambda _: ["b"]):
         pass
     assert (spider.withdrawals.control, spider.withdrawals.gone, spider.withdrawals.known) == ("b", 2, 3)
     assert spider.withdrawals.behind("a", 5) == ["c"]
@@ -147,11 +147,11 @@ def test_two_whole_listings_must_lack_a_dataset(spiders):
     spider = spiders()
     seen = {"old": "2026-11-01", "new": "2026-11-09", **{f"{n:03}": "2026-11-09" for n in range(200)}}
     spider.opened_index = lambda: index(seen, last="2026-11-08")
-    spider.withdrawals.mark_missed_twice(seen, lambda name: name.isdigit(), URL)
+    spider.withdrawals.mark_missed_twice(seen, lambda ids: list(filter(str.isdigit, ids)), URL)
     assert (spider.gone, spider.run_state.is_whole_listing) == ([("old", "not found")], True)
     never = spiders()
     never.opened_index = lambda: index(seen, last=None)
-    never.withdrawals.mark_missed_twice(seen, lambda name: name.isdigit(), URL)
+    never.withdrawals.mark_missed_twice(seen, lambda ids: list(filter(str.isdigit, ids)), URL)
     assert never.gone == [], "there was no whole listing before"
 
 

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 
 from crawlers import signals
 from crawlers.exceptions import AnswerError
-from crawlers.resume.records import listed_by
+from crawlers.resume.records import listed_by, planned_among
 from crawlers.store.index import listing, scope
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from scrapy import Request
 
     from crawlers.listing.spider import CatalogueSpider
+
+    Among = Callable[[Sequence[str]], Collection[str]]
+    """Returns those of some ids that the listing has."""
 
 _PART = 500
 """Datasets that are looked up before other work goes on."""
@@ -47,7 +50,7 @@ class Withdrawals:
         self.control = ""
         self.listing_scope = listing(scope(spider.name, spider.given))
 
-    def compare(self, known: Iterable[str], is_listed: Callable[[str], bool]) -> Iterator[None]:
+    def compare(self, known: Iterable[str], listed: Among) -> Iterator[None]:
         """Note what the listing lacks; yield after each part, so that the caller may let other work go on.
 
         Args:
@@ -56,18 +59,19 @@ class Withdrawals:
         self.known, self.gone, self.renamed, self.control = 0, 0, 0, ""
         ids = iter(known)
         while part := list(islice(ids, _PART)):
-            missing = [dataset_id for dataset_id in part if not is_listed(dataset_id)]
+            there = listed(part)
+            missing = [dataset_id for dataset_id in part if dataset_id not in there]
             gone = [dataset_id for dataset_id in missing if not self.mark_if_renamed(dataset_id)]
             for dataset_id in gone:
                 self.spider.seen(dataset_id, list_name=_LIST, listed_by=None)
             self.known, self.gone = self.known + len(part), self.gone + len(gone)
             self.renamed += len(missing) - len(gone)
-            self.control = self.control or next((found for found in part if found not in missing), "")
+            self.control = self.control or next((found for found in part if found in there), "")
             yield
 
-    def find(self, known: Iterable[str], is_listed: Callable[[str], bool]) -> bool:
+    def find(self, known: Iterable[str], listed: Among) -> bool:
         """Compare all at once; return whether the result is believed."""
-        for _ in self.compare(known, is_listed):
+        for _ in self.compare(known, listed):
             pass
         return self.is_believed()
 
@@ -142,9 +146,9 @@ class Withdrawals:
         self.mark(dataset_id, url)
         return True
 
-    def mark_missed_twice(self, known: Iterable[str], is_listed: Callable[[str], bool], url: str) -> None:
+    def mark_missed_twice(self, known: Iterable[str], listed: Among, url: str) -> None:
         """Mark what this whole listing lacks and the one before it lacked; the rest is left to the next one."""
-        is_believed = self.find(known, is_listed)
+        is_believed = self.find(known, listed)
         if self.renamed:
             message = "%d %ss have another id now: what is on disk under the old ones is withdrawn"
             self.spider.logger.info(message, self.renamed, self.spider.listed_kind)
@@ -163,8 +167,8 @@ class Withdrawals:
         if is_partial or spider.records.failures.counts().keys() - _HARMLESS:
             return
         known = (held.dataset_id for held in spider.opened_index().documents.held(spider.listed_kind))
-        is_listed = partial(spider.records.is_planned, spider.listed_kind)
-        self.mark_missed_twice(known, is_listed, str(getattr(spider, spider.address)))
+        listed = partial(planned_among, spider.records, spider.listed_kind)
+        self.mark_missed_twice(known, listed, str(getattr(spider, spider.address)))
 
     def last_listing(self) -> str | None:
         """Return when the last complete crawl began that listed everything."""

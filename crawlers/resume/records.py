@@ -31,6 +31,8 @@ _SEE_SOME = "INSERT OR IGNORE INTO listed SELECT value, ?1, ?2 FROM json_each(?3
 _SEEN_BY = """
 SELECT dataset_id FROM listed WHERE list = ? AND by = ? AND dataset_id IN (SELECT value FROM json_each(?))
 """
+_LISTED_AMONG = "SELECT dataset_id FROM listed WHERE dataset_id IN ({ids}) AND list IN ({lists})"
+_PLANNED_AMONG = "SELECT dataset_id FROM records WHERE kind = ? AND resource_id = '' AND dataset_id IN ({ids})"
 _END = """
 INSERT INTO records VALUES (?, ?, ?, '', ?, ?)
 ON CONFLICT DO UPDATE SET outcome = excluded.outcome, fallback = excluded.fallback
@@ -185,6 +187,21 @@ def see_all(records: Records, ids: Sequence[str], name: str, by: str) -> set[str
     parameters = (name, by, json.dumps(ids))
     records.job.execute(_SEE_SOME, parameters)
     return {row[0] for row in records.job.db.execute(_SEEN_BY, parameters)}
+
+
+def listed_among(records: Records, names: Sequence[str], ids: Sequence[str]) -> set[str]:
+    """Return those of some ids that one of the lists has."""
+    query = _LISTED_AMONG.format(ids=_marks(ids), lists=_marks(names))
+    return {row[0] for row in records.job.db.execute(query, (*ids, *names))}
+
+
+def planned_among(records: Records, kind: str, ids: Sequence[str]) -> set[str]:
+    """Return those of some ids whose document is expected."""
+    return {row[0] for row in records.job.db.execute(_PLANNED_AMONG.format(ids=_marks(ids)), (kind, *ids))}
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join("?" * len(values))
 
 
 def listed_by(records: Records, dataset_id: str, name: str) -> str | None:

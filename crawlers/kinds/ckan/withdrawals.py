@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -13,6 +14,7 @@ from crawlers.kinds.ckan.cursor import Page, identity
 from crawlers.kinds.ckan.questions import BATCH, ask_among, check_identity, show, take_record
 from crawlers.kinds.ckan.recovery import Refusal
 from crawlers.politeness import failures
+from crawlers.resume.records import listed_among
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -48,8 +50,8 @@ class Gone:
 
     async def find(self, after: Cursor) -> AsyncIterator[Found]:
         """Compare the list with the index, a part at a time, and yield the requests about what it lacks."""
-        withdrawals, records = self.spider.withdrawals, self.spider.records
-        for _ in withdrawals.compare(self.known(), lambda dataset_id: records.is_listed(dataset_id, *_LISTS)):
+        withdrawals = self.spider.withdrawals
+        for _ in withdrawals.compare(self.known(), partial(listed_among, self.spider.records, _LISTS)):
             await asyncio.sleep(0)
         if withdrawals.gone and not self.spider.access.is_refused and withdrawals.is_believed():
             control = withdrawals.control or self.any_listed(after, withdrawals.gone)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from crawlers.listing.completeness import Ending
+from crawlers.resume.records import planned_among
 from crawlers.store.index import scope
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Changes:
         if spider.limits.is_set or state.has_stale_answer or has_failures:
             return
         known = (held.dataset_id for held in self._known())
-        spider.withdrawals.mark_missed_twice(known, partial(spider.records.is_planned, "dataset"), str(spider.url))
+        spider.withdrawals.mark_missed_twice(known, partial(planned_among, spider.records, "dataset"), str(spider.url))
 
     def _known(self) -> Iterator[Held]:
         """Yield the datasets on disk that are this catalogue's; the folder may have those of another."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -12,6 +13,7 @@ from crawlers.kinds.html.links import canonical
 from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import missing
 from crawlers.politeness import failures
+from crawlers.resume.records import planned_among
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +39,7 @@ class GonePages:
     def requests(self) -> Iterator[Request]:
         withdrawals = self.spider.withdrawals
         ids = (held.dataset_id for held in self._known())
-        if not withdrawals.find(ids, self._is_listed):
+        if not withdrawals.find(ids, partial(planned_among, self.spider.records, "dataset")):
             return
         self.spider.run_state.is_whole_listing = True
         for dataset_id in withdrawals.ids():
