@@ -40,7 +40,7 @@ TESTS = {
     "crawlers/politeness/retry.py": "politeness faults",
     "crawlers/politeness/limit.py": "politeness",
     "crawlers/politeness/pace.py": "politeness",
-    "crawlers/politeness/robots.py": "politeness",
+    "crawlers/politeness/robots.py": "politeness html_odd",
     "crawlers/politeness/blocked.py": "politeness",
     "crawlers/resume/*.py": "ledger resume jobs",
     "crawlers/safety/*.py": "locks text safety components output_hostile ledger index_damage",

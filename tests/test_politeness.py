@@ -157,6 +157,12 @@ def test_a_crawl_delay_is_ignored_without_a_limit(crawl, host):
     assert (done.code, "asks for a delay" in done.log) == (0, False)
 
 
+def test_a_crawl_delay_may_be_less_than_a_second(crawl, host):
+    site = host(robots(200, "User-agent: *\nCrawl-delay: 0.01\n"), datasets=2)
+    done = crawl("hdx", site, settings={"REQUESTS_PER_SECOND": "200", "CRAWL_DELAY_MAX": "5"})
+    assert (done.code, "asks for a delay of 0.01 s" in done.log) == (0, True)
+
+
 @pytest.mark.parametrize(("rate", "delay"), [("5", 0.2), ("0.5", 2), ("0", 0)])
 def test_the_rate_is_the_delay_between_two_requests(rate, delay):
     settings = Settings({"REQUESTS_PER_SECOND": rate, "BOT_NAME": "x", "VERSION": "1"})

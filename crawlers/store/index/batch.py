@@ -135,8 +135,8 @@ class Batch:
         _write_documents(db, self)
         withdrawn = list(self._withdrawn())
         if self.descriptions or withdrawn:
-            with full_text.changing(db, self.source, {*self.descriptions, *(row[2] for row in withdrawn)}):
-                _write_datasets(db, self.descriptions.values())
+            with full_text.changing(db, self.source, {*self.descriptions, *(row[2] for row in withdrawn)}) as is_known:
+                _write_datasets(db, self.descriptions.values(), is_known=is_known)
                 db.executemany(_WITHDRAWN, withdrawn)
             db.execute(_CHANGED, (self.source,))
 
@@ -168,8 +168,13 @@ def _write_changes(db: sqlite3.Connection, changes: Iterable[Row]) -> None:
             db.execute(_COUNT, (*key, count))
 
 
-def _write_datasets(db: sqlite3.Connection, found: Collection[Description]) -> None:
-    db.executemany(_NO_RESOURCES, (description.dataset[:2] for description in found))
+def _write_datasets(db: sqlite3.Connection, found: Collection[Description], *, is_known: bool) -> None:
+    """
+    Args:
+        is_known: whether one of them may have resources already.
+    """
+    if is_known:
+        db.executemany(_NO_RESOURCES, (description.dataset[:2] for description in found))
     _insert(db, "datasets", DATASET, [description.dataset for description in found], _UPDATE)
     _insert(db, "resources", RESOURCE, [row for description in found for row in description.resources])
 

@@ -33,16 +33,17 @@ _PUT_IN = f"INSERT INTO search (rowid, {_COLUMNS}) SELECT id, {_COLUMNS}"
 
 
 @contextmanager
-def changing(db: sqlite3.Connection, source: str, dataset_ids: Collection[str]) -> Iterator[None]:
-    """Keep the full text in step while the rows of some datasets are written within.
+def changing(db: sqlite3.Connection, source: str, dataset_ids: Collection[str]) -> Iterator[bool]:
+    """Keep the full text in step while the rows of some datasets are written within; yield whether one has a row.
 
     Args:
         db: the index.
         source: of the datasets.
         dataset_ids: the datasets whose rows may change.
     """
-    db.execute(f"{_TAKE_OUT} {_SOME}", (_ids(db, source, dataset_ids),))
-    yield
+    before = _ids(db, source, dataset_ids)
+    db.execute(f"{_TAKE_OUT} {_SOME}", (before,))
+    yield before != "[]"
     db.execute(f"{_PUT_IN} {_SOME}", (_ids(db, source, dataset_ids),))
 
 
