@@ -46,7 +46,7 @@ TESTS = {
     "crawlers/safety/*.py": "locks text safety components output_hostile ledger index_damage",
     "crawlers/safety/xml/*.py": "safety_xml listing_core",
     "crawlers/rdf/*.py": "rdf rdf_jsonld listing_core mapping_dcat_document dcat_hostile",
-    "pipelines/*.py": "batches components feeds crawl index incremental",
+    "pipelines/*.py": "batches components feeds crawl index incremental curation",
 }
 """The modules of the core, and the test files that concern them, without ``test_`` and ``.py``."""
 
