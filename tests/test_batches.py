@@ -29,7 +29,7 @@ from crawlers.store.index.documents import Known, Record
 from crawlers.values.lazy_dataset import LazyDataset
 from pipelines.base import Batch
 from pipelines.documents import Documents
-from pipelines.manifest import Manifest
+from pipelines.manifest import Manifest, _text
 from tests.conftest import Crawl, json_lines, options, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import FAMILIES
@@ -51,6 +51,11 @@ def test_what_is_withdrawn_already_gets_no_second_line():
     assert (line["status"], line["reason"], line["run"], line["sha256"]) == ("withdrawn", "deleted", "2", "0" * 64)
     again = manifest._withdrawn(item, gone.known, "deleted")
     assert (again.status, again.known, again.line) == ("withdrawn", gone.known, None)
+
+
+def test_the_title_of_a_document_is_the_first_of_several():
+    titles = [{"@language": "en", "@value": "Rain"}, {"@language": "de", "@value": "Regen"}]
+    assert [_text(each) for each in (titles, titles[1], "Rain", [], 7)] == ["Rain", "Regen", "Rain", None, None]
 
 
 def test_a_document_with_another_name_leaves_no_file_of_the_old_one(tmp_path):

@@ -139,7 +139,8 @@ def test_a_listed_dataset_is_the_control(spiders):
     spider = spiders()
     for _ in spider.withdrawals.compare(["a", "b", "c"], lambda _: ["b"]):
         pass
-    assert (spider.withdrawals.control, spider.withdrawals.gone, spider.withdrawals.known) == ("b", 2, 3)
+    found = spider.withdrawals
+    assert (found.control, found.gone, found.known, found.renamed) == ("b", 2, 3, 0)
     assert spider.withdrawals.behind("a", 5) == ["c"]
 
 

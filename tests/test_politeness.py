@@ -583,6 +583,14 @@ def test_a_robots_txt_that_fails_forbids_everything(status):
     )
 
 
+@pytest.mark.parametrize("status", [300, 404])
+def test_a_robots_txt_that_is_not_there_forbids_nothing(status):
+    made = robot(_stats=SimpleNamespace(inc_value=lambda *_: None))
+    response = Response("http://x/robots.txt", status=status, body=FORBIDDEN.encode())
+    rules = asyncio.run(made._read(response, Request("http://x/a")))
+    assert rules.refusal("x", "http://x/a", "me") is None
+
+
 @pytest.mark.parametrize(
     ("url", "exempt"),
     [

@@ -152,6 +152,17 @@ def test_a_parser_that_is_slow_is_stopped():
         guard.readall()
 
 
+def test_few_nodes_of_a_large_graph_are_kept(monkeypatch):
+    monkeypatch.setattr(nodes, "MAX_HELD", 10)
+    monkeypatch.setattr(nodes, "_MAX_KEPT", 2_000)
+    graph_ = nodes.Nodes()
+    names = [f"http://a.org/{number}" for number in range(50)]
+    assert not list(graph_.add([(name, "http://a.org/is", Literal("so")) for name in names], ()))
+    graph_.filled()
+    assert all(graph_.node(name) for name in names)
+    assert 0 < len(graph_.kept) < 10
+
+
 @pytest.mark.parametrize("most", [1, 7, 1000])
 def test_nodes_are_the_same_in_memory_and_on_disk(monkeypatch, most):
     with Site(30, serialisation="nt") as site:
