@@ -47,19 +47,19 @@ class Documents(Pipeline):
         batch.bytes += len(body)
         self._check_size(item, len(body))
         record = Record(self.file(item), hashlib.sha256(body).hexdigest(), item.document, item.metadata_modified)
-        known = batch.known.get(key(item))
+        known, plain = batch.known.get(key(item)), item
         if known and self.index.documents.is_on_disk(known, record) and not _is_read_anew(item, known):
             if isinstance(item, Dataset) and flawless.get(item.id) != known.sha256:
-                item = self.mapped(item)
+                plain = self.mapped(item)
             item.stored = Stored(file=record.file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
             stamp, url = item.metadata_modified, item.metadata_url
             now = replace(known, metadata_modified=stamp, metadata_url=url, seen=self.report.started)
         else:
-            item = self.mapped(item)
-            item.stored = self._written(item, record, body, known)
-            now = self._known(item, item.stored)
+            plain = self.mapped(item)
+            item.stored = self._written(plain, record, body, known)  # one that is lazy hands it on
+            now = self._known(plain, item.stored)
         batch.known[key(item)] = now
-        return item
+        return plain
 
     def _check_size(self, item: Item, size: int) -> None:
         if not self.largest or size <= self.largest:

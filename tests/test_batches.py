@@ -457,6 +457,29 @@ def test_a_field_that_was_set_stays():
     assert (item.title, item.keywords) == ("Floods", ["mine"])
 
 
+def test_what_is_set_or_deleted_after_the_mapping_is_so_in_the_record_too():
+    item = lazy(mapped, retrieved="today")
+    plain = item.mapped()
+    item.title = "Set"
+    del item.retrieved, item.keywords
+    assert plain.title == "Set"
+    assert not any(hasattr(each, name) for each in (item, plain) for name in ("retrieved", "keywords"))
+
+
+@pytest.mark.parametrize("name", ["document", "keywords"])
+def test_a_field_is_deleted_before_the_mapping(name):
+    item = lazy(mapped)
+    delattr(item, name)
+    assert (hasattr(item, name), hasattr(item.mapped(), name), item.title) == (False, False, "Floods")
+
+
+def test_what_is_no_field_is_not_set():
+    item = lazy(mapped)
+    with pytest.raises(AttributeError, match="colour"):
+        item.colour = "red"
+    assert item.title == "Floods"
+
+
 def test_a_record_is_mapped_once():
     calls = []
     item = lazy(lambda: calls.append(1) or mapped())

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import obstore
 import pyarrow as pa
@@ -858,8 +859,8 @@ def test_a_source_that_a_killed_removal_left_is_no_half_of_one(one, two, monkeyp
     two.refresh()
 
     def dying(path: Path, **_: object) -> None:
-        if (path / "datasets").exists():
-            (path / "datasets" / "id00001.json").unlink()
+        for document in path.rglob("id00001.json"):
+            document.unlink()
             raise SystemExit
 
     with monkeypatch.context() as patched:
@@ -876,6 +877,30 @@ def test_a_source_that_a_killed_removal_left_is_no_half_of_one(one, two, monkeyp
         owner.empty()
     two.refresh()
     assert not [path for each in (one, two) for path in each.folder.rglob("id0000*.json")]
+
+
+def test_a_source_whose_folder_can_not_be_moved_is_removed(one, two, monkeypatch):
+    harvest(one, 3)
+    two.refresh()
+    with monkeypatch.context() as patched, one.own("hdx") as owner:
+        patched.setattr(Path, "rename", Mock(side_effect=OSError(16, "busy")))
+        owner.empty()
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    assert not contents(two.folder) | contents(one.folder)
+
+
+def test_a_damaged_part_keeps_nobody_from_the_source(one):
+    harvest(one, 1)
+    harvest(one, 1, run=SECOND, text="new")
+    with one.own("hdx"):
+        compacted.compact(one.folder / "hdx", "manifest.jsonl")
+        folder(one).write("more", "much more" * 100, run=SECOND)
+    (part,) = (one.folder / "hdx").glob("manifest-*.zst")
+    part.write_bytes(part.read_bytes()[:-6] + b"dam" + part.read_bytes()[-3:])
+    with one.own("hdx") as owner:
+        assert owner.lease.fence
 
 
 @pytest.mark.parametrize("commits", [0, 1, 2])

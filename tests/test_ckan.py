@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from types import SimpleNamespace
 
 import pytest
@@ -223,7 +224,11 @@ def test_what_is_gone_is_found_a_part_at_a_time():
     spider.run_state = RunState()
     spider.withdrawals.mark_if_renamed = lambda dataset_id: False
     spider.withdrawals.is_believed = lambda: parts.append((spider.withdrawals.gone, spider.withdrawals.known))
-    spider.records = SimpleNamespace(is_listed=lambda dataset_id, *_: int(dataset_id) % 1000)
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE listed (dataset_id TEXT, list TEXT, PRIMARY KEY (dataset_id, list))")
+    there = ((f"{number:06}", "datasets") for number in range(known) if number % 1000)
+    db.executemany("INSERT INTO listed VALUES (?, ?)", there)
+    spider.records = SimpleNamespace(job=SimpleNamespace(db=db))
 
     async def others():
         nonlocal turns

@@ -297,3 +297,24 @@ def test_real_ckan_of_2014() -> None:
     assert item.frequency == "OTHER"
     assert item.resources[0].checksum == Checksum(algorithm="sha1", value="6f1e452320dafbe9a5304ac77ed7a4ff79bfafc3")
     assert item.flaws == []
+
+
+# Fields that few portals have
+
+
+def test_a_resolution_in_metres_needs_no_other_field():
+    record = {"id": "a", "resources": [{"id": "r", "url": "http://a.org/1", "spatial_resolution": "10"}]}
+    item = dataset(record, source="town", portal="http://a.org")
+    assert item.resources[0].spatial_resolution == 10
+
+
+@pytest.mark.parametrize(
+    "given", [{"state": "Ohio"}, {"extras": [{"key": "state", "value": "Ohio"}], "state": "active"}]
+)
+def test_a_state_needs_no_other_field(given):
+    assert dataset({"id": "a", "resources": [], **given}, source="t", portal="http://a.org").state == "Ohio"
+
+
+def test_the_state_of_the_record_itself_is_no_place():
+    record = {"id": "a", "resources": [], "state": "active", "relationships_as_subject": []}
+    assert dataset(record, source="town", portal="http://a.org").state is None

@@ -64,10 +64,17 @@ class LazyDataset(Dataset):
         return getattr(self.mapped(), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self._own.add(name)
         object.__setattr__(self, name, value)
+        self._own.add(name)
         if self._record is not None:
             setattr(self._record, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Delete a field here and in the record, which is mapped first."""
+        delattr(self.mapped(), name)
+        if name in self._own:
+            self._own.remove(name)
+            object.__delattr__(self, name)
 
     def __repr__(self) -> str:
         """Return it without mapping it: a line of the log must not fail."""

@@ -35,7 +35,7 @@ _OF_PACKAGES = frozenset(
         *("qualified_relation", "relationships_as_subject", "country", "province", "region", "city"),
     )
 )
-_OF_RESOURCES = frozenset((*_OF_BOTH, "availability", "access_services"))
+_OF_RESOURCES = frozenset((*_OF_BOTH, *_METRES, "availability", "access_services"))
 _LIFECYCLE = ("active", "draft", "deleted", "inactive")
 """What CKAN itself writes into ``state``."""
 

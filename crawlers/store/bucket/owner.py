@@ -6,12 +6,13 @@ import shutil
 from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
+from uuid import uuid4
 
 from crawlers.exceptions import TakenError
 from crawlers.store import compacted
 from crawlers.store.bucket import changes, running, summary
 from crawlers.store.bucket.committing import Committing
-from crawlers.store.bucket.replay import Replay, written
+from crawlers.store.bucket.replay import Replay
 from crawlers.store.bucket.state import State
 
 if TYPE_CHECKING:
@@ -99,8 +100,8 @@ class Owner:
             raise TakenError(f"[{self.source}] is written by another process.")
         before = self.lease.before
         self.is_rebuilt = self.replay.is_rebuilt or self.committing.before != last
-        with written(self.replay.folder):
-            for file in compacted.FILES:
+        for file in compacted.FILES:
+            with suppress(OSError):  # a damaged part stays; its readers report it
                 compacted.finish(self.replay.folder, file)
         was_closed = self.state.fact("closed", 0) == self.state.fact("owned", 0)
         self.state.note(owned=self.lease.fence)
@@ -183,13 +184,13 @@ class Owner:
             TakenError: as `store`.
             StoreError: as `store`.
         """
-        folder, removed = self.replay.folder, self.mirror.places.removed(self.source)
-        removed.parent.mkdir(exist_ok=True)
-        shutil.rmtree(removed, ignore_errors=True)  # of a removal that was killed
+        folder, removed = self.replay.folder, self.mirror.places.removed()
         summary.empty(self.committing)
-        with suppress(FileNotFoundError):
-            folder.rename(removed)
-        shutil.rmtree(removed, ignore_errors=True)
+        with suppress(OSError):  # there is none, or it can't be moved: a mount point, say
+            removed.mkdir(exist_ok=True)
+            folder.rename(removed / f"{self.source}.{uuid4().hex}")
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(removed, ignore_errors=True)  # also what a killed removal left
 
     def release(self) -> None:
         """Give the lease back.

@@ -50,9 +50,9 @@ class Places:
         """Return the lock file of a source."""
         return self._make() / f"{source}.lock"
 
-    def removed(self, source: str) -> Path:
-        """Return where the folder of a removed source goes, so that a kill leaves no half of it in its place."""
-        return self._make() / "removed" / source
+    def removed(self) -> Path:
+        """Return where folders of removed sources go, so that a kill leaves no half of one in its place."""
+        return self._make() / "removed"
 
     def lock_of(self, name: str) -> Path:
         """Return the lock file of something else."""
