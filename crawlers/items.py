@@ -232,10 +232,6 @@ class Dataset:
         """Whether all its fields are known; see `crawlers.values.lazy_dataset.LazyDataset`."""
         return True
 
-    def mapped(self) -> Dataset:
-        """Return the dataset with all its fields known."""
-        return self
-
     def amend(self, change: Callable[[Dataset], None]) -> None:
         """Change its fields.
 
