@@ -110,14 +110,13 @@ class Pipeline:
             self.error_log.record_failed(_unread(item, "invalid_record", "; ".join(item.flaws)))
 
     def mapped(self, item: Item) -> Item:
-        """Return a dataset that is not mapped yet as a plain one, and report its flaws.
+        """Return a dataset as a plain one, mapped, and report its flaws, which the error log has once.
 
         Raises:
             NotWritten: the mapping has a bug; that is reported, and costs this record.
         """
         if not isinstance(item, LazyDataset):
             return item
-        is_new = not item.is_mapped
         try:
             found = item.mapped()
         except Exception as error:
@@ -125,8 +124,7 @@ class Pipeline:
             sentence = f"the record could not be handled: {type(error).__name__}: {error}"
             self.error_log.record_failed(_unread(item, "bug", sentence, missing=item.kind))
             raise NotWritten(f"the record of {item.id} could not be handled") from error
-        if is_new:
-            self.report_flaws(found)
+        self.report_flaws(found)
         return found
 
 

@@ -20,6 +20,7 @@ import pytest
 from scrapy import signals as scrapy_signals
 
 from crawlers import settings, signals
+from crawlers.extensions.error_log import now
 from crawlers.items import Dataset
 from crawlers.kinds.ckan import mapping
 from crawlers.resume import Records
@@ -51,6 +52,17 @@ def test_what_is_withdrawn_already_gets_no_second_line():
     assert (line["status"], line["reason"], line["run"], line["sha256"]) == ("withdrawn", "deleted", "2", "0" * 64)
     again = manifest._withdrawn(item, gone.known, "deleted")
     assert (again.status, again.known, again.line) == ("withdrawn", gone.known, None)
+
+
+def test_what_is_withdrawn_is_so_when_that_is_known_and_not_when_the_last_page_was(tmp_path):
+    known, kept = Known("datasets/a.json", "0" * 64, 2, None, "new", "1", "1"), []
+    manifest = object.__new__(Manifest)
+    manifest.report, manifest.time, manifest.folder = SimpleNamespace(run="2"), "2026-11-24T20:26:08.123Z", tmp_path
+    manifest.index = SimpleNamespace(source="town", documents=SimpleNamespace(get=lambda *_: known))
+    manifest.address, manifest._keep = str, kept.extend
+    began = now()
+    manifest.withdraw("dataset", "a", "https://town.example/a")
+    assert began <= json.loads(kept[0].line.body)["time"] <= now()
 
 
 def test_the_title_of_a_document_is_the_first_of_several():

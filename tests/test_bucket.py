@@ -933,6 +933,22 @@ def test_each_line_is_once_on_other_mirrors_when_its_compaction_was_killed(one, 
     assert len(lines_of(two)) == len(before) + 5
 
 
+def test_the_progress_counts_documents_and_compressed_parts(one, two):
+    harvest(one, 3)
+    harvest(one, 2, run=SECOND, text="new")
+    two.refresh()
+    before, told = contents(two.folder).keys(), []
+    folder(one).write("more", run=THIRD)
+    compacted.compact(one.folder / "hdx", "manifest.jsonl")
+    one.tell = told.append
+    with one.own("hdx"):
+        pass
+    two.refresh()
+    new = contents(two.folder).keys() - before
+    assert {Path(name).suffix for name in new} == {".json", ".zst"}
+    assert sum(told) == len(new)
+
+
 def test_a_compaction_that_was_killed_before_the_lines_went_is_finished(one, two, monkeypatch):
     harvest(one, 2)
     harvest(one, 2, run=SECOND, text="new")
