@@ -12,15 +12,17 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count, pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from procrastinate.sql import queries
 
 from crawlers.exceptions import HarvestError
 from crawlers.operate.dashboard.actions import ACTIONS, Project
 from crawlers.operate.harvest.job import Plan
-from crawlers.operate.queue import checked
-from crawlers.operate.queue.connector import prepare
+from crawlers.operate.queue import checked, connector
+from crawlers.operate.queue.connector import NodeConnector, prepare
 from crawlers.operate.queue.queue import ARCHIVES, DUTIES, Queue, _locks
 from crawlers.store.runs import runs
 from tests.conftest import ROOT, json_lines, scrapy
@@ -405,6 +407,29 @@ def test_nobody_makes_the_tables_twice(fleet):
 
     asyncio.run(both())
     assert Queue(fleet.address).jobs() == []
+
+
+def test_a_node_of_which_a_part_fails_ends(fleet, postgres):
+    node = fleet.node()
+    postgres.sql("DROP TABLE procrastinate_workers CASCADE", fleet.address.rpartition("/")[2])
+    assert node.wait(HANG) == 1
+    fleet.nodes.clear()  # it ends with a traceback: this is no mistake of a user
+
+
+def test_a_node_that_was_lost_stays_so_whatever_answer_comes_late(monkeypatch):
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(connector, "time", clock)
+    now = 0.0
+    node = NodeConnector("postgresql://host/db", patience=8)
+
+    async def heartbeat(_: str) -> None:
+        nonlocal now
+        now = 4.5
+        assert node.is_lost, "as another statement finds, which waits for ever from now on"
+
+    now = 3.0
+    asyncio.run(node._repeated(heartbeat, queries["update_heartbeat"], {}))
+    assert node.is_lost
 
 
 def test_an_address_is_taken_as_it_is():

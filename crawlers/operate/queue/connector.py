@@ -41,11 +41,16 @@ class NodeConnector(PsycopgConnector):
         super().__init__(conninfo=address, min_size=1, max_size=4, timeout=_PAUSE, kwargs={"connect_timeout": 5} | UTF8)
         self.patience = patience
         self.seen = time.monotonic()
+        self.was_lost = False
 
     @property
     def is_lost(self) -> bool:
-        """Whether other nodes may soon take this one for dead, or already do."""
-        return time.monotonic() - self.seen > self.patience / 2
+        """Whether other nodes may soon take this one for dead, or already do; once so, it stays so.
+
+        A sign of life that comes after that is no way back: a statement that never ends may be the end of a job.
+        """
+        self.was_lost = self.was_lost or time.monotonic() - self.seen > self.patience / 2
+        return self.was_lost
 
     async def execute_query_async(self, query: Any, **arguments: Any) -> None:
         await self._repeated(super().execute_query_async, query, arguments)

@@ -47,6 +47,7 @@ _TRIES = 3  # of a crawl that could not start, or crashed again and again
 _LATER = 60  # seconds until the next try
 _UNENDED = ("interrupted", "skipped", "running", "not started")
 _KILLED = 3  # stops until a crawl is killed
+_ANSWER = 30.0  # seconds for a database that is back to answer
 _LOOK = 1.0  # seconds between two looks at whether this node is still one
 
 
@@ -135,13 +136,18 @@ class Node(Crawls):
             self._take_signals()
             beside = [asyncio.ensure_future(each) for each in (self._watch(), _clear(app, self.patience))]
             print_lines([f"{socket.gethostname()}, process {os.getpid()}, works on {shown(self.address)}."])
+            await asyncio.wait([*self.workers, *beside], return_when=asyncio.FIRST_COMPLETED)
+            if has_failed := not self.is_stopped:  # without one of them, the others are no node
+                self.stop()
             await asyncio.wait(self.workers)
             for task in beside:
                 task.cancel()
             await self.processes.close()
-        for worker in self.workers:
-            if not worker.cancelled() and (error := worker.exception()):
+        for task in (*self.workers, *beside):
+            if task.done() and not task.cancelled() and (error := task.exception()):
                 raise error
+        if has_failed:
+            raise HarvestError("The node has failed, and its crawls are left to other nodes: start it again.")
 
     def _app(self) -> App:
         """Return the tasks of a node; those that are not crawls are never held up by crawls."""
@@ -268,8 +274,9 @@ class Node(Crawls):
             f"The queue was out of reach for {self.patience / 2:.0f} seconds: the crawls are left to other nodes."
         )
         while not self.is_stopped:
-            with suppress(HarvestError):
-                await prepare(self.address)
+            with suppress(HarvestError, TimeoutError):
+                async with asyncio.timeout(_ANSWER):
+                    await prepare(self.address)
                 break
             await asyncio.sleep(_LOOK)
         await self.processes.close()
