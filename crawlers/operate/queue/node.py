@@ -120,26 +120,11 @@ class Node(Crawls):
         self.connector = NodeConnector(self.address, self.patience)
         app = self._app()
         async with app.open_async():
-            life: dict[str, Any] = {
-                "update_heartbeat_interval": self.patience / 6,
-                "stalled_worker_timeout": self.patience,
-                "fetch_job_polling_interval": min(5.0, self.patience / 6),
-                "abort_job_polling_interval": min(5.0, self.patience / 6),
-                "listen_notify": False,  # its connection would end the worker when the database restarts
-                "install_signal_handlers": False,
-                "delete_jobs": "always",  # what came of a crawl is in its report
-            }
-            self.workers = [
-                asyncio.ensure_future(app.run_worker_async(queues=[CRAWLS], concurrency=self.parallel, **life)),
-                asyncio.ensure_future(app.run_worker_async(queues=[DUTIES], concurrency=1, **life)),
-            ]
+            self.workers = _workers(app, self.parallel, self.patience)
             self._take_signals()
-            beside = [asyncio.ensure_future(each) for each in (self._watch(), _clear(app, self.patience))]
+            beside = [asyncio.create_task(each) for each in (self._watch(), _clear(app, self.patience))]
             print_lines([f"{socket.gethostname()}, process {os.getpid()}, works on {shown(self.address)}."])
-            await asyncio.wait([*self.workers, *beside], return_when=asyncio.FIRST_COMPLETED)
-            if has_failed := not self.is_stopped:  # without one of them, the others are no node
-                self.stop()
-            await asyncio.wait(self.workers)
+            has_failed = await _over(self, [*self.workers, *beside])
             for task in beside:
                 task.cancel()
             await self.processes.close()
@@ -283,6 +268,32 @@ class Node(Crawls):
         if self.is_stopped:
             os._exit(1)
         os.execv(sys.executable, sys.orig_argv)  # noqa: S606 -- the same command, as a new node
+
+
+def _workers(app: App, parallel: int, patience: float) -> list[asyncio.Task[None]]:
+    """Start what takes crawls from the queue, and what takes duties."""
+    life: dict[str, Any] = {
+        "update_heartbeat_interval": patience / 6,
+        "stalled_worker_timeout": patience,
+        "fetch_job_polling_interval": min(5.0, patience / 6),
+        "abort_job_polling_interval": min(5.0, patience / 6),
+        "listen_notify": False,  # its connection would end the worker when the database restarts
+        "install_signal_handlers": False,
+        "delete_jobs": "always",  # what came of a crawl is in its report
+    }
+    return [
+        asyncio.create_task(app.run_worker_async(queues=[CRAWLS], concurrency=parallel, **life)),
+        asyncio.create_task(app.run_worker_async(queues=[DUTIES], concurrency=1, **life)),
+    ]
+
+
+async def _over(node: Node, tasks: list[asyncio.Task[None]]) -> bool:
+    """Wait until the workers have ended; return whether a task has failed: the others are useless without it."""
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    if has_failed := not node.is_stopped:
+        node.stop()
+    await asyncio.wait(node.workers)
+    return has_failed
 
 
 async def _ended(node: Node, job: Job, asked: str) -> Run | None:
