@@ -410,8 +410,16 @@ def test_nobody_makes_the_tables_twice(fleet):
 
 
 def test_a_node_of_which_a_part_fails_ends(fleet, postgres):
+    fleet.patience = SHORT
     node = fleet.node()
-    postgres.sql("DROP TABLE procrastinate_workers CASCADE", fleet.address.rpartition("/")[2])
+    database = fleet.address.rpartition("/")[2]
+    fails = "LANGUAGE plpgsql AS $$ BEGIN RAISE 'no duty is given any more'; END $$"
+    postgres.sql(f"CREATE FUNCTION fails() RETURNS trigger {fails}", database)
+    duty = f"WHEN (NEW.status = 'doing' AND NEW.queue_name = '{DUTIES}')"
+    postgres.sql(
+        f"CREATE TRIGGER fails BEFORE UPDATE ON procrastinate_jobs FOR EACH ROW {duty} EXECUTE FUNCTION fails()",
+        database,
+    )
     assert node.wait(HANG) == 1
     fleet.nodes.clear()  # it ends with a traceback: this is no mistake of a user
 
