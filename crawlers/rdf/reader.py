@@ -54,6 +54,7 @@ class Reader:
 
     Attributes:
         faults: the errors met so far.
+        repairs: what had to be repaired before, as sentences.
         reached: the last subject that was read, and the last one that has an IRI.
         count: how many triples were read so far.
         ended: whether the file was read to its end, or given up.
@@ -61,6 +62,7 @@ class Reader:
 
     def __init__(self, file: BinaryIO, format_: Format, base: str) -> None:
         self.faults: list[Fault] = []
+        self.repairs: list[str] = []
         self.reached = ("", "")
         self.count = 0
         self.ended = False
@@ -81,10 +83,14 @@ class Reader:
         Raises:
             AnswerError: a guard refuses the rest of the file.
         """
-        return chain.from_iterable(self._batches())
+        return chain.from_iterable(self.batches())
 
-    def _batches(self) -> Iterator[list[Triple]]:
-        """Yield the triples some at a time: what precedes an error before it is reported."""
+    def batches(self) -> Iterator[list[Triple]]:
+        """Yield the triples some at a time: what precedes an error before it is reported.
+
+        Raises:
+            AnswerError: a guard refuses the rest of the file.
+        """
         is_behind_fault = False
         while not self.ended:
             batch: list[Triple] = []

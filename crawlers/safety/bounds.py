@@ -1,0 +1,104 @@
+"""How much one answer may hold, counted in its bytes before anything is built of it.
+
+Bytes alone bound no memory: 35 KB of gzip are 24 million empty lists, and a list takes twenty times its three bytes. So
+each reader counts first. A count never comes out too low; it may come out too high, and is then taken exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from crawlers.exceptions import AnswerError
+
+
+class Bound(NamedTuple):
+    """What one answer may hold at most.
+
+    Args:
+        where: the subject of the sentence that tells it.
+        what: what is counted.
+        most: how many there may be.
+        setting: the setting that it grows with; empty if there is none.
+    """
+
+    where: str
+    what: str
+    most: int
+    setting: str = ""
+
+    def check(self, count: int) -> None:
+        """
+        Raises:
+            AnswerError: ``too_large``.
+        """
+        if count > self.most:
+            by = f", a number that grows with {self.setting}" if self.setting else ""
+            raise AnswerError("too_large", f"{self.where} has more than {self.most:,} {self.what}{by}: it is not read")
+
+
+JSON = Bound("the JSON", "values", 2_500_000)
+"""Objects, lists and what is in them. A page of 1,000 CKAN datasets has up to 2,000,000."""
+NESTED = Bound("a text", "values", 250_000)
+"""Of JSON that a record has as a text, such as an outline; a text with more is left as it is."""
+XML = Bound("the XML", "tags and attributes", 800_000)
+"""A page of 100 ISO records in five languages has up to 600,000."""
+RECORD = Bound("the record", "elements and texts", 200_000)
+HTML = Bound("the page", "tags and attributes", 500_000)
+STATEMENTS = Bound("the dataset's RDF", "statements", 200_000)
+ENTRIES = Bound("a list of a record", "entries", 25_000)
+"""The document keeps all of them, the item has the first ones; the largest dataset met has 8,327 resources."""
+LINKS = Bound("the folder", "links", 100_000)
+SITEMAP = Bound("the sitemap", "addresses", 500_000)
+"""Ten times what the protocol allows."""
+RECORDS = Bound("the answer", "records", 25_000)
+
+_NOT_JSON = bytes(set(range(256)) - set(b",[{"))
+_NOT_OUTLINE = bytes(set(range(256)) - set(b'{}[]",NI'))
+_NOT_ESCAPED = bytes(set(_NOT_OUTLINE) - set(b"\\/bfnrtu"))  # nor an escape's second character
+_STRING = re.compile(rb'"[^"]*"')
+_NOT_MARKUP = bytes(set(range(256)) - set(b"<="))
+_SHORTEST_TAG = 3
+
+
+def check_json(text: bytes | str, bound: Bound = JSON) -> None:
+    """Check how many values a JSON text has: each stands behind a comma or an opening bracket.
+
+    Raises:
+        AnswerError: ``too_large``.
+
+    >>> check_json(b'[[], [1, "a, b"], {"c": {}}]', Bound("it", "values", 8))
+    >>> check_json(b'[[], [1, "a, b"], {"c": {}}]', Bound("it", "values", 7))
+    Traceback (most recent call last):
+    ...
+    crawlers.exceptions.AnswerError: it has more than 7 values: it is not read
+    """
+    if len(text) <= bound.most:
+        return
+    body = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    if len(body.translate(None, _NOT_JSON)) > bound.most:
+        marks = outline(body)
+        bound.check(sum(map(marks.count, (b",", b"[", b"{"))))
+
+
+def outline(body: bytes) -> bytes:
+    """Return the brackets, the commas, and the first letters of NaN and Infinity outside strings, in fast steps."""
+    kept = body.translate(None, _NOT_ESCAPED)
+    if b"\\" in kept:
+        kept = kept.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return _STRING.sub(b"", kept.translate(None, _NOT_OUTLINE).replace(b'""', b""))
+
+
+def check_markup(text: bytes, bound: Bound = XML) -> None:
+    """Check how many tags and attributes XML or HTML has: as many as ``<`` and ``=``, and a text is between two tags.
+
+    Raises:
+        AnswerError: ``too_large``.
+
+    >>> check_markup(b'<a b="c">d<e/></a>', Bound("it", "tags and attributes", 3))
+    Traceback (most recent call last):
+    ...
+    crawlers.exceptions.AnswerError: it has more than 3 tags and attributes: it is not read
+    """
+    if len(text) > _SHORTEST_TAG * bound.most:
+        bound.check(len(text.translate(None, _NOT_MARKUP)))
