@@ -88,7 +88,7 @@ class ReaderApart:
             )
             there.close()
             try:
-                with suppress(BrokenPipeError):  # why it has ended is told below
+                with suppress(BrokenPipeError):  # why it has ended is found out below
                     self._send(process.stdin)
                 yield from self._received(here, process)
             finally:
@@ -97,7 +97,7 @@ class ReaderApart:
 
     def _send(self, to: Any) -> None:
         with to:
-            marshal.dump((self.is_cut, self.base), to)
+            marshal.dump((self.is_cut, self.base, *limits(self.size)), to)
             to.write(self.body)
         self.body = b""
 
@@ -161,11 +161,10 @@ def main(to: int) -> None:
         import ctypes  # noqa: PLC0415 -- the process that starts this one need not have it
 
         ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
-    is_cut, base = marshal.load(sys.stdin.buffer)  # noqa: S302
+    is_cut, base, memory, seconds = marshal.load(sys.stdin.buffer)  # noqa: S302
     body = sys.stdin.buffer.read()
-    memory, seconds = limits(len(body))
     for what, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds)):
-        _, allowed = resource.getrlimit(what)  # whoever started the crawl may have limited it, too
+        _, allowed = resource.getrlimit(what)  # the crawl itself may be limited, too
         resource.setrlimit(what, (most if allowed == resource.RLIM_INFINITY else min(most, allowed), allowed))
     with Connection(to, readable=False) as there:
         try:

@@ -76,8 +76,9 @@ class Nodes:
             if values is None:
                 node[predicate] = [value]
             elif len(values) >= _FEW:
-                values.append(value)
                 self.crowded.add(subject)
+                if len(values) <= STATEMENTS.most:  # a node of more is not taken anyway
+                    values.append(value)
             elif value not in values:
                 values.append(value)
             weight += 1 + len(value if type(value) is str else value[0]) // _LONG
@@ -126,7 +127,7 @@ class Nodes:
         node: Node = {}
         count = 0
         for part in parts:
-            if count > STATEMENTS.most:  # nobody takes a node of so many
+            if count > STATEMENTS.most:  # it is not taken
                 break
             for predicate, values in part.items():
                 count += len(values)

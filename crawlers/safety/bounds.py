@@ -16,7 +16,7 @@ class Bound(NamedTuple):
     """What one answer may hold at most.
 
     Args:
-        where: the subject of the sentence that tells it.
+        where: the subject of the error's sentence.
         what: what is counted.
         most: how many there may be.
         setting: the setting that it grows with; empty if there is none.
@@ -45,12 +45,13 @@ XML = Bound("the XML", "tags and attributes", 800_000)
 """A page of 100 ISO records in five languages has up to 600,000."""
 RECORD = Bound("the record", "elements and texts", 200_000)
 HTML = Bound("the page", "tags and attributes", 500_000)
-STATEMENTS = Bound("the dataset's RDF", "statements", 200_000)
+STATEMENTS = Bound("the dataset's RDF", "statements", 150_000)
+"""Of the largest dataset met, which has 8,327 resources, some 80,000."""
 ENTRIES = Bound("a list of a record", "entries", 25_000)
 """The document keeps all of them, the item has the first ones; the largest dataset met has 8,327 resources."""
 LINKS = Bound("the folder", "links", 100_000)
-SITEMAP = Bound("the sitemap", "addresses", 500_000)
-"""Ten times what the protocol allows."""
+SITEMAP = Bound("the sitemap", "addresses", 250_000)
+"""Five times what the protocol allows."""
 RECORDS = Bound("the answer", "records", 25_000)
 
 _NOT_JSON = bytes(set(range(256)) - set(b",[{"))

@@ -120,7 +120,7 @@ def _read_json(file: BinaryIO, max_json: int) -> bytes:
     if len(body) > max_json:
         raise AnswerError(
             "too_large",
-            f"JSON is read into memory, which takes some ten times its size, and this is larger than JSON_MAXSIZE "
+            f"JSON is read into memory, JSON-LD at some ten times its size, and this is larger than JSON_MAXSIZE "
             f"({max_json} bytes): raise that with -s JSON_MAXSIZE=, or use the catalogue's RDF/XML or Turtle",
         )
     return body
