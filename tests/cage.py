@@ -108,10 +108,8 @@ class Cage:
         """Nothing is anywhere else, all of it can be read, and nothing of it is this project's own mistake."""
         assert sorted(path.name for path in self.folder.iterdir()) == ["log", "output", "temporary", "work"]
         assert not [*(self.folder / "work").iterdir(), *(self.folder / "temporary").iterdir()]
-        assert {path.name.lstrip(".").partition(".")[0] for path in (self.folder / "output").iterdir()} <= {
-            "127",
-            "index",
-        }
+        written = {path.name.lstrip(".").partition(".")[0] for path in (self.folder / "output").iterdir()}
+        assert written <= {"127", "index", "figures"}
         known = {".lock", "datasets", "errors.jsonl", "manifest.jsonl", "runs", "timeseries"}
         assert {path.name for path in crawl.folder.iterdir()} <= known
         assert kinds(crawl).keys() <= KINDS.keys() - UNMEANT, crawl.errors[:3]

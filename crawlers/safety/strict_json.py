@@ -44,14 +44,14 @@ class Pieces(list[Any]):
         return map(loads, super().__iter__())
 
 
-def in_pieces(body: bytes, bound: bounds.Bound = bounds.JSON) -> Any:
+def in_pieces(body: bytes) -> Any:
     """Return the value of a JSON text as `loads` does; a list that it is, or that its object has, as `Pieces`.
 
     Raises:
         AnswerError: ``too_large``; `Pieces` raise it, too, of an entry.
         ValueError: it is not strict JSON.
     """
-    bounds.check_json(body, bound)
+    bounds.check_json(body)
     try:
         top = msgspec.json.decode(body, type=dict[str, msgspec.Raw] | list[msgspec.Raw])
         if isinstance(top, list):

@@ -14,7 +14,7 @@ from crawlers.kinds.dcat import data_json
 from crawlers.kinds.dcat.page import DataJSONPage, RDFPage
 from crawlers.listing import other_answers
 from crawlers.rdf import formats
-from crawlers.safety import bounds, strict_json, text, xml
+from crawlers.safety import strict_json, text, xml
 from crawlers.safety.text import decoded, in_utf8, is_utf8
 from crawlers.spool import SpooledResponse
 from crawlers.values.addresses import absolute
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from crawlers.kinds.dcat.page import Page
     from crawlers.rdf.formats import Format
 
-_SHORTEST = 20  # bytes of a value of the largest JSON, on average: those of catalogues have 30
 NO_RDF = (
     "look there for a link to RDF, DCAT, Turtle or JSON-LD, or try /catalog.ttl, /catalog.rdf, /catalog.jsonld or "
     "/data.json of that site, and give its address as -a url="
@@ -99,7 +98,7 @@ def _json_page(
     body = _read_json(file, max_json)
     faults: list[str] = []
     body = _utf8(body, *charsets, faults)
-    content = _content(body, faults, max_json)
+    content = _content(body, faults)
     if data_json.recognised(content):
         if make is not RDFPage:
             raise AnswerError("not_rdf", "this is a data.json, and the rules are about RDF: leave -a rules= out")
@@ -135,14 +134,13 @@ def _utf8(body: bytes, charset: str | None, declared: str | None, faults: list[s
     return found.text.encode("utf-8", "surrogatepass")
 
 
-def _content(body: bytes, faults: list[str], max_json: int) -> Any:
+def _content(body: bytes, faults: list[str]) -> Any:
     """Return the JSON value; if it breaks off, what came before in a data.json, and ``None`` for anything else."""
-    bound = bounds.JSON._replace(most=max(bounds.JSON.most, max_json // _SHORTEST), setting="JSON_MAXSIZE")
     with suppress(ValueError):
-        found = strict_json.in_pieces(body, bound)
+        found = strict_json.in_pieces(body)
         return strict_json.loads(body) if data_json.is_record(found) else found
     try:
-        return strict_json.loads(body, bound)
+        return strict_json.loads(body)
     except ValueError as error:
         found, is_whole = data_json.up_to_an_error(body.decode("utf-8", "replace"))
         faults += [] if is_whole else [f"the JSON can't be read: {error}"]
