@@ -498,12 +498,12 @@ LARGE: dict[str, tuple[str, Callable[[], Answers], str]] = {
     "300,000 files": (
         "sparql",
         lambda: sparql(ROW, dataset_with("distribution> " + ",".join(f"<{n}>" for n in range(300_000)))),
-        "the dataset's RDF has more than 150,000 statements",
+        "the dataset's RDF has more than 120,000 statements",
     ),
     "2 million keywords": (
         "sparql",
         lambda: sparql(ROW, dataset_with("keyword> " + ",".join(f'"{n}"' for n in range(2_000_000)))),
-        "the dataset's RDF has more than 150,000 statements",
+        "the dataset's RDF has more than 120,000 statements",
     ),
     "JSON-LD with a context in each node": (
         "dcat",
@@ -574,7 +574,7 @@ def ckan_dataset(number: int) -> dict[str, Any]:
         "state": "active",
     }
     files = [
-        file | {"id": f"{number:016}{at:016}", "position": at, "url": f"{URL}{number}/{at}.csv"} for at in range(160)
+        file | {"id": f"{number:016}{at:016}", "position": at, "url": f"{URL}{number}/{at}.csv"} for at in range(172)
     ]
     return {"id": f"{number:032}", "name": f"d{number}", "title": "Title", "notes": "words " * 100, "resources": files}
 

@@ -48,7 +48,7 @@ XML = Bound("the XML", "tags and attributes", 800_000)
 """A page of 100 ISO records in five languages has up to 600,000."""
 RECORD = Bound("the record", "elements and texts", 200_000)
 HTML = Bound("the page", "tags and attributes", 500_000)
-STATEMENTS = Bound("the dataset's RDF", "statements", 150_000)
+STATEMENTS = Bound("the dataset's RDF", "statements", 120_000)
 """The largest dataset known has 8,327 resources, some 80,000 statements."""
 ENTRIES = Bound("a list of a record", "entries", 50_000)
 """The document keeps all of them, the item has the first ones: the largest known have 34,866 keywords and 8,327 resources."""
