@@ -51,7 +51,7 @@ HTML = Bound("the page", "tags and attributes", 500_000)
 STATEMENTS = Bound("the dataset's RDF", "statements", 120_000)
 """The largest dataset known has 8,327 resources, some 80,000 statements."""
 ENTRIES = Bound("a list of a record", "entries", 50_000)
-"""The document keeps all of them, the item has the first ones: the largest known have 34,866 keywords and 8,327 resources."""
+"""The document keeps all of them, the item has the first ones. The longest known has 34,866 keywords."""
 LINKS = Bound("the folder", "links", 100_000)
 SITEMAP = Bound("the sitemap", "addresses", 250_000)
 """Five times what the protocol allows."""
