@@ -7,7 +7,7 @@ each reader counts first. A count never comes out too low; it may come out too h
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from crawlers.exceptions import AnswerError
 
@@ -46,6 +46,9 @@ NESTED = Bound("a text", "values", 250_000)
 """Of JSON that a record has as a text, such as an outline; a text with more is left as it is."""
 XML = Bound("the XML", "tags and attributes", 800_000)
 """A page of 100 ISO records in five languages has up to 600,000."""
+SECTIONS = Bound("the XML", "comments and CDATA sections", 100_000, 200)
+ENTITIES = Bound("the XML", "entities", 500_000)
+"""Besides XML's own five. These and sections are replaced one by one before the XML is read."""
 RECORD = Bound("the record", "elements and texts", 200_000)
 HTML = Bound("the page", "tags and attributes", 500_000)
 STATEMENTS = Bound("the dataset's RDF", "statements", 120_000)
@@ -63,6 +66,8 @@ _NOT_ESCAPED = bytes(set(_NOT_OUTLINE) - set(b"\\/bfnrtu"))  # nor an escape's s
 _STRING = re.compile(rb'"[^"]*"')
 _NOT_MARKUP = bytes(set(range(256)) - set(b"<="))
 _SHORTEST_TAG = 3
+_ENTITY = re.compile(rb"&(?!amp;|lt;|gt;|quot;|apos;|#)")
+_CHUNK = 1 << 20
 
 
 def check_json(text: bytes | str, bound: Bound = JSON) -> None:
@@ -91,6 +96,26 @@ def outline(body: bytes) -> bytes:
     if b"\\" in kept:
         kept = kept.replace(b"\\\\", b"").replace(b'\\"', b"")
     return _STRING.sub(b"", kept.translate(None, _NOT_OUTLINE).replace(b'""', b""))
+
+
+def check_sections(file: BinaryIO, *, and_entities: bool) -> None:
+    """Check how many comments and CDATA sections an XML file has.
+
+    Args:
+        and_entities: whether its entities are bounded, too.
+
+    Raises:
+        AnswerError: ``too_large``.
+
+    """
+    file.seek(0)
+    sections = entities = size = 0
+    while chunk := file.read(_CHUNK):
+        sections += chunk.count(b"!") and chunk.count(b"<!")  # a byte is found many times as fast as two
+        entities += and_entities and chunk.count(b"&") and len(_ENTITY.findall(chunk))
+        size += len(chunk)
+        ENTITIES.check(entities)
+    SECTIONS.check(sections, size)
 
 
 def check_markup(text: bytes, bound: Bound = XML) -> None:

@@ -39,7 +39,8 @@ def parse(body: bytes | BinaryIO, charset: str | None = None, *, encoding: str |
     Raises:
         AnswerError: it is not XML, or not harmless, or too large.
     """
-    harmless = xml.plain(BytesIO(body) if isinstance(body, bytes) else body, charset, encoding=encoding).read()
+    file = BytesIO(body) if isinstance(body, bytes) else body
+    harmless = xml.plain(file, charset, encoding=encoding, is_bounded=True).read()
     bounds.check_markup(harmless)
     try:
         return etree.fromstring(harmless, etree.XMLParser(resolve_entities=False, no_network=True))

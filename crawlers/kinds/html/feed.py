@@ -42,7 +42,7 @@ def html_of(body: bytes, url: str, charset: str | None = None) -> str | None:
     """
     if not any(root in body[:_HEAD] for root in _ROOTS):
         return None
-    data = plain(io.BytesIO(body), charset).read()
+    data = plain(io.BytesIO(body), charset, is_bounded=True).read()
     bounds.check_markup(data)
     root = etree.fromstring(data, etree.XMLParser(recover=True, resolve_entities=False, no_network=True))
     if root is None or _name(root) not in _FEEDS:

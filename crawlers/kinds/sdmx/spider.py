@@ -127,7 +127,7 @@ def dataflows(response: Response) -> Iterator[Any]:
     """
     charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
     declared = response.meta.get("encoding") if response.request else None
-    file = xml.plain(open_body(response), charset, encoding=declared)
+    file = xml.plain(open_body(response), charset, encoding=declared, is_bounded=True)
     lack, held = "", 0
     try:
         for event, element in etree.iterparse(file, ("start", "end"), resolve_entities=False, no_network=True):
