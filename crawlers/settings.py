@@ -56,6 +56,7 @@ DASHBOARD_PASSWORD_ENV = ""  # the environment variable that has the password fo
 
 # Notifications
 NOTIFY_VERDICTS = ["incomplete", "blocked", "failed", "interrupted"]  # verdicts that send a notification
+NOTIFY_FLAWS = False  # True: also once for flaws that are new
 NOTIFY_WEBHOOK_ENV = "NOTIFY_WEBHOOK"  # the environment variable that has the address: it is often a secret
 NOTIFY_MAIL_TO: list[str] = []
 NOTIFY_MAIL_FROM = ""

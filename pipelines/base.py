@@ -104,13 +104,8 @@ class Pipeline:
         suffix = "xml" if isinstance(item.document, bytes) else "json"
         return self.names.file(*reference(item), name, suffix)
 
-    def report_flaws(self, item: Item) -> None:
-        """Report a mapped dataset's flaws in one error line."""
-        if isinstance(item, Dataset) and item.is_mapped and item.flaws:
-            self.error_log.record_failed(_unread(item, "invalid_record", "; ".join(item.flaws)))
-
     def mapped(self, item: Item) -> Item:
-        """Return a dataset as a plain one, mapped, and report its flaws, which the error log has once.
+        """Return a dataset as a plain one, mapped.
 
         Raises:
             NotWritten: the mapping has a bug; that is reported, and costs this record.
@@ -118,14 +113,20 @@ class Pipeline:
         if not isinstance(item, LazyDataset):
             return item
         try:
-            found = item.mapped()
+            return item.mapped()
         except Exception as error:
             logger.exception("The record of %s could not be handled", item.id)
             sentence = f"the record could not be handled: {type(error).__name__}: {error}"
-            self.error_log.record_failed(_unread(item, "bug", sentence, missing=item.kind))
+            failed = signals.Failed(
+                stage="parse",
+                kind="bug",
+                error=sentence,
+                url=item.metadata_url,
+                dataset_id=item.id,
+                missing=item.kind,
+            )
+            self.error_log.record_failed(failed)
             raise NotWritten(f"the record of {item.id} could not be handled") from error
-        self.report_flaws(found)
-        return found
 
 
 def reference(item: Item) -> Reference:
@@ -139,16 +140,3 @@ def key(item: Item) -> tuple[str, str, str]:
     """Return the identity as the index has it."""
     kind, dataset_id, resource_id = reference(item)
     return kind, dataset_id, resource_id or ""
-
-
-def _unread(item: Dataset, kind: str, error: str, missing: str | None = None) -> signals.Failed:
-    return signals.Failed(
-        stage="parse",
-        kind=kind,
-        error=error,
-        url=item.metadata_url,
-        dataset_id=item.id,
-        dataset_name=item.name,
-        dataset_title=item.title,
-        missing=missing,
-    )

@@ -22,8 +22,8 @@ class Documents(Pipeline):
     """Sets ``stored``: new, updated (also if renamed), or unchanged if the bytes are those on disk.
 
     One that is mapped by other rules than before counts as updated, or it would still be found as they mapped it.
-    A torn record never replaces a document on disk; its flaws, which are reported, say why. A record is only mapped if
-    it has changed, or if its flaws must be reported again; those of a mapped one are reported in any case.
+    A torn record never replaces a document on disk; its flaws, which are errors then, say why. A record is only mapped
+    if it has changed, or if it has flaws, or had some: they may be gone.
     """
 
     def process_batch(self, batch: Batch) -> None:
@@ -42,7 +42,6 @@ class Documents(Pipeline):
         return inside.Writer(self.folder)
 
     def _process(self, item: Item, batch: Batch, flawless: dict[str, str]) -> Item:
-        self.report_flaws(item)
         body = _serialised(item)
         batch.bytes += len(body)
         self._check_size(item, len(body))
@@ -86,6 +85,7 @@ class Documents(Pipeline):
     def _written(self, item: Item, record: Record, body: bytes, known: Known | None) -> Stored:
         if known and isinstance(item, Dataset) and item.torn and self.index.documents.is_intact(known):
             self.records.settle(reference(item), "failed")
+            self.error_log.flaws.note_item(item)
             raise NotWritten(f"{record.file} is kept: the new record may be incomplete")
         with self.error_log.writing(f"{self.folder}/{record.file}"):
             self.writer.write(record.file, body)

@@ -58,6 +58,8 @@ class Manifest(Pipeline):
         batch.each(lambda item: entries.extend(list(self._entries(item, batch.known[key(item)], exports))))
         try:
             self._keep(entries)
+            with self.error_log.writing(self.error_log.flaws.path):
+                self.error_log.flaws.keep(batch.items)
         except NotWritten as error:
             batch.fail(error)
 

@@ -634,9 +634,9 @@ def test_what_is_followed_ends(output, tmp_path, trap, most, says):
 # Records that are not kept
 
 NOT_KEPT = [
-    ([{"id": "a", "title": "1"}, {"id": "a", "title": "2"}, {"id": "b"}], 2, ("duplicate_id", "the same id and other")),
-    ([{"id": " a"}, {"id": "a"}], 1, ("duplicate_id", "the same id and other")),
-    ([{"id": "\ud800"}, {"id": "\ud801"}], 1, ("duplicate_id", "the same id and other")),
+    ([{"id": "a", "title": "1"}, {"id": "a", "title": "2"}, {"id": "b"}], 2, ("duplicate_id", "the same identifier")),
+    ([{"id": " a"}, {"id": "a"}], 1, ("duplicate_id", "the same identifier")),
+    ([{"id": "\ud800"}, {"id": "\ud801"}], 1, ("duplicate_id", "the same identifier")),
     ([{"id": "a"}, {"id": "a"}], 1, (None, "")),
     ([{"id": "a"}, {"id": 2.5}], 1, ("missing_id", "its id is a number with decimals (id || [0]: 2.5)")),
     ([{"id": "a"}, ["b", 1]], 1, ("invalid_record", "record 2 of the listing is not an object but list")),

@@ -377,20 +377,20 @@ def test_what_has_not_changed_is_not_mapped(crawl, notes):
     assert noted(notes, "maps") == ["id00004"]
 
 
-def test_a_flaw_is_reported_again_though_nothing_has_changed(crawl, notes):
+def test_a_record_with_a_flaw_is_read_again_though_nothing_has_changed(crawl, notes):
     chosen = with_(notes, own("EXTENSIONS", CountsMappings=0))
     with OddPortal("have", {4: {"resources": None}}) as site:
         first = crawl("ckan", site)
         again = crawl("ckan", site, settings=chosen)
-    assert [error["dataset_id"] for error in again.errors] == ["id00004", "id00004"]
-    assert (first.code, again.code, again.report["counts"]["unchanged"]) == (again.code, first.code, 40)
+    assert (first.code, again.code, again.report["counts"]["unchanged"]) == (0, 0, 40)
+    assert [flaw["dataset_id"] for flaw in again.flaws] == ["id00004"]
     assert noted(notes, "maps") == ["id00004"]
 
 
 def test_a_flaw_is_reported_whoever_reads_the_record_before(crawl, notes):
     with OddPortal("have", {4: {"resources": None}}) as site:
         done = crawl("ckan", site, settings=with_(notes, own("ITEM_PIPELINES", Reads=200)))
-    assert [error["dataset_id"] for error in done.errors] == ["id00004"]
+    assert [flaw["dataset_id"] for flaw in done.flaws] == ["id00004"]
 
 
 def test_a_bug_in_the_mapping_costs_that_record(crawl, notes):

@@ -84,6 +84,7 @@ def harvest(mirror: Mirror, number: int, *, run: str = FIRST, text: str = "") ->
         for identifier in range(number):
             folder(mirror).write(f"id{identifier:05d}", text, run=run)
         folder(mirror).append("errors.jsonl", {"run": run})
+        folder(mirror).append("flaws.jsonl", {"run": run})
         folder(mirror).report(run)
 
 
@@ -94,7 +95,7 @@ def test_what_one_stores_another_reads(one, two):
     harvest(one, 2500)
     assert two.refresh() == ["hdx"]
     assert contents(two.folder) == contents(one.folder)
-    assert len(contents(two.folder)) == 2503
+    assert len(contents(two.folder)) == 2504
     assert two.refresh() == []
 
 
@@ -116,7 +117,7 @@ def test_lines_are_segments_and_reports_are_objects(one, store):
     harvest(one, 3)
     parts = [name.split("/") for name in names(store, "sources/hdx")]
     assert sorted({part[2] for part in parts}) == ["files", "log", "packs", "segments"]
-    assert sorted(part[3].partition("-")[0] for part in parts if part[2] == "segments") == ["errors", "manifest"]
+    assert sorted(part[3].partition("-")[0] for part in parts if part[2] == "segments") == ["errors", "flaws", "manifest"]
     assert [part[4:] for part in parts if part[2] == "files"] == [["runs", f"{FIRST}.json"]]
 
 
@@ -217,7 +218,7 @@ def test_what_is_not_of_a_source_stays_here(one, two):
     with one.own("hdx"):
         pass
     two.refresh()
-    kept = {"datasets/id00000.json", "errors.jsonl", "manifest.jsonl", f"runs/{FIRST}.json"}
+    kept = {"datasets/id00000.json", "errors.jsonl", "flaws.jsonl", "manifest.jsonl", f"runs/{FIRST}.json"}
     assert set(contents(two.folder / "hdx")) == kept
 
 
@@ -968,7 +969,7 @@ def test_a_compaction_that_was_killed_before_the_lines_went_is_finished(one, two
 
 def lines_of(mirror: Mirror) -> list[bytes]:
     """The lines of the error log and the manifest, those in compressed parts, too."""
-    files = ("errors.jsonl", "manifest.jsonl")
+    files = ("errors.jsonl", "flaws.jsonl", "manifest.jsonl")
     return [line for file in files for _, line in compacted.lines(mirror.folder / "hdx", file)]
 
 

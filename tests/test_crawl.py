@@ -122,7 +122,16 @@ def test_nothing_is_left_but_the_contract(crawl, portal, output):
     done = crawl("hdx", portal(datasets=5))
     assert sorted(path.name for path in output.iterdir()) == ["hdx", "index.sqlite"]
     left = sorted(path.name for path in done.folder.iterdir())
-    assert left == [".lock", "datasets", "errors.jsonl", "manifest.jsonl", "resource_metadata", "runs", "timeseries"]
+    assert left == [
+        ".lock",
+        "datasets",
+        "errors.jsonl",
+        "flaws.jsonl",
+        "manifest.jsonl",
+        "resource_metadata",
+        "runs",
+        "timeseries",
+    ]
 
 
 def test_the_run_report(crawl, portal):
@@ -131,9 +140,9 @@ def test_the_run_report(crawl, portal):
         list(report)
         == (
             "source spider run arguments since started finished finish_reason verdict expected listed excluded "
-            "evidence datasets_on_disk unchanged_since counts errors requests retries bytes "
+            "evidence kept datasets_on_disk unchanged_since counts errors flaws new_flaws requests retries bytes "
             "robots_exempt whole_listing provisional validators resumed "
-            "manifest_bytes errors_bytes manifest_end errors_end log versions"
+            "manifest_bytes errors_bytes flaws_bytes manifest_end errors_end flaws_end log versions"
         ).split()
     )
     nothing = dict.fromkeys(("updated", "unchanged", "withdrawn", "restored", "fallback", "failed"), 0)

@@ -100,7 +100,7 @@ class Cage:
             "127",
             "index",
         }
-        known = {".lock", "datasets", "errors.jsonl", "manifest.jsonl", "runs", "timeseries"}
+        known = {".lock", "datasets", "errors.jsonl", "flaws.jsonl", "manifest.jsonl", "runs", "timeseries"}
         assert {path.name for path in crawl.folder.iterdir()} <= known
         assert kinds(crawl).keys() <= KINDS.keys() - UNMEANT, crawl.errors[:3]
         for path in crawl.folder.glob("datasets/*"):

@@ -236,8 +236,17 @@ def test_rdf_that_breaks_off(harvest):
     broken = TURTLE.format(title="Other", end=" <broken")
     with Pages({"/list": links(1), "/d/1": alternate}) as site:
         site.pages["/d/1.ttl"] = Answer(broken.encode(), headers={"Content-Type": "text/turtle"})
-        verdict, documents, kinds = judged(harvest(site))
-    assert (verdict, documents, kinds) == ("incomplete", 1, [("parse", "invalid_rdf")])
+        first, again = harvest(site), harvest(site)
+        assert judged(first) == judged(again) == ("complete", 1, [])
+        assert [(flaw["kind"], flaw["field"]) for flaw in again.flaws] == [("unreadable_statement", "rdf")]
+        site.pages["/d/1.ttl"] = Answer(
+            TURTLE.format(title="Dataset 1", end="").encode(), headers={"Content-Type": "text/turtle"}
+        )
+        whole = harvest(site)
+        assert (judged(whole), whole.flaws[-1]["status"]) == (("complete", 1, []), "gone")
+        site.pages["/d/1.ttl"] = Answer(broken.encode(), headers={"Content-Type": "text/turtle"})
+        torn = harvest(site)
+        assert judged(torn) == ("incomplete", 1, [("parse", "invalid_rdf")]), "the document on disk has more"
 
 
 def test_rdf_of_another_dataset(harvest):

@@ -83,6 +83,23 @@ def hosts(spider: Any) -> frozenset[str]:
     return frozenset(filter(None, map(host, addresses)))
 
 
+def repeated(title: str | None, other: str | None, what: str) -> AnswerError:
+    """Return what is wrong with a record whose id another one has: a version of the same dataset is a flaw of that.
+
+    Args:
+        title, other: those of the two records.
+        what: who has the other record: "the server", "another file".
+
+    >>> repeated("Rivers", " rivers ", "the server").kind, repeated("Rivers", "Roads", "the server").kind
+    ('repeated_id', 'duplicate_id')
+    """
+    first, second = (" ".join((each or "").casefold().split()) for each in (title, other))
+    if first and first == second:
+        return AnswerError("repeated_id", f"{what} has another version of this dataset; the first one is kept")
+    message = f"{what} has a different record with the same identifier; only the first one is kept"
+    return AnswerError("duplicate_id", message)
+
+
 class CatalogueSpider(scrapy.Spider):
     """The base of the protocol spiders (`CKANSpider` ...); a catalogue inherits from one of those.
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 _PART = 500
 """Datasets that are looked up before other work goes on."""
 _LIST, _ALIASES, _SHARED = "gone", "aliases", "shared aliases"
-_HARMLESS = {"invalid_record"}
-"""The failure of a record that still exists and is kept; any other failure may hide a record."""
 
 
 class Withdrawals:
@@ -164,7 +162,7 @@ class Withdrawals:
         """Mark what two whole listings in a row lack, unless this one leaves datasets out or failed at some."""
         spider, state = self.spider, self.spider.run_state
         is_partial = bool(state.since) or state.has_stale_answer or state.is_limited or spider.limits.is_set
-        if is_partial or spider.records.failures.counts().keys() - _HARMLESS:
+        if is_partial or spider.records.failures.counts():  # any of them may hide a record
             return
         known = (held.dataset_id for held in spider.opened_index().documents.held(spider.listed_kind))
         listed = partial(planned_among, spider.records, spider.listed_kind)

@@ -28,6 +28,9 @@ _TRIPLE_TERM = re.compile(
 _SOME_OF_A_CROWD = 2 * MAX_ATTRIBUTES  # bytes: half of what the shortest attributes take
 _STEP = 1 << 14
 _EMPTY = re.compile(rb"""<[^<>"']*+(?:"[^"<]*+"[^<>"']*+|'[^'<]*+'[^<>"']*+)*+>(?<=/>)""")
+_TAIL = 1 << 16  # bytes: comments behind the root's end
+_BESIDE = rb"(?:\s|<\?.*?\?>|<!--.*?-->)*+"
+_ROOT = re.compile(rb"(?:\xef\xbb\xbf)?" + _BESIDE + rb"<([^\s<>/!?]+)", re.DOTALL)
 _CROWDED = re.compile(rb"""<(?:[^<>"']*+(?:"[^"<]*+"|'[^'<]*+')){%d}""" % MAX_ATTRIBUTES)
 
 
@@ -95,8 +98,19 @@ class XMLGuard(Guard):
     """For RDF/XML without a DTD; an element's attributes and its depth cost their number squared."""
 
     depth = 0
+    root = tail = b""
+
+    @property
+    def breaks_off(self) -> bool:
+        """Whether the file has ended before its root element has: the parser does not tell that."""
+        root = re.escape(self.root)
+        ended = re.compile(rb"(?:</%b\s*|<%b(?=[\s/])[^<]*/)>%b\Z" % (root, root, _BESIDE), re.DOTALL)
+        return bool(self.root) and ended.search(self.tail) is None
 
     def checked(self, block: bytes) -> bytes:
+        if not self.given - len(block):
+            self.root = root[1] if (root := _ROOT.match(block)) else b""
+        self.tail = (self.tail + block[-_TAIL:])[-_TAIL:]
         text = self.rest + block
         if _is_crowded(text):
             raise AnswerError(

@@ -26,6 +26,7 @@ _BLOCK = 1 << 17  # bytes: the parser asks for two thousand at a time, which cos
 MAX_FAULTS = 100
 """Errors after which the rest of a file is not read."""
 
+_ILL_FORMED = "ill-formed document"  # as pyoxigraph's messages about XML begin
 _GUARDS = {"text": TextGuard, "xml": XMLGuard}
 
 
@@ -54,6 +55,8 @@ class Reader:
 
     Attributes:
         faults: the errors met so far.
+        passed: how many of them cost a statement only, for reading went on behind them.
+        is_ill_formed: whether the XML was found to be none, so that elements may be taken for another's from there on.
         reached: the last subject that was read, and the last one that has an IRI.
         count: how many triples were read so far.
         ended: whether the file was read to its end, or given up.
@@ -61,6 +64,8 @@ class Reader:
 
     def __init__(self, file: BinaryIO, format_: Format, base: str) -> None:
         self.faults: list[Fault] = []
+        self.passed = 0
+        self.is_ill_formed = False
         self.reached = ("", "")
         self.count = 0
         self.ended = False
@@ -95,11 +100,16 @@ class Reader:
                 error, self.ended = found, False
             if batch and is_behind_fault:
                 self.faults[-1].subjects.append(batch[0][0])
+                if not self.is_ill_formed:
+                    self.passed = len(self.faults)
             self.count += len(batch)
             is_behind_fault = bool(error) or (is_behind_fault and not batch)
             yield batch
             if error:
                 self._report(error)
+        is_told = len(self.faults) > self.passed
+        if isinstance(self.stream, XMLGuard) and self.stream.breaks_off and not is_told:
+            self._add(f"the XML breaks off after {self.stream.given} bytes: its root element has no end")
 
     def _report(self, error: SyntaxError | MemoryError) -> None:
         if isinstance(error, MemoryError):  # a text of over 16 MiB, not the machine's memory
@@ -108,6 +118,7 @@ class Reader:
         self._add(str(error)[:500])
         if len(self.faults) >= MAX_FAULTS:
             self._stop(f"after {MAX_FAULTS} errors the rest is not read")
+        self.is_ill_formed |= str(error).startswith(_ILL_FORMED)
 
     def _add(self, message: str) -> None:
         self.faults.append(Fault(message, list(dict.fromkeys(filter(None, self.reached)))))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-FILES = ("manifest.jsonl", "errors.jsonl")
+FILES = ("manifest.jsonl", "errors.jsonl", "flaws.jsonl")
 """The files that can be compacted."""
 _RUN = re.compile(r"[0-9]{8}T[0-9]{6}Z(?:-[0-9]{1,6})?")
 _PART = re.compile(r"(\w+)-([0-9]{8}T[0-9]{6}Z)(?:-([0-9]{1,6}))?(?:\.([0-9]{1,9}))?\.jsonl\.zst")
@@ -213,7 +213,7 @@ def _unpacked(folder: Path, name: str) -> Iterator[BinaryIO]:
 
 
 def compact(folder: Path, file: str) -> Moved | None:
-    """Move the lines of all runs but the last one into a compressed part; return ``None`` if there are none.
+    """Move the lines of all runs but the last one into a compressed part; return ``None`` without any.
 
     The part is whole on the disk before the lines go. A kill between the two is noticed by `finish`. The caller has the
     source's lock.
@@ -222,7 +222,10 @@ def compact(folder: Path, file: str) -> Moved | None:
         OSError: a file can't be read or written.
     """
     finish(folder, file)
-    end, run, count = _old(folder, file)
+    try:
+        end, run, count = _old(folder, file)
+    except FileNotFoundError:
+        return None
     if not end:
         return None
     part = _next(folder, file, run)

@@ -12,6 +12,7 @@ from xml.sax.saxutils import quoteattr
 from lxml import etree
 
 from crawlers.exceptions import AnswerError
+from crawlers.items import Flaw
 from crawlers.kinds.dcat import reader as rdf
 from crawlers.values.lazy_dataset import LazyDataset
 from crawlers.xml_records import datacite, dublin_core, iso, rdf_element
@@ -129,10 +130,11 @@ def _mapped(element: Any, format_: Format, own_id: str | None, body: bytes, **gi
     item = format_.map(element, **given)
     item.id = own_id or item.id
     if _REPLACED in body:
-        item.flaws.append(
+        sentence = (
             "some of its texts are not in the encoding that the XML declares, and have U+FFFD for what can't be read: "
             "-a encoding= says the right one, such as windows-1252"
         )
+        item.flaws.append(Flaw(sentence, "encoding", "repaired_text"))
     for resource in item.resources:
         resource.dataset_id = item.id
     return item

@@ -53,11 +53,16 @@ def _item(element: Any, here: Position, spider: CSWSpider) -> Dataset:
     return item
 
 
-def doubles(entries: list[Entry]) -> list[str]:
-    """Return the ids that a page has again for another record, each time that it has."""
+def doubles(entries: list[Entry]) -> list[tuple[Entry, Entry]]:
+    """Return the records whose id a page has again for another one, with that one, each time that it has."""
     first: dict[str, Entry] = {}
     pairs = [(first.setdefault(entry.id, entry), entry) for entry in entries if entry.id is not None]
-    return [str(entry.id) for known, entry in pairs if known is not entry and _content(known) != _content(entry)]
+    return [(known, entry) for known, entry in pairs if known is not entry and _content(known) != _content(entry)]
+
+
+def title(entry: Entry) -> str | None:
+    """Return a record's title; ``None`` of one that can't be read."""
+    return None if isinstance(entry.record, dict) else entry.record.title
 
 
 def _content(entry: Entry) -> Any:

@@ -96,22 +96,25 @@ def _json_page(
     make: Callable[..., RDFPage],
 ) -> Page:
     body = _read_json(file, max_json)
+    repairs: list[str] = []
     faults: list[str] = []
-    body = _utf8(body, *charsets, faults)
+    body = _utf8(body, *charsets, repairs)
     check_values(body, SHORTEST_PLAIN)
     content = _content(body, faults)
     if data_json.recognised(content):
         if make is not RDFPage:
             raise AnswerError("not_rdf", "this is a data.json, and the rules are about RDF: leave -a rules= out")
-        return DataJSONPage(content, faults, name=name)
+        page: Page = DataJSONPage(content, faults, name=name)
+        page.repairs = repairs
+        return page
     if content is None and b'"@' not in body:
         raise AnswerError("not_json", faults[0])
     if b'"@' not in body:
         _check_known(response)
     format_ = formats.JSON_LD_UP_TO_AN_ERROR if content is None else formats.JSON_LD
     del content
-    page = make(io.BytesIO(local(body, faults)), format_, response.url, name=name, language=language)
-    page.repairs = faults
+    page = make(io.BytesIO(local(body, repairs)), format_, response.url, name=name, language=language)
+    page.repairs = repairs
     return page
 
 

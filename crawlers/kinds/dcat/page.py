@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from crawlers.items import Dataset
+from crawlers.items import Dataset, Flaw
 from crawlers.kinds.dcat import data_json, mapping
-from crawlers.kinds.dcat.catalogue import Catalogue
+from crawlers.kinds.dcat.catalogue import CATALOGUE, Catalogue
 from crawlers.kinds.dcat.description import MAX_NODES, SHARED_FACTOR
 from crawlers.kinds.dcat.mapping.losses import has_lost, is_cut
 from crawlers.kinds.dcat.paging import Paging
@@ -28,9 +28,13 @@ if TYPE_CHECKING:
     Amend = Callable[[Dataset], None]
 
 _STEPS = 1000
-_TOO_LONG = "its description is too long: nodes with long texts are named, and what they say is left out"
-_TOO_MANY = f"its description has more than {MAX_NODES} nodes: the rest is left out"
-_TORN = "a part of the file next to its description can't be read: it may be incomplete"
+_TOO_LONG = Flaw(
+    "its description is too long: nodes with long texts are named, and what they say is left out", "", "cut_value"
+)
+_TOO_MANY = Flaw(f"its description has more than {MAX_NODES} nodes: the rest is left out", "", "cut_value")
+_TORN = Flaw(
+    "a part of the file next to its description can't be read: it may be incomplete", "", "unreadable_statement"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +85,18 @@ class Page(ABC):
     def is_first(self, identifier: str) -> bool:
         """Return whether no record of this page had that id before."""
 
+    @property
+    def is_torn(self) -> bool:
+        """Whether more than statements of the page's datasets may be lost."""
+        return bool(self.faults)
+
     def owner(self, fault: Fault) -> str | None:  # noqa: ARG002
         """Return the id of the dataset that a fault may belong to; known after the last of `records`."""
         return None
+
+    def costs_a_statement(self, fault: Fault) -> bool:  # noqa: ARG002
+        """Return whether a fault cost its dataset a statement, and no other dataset anything."""
+        return False
 
     def has_lost(self, document: Any, before: Any) -> bool:  # noqa: ARG002
         """Return whether a document lacks statements that an older document of the same dataset has."""
@@ -209,7 +222,7 @@ class RDFPage(Page):
         description, is_everything = self.catalogue.description(subject)
         mapped, amend = self.mapped(description, subject)
         identifier = identity or mapping.identity(mapped, subject)
-        is_torn = bool(self.faults) and self._is_torn(description, identifier)
+        is_torn = self._is_torn(description, identifier) if self.faults else False
 
         def dataset() -> Dataset:
             found = mapping.dataset(mapped, subject, source=self.name, language=self.language, amend=amend)
@@ -234,19 +247,32 @@ class RDFPage(Page):
         return Record(key, identifier, f"dataset {number} of the page, which has no IRI,", item)
 
     def _is_torn(self, description: Graph, identifier: str | None) -> bool:
-        """Return whether a fault may have taken something from a description; remember whose the fault is."""
+        """Return whether a fault may have taken more from a description than a statement; remember whose each is."""
         is_torn = is_cut(description)
         for number, fault in enumerate(self.faults):
             near = next((at for at, subject in enumerate(fault.subjects) if subject in description), None)
             if near is not None:
-                is_torn = True
+                is_torn |= not self._is_of_a_statement(number)
                 if identifier:
                     self.owners[number] = min(self.owners.get(number, (near, identifier)), (near, identifier))
         return is_torn
 
+    @property
+    def is_torn(self) -> bool:
+        return not all(map(self._is_of_a_statement, range(len(self.faults))))
+
+    def _is_of_a_statement(self, number: int) -> bool:
+        """Return whether reading went on behind a fault, and the page's list of datasets would name a lost one."""
+        near = self.faults[number].subjects[:1]
+        is_of_list = any(self.catalogue.roles.has(subject, CATALOGUE) for subject in near)
+        return number < self.reader.passed and self.catalogue.has_list and not is_of_list
+
     def owner(self, fault: Fault) -> str | None:
         owner = self.owners.get(self.faults.index(fault))
         return owner[1] if owner else None
+
+    def costs_a_statement(self, fault: Fault) -> bool:
+        return self._is_of_a_statement(self.faults.index(fault)) and self.owner(fault) is not None
 
     def has_lost(self, document: Any, before: Any) -> bool:
         return has_lost(graph_of(document), graph_of(before))

@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset
 
 
+class StatementError(AnswerError):
+    """A statement of a file's RDF can't be read.
+
+    Args:
+        dataset_id: the dataset that lacks it; ``None`` if the rest of the file may be missing, too.
+    """
+
+    def __init__(self, message: str, dataset_id: str | None) -> None:
+        super().__init__("unreadable_statement" if dataset_id else "invalid_rdf", message)
+        self.dataset_id = dataset_id
+
+
 def datasets(response: Response, *, source: str, most_json: int) -> Iterator[Dataset | AnswerError | None]:
     """Yield the datasets of a file, what is wrong with a record of it that can't be read, ``None`` for one of no data.
 
@@ -66,4 +78,5 @@ def _of_rdf(response: Response, source: str, most_json: int) -> Iterator[Dataset
             dataset.metadata_source = page.source
             yield dataset
         for fault in page.faults:
-            yield AnswerError("invalid_rdf", fault.message)
+            owner = page.owner(fault)
+            yield StatementError(fault.message, owner if page.costs_a_statement(fault) else None)

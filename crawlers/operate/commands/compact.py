@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from crawlers.store import compacted
-
 
 class Command(ProjectCommand):
     """Exit code: 0 compacted, or nothing to compact; 1 not all was compacted."""
@@ -56,7 +54,7 @@ class Command(ProjectCommand):
 
     def _compact(self, folder: Path) -> None:
         from crawlers.operate.console import print_error
-        from crawlers.store.compacted import FILES
+        from crawlers.store.compacted import FILES, compact
         from crawlers.store.figures.formatting import number, size
         from crawlers.store.folder import lock
         from crawlers.store.index.catch_up import moved
@@ -68,7 +66,7 @@ class Command(ProjectCommand):
             print_error(f"{folder.name}: {error}")
             return
         try:
-            done = [found for file in FILES if (found := _part(folder, file))]
+            done = [found for file in FILES if (found := compact(folder, file))]
             moved(folder.parent, folder.name)
         except OSError as error:
             self.exitcode = 1
@@ -81,12 +79,6 @@ class Command(ProjectCommand):
             print(f"{folder.name}: {number(one.lines)} lines of {one.file} are in {one.part}, {lengths}")
         if not done:
             print(f"{folder.name}: its lines are all of one run")
-
-
-def _part(folder: Path, file: str) -> compacted.Moved | None:
-    from crawlers.store.compacted import compact
-
-    return compact(folder, file) if (folder / file).exists() else None
 
 
 def _listed(names: list[str]) -> str:

@@ -13,7 +13,18 @@ from crawlers.exceptions import RunError, hint
 from crawlers.operate.strict_command import ProjectCommand
 from crawlers.signals import ADVICE
 from crawlers.store.runs import STATES, Run, find, items, runs, sources
-from crawlers.store.runs.words import coloured, described, duration, errors, item_line, listed, looks, minute, table
+from crawlers.store.runs.words import (
+    coloured,
+    counted,
+    described,
+    duration,
+    item_line,
+    judged,
+    listed,
+    looks,
+    minute,
+    table,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +33,7 @@ if TYPE_CHECKING:
     from crawlers.store.runs import State
 
 _COUNTS = ("new", "updated", "unchanged", "withdrawn")
-_HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "took", "started", "req/s", "why")
+_HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "flaws", "took", "started", "req/s", "why")
 _FAILED: tuple[State, ...] = ("incomplete", "blocked", "failed", "interrupted")
 
 
@@ -99,7 +110,7 @@ class Command(ProjectCommand):
         return sorted(found, key=lambda run: order.get(run.state, 2))
 
     def _shown(self, run: Run) -> Iterator[str]:
-        yield f"{run.source}/{run.run}: {coloured(run.state, run.state, colours=self.colours)}"
+        yield f"{run.source}/{run.run}: {coloured(run.state, judged(run.state, run.flaws), colours=self.colours)}"
         yield from described(run, ADVICE)
         for number, item in enumerate(items(run)):
             if not number:
@@ -118,7 +129,8 @@ def _row(run: Run) -> tuple[str, ...]:
         run.state,
         datasets,
         *counts,
-        errors(run),
+        counted(run.errors),
+        str(sum(run.flaws.values()) or ""),
         duration(run.seconds),
         minute(run.started),
         "" if run.pace is None else f"{run.pace:.2f}",

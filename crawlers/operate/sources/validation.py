@@ -88,5 +88,6 @@ def _described(source: Source, found: DryRun, declared: Collection[str]) -> Iter
     yield f"{source.name}: {found.verdict}, {len(found.records)}{total} datasets crawled"
     width = shutil.get_terminal_size((120, 24)).columns
     yield from lines(coverage(found.records), width, declared)
-    for kind, (count, first) in found.errors.items():
-        yield redact(f"  ! {kind} ({count}): {signals.KINDS.get(kind, '')} First: {first}")[:_LONGEST]
+    for mark, kinds in (("!", found.errors), ("~", found.flaws)):
+        for kind, (count, first) in kinds.items():
+            yield redact(f"  {mark} {kind} ({count}): {signals.KINDS.get(kind, '')} First: {first}")[:_LONGEST]

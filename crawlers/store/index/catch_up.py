@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import IndexUnreadableError, OutputError
 from crawlers.safety.damaged_database import identity
 from crawlers.safety.locks import is_crawled
-from crawlers.store.index import captures, manifest, observations, reports
+from crawlers.store.index import captures, flaws, manifest, observations, reports
 from crawlers.store.index.database import NAME, Database, transaction, usable
 from crawlers.store.index.index import Index
 from crawlers.store.index.reader import connect, readable
@@ -106,6 +106,7 @@ def moved(output: Path, source: str) -> None:
     if (output / NAME).exists():
         with usable(output), closing(Database(output, patience=PATIENCE).db) as db, transaction(db):
             manifest.moved(db, output / source)
+            flaws.moved(db, output / source)
 
 
 def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Callable[[str], None]) -> None:
@@ -140,6 +141,8 @@ def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
     if not described or not described[0] or manifest.read_to(db, folder) != manifest.size(folder):
         return True
     if captures.read_to(db, folder) != captures.size(folder) or observations.is_behind(db, folder):
+        return True
+    if flaws.read_to(db, folder) != flaws.size(folder):
         return True
     return reports.is_behind(db, folder)
 

@@ -33,6 +33,8 @@ OF_A_SOURCE = (
     "runs",
     "run_errors",
     "interrupted",
+    "flaws",
+    "flaws_read",
     "captures",
     "captures_read",
     "observations",

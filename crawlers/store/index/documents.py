@@ -38,6 +38,7 @@ WHERE source = ?1 AND kind = 'resource_metadata' AND dataset_id IN ({{ids}})
 _FLAWLESS = """
 SELECT dataset_id, sha256 FROM datasets
 WHERE source = ?1 AND dataset_id IN ({ids}) AND flaws = 0
+AND NOT EXISTS (SELECT 1 FROM flaws f WHERE f.source = ?1 AND f.dataset_id = datasets.dataset_id)
 """
 _HELD = """
 SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified, renamed_from FROM documents
@@ -178,7 +179,7 @@ class Documents:
         return {(kind, dataset_id, resource_id): Known(*row) for kind, dataset_id, resource_id, *row in rows} | pending
 
     def flawless(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the SHA-256 of the datasets among these whose record, as the index describes it, has no flaw."""
+        """Return the SHA-256 of the datasets among these whose record has no flaw, and had none."""
         return dict(self.database.healing(lambda db: of_datasets(db, _FLAWLESS, self.folder.name, ids)))
 
     def current(

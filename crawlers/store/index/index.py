@@ -13,13 +13,14 @@ from scrapy.exceptions import NotConfigured
 
 from crawlers.exceptions import FiguresError
 from crawlers.resume import Job
-from crawlers.store.index import captures, manifest, observations, reports
+from crawlers.store.index import captures, flaws, manifest, observations, reports
 from crawlers.store.index.batch import Batch
 from crawlers.store.index.captures import Captures
 from crawlers.store.index.complete_runs import CompleteRuns, mark_seen, remember
 from crawlers.store.index.database import PATIENT, Database, transaction, usable
 from crawlers.store.index.description import describe as describe_item
 from crawlers.store.index.documents import Documents, Known, Line, Outcome, without_exports
+from crawlers.store.index.flaws import Flaws
 from crawlers.store.index.missing_descriptions import describe
 from crawlers.store.index.removal import forget
 
@@ -54,6 +55,7 @@ class Index:
     Attributes:
         documents: what is known of the source's documents.
         captures: what its looks at linked files found, if it is an archive.
+        flaws: what of its documents could not be read.
         runs: the last complete runs of the source.
         failed: why the last write failed; ``None`` if it did not.
         forgot: whether the index was rebuilt since this run began, so that it lacks which datasets the run has seen.
@@ -82,6 +84,7 @@ class Index:
             self.database.healing(self._catch_up)
         self.documents = Documents(self.database, self.batch, self.folder)
         self.captures = Captures(self.database, source)
+        self.flaws = Flaws(self.database, source)
         self.runs = CompleteRuns(self.database, self.batch, self.folder)
 
     @classmethod
@@ -156,7 +159,7 @@ class Index:
 
     def flush(self) -> bool:
         """Write the batch; return ``False`` if that fails now: the batch is kept, and ``failed`` says why."""
-        if not (self.batch.documents or self.reports or self.captures.waiting):
+        if not (self.batch.documents or self.reports or self.captures.waiting or self.flaws.waiting):
             return True
         try:
             self.database.reopen()
@@ -173,9 +176,11 @@ class Index:
         with transaction(db):
             manifest.store(db, self.folder, self.batch, manifest.size(self.folder))
             self.captures.write(db, self.folder)
+            self.flaws.write(db, self.folder)
             whole = [report["started"] for report in self.reports if remember(db, self.source, report)]
         self.batch.clear()
         self.captures.clear()
+        self.flaws.clear()
         self.reports = []
         if whole and self.forgot:
             mark_seen(db, self.source, max(whole))
@@ -191,6 +196,7 @@ class Index:
         if begin < manifest.size(self.folder):
             manifest.read(db, self.folder, begin)
         captures.catch_up(db, self.folder)
+        flaws.catch_up(db, self.folder)
         observations.catch_up(db, self.folder)
         reports.update(db, self.folder)
 

@@ -95,6 +95,7 @@ def _run(folder: Path, name: str | None, record: dict[str, Any], *, state: State
         bytes=_number(record.get("bytes")),
         counts=_mapping(record.get("counts"), int),
         errors=_mapping(record.get("errors"), int),
+        flaws=_mapping(record.get("flaws"), int),
         resumed=record.get("resumed") is True,
         pace=_pace(record, took),
         why=_why(record),
