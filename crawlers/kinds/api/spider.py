@@ -64,7 +64,7 @@ class APISpider(ListedSpider):
             parse=arguments.text,
         ),
         "since": Argument(
-            help="Only what changed since then: last (the last complete crawl; all where the software can't), or a date.",
+            help="Only what changed since then: last (the last complete crawl), or a date, if the software can tell.",
             parse=since,
         ),
     }
