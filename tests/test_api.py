@@ -515,11 +515,25 @@ def test_only_what_changed(output, kind):
         assert (done.code, done.report["listed"]) == (0, len([e for e in api.entries if e.modified >= "2020-01-08"]))
 
 
-def test_since_is_refused_where_the_software_does_not_know_it(output):
-    with API("socrata", 3) as api:
-        done = crawled(api, output, {"since": "last"})
+@pytest.mark.parametrize("kind", ["socrata", "dkan"])
+def test_a_date_is_refused_where_the_software_can_not_filter(output, kind):
+    with API(kind, 3) as api:
+        done = crawled(api, output, {"since": "2020-01-08"})
     assert (done.code, api.site.asked) == (1, [])
-    assert "leave -a since= out" in done.lines[-1]
+    sentence = f"{kind} can't filter by date (its declaration has no [list.since]): leave -a since= out"
+    assert done.lines[-1] == f"spider api: {sentence}"
+
+
+def test_the_last_crawl_means_everything_where_the_software_can_not_filter(output):
+    """So a dataset that two of them lack is withdrawn, as by crawls without it."""
+    with API("socrata", 8) as api:
+        crawled(api, output)
+        api.entries.pop()
+        for withdrawn in (0, 1):
+            done = crawled(api, output, {"since": "last"}, SHRINK_LIMIT="1")
+            assert (done.code, done.report["since"], done.report["listed"]) == (0, None, 7)
+            assert done.log.count("socrata can't filter by date: everything is listed") == 1
+            assert done.report["counts"]["withdrawn"] == withdrawn
 
 
 def test_what_two_whole_listings_lack_is_withdrawn(output):

@@ -117,7 +117,11 @@ def test_lines_are_segments_and_reports_are_objects(one, store):
     harvest(one, 3)
     parts = [name.split("/") for name in names(store, "sources/hdx")]
     assert sorted({part[2] for part in parts}) == ["files", "log", "packs", "segments"]
-    assert sorted(part[3].partition("-")[0] for part in parts if part[2] == "segments") == ["errors", "flaws", "manifest"]
+    assert sorted(part[3].partition("-")[0] for part in parts if part[2] == "segments") == [
+        "errors",
+        "flaws",
+        "manifest",
+    ]
     assert [part[4:] for part in parts if part[2] == "files"] == [["runs", f"{FIRST}.json"]]
 
 
