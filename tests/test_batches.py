@@ -21,6 +21,7 @@ from scrapy import signals as scrapy_signals
 
 from crawlers import settings, signals
 from crawlers.extensions.error_log import now
+from crawlers.extensions.flaw_log import FlawLog
 from crawlers.items import Dataset
 from crawlers.kinds.ckan import mapping
 from crawlers.resume import Records
@@ -253,6 +254,18 @@ class DiesAfterTheLedger(DiesBeforeTheLedger):
     is_after = True
 
 
+class DiesAtTheEnd(Dies):
+    place = (FlawLog, "_write_gone")
+
+
+class DiesBeforeTheFlaws(Dies):
+    place = (FlawLog, "keep")
+
+
+class DiesAfterTheFlaws(DiesBeforeTheFlaws):
+    is_after = True
+
+
 def named(component):
     return component if isinstance(component, str) else f"{component.__module__}.{component.__qualname__}"
 
@@ -411,8 +424,9 @@ def rules(site, folder):
     return path
 
 
+UNTIDY = {number: {"resources": None} for number in range(40)}
 CATALOGUES = {
-    "ckan": (OddPortal, lambda site, _: {"portal": site.url}),
+    "ckan": (partial(OddPortal, "have", UNTIDY), lambda site, _: {"portal": site.url}),
     "dcat": (partial(Catalogue, 40), lambda site, _: {"url": site.address}),
     "html": (partial(FAMILIES["drupal"], 40, per_page=40), lambda site, folder: {"rules": str(rules(site, folder))}),
 }
@@ -422,7 +436,10 @@ CATALOGUES = {
 @pytest.mark.parametrize("kind", ["ckan", "dcat", pytest.param("html", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "component",
-    [DiesBeforeTheFiles, DiesAmongTheFiles, DiesBeforeTheLines, DiesBeforeTheLedger, DiesAfterTheLedger],
+    [
+        *(DiesBeforeTheFiles, DiesAmongTheFiles, DiesBeforeTheLines, DiesBeforeTheLedger, DiesAfterTheLedger),
+        *(DiesBeforeTheFlaws, DiesAfterTheFlaws),
+    ],
     ids=lambda component: component.__name__,
 )
 def test_a_kill_costs_nothing_and_nothing_is_there_twice(output, notes, tmp_path, component, kind):
@@ -442,6 +459,24 @@ def test_a_kill_costs_nothing_and_nothing_is_there_twice(output, notes, tmp_path
     with closing(sqlite3.connect(output / "index.sqlite")) as index:
         described = index.execute("SELECT count(*), count(title) FROM datasets WHERE sha256 <> ''").fetchone()
     assert described == (40, 40)
+    assert sorted(flaw["dataset_id"] for flaw in done.flaws) == (sorted(site.ids()) if kind == "ckan" else [])
+
+
+@pytest.mark.parametrize("has_job", [True, False])
+def test_a_kill_repeats_no_flaw_that_is_gone(output, notes, tmp_path, has_job):
+    """The second crawl finds 20 records mended, and dies when it has told it."""
+    job = {"JOBDIR": str(tmp_path / "job")} if has_job else {}
+    chosen = with_(notes, own("EXTENSIONS", DiesAtTheEnd=0), job)
+    with OddPortal("have", UNTIDY) as site:
+        assert scrapy("crawl", "ckan", *options(output, {}, portal=site.url)).returncode == 0
+        for dataset in site.datasets[:20]:
+            dataset["resources"] = []
+        words = options(output, chosen, portal=site.url)
+        dead, ran = (scrapy("crawl", "ckan", *words) for _ in range(2))
+    done = Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
+    assert (dead.returncode, done.code, done.report["flaws"]) == (9, 0, {"missing_value": 20})
+    told = [(flaw["dataset_id"], flaw["status"]) for flaw in done.flaws]
+    assert len(told) == len({*told}) == 60
 
 
 # A dataset that maps itself

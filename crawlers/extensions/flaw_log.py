@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.items import Dataset, Flaw
 from crawlers.listing.state import RunState
 from crawlers.resume import Job, Records
-from crawlers.safety import json_lines
+from crawlers.safety import json_lines, strict_json
 from crawlers.safety.redact import redact
 from crawlers.signals import FLAWS, Failed
 from crawlers.store import compacted
@@ -136,8 +136,7 @@ class FlawLog:
 
     def _write(self, lines: Iterator[dict[str, Any]]) -> None:
         if found := list(lines):
-            for line in found:
-                self.lines.append(line)
+            self.lines.extend(map(strict_json.line, found))
             self.index.flaws.put(found)
             if self.index.flaws.is_full:
                 self.index.flush()
