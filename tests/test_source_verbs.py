@@ -283,6 +283,12 @@ def test_a_table_that_can_not_be_changed_automatically_is_a_sentence() -> None:
             change()
 
 
+def test_keys_that_are_too_deep_to_be_changed_are_a_sentence(place: Place) -> None:
+    place.write(f'[a]\nspider = "hdx"\n[notes{".of" * 3000}]\nday = 1\n')
+    with pytest.raises(SourcesError, match="is not changed: its tables are nested too deeply"):
+        states.disable(SourcesFile(place.path, project()), ["a"])
+
+
 def test_edited(place: Place) -> None:
     place.write(FILE)
     ran = place.sources(

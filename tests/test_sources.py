@@ -176,6 +176,7 @@ def test_what_is_a_file(written, text):
         ("[a", "is not TOML"),
         ('[a]\nspider = "hdx"\n[a]\nspider = "hdx"', "is not TOML"),
         (f"a = {'[' * 5000}", "nested too deeply"),
+        (f"a = {'9' * 5000}", "has a number with too many digits"),
     ],
 )
 def test_what_is_wrong_is_said(written, text, says):

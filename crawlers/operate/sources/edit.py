@@ -175,6 +175,8 @@ def write(path: Path, change: Callable[[str], str]) -> None:
             _replace(target, change(read_text(path) if path.exists() else ""))
     except OSError as error:
         raise SourcesError(f"{path} can't be written: {error.strerror}.") from None
+    except RecursionError:  # dotted keys are read to any depth, and changed to some hundred
+        raise SourcesError(f"{path} is not changed: its tables are nested too deeply.") from None
 
 
 def _replace(target: Path, text: str) -> None:
