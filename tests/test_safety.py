@@ -273,7 +273,12 @@ def test_every_name_of_a_secret_is_known_in_any_letters(name, text):
 
 @pytest.mark.parametrize(
     "text",
-    ["CKAN_API_TOKEN: it is wrong", "The API token: no portal takes it", "'token': the portal's", "X-API-Key: not given"],
+    [
+        "CKAN_API_TOKEN: it is wrong",
+        "The API token: no portal takes it",
+        "'token': the portal's",
+        "X-API-Key: not given",
+    ],
 )
 def test_a_sentence_about_a_secret_stays_as_it_is(text):
     assert redact(text) == text

@@ -56,7 +56,7 @@ class Page(ABC):
     Attributes:
         source: the item's ``metadata_source``.
         faults: the places that can't be read.
-        repairs: what had to be repaired before the page could be read, as sentences.
+        misread: what is in another encoding than it should be, as sentences; known when the page is read.
         paging: what the page says about further pages.
         nameless: how many records without an id were met so far.
     """
@@ -65,7 +65,7 @@ class Page(ABC):
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
-        self.repairs: list[str] = []
+        self.misread: list[str] = []
         self.paging = Paging()
         self.nameless = 0
 

@@ -69,6 +69,8 @@ class PageRecords:
 
     def report_faults(self) -> None:
         """Report what of the page could not be read."""
+        for sentence in self.page.misread:
+            self.spider.failed("parse", AnswerError("invalid_rdf", sentence), self.response.request)
         for fault in self.page.faults:
             error = AnswerError("invalid_rdf", fault.message)
             self.spider.failed("parse", error, self.response.request, dataset_id=self.page.owner(fault))

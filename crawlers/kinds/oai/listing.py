@@ -57,6 +57,8 @@ class OAIListing(PagedListing[Cursor]):
         if not found.records and here.is_whole and not here.since and not here.pages:
             raise AnswerError("no_datasets", "the repository has no records, or none in this set")
         check_dates(here, found, _TOLERANCE)
+        for sentence in found.flaws:
+            self.spider.failed("parse", AnswerError("invalid_record", sentence), response.request)
         alive = [record for record in found.records if not (record.is_deleted and record.identifier)]
         found = replace(found, services=[record for record in alive if record.identifier and is_service(record)])
         services = {record.identifier for record in found.services}

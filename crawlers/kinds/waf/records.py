@@ -29,23 +29,34 @@ def datasets(response: Response, *, source: str, most_json: int) -> Iterator[Dat
     Raises:
         AnswerError: the file is not one that can be read.
     """
-    root = xml_records.root(response) if urlsplit(response.url).path.lower().endswith(".xml") else None
+    misread: list[str] = []
+    root = xml_records.root(response, misread) if urlsplit(response.url).path.lower().endswith(".xml") else None
     if root is not None and not root.tag.startswith(f"{{{RDF}"):
-        yield from _of_elements(root, response, source)
+        yield from _of_elements(root, response, source, misread)
     else:
         yield from _of_rdf(response, source, most_json)
 
 
-def _of_elements(root: Any, response: Response, source: str) -> Iterator[Dataset | AnswerError | None]:
+def _of_elements(
+    root: Any, response: Response, source: str, misread: list[str]
+) -> Iterator[Dataset | AnswerError | None]:
     """Yield the datasets of the elements that are records; a file without any is one error.
 
     A record that describes a service or a feature catalogue gives ``None``, as a catalogue service keeps it apart.
+
+    Args:
+        misread: sentences about the file's encoding, which are flaws of each dataset.
     """
     found = list(xml_records.records(root)) or [root]
     for element in found:
         try:
-            is_service = xml_records.scope(element) == "service"
-            yield None if is_service else xml_records.lazily(element, source=source, url=response.url)
+            if xml_records.scope(element) == "service":
+                yield None
+                continue
+            dataset = xml_records.lazily(element, source=source, url=response.url)
+            if misread:  # else its flaws need not be known yet
+                dataset.flaws += misread
+            yield dataset
         except AnswerError as error:
             is_known = element.tag.endswith("}FC_FeatureCatalogue") or xml_records.is_record(element)
             yield None if error.kind == "unsupported" and is_known else error
@@ -64,6 +75,8 @@ def _of_rdf(response: Response, source: str, most_json: int) -> Iterator[Dataset
                 continue
             dataset = record.item()
             dataset.metadata_source = page.source
+            if page.misread:
+                dataset.flaws += page.misread
             yield dataset
         for fault in page.faults:
             yield AnswerError("invalid_rdf", fault.message)
