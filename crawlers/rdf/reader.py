@@ -100,6 +100,8 @@ class Reader:
             yield batch
             if error:
                 self._report(error)
+        if left_out := getattr(self.stream, "left_out", None):
+            self.faults.append(Fault(f"attributes without a namespace are left out: {', '.join(left_out)}"))
 
     def _report(self, error: SyntaxError | MemoryError) -> None:
         if isinstance(error, MemoryError):  # a text of over 16 MiB, not the machine's memory
