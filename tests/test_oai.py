@@ -205,6 +205,54 @@ def test_a_format_that_is_listed_and_not_given(crawled, status):
     assert verdict(done) == (0, "complete", 5)
 
 
+@pytest.mark.parametrize("gone", [0, 12])
+def test_a_format_that_is_given_and_can_not_be_read_is_not_taken(crawled, gone):
+    records = [replace(each, is_deleted=n < gone) for n, each in enumerate(held(35))]
+    done = crawled(Repository(records, formats=("oai_dc", "datacite")))
+    assert verdict(done) == (0, "complete", 35 - gone)
+    assert not done.errors
+    assert {line["metadata_source"] for line in done.manifest} == {"dublin_core"}
+    pages = [question for question in done.asked if question.startswith("ListRecords")]
+    assert [question for question in pages if "=datacite" in question] == pages[:1]
+    assert len(pages) == 1 + 4 + (gone > 10)
+    again = crawled(Repository(records, formats=("oai_dc", "datacite")))
+    assert (again.code, again.report["counts"]["unchanged"]) == (0, 35 - gone)
+    assert not [question for question in again.asked if "datacite" in question]  # the source keeps what it has
+
+
+def test_records_in_a_format_that_nobody_reads_are_kept_as_they_are(crawled):
+    done = crawled(Repository(held(5), formats=("oai_dc", "marcxml")), prefix="marcxml")
+    assert (done.report["listed"], len(names(done)), len(done.errors)) == (5, 5, 5)
+    assert {line["metadata_source"] for line in done.manifest} == {"xml"}
+    assert {error["dataset_id"] for error in done.errors} == {line["dataset_id"] for line in done.manifest}
+    assert "its root is {http://www.loc.gov/MARC21/slim}record" in done.errors[0]["error"]
+    document = (done.folder / done.manifest[0]["metadata_file"]).read_bytes()
+    assert b"<leader>Record 0</leader>" in document
+
+
+def test_rdf_of_which_a_statement_can_not_be_read_is_kept(crawled):
+    done = crawled(Repository(held(5), formats=("oai_dc", "dcat")))
+    assert (done.report["listed"], len(names(done)), done.kinds()) == (5, 5, [("parse", "invalid_record")] * 5)
+    assert {line["metadata_source"] for line in done.manifest} == {"rdf_xml"}
+    assert {error["error"] for error in done.errors} == {
+        "its RDF can't be read in full: Unexpected text event: 'Licence ouverte'"
+    }
+
+
+def test_an_answer_in_another_encoding_than_it_says_is_read_and_told(tmp_path):
+    repository = Repository([replace(one, title="Größe der Straßen") for one in held(1)])
+
+    def answer(asked):
+        given = repository(asked)
+        return Answer(given.body.decode().encode("latin-1"), given.status, given.headers)
+
+    done = walked(answer, tmp_path)
+    assert [item.title for item in done.items] == ["Größe der Straßen"]
+    assert [error.error for error in done.errors] == [
+        "Its encoding is not the declared one, and was guessed (cp1252): set `encoding`."
+    ]
+
+
 def test_a_format_that_the_user_wants_and_nobody_gives(crawled):
     done = crawled(Repository(held(5)), prefix="ddi")
     assert (done.code, done.kinds()) == (4, [("list", "refused")])

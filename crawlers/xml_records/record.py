@@ -86,6 +86,15 @@ def is_record(root: Any) -> bool:
     return next(records(root), None) is not None
 
 
+def is_readable(root: Any) -> bool:
+    """Return whether an element can be read as a record, even as one without an id or about no data."""
+    try:
+        lazily(root, source="", url="https://example.org/")
+    except AnswerError as error:
+        return error.kind == "missing_id" or (error.kind == "unsupported" and is_record(root))
+    return True
+
+
 def format_of(element: Any) -> tuple[Format, str] | None:
     """Return the format of an element that is a record, and its ``metadata_source``."""
     return next(((each, found) for each in FORMATS if (found := each.recognise(element))), None)
