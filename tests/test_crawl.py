@@ -131,7 +131,7 @@ def test_the_run_report(crawl, portal):
         list(report)
         == (
             "source spider run arguments since started finished finish_reason verdict expected listed excluded "
-            "evidence datasets_on_disk unchanged_since counts errors requests retries bytes "
+            "not_kept evidence datasets_on_disk unchanged_since counts errors requests retries bytes "
             "robots_exempt whole_listing provisional validators resumed "
             "manifest_bytes errors_bytes manifest_end errors_end log versions"
         ).split()

@@ -139,6 +139,7 @@ def test_a_repository_that_ignores_windows_is_noticed(crawled):
 def test_a_page_whose_xml_is_bad_loses_only_the_bad_record(crawled):
     done = crawled(Repository(held(35), {"bad_xml": ("r00003", "r00012")}))
     assert len(names(done)) == 33
+    assert "35 of 35 datasets listed, 2 of them not kept; documents: 33 new" in done.log
     told = [(error["stage"], error["kind"], error["dataset_id"]) for error in done.errors]
     assert told == [("parse", "invalid_record", f"oai:test:{name}") for name in ("r00003", "r00012")]
     assert len([question for question in done.asked if question.startswith("GetRecord")]) == 2

@@ -10,7 +10,7 @@ import scrapy
 
 from crawlers.extensions.error_log import now
 from crawlers.safety.redact import redact
-from crawlers.store.runs.words import excluded, looked_at, looks, nothing_changed, published, way_back
+from crawlers.store.runs.words import left_out, looked_at, looks, nothing_changed, published, way_back
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -25,7 +25,7 @@ _CHANGES = ("new", "updated", "withdrawn", "restored")
 
 
 def run_report(
-    report: Report, reason: str, counts: dict[str, int], errors: dict[str, int], datasets: int | None
+    report: Report, reason: str, counts: dict[str, int], errors: dict[str, int], datasets: int | None, lost: int = 0
 ) -> dict[str, Any]:
     """Return what is in runs/<run>.json.
 
@@ -35,6 +35,7 @@ def run_report(
         counts: how many documents are new, updated ...
         errors: how many failures there are of each kind.
         datasets: how many datasets are on disk; ``None`` if that is not known.
+        lost: how many datasets were listed and not kept, once the crawl has ended.
     """
     state, is_quiet = report.state, report.verdict == "complete" and not any(map(counts.get, _CHANGES))
     return {
@@ -42,7 +43,9 @@ def run_report(
         "finished": now(),
         "finish_reason": reason,
         "verdict": report.verdict,
-        **{name: getattr(state, name) for name in ("expected", "listed", "excluded", "evidence")},
+        **{name: getattr(state, name) for name in ("expected", "listed", "excluded")},
+        "not_kept": lost,
+        "evidence": state.evidence,
         "datasets_on_disk": datasets,
         "unchanged_since": report.job.state.get("last_change") if is_quiet else None,
         "counts": counts,
@@ -132,7 +135,7 @@ def _documents(report: dict[str, Any]) -> str:
         return quiet[0].upper() + quiet[1:]
     counts, expected = report["counts"], report["expected"]
     datasets = f"{report['listed']} of {expected}" if expected is not None else str(report["listed"])
-    datasets += " datasets listed" + excluded(report)
+    datasets += " datasets listed" + left_out(report)
     became = ", ".join(f"{counts[name]} {name}" for name in ("new", "updated", "unchanged"))
     fallback = f" ({counts['fallback']} by fallback)" if counts["fallback"] else ""
     return f"{datasets}; documents: {became}{fallback}"

@@ -157,6 +157,11 @@ class Records:
         fallback = self.job.db.execute("SELECT count(*) FROM records WHERE fallback").fetchone()[0]
         return {**found, "fallback": fallback}
 
+    def kept(self, kind: str) -> int:
+        """Return how many records of a kind have ended otherwise than by a failure."""
+        query = "SELECT count(*) FROM records WHERE kind = ? AND resource_id = '' AND outcome != 'failed'"
+        return int(self.job.db.execute(query, (kind,)).fetchone()[0])
+
     def unaccounted(self) -> Iterator[Reference]:
         """Yield what was expected and never settled."""
         last: tuple[str, str, str] | None = ("", "", "")

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from crawlers.operate.notify.failures import FAILED, Failures
 from crawlers.safety.line import safe_line
 from crawlers.store.runs.run import State
-from crawlers.store.runs.words import excluded, looked_at, looks, minute, nothing_changed
+from crawlers.store.runs.words import left_out, looked_at, looks, minute, nothing_changed
 from crawlers.values.moment import seconds
 
 VERDICTS = tuple(state for state in get_args(State) if state not in ("pending", "running"))
@@ -103,7 +103,7 @@ class Notice:
             return unchanged
         expected = self.report.get("expected")
         total = f" of {expected}" if expected is not None else ""
-        what = "files looked at" if seen else f"datasets listed{excluded(self.report)}"
+        what = "files looked at" if seen else f"datasets listed{left_out(self.report)}"
         return f"{self.report.get('listed') or 0}{total} {what}"
 
     @property

@@ -33,7 +33,7 @@ def sentence(run: Run) -> str:
     became = ", ".join(f"{run.counts.get(name, 0)} {name}" for name in ("new", "updated", "unchanged"))
     gone = f", {run.counts['withdrawn']} withdrawn" if run.counts.get("withdrawn") else ""
     wrong = f" Errors: {errors(run)}." if run.errors else ""
-    return f"{run.state}. {listed(run)} datasets listed{excluded(run.details)}; documents: {became}{gone}.{wrong}"
+    return f"{run.state}. {listed(run)} datasets listed{left_out(run.details)}; documents: {became}{gone}.{wrong}"
 
 
 _NOUNS = {"captures": "file", "portals": "portal", "repositories": "repository"}
@@ -118,14 +118,14 @@ def listed(run: Run) -> str:
     return str(run.listed) if run.expected is None else f"{run.listed} of {run.expected}"
 
 
-def excluded(report: Mapping[str, Any]) -> str:
-    """Return how many of the listed datasets the operator excludes, as the end of a clause; empty if none.
+def left_out(report: Mapping[str, Any]) -> str:
+    """Return how many of the listed datasets the operator excludes, and how many were not kept, as the end of a clause.
 
-    >>> excluded({"excluded": 3}), excluded({})
-    (', 3 of them excluded', '')
+    >>> left_out({"excluded": 3, "not_kept": 2}), left_out({})
+    (', 3 of them excluded, 2 of them not kept', '')
     """
-    count = report.get("excluded")
-    return f", {count} of them excluded" if isinstance(count, int) and count else ""
+    counts = {"excluded": report.get("excluded"), "not kept": report.get("not_kept")}
+    return "".join(f", {count} of them {why}" for why, count in counts.items() if isinstance(count, int) and count)
 
 
 def errors(run: Run) -> str:
@@ -202,7 +202,7 @@ def _counts(run: Run) -> Iterator[str]:
     if done := published(run.details):
         yield from _field("published", done)
     elif seen is None:
-        yield from _field("datasets", f"{listed(run)} listed{excluded(run.details)}")
+        yield from _field("datasets", f"{listed(run)} listed{left_out(run.details)}")
         yield from _field("documents", ", ".join(f"{count} {name}" for name, count in run.counts.items() if count))
     else:
         yield from _field(seen.plural, f"{listed(run) if seen.noun == 'file' else sum(seen.states.values())} looked at")
