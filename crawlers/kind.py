@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
-from crawlers.exceptions import AnswerError
+from crawlers.exceptions import AnswerError, CrawlersError
 
 if TYPE_CHECKING:
     from scrapy.http import HtmlResponse, Response
@@ -168,15 +168,72 @@ class Detector:
         return address.rstrip("/") == other.rstrip("/")
 
 
+class GuardedDetector(Detector):
+    """A detector of whatever package: if its code fails, that is one sentence, and it recognises nothing from then on.
+
+    Attributes:
+        failure: the sentence; empty as long as its code does not fail.
+    """
+
+    def __init__(self, detector: Any) -> None:
+        self.detector = detector
+        self.kind, self.failure = detector.kind, ""  # type: ignore[misc]  # each has its detector's own
+        self.is_fallback, self.requests = detector.is_fallback, detector.requests  # type: ignore[misc]
+
+    def recognise(self, response: Response) -> str | None:
+        return self._call("recognise", None, response)
+
+    def find(self, probe: Probe) -> Asking[list[Finding]]:
+        try:
+            asking = self.detector.find(probe)
+            if not isinstance(asking, Generator):
+                raise TypeError("find() is not a generator")
+            found = yield from asking
+            if not (isinstance(found, list) and all(isinstance(one, Finding) for one in found)):
+                raise TypeError(f"find() returns {found!r:.100}, not a list of findings")
+        except (Exception, SystemExit) as error:
+            self._fail(error)
+            return []
+        return found
+
+    def refusal(self, response: Response) -> str | None:
+        return self._call("refusal", None, response)
+
+    def narrowed(self, url: str) -> dict[str, str]:
+        return self._call("narrowed", {}, url)
+
+    def is_same(self, address: str, other: str) -> bool:
+        return self._call("is_same", False, address, other)
+
+    def _call(self, method: str, default: T, *given: Any) -> T:
+        if self.failure:
+            return default
+        try:
+            return getattr(self.detector, method)(*given)  # type: ignore[no-any-return]
+        except (Exception, SystemExit) as error:
+            self._fail(error)
+            return default
+
+    def _fail(self, error: BaseException) -> None:
+        """
+        Raises:
+            CrawlersError: the user's mistake, which is no failure of the detector's.
+        """
+        if isinstance(error, CrawlersError) and not isinstance(error, AnswerError):
+            raise error
+        says = " ".join(str(error).split()).rstrip(".")
+        self.failure = f"Catalogues of kind {self.kind} can't be recognised: {type(error).__name__}: {says}."
+
+
 @cache
-def detector(name: str) -> Detector | None:
+def detector(name: str) -> GuardedDetector | None:
     """Return the detector of a kind; ``None`` if the kind is unknown, has none, or it can't be imported."""
     kind = registered().get(name)
     if kind is None or kind.detector is None:
         return None
     where = f"Catalogues of kind {name} are not recognised"
     found = loaded(kind.detector, where)
-    return _attempt(found, where) if found else None
+    return _attempt(lambda: GuardedDetector(found()), where) if found else None
 
 
 # The registry

@@ -353,6 +353,69 @@ def test_requests_are_kept_for_a_kind_that_is_asked_late(others):
     assert len(detection.answers) == detect.MOST
 
 
+class WrongSignature(kind.Detector):
+    kind = "odd"
+
+    def find(self):
+        yield from ()
+
+
+class NoGenerator(kind.Detector):
+    kind = "odd"
+
+    def find(self, probe):
+        return [kind.Finding(self.kind, probe.url, "it is odd")]
+
+
+class NoFindings(kind.Detector):
+    kind = "odd"
+
+    def find(self, probe):
+        yield from ()
+        return {probe.url: "odd"}
+
+
+class FailsLate(kind.Detector):
+    kind = "odd"
+
+    def find(self, probe):
+        yield from probe.ask(f"{URL}/odd")
+        raise AnswerError("http", "not\nthere")
+
+
+class FailsAtAnAnswer(kind.Detector):
+    kind = "odd"
+
+    def recognise(self, response):
+        return response.no_such_thing
+
+
+@pytest.mark.parametrize(
+    ("odd", "says"),
+    [
+        (WrongSignature, "TypeError: WrongSignature.find() takes 1 positional argument but 2 were given."),
+        (NoGenerator, "TypeError: find() is not a generator."),
+        (NoFindings, "not a list of findings."),
+        (FailsLate, "AnswerError: not there."),
+        (FailsAtAnAnswer, "AttributeError: "),
+    ],
+)
+def test_a_detector_that_fails_is_one_sentence_and_the_others_go_on(others, monkeypatch, odd, says):
+    own = replace(HARBOUR, name="odd", detector=f"{HERE}:{odd.__name__}")
+    monkeypatch.setitem(globals(), "ODD", own)
+    others(odd=f"{HERE}:ODD", zebra=f"{HERE}:HARBOUR")
+    detection = detect.Detection(f"{URL}/de/x")
+    running = detection.run()
+    address = next(running)
+    with suppress(StopIteration):
+        while True:
+            page = TextResponse(address, body=b"{}")
+            address = running.send(page if address.endswith(("/x", "/harbour/1")) else AnswerError("http", "HTTP 404"))
+    assert [one.kind for one in detection.found] == ["harbour"]
+    [line] = [line for line in detection.lines() if line.startswith("Catalogues of kind odd can't be recognised: ")]
+    assert says in line
+
+
 def test_documents_of_a_kind_that_is_not_enabled_are_read():
     assert "html" not in kind.enabled(["ckan"])
     assert isinstance(kind.reader("html")({"fields": {"title": {"value": "t"}}}, "s", "1", ""), Dataset)

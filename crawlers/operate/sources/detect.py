@@ -17,7 +17,7 @@ from crawlers.rdf import formats
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-    from crawlers.kind import Answer, Asking, Detector, Finding
+    from crawlers.kind import Answer, Asking, Finding, GuardedDetector
 
 MOST = 8
 """Requests, at most, until it is known what an address is."""
@@ -138,7 +138,11 @@ class Detection:
         return None if isinstance(self.first, AnswerError) else other_answers.named(self.first)
 
     def lines(self) -> Iterator[str]:
-        """Yield what each address gave; those that are not there, and those left out, on a line each."""
+        """Yield which kinds can't be recognised, and what each address gave.
+
+        Those addresses that are not there, and those left out, are on a line each.
+        """
+        yield from (detector.failure for detector in _detectors() if detector.failure)
         missing = [address for address, text in self.notes[1:] if "HTTP 404" in text]
         left = [address for address, text in self.notes if text == _ENOUGH]
         yield from (f"{address}: {text}" for address, text in self.notes if address not in (*missing, *left))
@@ -148,7 +152,7 @@ class Detection:
 
 
 @cache
-def _detectors() -> tuple[Detector, ...]:
+def _detectors() -> tuple[GuardedDetector, ...]:
     """Return the detectors of all kinds, the strongest first; those that take nearly any page are last."""
     found = filter(None, map(kind.detector, kind.registered()))
     return tuple(sorted(found, key=lambda detector: detector.is_fallback))
