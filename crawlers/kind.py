@@ -185,16 +185,10 @@ class GuardedDetector(Detector):
 
     def find(self, probe: Probe) -> Asking[list[Finding]]:
         try:
-            asking = self.detector.find(probe)
-            if not isinstance(asking, Generator):
-                raise TypeError("find() is not a generator")
-            found = yield from asking
-            if not (isinstance(found, list) and all(isinstance(one, Finding) for one in found)):
-                raise TypeError(f"find() returns {found!r:.100}, not a list of findings")
-        except (Exception, SystemExit) as error:
+            return (yield from _findings(self.detector.find(probe)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- another package's code may raise anything
             self._fail(error)
             return []
-        return found
 
     def refusal(self, response: Response) -> str | None:
         return self._call("refusal", None, response)
@@ -210,7 +204,7 @@ class GuardedDetector(Detector):
             return default
         try:
             return getattr(self.detector, method)(*given)  # type: ignore[no-any-return]
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- as above
             self._fail(error)
             return default
 
@@ -223,6 +217,20 @@ class GuardedDetector(Detector):
             raise error
         says = " ".join(str(error).split()).rstrip(".")
         self.failure = f"Catalogues of kind {self.kind} can't be recognised: {type(error).__name__}: {says}."
+
+
+def _findings(asking: Any) -> Asking[list[Finding]]:
+    """Return the findings of a detector.
+
+    Raises:
+        TypeError: these are no findings, or not those of a generator.
+    """
+    if not isinstance(asking, Generator):
+        raise TypeError("find() is not a generator")
+    found = yield from asking
+    if not (isinstance(found, list) and all(isinstance(one, Finding) for one in found)):
+        raise TypeError(f"find() returns {found!r:.100}, not a list of findings")
+    return found
 
 
 @cache

@@ -146,10 +146,7 @@ class Report:
     def _describe(self, reason: str, datasets: int | None = None) -> None:
         errors, found = self.error_log.failures(), self.error_log.records.counts()
         counts = {name: found.get(name, 0) for name in COUNTS} | {"failed": sum(errors.values())}
-        kept = (
-            self.error_log.records.kept(self.crawler.spider.listed_kind) if reason == "finished" else self.state.listed
-        )
-        self.outcome = run_report(self, reason, counts, errors, datasets, max(self.state.listed - kept, 0))
+        self.outcome = run_report(self, reason, counts, errors, datasets)
 
     def _fail(self, reason: str) -> None:
         """Keep the counts of the last heartbeat."""

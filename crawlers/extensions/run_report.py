@@ -25,7 +25,7 @@ _CHANGES = ("new", "updated", "withdrawn", "restored")
 
 
 def run_report(
-    report: Report, reason: str, counts: dict[str, int], errors: dict[str, int], datasets: int | None, lost: int = 0
+    report: Report, reason: str, counts: dict[str, int], errors: dict[str, int], datasets: int | None
 ) -> dict[str, Any]:
     """Return what is in runs/<run>.json.
 
@@ -35,7 +35,6 @@ def run_report(
         counts: how many documents are new, updated ...
         errors: how many failures there are of each kind.
         datasets: how many datasets are on disk; ``None`` if that is not known.
-        lost: how many datasets were listed and not kept, once the crawl has ended.
     """
     state, is_quiet = report.state, report.verdict == "complete" and not any(map(counts.get, _CHANGES))
     return {
@@ -44,7 +43,7 @@ def run_report(
         "finish_reason": reason,
         "verdict": report.verdict,
         **{name: getattr(state, name) for name in ("expected", "listed", "excluded")},
-        "not_kept": lost,
+        "not_kept": _not_kept(report, report.crawler.spider) if reason == "finished" else 0,
         "evidence": state.evidence,
         "datasets_on_disk": datasets,
         "unchanged_since": report.job.state.get("last_change") if is_quiet else None,
@@ -75,6 +74,11 @@ def _beginning(report: Report, spider: Any) -> dict[str, Any]:
         "started": report.started,
         **({"completed_by": spider.name} if getattr(spider, "complete_item", None) else {}),
     }
+
+
+def _not_kept(report: Report, spider: Any) -> int:
+    """Return how many datasets were listed and have no document."""
+    return max(report.state.listed - report.error_log.records.kept(spider.listed_kind), 0)
 
 
 def _since(given: dict[str, str], decided: str | None) -> str | None:

@@ -44,7 +44,7 @@ class Metadata:
         return Entry(record.identifier, record, count)
 
     def is_unread(self, records: list[Record]) -> bool:
-        """Return whether none of these records can be read, although some have metadata: a format counts once one can."""
+        """Return whether none of these records can be read, although some have metadata."""
         given = [record.metadata for record in records if record.metadata is not None]
         return bool(given) and not any(map(xml_records.is_readable, given))
 
