@@ -86,6 +86,8 @@ class Finding:
         page: the page at the address, if rules are to be learned from it.
         arguments: what the spider needs to know besides the address.
         note: what else people should know, as one sentence: other doors of the same portal.
+        is_led: whether a link or a sign of the software leads there from what the user typed. What is elsewhere on the
+            host without that may be another catalogue, and is not taken without asking.
     """
 
     kind: str
@@ -94,6 +96,7 @@ class Finding:
     page: HtmlResponse | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    is_led: bool = False
 
 
 class Probe(Protocol):
@@ -128,6 +131,9 @@ class Probe(Protocol):
 
     def say(self, address: str, text: str) -> None:
         """Tell people what an address gave."""
+
+    def leave_open(self, sentence: str) -> None:
+        """Say why the user has to choose among several catalogues: then nothing weaker is looked for."""
 
 
 class Detector:

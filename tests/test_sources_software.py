@@ -452,7 +452,12 @@ def test_a_portal_is_added_with_its_software(sources, tmp_path, name):
         (["/sdmx/2.1"], {"/sdmx/2.1/dataflow/all/all/latest": SDMX}, "sdmx", {"url": "/sdmx/2.1"}),
         (["sdmx", "/api"], {"/api/dataflow/all/all/latest": SDMX}, "sdmx", {"url": "/api"}),
         (["/sparql"], {"/sparql": {"head": {}, "boolean": True}}, "sparql", {"url": "/sparql"}),
-        (["api", "/x", "-akind=udata"], {"/x": HOME, **AT_HOST["udata"]}, "api", {"portal": "", "kind": "udata"}),
+        (
+            ["api", "/x", "-akind=udata", "--yes"],
+            {"/x": HOME, **AT_HOST["udata"]},
+            "api",
+            {"portal": "", "kind": "udata"},
+        ),
         (["api", "/x", "-akind=udata-v2"], {"/x": HOME}, "api", {"portal": "/x", "kind": "udata-v2"}),
         (["api", "", "-akind=dkan", "--force"], {}, "api", {"portal": "", "kind": "dkan"}),
         (["sparql", "/q"], {"/q": {"head": {}, "boolean": True}}, "sparql", {"url": "/q"}),

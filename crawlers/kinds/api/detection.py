@@ -59,9 +59,10 @@ class APIDetector(Detector):
         if probe.is_settled:
             return []
         places = _hinted(probe)
+        is_led = bool(places)
         if not places and (probe.is_named(self.kind) or _is_worth_a_guess(probe)):
             places = [(declaration, _host(_here(probe))) for declaration in _common()]
-        found = yield from _proven(probe, places)
+        found = yield from _proven(probe, places, is_led=is_led)
         return found or (yield from _collections(probe))
 
     def _named(self, probe: Probe, declaration: Declaration) -> Asking[list[Finding]]:
@@ -70,12 +71,16 @@ class APIDetector(Detector):
             return [] if isinstance(probe.first, AnswerError) else [_finding(declaration, probe.url)]
         here = _plain(probe.url)
         roots = dict.fromkeys((*_marked(declaration, here), here, *_roots(here)))
-        found = yield from _proven(probe, [(declaration, root) for root in roots])
+        found = yield from _proven(probe, [(declaration, root) for root in roots], is_led=False)
         return found or (yield from _collections(probe))
 
 
-def _proven(probe: Probe, places: list[tuple[Declaration, str]]) -> Asking[list[Finding]]:
-    """Return the catalogue at the first place that proves to have it."""
+def _proven(probe: Probe, places: list[tuple[Declaration, str]], *, is_led: bool) -> Asking[list[Finding]]:
+    """Return the catalogue at the first place that proves to have it.
+
+    Args:
+        is_led: whether the address, the page or the headers hint at these places.
+    """
     for declaration, root in places:
         template = declaration.recognise.probe
         address = template.address(portal_names(root)) if template else None
@@ -87,7 +92,7 @@ def _proven(probe: Probe, places: list[tuple[Declaration, str]]) -> Asking[list[
         other = str(answer) if isinstance(answer, AnswerError) else f"not an answer of {declaration.title}"
         probe.say(address, (refusal or declaration.title) if is_found else other)
         if is_found and not refusal:
-            return [_finding(declaration, root)]
+            return [replace(_finding(declaration, root), is_led=is_led)]
         if probe.is_inconclusive(address) or probe.is_unreachable:
             break
     return []

@@ -44,7 +44,7 @@ class OAIDetector(Detector):
         return [self._finding(address)] if _is_there(answer) else []
 
     def _finding(self, address: str) -> Finding:
-        return Finding(self.kind, address, "it is an OAI-PMH repository")
+        return Finding(self.kind, address, "it is an OAI-PMH repository", is_led=True)
 
 
 def _linked(first: Answer) -> str | None:

@@ -13,6 +13,7 @@ from crawlers.exceptions import SourcesError
 from crawlers.operate.sources import edit
 from crawlers.operate.sources.add import Adding
 from crawlers.operate.sources.probe import probe
+from crawlers.operate.sources.purge import approved
 from crawlers.operate.sources.registry import portal
 from crawlers.safety.redact import redact
 from crawlers.store.sources_file import text
@@ -35,7 +36,7 @@ def add(call: Call) -> int:
 
     Raises:
         UsageError: an argument is not NAME=VALUE, or the address is missing.
-        SourcesError: there is such a source, or nothing that could be harvested at the address.
+        SourcesError: there is such a source, or nothing that could be harvested at the address, or nobody agrees.
     """
     file, names, opts = call.file, call.names, call.opts
     if len(names) not in ((1,) if opts.known is not None else (2, 3)):
@@ -50,6 +51,11 @@ def add(call: Call) -> int:
     address = known.address if known else names[-1]
     adding = Adding(name, spider, address, table, rules, file.known, force=opts.force)
     source = _found(call.command, adding)
+    if adding.found and adding.question and not opts.yes:
+        take = f"To take it: scrapy sources add {name} {adding.found.address}, or add --yes."
+        if not approved(f"{adding.question} {take}", f"{adding.question} Take it?"):
+            print("Nothing was added.")
+            return 0
     learned = adding.learned.rules if adding.learned else None
     with edit.new_file(rules, learned) if learned else nullcontext():
         edit.write(file.path, lambda content: _added(file, content, source))
