@@ -77,7 +77,9 @@ def _beginning(report: Report, spider: Any) -> dict[str, Any]:
 
 
 def _not_kept(report: Report, spider: Any) -> int:
-    """Return how many datasets were listed and have no document."""
+    """Return how many datasets were listed and have no document; 0 for a spider that crawls no catalogue."""
+    if not spider.kind:
+        return 0
     return max(report.state.listed - report.error_log.records.kept(spider.listed_kind), 0)
 
 
