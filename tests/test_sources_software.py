@@ -414,6 +414,8 @@ def sources(tmp_path):
 
 
 HOME = "<!doctype html><html><body>Welcome</body></html>"
+EPRINTS = '<!doctype html><html><head><meta name="generator" content="EPrints 3.4.5"></head></html>'
+DSPACE = '<!doctype html><html><head><meta name="Generator" content="DSpace 7.6"></head><ds-app></ds-app></html>'
 AT_HOST = {
     "opendatasoft": {"/api/explore/v2.1/catalog/datasets": ODS},
     "udata": {"/api/1/site/": UDATA},
@@ -449,6 +451,11 @@ def test_a_portal_is_added_with_its_software(sources, tmp_path, name):
         (["csw", ""], {"/": HOME, "/geonetwork/srv/eng/csw": CSW}, "csw", {"url": "/geonetwork/srv/eng/csw"}),
         (["/oai"], {"/oai": OAI}, "oai", {"url": "/oai"}),
         (["oai", "/x"], {"/x": OAI}, "oai", {"url": "/x"}),
+        (["/"], {"/": EPRINTS, "/cgi/oai2": OAI}, "oai", {"url": "/cgi/oai2"}),
+        (["/id/eprint/7/"], {"/cgi/oai2": OAI}, "oai", {"url": "/cgi/oai2"}),
+        (["/home"], {"/home": DSPACE, "/server/oai/request": OAI}, "oai", {"url": "/server/oai/request"}),
+        (["/xmlui/handle/1/2"], {"/oai/request": OAI}, "oai", {"url": "/oai/request"}),
+        (["oai", ""], {"/": HOME, "/oai/request": OAI}, "oai", {"url": "/oai/request"}),
         (["/sdmx/2.1"], {"/sdmx/2.1/dataflow/all/all/latest": SDMX}, "sdmx", {"url": "/sdmx/2.1"}),
         (["sdmx", "/api"], {"/api/dataflow/all/all/latest": SDMX}, "sdmx", {"url": "/api"}),
         (["/sparql"], {"/sparql": {"head": {}, "boolean": True}}, "sparql", {"url": "/sparql"}),
