@@ -818,6 +818,31 @@ def test_a_next_page_that_needs_a_post_is_an_error(output):
     assert "POST" in done.errors[0]["error"]
 
 
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["roads"], "HTTP 404 Not Found"),
+        (["main"], "has 1 collection of OGC API Records: name it: {}/collections/main"),
+        (["b:main", "main"], "name one of them: {0}/collections/b:main, {0}/collections/main"),
+        (None, "HTTP 404 Not Found"),
+    ],
+)
+def test_the_root_of_a_server_of_collections_names_them(tmp_path, names, says):
+    def answer(asked):
+        if asked.path.startswith("/ogc/collections?") and names is not None:
+            found = [{"id": name, "itemType": "record" if "main" in name else "feature"} for name in names]
+            return Answer(json.dumps({"collections": found}).encode())
+        return Answer(b"", 404)
+
+    with Site(answer) as site:
+        done = walk(generic.API, answers_of(site), tmp_path, portal=f"{site.url}/ogc", kind="ogc-records")
+        assert len(done.asked) == 2
+    [error] = done.errors
+    assert error.error.endswith(says.format(f"{site.url}/ogc"))
+    assert (error.stage, error.http_status) == ("list", 404)
+    assert set(done.spider.run_state.lists.values()) == {"ended"}
+
+
 def test_a_next_page_at_another_host_is_refused(output):
     with API("stac", 250, {"away"}) as api:
         done = crawled(api, output)

@@ -167,6 +167,18 @@ def test_a_landing_page_of_ogc_leads_to_its_collections_of_records():
     assert software(found) == [("api", "ogc-records", f"{PORTAL}/ogc/collections/a:main")]
 
 
+def test_one_of_several_collections_has_to_be_named():
+    landing = {"title": "x", "links": [{"rel": "data", "href": "x"}]}
+    collections = {"collections": [{"id": name, "itemType": "record"} for name in ("a", "b")]}
+    answers = {f"{PORTAL}/ogc": answer(landing, f"{PORTAL}/ogc")}
+    answers[f"{PORTAL}/ogc/collections?f=json"] = answer(collections)
+    found, asked, detection = detected(f"{PORTAL}/ogc", answers)
+    assert not found
+    assert not [address for address in asked if address.endswith(".ttl")]
+    both = f"{PORTAL}/ogc/collections/a, {PORTAL}/ogc/collections/b"
+    assert detection.choice.endswith(f"has 2 collections of OGC API Records: name one of them: {both}")
+
+
 def test_features_are_no_records():
     url = f"{PORTAL}/collections/roads"
     content = {"id": "roads", "itemType": "feature", "links": [{"rel": "items", "href": "x"}]}

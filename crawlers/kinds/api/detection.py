@@ -9,18 +9,18 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from crawlers import arguments
 from crawlers.exceptions import AnswerError, RulesError
 from crawlers.kind import Detector, Finding
+from crawlers.kinds.api.answers import choice, collections
 from crawlers.kinds.api.checks import CHECKS, UncheckedError
 from crawlers.kinds.api.expressions import ExpressionError
 from crawlers.kinds.api.file import FOLDER, load, shipped
 from crawlers.kinds.api.mapping import portal_names
 from crawlers.rdf import formats
 from crawlers.safety import strict_json
-from crawlers.safety.line import one_line
 from crawlers.values.toml import folders
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _proven(probe: Probe, places: list[tuple[Declaration, str]], *, is_led: bool
 
 
 def _collections(probe: Probe) -> Asking[list[Finding]]:
-    """Return the first collection that a landing page leads to, if a software lists those one by one."""
+    """Return the only collection that a landing page leads to, if a software lists those one by one."""
     first = probe.first
     landing = None if isinstance(first, AnswerError) else _content(first)
     if isinstance(first, AnswerError) or not isinstance(landing, dict) or not isinstance(landing.get("links"), list):
@@ -107,21 +107,14 @@ def _collections(probe: Probe) -> Asking[list[Finding]]:
     root = _plain(first.url)
     for declaration in (one for one in _declarations().values() if one.recognise.collections):
         answer = yield from probe.ask(f"{root}/collections?f=json")
-        names = _names(declaration, answer)
-        probe.say(f"{root}/collections", f"{len(names)} collections of {declaration.title}")
-        if names:
-            found = _finding(declaration, f"{root}/collections/{quote(names[0], safe=':')}")
-            others = f"{root} has {len(names)} such collections: {', '.join(names[:10])}." if len(names) > 1 else ""
-            return [replace(found, note=one_line(others, 500))]
+        addresses = [] if isinstance(answer, AnswerError) else collections(_content(answer), declaration, root)
+        probe.say(f"{root}/collections", f"{len(addresses)} collections of {declaration.title}")
+        if len(addresses) == 1:
+            return [_finding(declaration, addresses[0])]
+        if addresses:
+            probe.leave_open(choice(addresses, declaration))
+            break
     return []
-
-
-def _names(declaration: Declaration, answer: Answer) -> list[str]:
-    expression = declaration.recognise.collections
-    if isinstance(answer, AnswerError) or expression is None:
-        return []
-    found = expression.find(_content(answer))
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
 
 def is_proven(declaration: Declaration, answer: Answer, root: str) -> bool:
