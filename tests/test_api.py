@@ -818,6 +818,24 @@ def test_a_next_page_that_needs_a_post_is_an_error(output):
     assert "POST" in done.errors[0]["error"]
 
 
+@pytest.mark.parametrize(("given", "verdict"), [(250, "complete"), (249, "incomplete")])
+def test_a_dkan_1_that_ignores_limits_is_judged_by_its_list_of_ids(tmp_path, given, verdict):
+    with API("dkan1", 250) as api:
+        answer = api.site.answer
+
+        def whole(asked):
+            if asked.action == "package_list":
+                return answer(asked)
+            records = [api.record(entry) for entry in api.entries[:given]]
+            return Answer(json.dumps({"success": True, "result": records}).encode())
+
+        api.site.answer = whole
+        done = walked(api, tmp_path)
+    assert (done.judged[0], done.judged[2], len(done.items)) == (verdict, given, given)
+    assert not {flaw for item in done.items for flaw in item.flaws}
+    assert len(done.asked) <= 3
+
+
 @pytest.mark.parametrize(
     ("names", "says"),
     [

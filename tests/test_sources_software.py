@@ -167,6 +167,16 @@ def test_a_landing_page_of_ogc_leads_to_its_collections_of_records():
     assert software(found) == [("api", "ogc-records", f"{PORTAL}/ogc/collections/a:main")]
 
 
+def test_a_dkan_1_is_known_by_its_actions():
+    record = {"id": "a", "title": "x", "resources": []}
+    listed = "/api/3/action/current_package_list_with_resources?limit=1"
+    answers = {PORTAL: page("<p>Powered by DKAN</p>"), PORTAL + listed: answer({"success": True, "result": [[record]]})}
+    found, asked, _ = detected(PORTAL, answers)
+    assert software(found)[0] == ("api", "dkan1", PORTAL)
+    assert found[0].note.endswith(f"{PORTAL}/data.json")
+    assert len(asked) <= MOST
+
+
 def test_one_of_several_collections_has_to_be_named():
     landing = {"title": "x", "links": [{"rel": "data", "href": "x"}]}
     collections = {"collections": [{"id": name, "itemType": "record"} for name in ("a", "b")]}
