@@ -11,6 +11,7 @@ from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from crawlers.exceptions import AnswerError, CrawlersError
 
@@ -46,6 +47,8 @@ class Kind:
         address: the spider argument that says where the catalogue is.
         example: a value of that argument, for messages and docs.
         takes_file: whether that argument names a rules file, which `scrapy sources add` learns from a page.
+        is_at_root: whether a catalogue may be at the root of its host. The address of others is that of a service or a
+            file: a host's root is a home page, unless its name has the kind's.
         readers: the functions that read a document from disk, by the ``metadata_source`` of its manifest line. They
             take the document, the source, the dataset's id and the ``metadata_url``, and return the item.
         find_reader: for a kind whose ``metadata_source`` names are declared by users: the function that takes such a
@@ -64,12 +67,28 @@ class Kind:
     address: str
     example: str
     takes_file: bool = False
+    is_at_root: bool = True
     readers: Mapping[str, str] = field(default_factory=dict)
     find_reader: str | None = None
     triples: Mapping[str, str] = field(default_factory=dict)
     detector: str | None = None
     robots_exempt: tuple[str, ...] = ()
     template: str | None = None
+
+    def misplaced(self, address: str) -> str:
+        """Return why an address is hardly one of this kind, as a sentence; empty if it may be one.
+
+        >>> registered()["csw"].misplaced("https://www.example.org/")
+        'https://www.example.org/ is the root of a host. An address of this kind (CSW catalogue service) is like \
+https://example.org/geonetwork/srv/eng/csw.'
+        >>> registered()["csw"].misplaced("https://csw.example.org/"), registered()["ckan"].misplaced("https://a.org")
+        ('', '')
+        """
+        parts = urlsplit(address)
+        is_root = parts.path.strip("/") == "" and not parts.query
+        if self.is_at_root or not is_root or self.name in (parts.hostname or ""):
+            return ""
+        return f"{address} is the root of a host. An address of this kind ({self.title}) is like {self.example}."
 
 
 # Detection

@@ -7,6 +7,7 @@ KIND = Kind(
     title="CSW catalogue service",
     spider="crawlers.kinds.csw.generic:CSW",
     address="url",
+    is_at_root=False,
     example="https://example.org/geonetwork/srv/eng/csw",
     readers=dict.fromkeys(("iso19139", "iso19115_3", "rdf_xml", "dublin_core", "xml"), "crawlers.xml_records:read"),
     triples={"rdf_xml": "crawlers.xml_records:triples"},

@@ -12,6 +12,7 @@ from scrapy.utils.conf import arglist_to_dict
 from crawlers.exceptions import SourcesError
 from crawlers.operate.sources import edit
 from crawlers.operate.sources.add import Adding
+from crawlers.operate.sources.duplicates import misplaced
 from crawlers.operate.sources.probe import probe
 from crawlers.operate.sources.purge import approved
 from crawlers.operate.sources.registry import portal
@@ -59,7 +60,8 @@ def add(call: Call) -> int:
     learned = adding.learned.rules if adding.learned else None
     with edit.new_file(rules, learned) if learned else nullcontext():
         edit.write(file.path, lambda content: _added(file, content, source))
-    for line in _summary(file.path, adding, source, call.output / source.name):
+    hint = misplaced(source, file.known)  # of one that was not looked for
+    for line in (*_summary(file.path, adding, source, call.output / source.name), *filter(None, [hint])):
         print(redact(line)[:_LONGEST])
     return 0
 
