@@ -236,7 +236,7 @@ class GuardedDetector(Detector):
     def _fail(self, error: BaseException) -> None:
         """
         Raises:
-            CrawlersError: the user's mistake, which is no failure of the detector's.
+            CrawlersError: the mistake is the user's, not the detector's.
         """
         if isinstance(error, CrawlersError) and not isinstance(error, AnswerError):
             raise error
@@ -248,7 +248,7 @@ def _findings(asking: Any) -> Asking[list[Finding]]:
     """Return the findings of a detector.
 
     Raises:
-        TypeError: these are no findings, or not those of a generator.
+        TypeError: it is not a generator, or does not return findings.
     """
     if not isinstance(asking, Generator):
         raise TypeError("find() is not a generator")

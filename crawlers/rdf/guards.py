@@ -105,7 +105,7 @@ class XMLGuard(Guard):
     A start tag that the parser refuses would take its element's neighbours along: it is repaired.
 
     Attributes:
-        left_out: the names of attributes that say nothing in RDF, because they have no namespace.
+        left_out: the names of attributes that mean nothing in RDF, because they have no namespace.
     """
 
     depth = 0
@@ -131,7 +131,7 @@ class XMLGuard(Guard):
         return _NODE_ID.sub(_named, _ATTRIBUTE.sub(self._attribute, tag[0]))
 
     def _attribute(self, found: re.Match[bytes]) -> bytes:
-        """Give an attribute of RDF its prefix; leave out others without one, and XML Schema's, which says nothing."""
+        """Give an attribute of RDF its prefix; leave out others without one, and those of XML Schema."""
         blank, of_schema, name, value = found.groups()
         if not of_schema and name in _OF_RDF:
             return b"%brdf:%b%b" % (blank, name, value)

@@ -277,7 +277,7 @@ def encoding_of_file(file: BinaryIO, flaws: list[str], *labels: str | None) -> s
         if not chunk.isascii():
             whole = chunk[: chunk.rfind(b"\n") + 1]  # the last line of a piece may end within a character
             found = decoded(chunk if whole.isascii() else whole, *labels, is_utf8=True)
-            flaws += [found.flaw] if found.flaw and found.encoding != UTF8 else []  # else `chunks` tells it
+            flaws += [found.flaw] if found.flaw and found.encoding != UTF8 else []  # else `chunks` has it
             return widened(found.encoding)
     return UTF8
 

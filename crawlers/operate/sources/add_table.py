@@ -52,11 +52,9 @@ def add(call: Call) -> int:
     address = known.address if known else names[-1]
     adding = Adding(name, spider, address, table, rules, file.known, force=opts.force)
     source = _found(call.command, adding)
-    if adding.found and adding.question and not opts.yes:
-        take = f"To take it: scrapy sources add {name} {adding.found.address}, or add --yes."
-        if not approved(f"{adding.question} {take}", f"{adding.question} Take it?"):
-            print("Nothing was added.")
-            return 0
+    if not (opts.yes or _is_wanted(adding)):
+        print("Nothing was added.")
+        return 0
     learned = adding.learned.rules if adding.learned else None
     with edit.new_file(rules, learned) if learned else nullcontext():
         edit.write(file.path, lambda content: _added(file, content, source))
@@ -64,6 +62,18 @@ def add(call: Call) -> int:
     for line in (*_summary(file.path, adding, source, call.output / source.name), *filter(None, [hint])):
         print(redact(line)[:_LONGEST])
     return 0
+
+
+def _is_wanted(adding: Adding) -> bool:
+    """Ask about a catalogue to which nothing at the address leads.
+
+    Raises:
+        SourcesError: there is no terminal to ask on.
+    """
+    if not (adding.found and adding.question):
+        return True
+    take = f"To take it: scrapy sources add {adding.name} {adding.found.address}, or add --yes."
+    return approved(f"{adding.question} {take}", f"{adding.question} Take it?")
 
 
 def _check_new(file: SourcesFile, name: str, content: str) -> None:

@@ -29,7 +29,7 @@ HEAD = 2 * 1024 * 1024
 """Bytes of an answer that are looked at."""
 
 _LINKS = 5
-"""A page with so many links is one of the portal's, even if a form on it has a captcha."""
+"""A page with this number of links is one of the portal's, even if a form on it has a captcha."""
 _ENOUGH = f"not requested, {MOST} requests are enough"
 _OVER = {"dns", "connection", "timeout", "blocked", "forbidden_address"}  # the host is unreachable
 _NO_ROBOTS = "is unreachable"  # as `crawlers.politeness.robots` says it

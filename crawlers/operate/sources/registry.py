@@ -27,8 +27,8 @@ class Portal:
         kind: the kind of catalogue.
         arguments: what the kind's spider needs to know besides the address, as NAME=VALUE words.
         provenance: the lists that have it.
-        listed_datasets: how many datasets its list says that it has, as digits; empty if the list says nothing.
-        enabled: False if its list does not harvest it; empty if the list says nothing.
+        listed_datasets: how many datasets its list says that it has, as digits; empty if it does not say.
+        enabled: False if its list does not harvest it; empty if it does, or does not say.
     """
 
     name: str
