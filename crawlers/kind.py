@@ -11,8 +11,9 @@ from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from urllib.parse import urlsplit
 
-from crawlers.exceptions import AnswerError
+from crawlers.exceptions import AnswerError, CrawlersError
 
 if TYPE_CHECKING:
     from scrapy.http import HtmlResponse, Response
@@ -46,6 +47,8 @@ class Kind:
         address: the spider argument that says where the catalogue is.
         example: a value of that argument, for messages and docs.
         takes_file: whether that argument names a rules file, which `scrapy sources add` learns from a page.
+        is_at_root: whether a catalogue may be at the root of its host. The address of others is that of a service or a
+            file: a host's root is a home page, unless its name has the kind's.
         readers: the functions that read a document from disk, by the ``metadata_source`` of its manifest line. They
             take the document, the source, the dataset's id and the ``metadata_url``, and return the item.
         find_reader: for a kind whose ``metadata_source`` names are declared by users: the function that takes such a
@@ -64,12 +67,28 @@ class Kind:
     address: str
     example: str
     takes_file: bool = False
+    is_at_root: bool = True
     readers: Mapping[str, str] = field(default_factory=dict)
     find_reader: str | None = None
     triples: Mapping[str, str] = field(default_factory=dict)
     detector: str | None = None
     robots_exempt: tuple[str, ...] = ()
     template: str | None = None
+
+    def misplaced(self, address: str) -> str:
+        """Return why an address is hardly one of this kind, as a sentence; empty if it may be one.
+
+        >>> registered()["csw"].misplaced("https://www.example.org/")
+        'https://www.example.org/ is the root of a host. An address of this kind (CSW catalogue service) is like \
+https://example.org/geonetwork/srv/eng/csw.'
+        >>> registered()["csw"].misplaced("https://csw.example.org/"), registered()["ckan"].misplaced("https://a.org")
+        ('', '')
+        """
+        parts = urlsplit(address)
+        is_root = parts.path.strip("/") == "" and not parts.query
+        if self.is_at_root or not is_root or self.name in (parts.hostname or ""):
+            return ""
+        return f"{address} is the root of a host. An address of this kind ({self.title}) is like {self.example}."
 
 
 # Detection
@@ -86,6 +105,8 @@ class Finding:
         page: the page at the address, if rules are to be learned from it.
         arguments: what the spider needs to know besides the address.
         note: what else people should know, as one sentence: other doors of the same portal.
+        is_led: whether a link or a sign of the software leads there from what the user typed. What is elsewhere on the
+            host without that may be another catalogue, and is not taken without asking.
     """
 
     kind: str
@@ -94,6 +115,7 @@ class Finding:
     page: HtmlResponse | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    is_led: bool = False
 
 
 class Probe(Protocol):
@@ -128,6 +150,9 @@ class Probe(Protocol):
 
     def say(self, address: str, text: str) -> None:
         """Tell people what an address gave."""
+
+    def leave_open(self, sentence: str) -> None:
+        """Say why the user has to choose among several catalogues: then nothing weaker is looked for."""
 
 
 class Detector:
@@ -168,15 +193,80 @@ class Detector:
         return address.rstrip("/") == other.rstrip("/")
 
 
+class GuardedDetector(Detector):
+    """A detector of whatever package: if its code fails, that is one sentence, and it recognises nothing from then on.
+
+    Attributes:
+        failure: the sentence; empty as long as its code does not fail.
+    """
+
+    def __init__(self, detector: Any) -> None:
+        self.detector = detector
+        self.kind, self.failure = detector.kind, ""  # type: ignore[misc]  # each has its detector's own
+        self.is_fallback, self.requests = detector.is_fallback, detector.requests  # type: ignore[misc]
+
+    def recognise(self, response: Response) -> str | None:
+        return self._call("recognise", None, response)
+
+    def find(self, probe: Probe) -> Asking[list[Finding]]:
+        try:
+            return (yield from _findings(self.detector.find(probe)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- another package's code may raise anything
+            self._fail(error)
+            return []
+
+    def refusal(self, response: Response) -> str | None:
+        return self._call("refusal", None, response)
+
+    def narrowed(self, url: str) -> dict[str, str]:
+        return self._call("narrowed", {}, url)
+
+    def is_same(self, address: str, other: str) -> bool:
+        return self._call("is_same", False, address, other)
+
+    def _call(self, method: str, default: T, *given: Any) -> T:
+        if self.failure:
+            return default
+        try:
+            return getattr(self.detector, method)(*given)  # type: ignore[no-any-return]
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- as above
+            self._fail(error)
+            return default
+
+    def _fail(self, error: BaseException) -> None:
+        """
+        Raises:
+            CrawlersError: the mistake is the user's, not the detector's.
+        """
+        if isinstance(error, CrawlersError) and not isinstance(error, AnswerError):
+            raise error
+        says = " ".join(str(error).split()).rstrip(".")
+        self.failure = f"Catalogues of kind {self.kind} can't be recognised: {type(error).__name__}: {says}."
+
+
+def _findings(asking: Any) -> Asking[list[Finding]]:
+    """Return the findings of a detector.
+
+    Raises:
+        TypeError: it is not a generator, or does not return findings.
+    """
+    if not isinstance(asking, Generator):
+        raise TypeError("find() is not a generator")
+    found = yield from asking
+    if not (isinstance(found, list) and all(isinstance(one, Finding) for one in found)):
+        raise TypeError(f"find() returns {found!r:.100}, not a list of findings")
+    return found
+
+
 @cache
-def detector(name: str) -> Detector | None:
+def detector(name: str) -> GuardedDetector | None:
     """Return the detector of a kind; ``None`` if the kind is unknown, has none, or it can't be imported."""
     kind = registered().get(name)
     if kind is None or kind.detector is None:
         return None
     where = f"Catalogues of kind {name} are not recognised"
     found = loaded(kind.detector, where)
-    return _attempt(found, where) if found else None
+    return _attempt(lambda: GuardedDetector(found()), where) if found else None
 
 
 # The registry

@@ -832,6 +832,49 @@ def test_a_next_page_that_needs_a_post_is_an_error(output):
     assert "POST" in done.errors[0]["error"]
 
 
+@pytest.mark.parametrize(("given", "verdict"), [(250, "complete"), (249, "incomplete")])
+def test_a_dkan_1_that_ignores_limits_is_judged_by_its_list_of_ids(tmp_path, given, verdict):
+    with API("dkan1", 250) as api:
+        answer = api.site.answer
+
+        def whole(asked):
+            if asked.action == "package_list":
+                return answer(asked)
+            records = [api.record(entry) for entry in api.entries[:given]]
+            return Answer(json.dumps({"success": True, "result": records}).encode())
+
+        api.site.answer = whole
+        done = walked(api, tmp_path)
+    assert (done.judged[0], done.judged[2], len(done.items)) == (verdict, given, given)
+    assert not {flaw for item in done.items for flaw in item.flaws}
+    assert len(done.asked) <= 3
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["roads"], "HTTP 404 Not Found"),
+        (["main"], "has 1 collection of OGC API Records: name it: {}/collections/main"),
+        (["b:main", "main"], "name one of them: {0}/collections/b:main, {0}/collections/main"),
+        (None, "HTTP 404 Not Found"),
+    ],
+)
+def test_the_root_of_a_server_of_collections_names_them(tmp_path, names, says):
+    def answer(asked):
+        if asked.path.startswith("/ogc/collections?") and names is not None:
+            found = [{"id": name, "itemType": "record" if "main" in name else "feature"} for name in names]
+            return Answer(json.dumps({"collections": found}).encode())
+        return Answer(b"", 404)
+
+    with Site(answer) as site:
+        done = walk(generic.API, answers_of(site), tmp_path, portal=f"{site.url}/ogc", kind="ogc-records")
+        assert len(done.asked) == 2
+    [error] = done.errors
+    assert error.error.endswith(says.format(f"{site.url}/ogc"))
+    assert (error.stage, error.http_status) == ("list", 404)
+    assert set(done.spider.run_state.lists.values()) == {"ended"}
+
+
 def test_a_next_page_at_another_host_is_refused(output):
     with API("stac", 250, {"away"}) as api:
         done = crawled(api, output)

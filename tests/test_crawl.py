@@ -140,7 +140,7 @@ def test_the_run_report(crawl, portal):
         list(report)
         == (
             "source spider run arguments since started finished finish_reason verdict expected listed excluded "
-            "evidence kept datasets_on_disk unchanged_since counts errors flaws new_flaws requests retries bytes "
+            "not_kept evidence datasets_on_disk unchanged_since counts errors flaws new_flaws requests retries bytes "
             "robots_exempt whole_listing provisional validators resumed "
             "manifest_bytes errors_bytes flaws_bytes manifest_end errors_end flaws_end log versions"
         ).split()

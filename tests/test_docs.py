@@ -135,7 +135,7 @@ def error_fields() -> list[str]:
 
 def report_fields() -> list[str]:
     crawler = SimpleNamespace(
-        spider=SimpleNamespace(source="s", name="s", given={}),
+        spider=SimpleNamespace(source="s", name="s", kind="", given={}),
         stats=SimpleNamespace(get_value=lambda _name, default=None: default),
         settings={"BOT_NAME": "b", "VERSION": "v"},
     )

@@ -271,6 +271,19 @@ def test_every_name_of_a_secret_is_known_in_any_letters(name, text):
     assert "abc123" not in redact(text.format(name))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CKAN_API_TOKEN: it is wrong",
+        "The API token: no portal takes it",
+        "'token': the portal's",
+        "X-API-Key: not given",
+    ],
+)
+def test_a_sentence_about_a_secret_stays_as_it_is(text):
+    assert redact(text) == text
+
+
 def test_a_token_that_a_portal_repeats_is_stored_nowhere(crawl, monkeypatch, tmp_path):
     """In a record, in an error, in an address; the token has a character that addresses and JSON spell otherwise."""
     token = 'a"long/' + SECRET

@@ -244,6 +244,51 @@ def test_an_argument_comes_and_goes() -> None:
     assert "q" not in tomllib.loads(edit.update(dotted, "d", {"arguments": {"q": None}}))["d"].get("arguments", {})
 
 
+UNORDERED = """
+[[notes.of]]
+day = 1
+
+[e]
+spider = "hdx"
+arguments = { q = "sea" }
+
+[notes.of.mine]
+day = 2
+
+[[notes.of]]
+day = 3
+"""
+"""TOML that tomlkit does not read: an array of tables that goes on behind another table."""
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "old", "new"),
+    [
+        ("a", {"schedule": "weekly"}, '"daily"  # at night', '"weekly"  # at night'),
+        ("a", {"schedule": None}, 'schedule = "daily"  # at night\n', ""),
+        ("b.c", {"arguments": {"q": "lake"}}, "'sea'   # and", '"lake"   # and'),
+        ("e", {"arguments": {"q": "lake"}}, '{ q = "sea" }', '{ q = "lake" }'),
+        ("d", {"enabled": False}, "[d]\n", "[d]\nenabled = false\n"),
+    ],
+)
+def test_another_table_that_is_out_of_order_is_no_obstacle(name: str, changes: dict, old: str, new: str) -> None:
+    text = FILE + UNORDERED
+    assert edit.update(text, name, changes) == text.replace(old, new)
+
+
+def test_a_table_that_can_not_be_changed_automatically_is_a_sentence() -> None:
+    text = 'x = { spider = "hdx", enabled = true }\n' + UNORDERED
+    for change in (lambda: edit.update(text, "x", {"enabled": False}), lambda: edit.remove(text, "x")):
+        with pytest.raises(SourcesError, match=r"can't be changed automatically: edit the file"):
+            change()
+
+
+def test_keys_that_are_too_deep_to_be_changed_are_a_sentence(place: Place) -> None:
+    place.write(f'[a]\nspider = "hdx"\n[notes{".of" * 3000}]\nday = 1\n')
+    with pytest.raises(SourcesError, match="is not changed: its tables are nested too deeply"):
+        states.disable(SourcesFile(place.path, project()), ["a"])
+
+
 def test_edited(place: Place) -> None:
     place.write(FILE)
     ran = place.sources(

@@ -8,11 +8,12 @@ from contextlib import closing, suppress
 from urllib.parse import urlsplit
 
 import pytest
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Request, Response
 
 from crawlers import settings
 from crawlers.kinds.waf.detection import WAFDetector
 from crawlers.kinds.waf.folder import entries
+from crawlers.kinds.waf.records import datasets
 from crawlers.operate.sources.detect import Detection
 from crawlers.xml_records import record
 from tests.conftest import Crawl, options, scrapy
@@ -231,6 +232,18 @@ def test_the_encoding_that_the_user_says_is_that_of_dublin_core(output):
     with Site(answer) as site:
         done = crawled(site, output, {"encoding": "windows-1251"})
     assert (done.code, [line["dataset_title"] for line in done.manifest]) == (0, ["Списък"])
+
+
+@pytest.mark.parametrize(
+    ("name", "body"), [("a.xml", f"<?xml version='1.0' encoding='utf-8'?>{ISO}"), ("b.ttl", TURTLE)]
+)
+def test_records_in_another_encoding_than_they_say_are_read_and_told(name, body):
+    body = body.replace("Soils", "Größe").replace("One", "Größe").encode("latin-1")
+    request = Request(f"https://example.org/meta/{name}")
+    response = Response(request.url, body=body, request=request, headers={"Content-Type": "text/plain; charset=utf-8"})
+    first, *_ = datasets(response, source="s", most_json=1000)
+    assert first.title == "Größe"
+    assert first.flaws[-1] == "Its encoding is not the declared one, and was guessed (cp1252): set `encoding`."
 
 
 def iso(name, title="Soils", scope=""):

@@ -49,8 +49,9 @@ def run_report(
         "finished": now(),
         "finish_reason": reason,
         "verdict": report.verdict,
-        **{name: getattr(state, name) for name in ("expected", "listed", "excluded", "evidence")},
-        "kept": report.error_log.records.kept(report.error_log.flaws.kind) if reason == "finished" else None,
+        **{name: getattr(state, name) for name in ("expected", "listed", "excluded")},
+        "not_kept": _not_kept(report, report.crawler.spider) if reason == "finished" else 0,
+        "evidence": state.evidence,
         "datasets_on_disk": datasets,
         "unchanged_since": report.job.state.get("last_change") if is_quiet else None,
         "counts": counts,
@@ -82,6 +83,13 @@ def _beginning(report: Report, spider: Any) -> dict[str, Any]:
         "started": report.started,
         **({"completed_by": spider.name} if getattr(spider, "complete_item", None) else {}),
     }
+
+
+def _not_kept(report: Report, spider: Any) -> int:
+    """Return how many datasets were listed and have no document; 0 for a spider that crawls no catalogue."""
+    if not spider.kind:
+        return 0
+    return max(report.state.listed - report.error_log.records.kept(spider.listed_kind), 0)
 
 
 def _since(given: dict[str, str], decided: str | None) -> str | None:

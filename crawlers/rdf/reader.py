@@ -39,10 +39,12 @@ class Fault:
         subjects: the subjects described there, the nearest first: the last one before the error, the last one that has
             an IRI, and the first one behind it. The parser does not report whose statement is lost; it is often one of
             these.
+        is_passed: whether reading went on behind it, so that it costs a statement only.
     """
 
     message: str
     subjects: list[str] = field(default_factory=list)
+    is_passed: bool = False
 
 
 class Reader:
@@ -55,7 +57,6 @@ class Reader:
 
     Attributes:
         faults: the errors met so far.
-        passed: how many of them cost a statement only, for reading went on behind them.
         is_ill_formed: whether the XML was found to be none, so that elements may be taken for another's from there on.
         reached: the last subject that was read, and the last one that has an IRI.
         count: how many triples were read so far.
@@ -64,7 +65,6 @@ class Reader:
 
     def __init__(self, file: BinaryIO, format_: Format, base: str) -> None:
         self.faults: list[Fault] = []
-        self.passed = 0
         self.is_ill_formed = False
         self.reached = ("", "")
         self.count = 0
@@ -100,16 +100,19 @@ class Reader:
                 error, self.ended = found, False
             if batch and is_behind_fault:
                 self.faults[-1].subjects.append(batch[0][0])
-                if not self.is_ill_formed:
-                    self.passed = len(self.faults)
+                for fault in [] if self.is_ill_formed else self.faults:
+                    fault.is_passed = True
             self.count += len(batch)
             is_behind_fault = bool(error) or (is_behind_fault and not batch)
             yield batch
             if error:
                 self._report(error)
-        is_told = len(self.faults) > self.passed
+        is_told = any(not fault.is_passed for fault in self.faults)
         if isinstance(self.stream, XMLGuard) and self.stream.breaks_off and not is_told:
             self._add(f"the XML breaks off after {self.stream.given} bytes: its root element has no end")
+        if left_out := getattr(self.stream, "left_out", None):
+            sentence = f"attributes without a namespace are left out: {', '.join(left_out)}"
+            self.faults.append(Fault(sentence, is_passed=True))
 
     def _report(self, error: SyntaxError | MemoryError) -> None:
         if isinstance(error, MemoryError):  # a text of over 16 MiB, not the machine's memory

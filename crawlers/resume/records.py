@@ -44,7 +44,7 @@ WHERE (kind, dataset_id, resource_id) > (?, ?, ?) AND outcome IS NULL ORDER BY k
 
 _KEPT = """
 SELECT count(*) FROM records WHERE kind = ? AND resource_id = ''
-AND outcome IN ('new', 'updated', 'unchanged', 'restored')
+AND outcome IN ('new', 'updated', 'unchanged', 'restored', 'excluded')
 """
 _SETTLED = """
 SELECT dataset_id FROM records WHERE kind = ? AND dataset_id > ? AND resource_id = ''
@@ -162,11 +162,7 @@ class Records:
         return {**found, "fallback": fallback}
 
     def kept(self, kind: str) -> int:
-        """Return the number of datasets whose document was written, or is on disk as it is.
-
-        Args:
-            kind: of their documents.
-        """
+        """Return how many records of a kind have their document on disk, or are left out by the operator."""
         return int(self.job.db.execute(_KEPT, (kind,)).fetchone()[0])
 
     def unaccounted(self) -> Iterator[Reference]:

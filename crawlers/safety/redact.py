@@ -11,7 +11,8 @@ _OWN: set[str] = set()
 _USER = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET = re.compile(
     r"(?i)((?:[\w-]*(?:api[_-]?key|token|secret|signature|credential|passw(?:or)?d|pwd|accesskeyid)|\bauth(?:orization)?)"
-    r"['\"]?\s*[:=]\s*(?:[\['\"]|b(?=['\"]))*(?:(?:Bearer|Basic|Token)\s+)?)[^&\s'\",]+"
+    r"['\"]?\s*(?!:\s+(?:it|is|are|was|has|must|may|can|not|no|the|this|that|an?)\s)"  # a sentence about the secret
+    r"[:=]\s*(?:[\['\"]|b(?=['\"]))*(?:(?:Bearer|Basic|Token)\s+)?)[^&\s'\",]+"
 )
 _MARKS = ("key", "token", "secret", "nature", "cred", "pass", "pwd", "auth")
 """A text without any of these has nothing for `_SECRET`, which tries every word of it; none has an i, for Turkish."""

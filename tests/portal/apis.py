@@ -872,6 +872,43 @@ def worldbank_view(_: API, asked: Asked) -> Answer:
     return Answer(json.dumps(view | {"Resources": [file | {"format": "CSV"}]}).encode())
 
 
+def dkan1_record(api: API, entry: Entry, title: str) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "name": f"dataset-{entry.number}",
+        "title": title,
+        "notes": f"<p>What {entry.id} is.</p>",
+        "url": f"{api.url}/?q=dataset/dataset-{entry.number}",
+        "maintainer": "City",
+        "maintainer_email": "city@example.org",
+        "license_title": "http://creativecommons.org/licenses/by/4.0",
+        "metadata_created": "Tue, 03/14/2017 - 10:20",
+        "metadata_modified": entry.modified,
+        "revision_timestamp": entry.modified,
+        "groups": [{"title": "City"}],
+        "tags": [{"id": "1", "name": "trees"}],
+        "resources": [
+            {
+                "id": f"{entry.id}-1",
+                "name": "File",
+                "url": f"{api.url}/{entry.id}.csv",
+                "format": "csv",
+                "size": "12.3 KB",
+            }
+        ],
+    }
+
+
+def dkan1_page(api: API, page: Page, _: Asked) -> dict[str, Any]:
+    return {"help": "x", "success": True, "result": [api.records(page)]}
+
+
+def dkan1_list(api: API, asked: Asked) -> Answer:
+    if asked.action != "package_list":
+        return Answer(b"", 404)
+    return Answer(json.dumps({"help": "x", "success": True, "result": [each.id for each in api.entries]}).encode())
+
+
 ZENODO = {"read": by_page("page", "size", 10), "page": hits_page, "most": 25}
 SOFTWARE = {
     "opendatasoft": Software(
@@ -897,6 +934,11 @@ SOFTWARE = {
         "/api/1/metastore/schemas/dataset/items",
         *(lambda *_: (0, 10**6, everything), lambda api, page, _: api.records(page), dkan_record),
         most=10**6,
+    ),
+    "dkan1": Software(
+        "/api/3/action/current_package_list_with_resources",
+        *(by_offset("offset", "limit", 10), dkan1_page, dkan1_record),
+        other=dkan1_list,
     ),
     "dataverse": Software(
         "/api/search", by_offset("start", "per_page", 10), dataverse_page, dataverse_record, other=dataverse_files

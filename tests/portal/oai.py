@@ -24,7 +24,16 @@ DATACITE = (
     '<resource xmlns="http://datacite.org/schema/kernel-4"><identifier identifierType="DOI">10.5072/{name}</identifier>'
     "<titles><title>{title}</title></titles><publisher>Amt</publisher></resource>"
 )
-FORMATS = {"oai_dc": DC, "oai_datacite": DATACITE}
+DCAT = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:dcat="http://www.w3.org/ns/dcat#"
+ xmlns:dct="http://purl.org/dc/terms/"><dcat:Dataset rdf:about="https://example.org/{name}"><dct:title>{title}</dct:title>
+<dct:license rdf:resource="https://example.org/l">Licence ouverte</dct:license></dcat:Dataset></rdf:RDF>"""
+FORMATS = {
+    "oai_dc": DC,
+    "oai_datacite": DATACITE,
+    "datacite": DATACITE.replace(' xmlns="http://datacite.org/schema/kernel-4"', ""),  # as pycsw 3 gives it
+    "dcat": DCAT,  # a property has an address and a text, as GeoNetwork gives it
+    "marcxml": '<record xmlns="http://www.loc.gov/MARC21/slim"><leader>{title}</leader></record>',
+}
 
 
 @dataclass

@@ -27,6 +27,12 @@ if TYPE_CHECKING:
     Output = Iterator[Found | AsyncIterator[Found]]
 
 
+_NO_CKAN = (
+    "CKAN's package_search is not there. DKAN 1, which has some of CKAN's actions, is listed with "
+    "scrapy crawl api -a kind=dkan1 -a portal=; what else may be there, scrapy sources add NAME URL finds out"
+)
+
+
 class CKANListing(PagedListing[Cursor]):
     """The pages of package_search, with what helps when a portal refuses, miscounts or repeats them."""
 
@@ -166,7 +172,9 @@ class CKANListing(PagedListing[Cursor]):
             return
         blocked = refusal.error.kind == "blocked"
         cause = self.first_refusal if here.first and self.first_refusal and not blocked else refusal
-        yield from self.refused(request, here, cause.error, cause.status)
+        is_no_ckan = here.first and cause.lasting and not cause.spoken
+        error = AnswerError(cause.error.kind, f"{cause.error}: {_NO_CKAN}") if is_no_ckan else cause.error
+        yield from self.refused(request, here, error, cause.status)
 
 
 def _is_redirected(response: Response) -> bool:

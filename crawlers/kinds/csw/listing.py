@@ -97,6 +97,8 @@ class CSWListing(PagedListing[Position]):
     def read(self, response: Response, here: Position) -> Page[Position]:
         found = results(response, here.rows)
         check(here, found)
+        for sentence in found.flaws:
+            self.spider.failed("parse", AnswerError("repaired_text", sentence), response.request)
         read = (entry(element, response, here, self.spider) for element in found.elements)
         entries = [record for record in read if record]
         is_apart = len(entries) < len(found.elements)

@@ -45,7 +45,14 @@ def _item(element: Any, here: Position, spider: CSWSpider) -> Dataset:
     Raises:
         AnswerError: it can't be read, has no identifier, or describes no data (unsupported).
     """
-    item = xml_records.lazily(element, source=spider.source, url=here.endpoint, language=spider.args["language"])
+    given = {"source": spider.source, "url": here.endpoint, "language": spider.args["language"]}
+    try:
+        item = xml_records.lazily(element, **given)
+    except AnswerError:
+        name = identifier(element) or catalogue_id(element)
+        if name is None:
+            raise
+        item = xml_records.lazily(element, id=name, **given)  # it is kept as it is, unless it describes no data
     if item.id in ("", here.endpoint):  # which stands for an id that is missing
         raise AnswerError("missing_id", "a record has no identifier, so it is not kept")
     name = catalogue_id(element) if schemas.by_uri(here.uri).is_rdf else item.id

@@ -56,12 +56,12 @@ def read(
     charsets = http_content_type_encoding(content_type), response.meta.get("encoding") if response.request else None
     if format_.family == "json":
         return _json_page(file, response, charsets, name=name, language=language, max_json=max_json, make=make)
-    repairs: list[str] = []
+    misread: list[str] = []
     if is_xml := format_.family == "xml":
         _check_known(response)
-    file = xml.plain(file, charsets[0], repairs, charsets[1]) if is_xml else in_utf8(file, *charsets, repairs)
+    file = xml.plain(file, charsets[0], misread, charsets[1]) if is_xml else in_utf8(file, *charsets, misread)
     page = make(file, format_, response.url, name=name, language=language)
-    page.repairs = repairs
+    page.misread = misread
     return page
 
 
@@ -96,16 +96,16 @@ def _json_page(
     make: Callable[..., RDFPage],
 ) -> Page:
     body = _read_json(file, max_json)
-    repairs: list[str] = []
-    faults: list[str] = []
-    body = _utf8(body, *charsets, repairs)
+    misread: list[str] = []
+    body = _utf8(body, *charsets, misread)
     check_values(body, SHORTEST_PLAIN)
+    faults: list[str] = []
     content = _content(body, faults)
     if data_json.recognised(content):
         if make is not RDFPage:
             raise AnswerError("not_rdf", "this is a data.json, and the rules are about RDF: leave -a rules= out")
         page: Page = DataJSONPage(content, faults, name=name)
-        page.repairs = repairs
+        page.misread = misread
         return page
     if content is None and b'"@' not in body:
         raise AnswerError("not_json", faults[0])
@@ -113,8 +113,8 @@ def _json_page(
         _check_known(response)
     format_ = formats.JSON_LD_UP_TO_AN_ERROR if content is None else formats.JSON_LD
     del content
-    page = make(io.BytesIO(local(body, repairs)), format_, response.url, name=name, language=language)
-    page.repairs = repairs
+    page = make(io.BytesIO(local(body, misread)), format_, response.url, name=name, language=language)
+    page.misread = misread
     return page
 
 

@@ -60,7 +60,7 @@ class Page(ABC):
     Attributes:
         source: the item's ``metadata_source``.
         faults: the places that can't be read.
-        repairs: what had to be repaired before the page could be read, as sentences.
+        misread: what is in another encoding than it should be, as sentences; known when the page is read.
         paging: what the page says about further pages.
         nameless: how many records without an id were met so far.
     """
@@ -69,7 +69,7 @@ class Page(ABC):
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
-        self.repairs: list[str] = []
+        self.misread: list[str] = []
         self.paging = Paging()
         self.nameless = 0
 
@@ -95,7 +95,7 @@ class Page(ABC):
         return None
 
     def costs_a_statement(self, fault: Fault) -> bool:  # noqa: ARG002
-        """Return whether a fault cost its dataset a statement, and no other dataset anything."""
+        """Return whether a fault cost its dataset, or nobody knows which, a statement, and no other one anything."""
         return False
 
     def has_lost(self, document: Any, before: Any) -> bool:  # noqa: ARG002
@@ -265,13 +265,15 @@ class RDFPage(Page):
         """Return whether reading went on behind a fault, and the page's list of datasets would name a lost one."""
         near = self.faults[number].subjects[:1]
         is_of_list = any(self.catalogue.roles.has(subject, CATALOGUE) for subject in near)
-        return number < self.reader.passed and self.catalogue.has_list and not is_of_list
+        return self.faults[number].is_passed and self.catalogue.has_list and not is_of_list
 
     def owner(self, fault: Fault) -> str | None:
         owner = self.owners.get(self.faults.index(fault))
         return owner[1] if owner else None
 
     def costs_a_statement(self, fault: Fault) -> bool:
+        if fault.is_passed and not fault.subjects:
+            return True
         return self._is_of_a_statement(self.faults.index(fault)) and self.owner(fault) is not None
 
     def has_lost(self, document: Any, before: Any) -> bool:

@@ -70,10 +70,10 @@ class PageRecords:
         self.spider.run_state.count_listed(self.after.listed)
 
     def report_faults(self) -> None:
-        """Report what of the page could not be read, or had to be repaired first."""
+        """Report what of the page could not be read, or had to be guessed."""
         request = self.response.request
-        for repair in self.page.repairs:
-            self.spider.failed("parse", AnswerError("repaired_text", repair), request)
+        for sentence in self.page.misread:
+            self.spider.failed("parse", AnswerError("repaired_text", sentence), request)
         for fault in self.page.faults:
             is_flaw = self.page.costs_a_statement(fault)
             self.after.listing.has_gaps |= not is_flaw

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import unescape
@@ -64,6 +64,7 @@ class Answer:
         size: the ``completeListSize``; ``None`` if none is given.
         services: those of the records that describe a service instead of data.
         is_none: whether the repository answered noRecordsMatch.
+        flaws: what is in another encoding than it should be, as sentences.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -71,6 +72,7 @@ class Answer:
     size: int | None = None
     services: list[Record] = field(default_factory=list)
     is_none: bool = False
+    flaws: list[str] = field(default_factory=list)
 
 
 def is_oai(root: Any) -> bool:
@@ -85,12 +87,14 @@ def page(response: Response) -> Answer:
         OAIError: the repository answered with an error.
         AnswerError: an OAI-PMH repository gives no such page.
     """
+    flaws: list[str] = []
     try:
-        return _read(_root(response))
+        found = _read(_root(response, flaws))
     except AnswerError as error:
         if error.kind != "invalid_record":
             raise
-        return _cut(response, error)
+        found = _cut(response, error)
+    return replace(found, flaws=flaws)
 
 
 def content(response: Response) -> Any:
@@ -103,9 +107,9 @@ def content(response: Response) -> Any:
     return _checked(_root(response))
 
 
-def _root(response: Response) -> Any:
+def _root(response: Response, flaws: list[str] | None = None) -> Any:
     try:
-        root = xml_records.root(response)
+        root = xml_records.root(response, flaws)
     except AnswerError as error:
         if b"OAI-PMH" in response.body[:4096]:
             raise

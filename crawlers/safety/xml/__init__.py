@@ -34,7 +34,7 @@ def plain(
     Args:
         file: a document of any size that can be read again from its beginning.
         charset: the one that the Content-Type names.
-        flaws: takes a sentence for each kind of repair, when it is made.
+        flaws: takes a sentence about what can't be read, or is guessed, at once or while the result is read.
         encoding: the one that the user says it is in.
 
     Raises:
@@ -50,7 +50,7 @@ def plain(
         file.seek(found.bom + prolog.length)
         return file
     text = _behind(chunks(file, found, flaws), prolog.length)
-    return io.BufferedReader(Pieces(Body(prolog.entities, flaws).pieces(text)), buffer_size=1 << 17)
+    return io.BufferedReader(Pieces(Body(prolog.entities).pieces(text)), buffer_size=1 << 17)
 
 
 def _behind(pieces: Iterator[bytes], length: int) -> Iterator[bytes]:

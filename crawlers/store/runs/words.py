@@ -130,16 +130,13 @@ def listed(run: Run) -> str:
 
 
 def left_out(report: Mapping[str, Any]) -> str:
-    """Return how many of the listed datasets are not on disk, as the end of a clause; empty if all are.
+    """Return how many of the listed datasets the operator excludes, and how many were not kept, as the end of a clause.
 
-    >>> left_out({"listed": 26, "kept": 25, "excluded": 0}), left_out({"excluded": 3}), left_out({})
-    (', 1 of them not kept', ', 3 of them excluded', '')
+    >>> left_out({"excluded": 3, "not_kept": 2}), left_out({})
+    (', 3 of them excluded, 2 of them not kept', '')
     """
-    listed, kept, excluded = (report.get(name) for name in ("listed", "kept", "excluded"))
-    excluded = excluded if isinstance(excluded, int) else 0
-    lost = listed - kept - excluded if isinstance(listed, int) and isinstance(kept, int) else 0
-    counts = ((excluded, "excluded"), (lost, "not kept"))
-    return "".join(f", {count} of them {what}" for count, what in counts if count > 0)
+    counts = {"excluded": report.get("excluded"), "not kept": report.get("not_kept")}
+    return "".join(f", {count} of them {why}" for why, count in counts.items() if isinstance(count, int) and count)
 
 
 def counted(kinds: Mapping[str, int]) -> str:
