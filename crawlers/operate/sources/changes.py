@@ -55,7 +55,7 @@ def schedule(call: Call) -> int:
     when = " ".join(words)
     states.change(call.file, [name], {"schedule": None if when.lower() == "none" else when})
     source = call.file.read()[0][name].schedule
-    print(f"[{name}] is due {source.text}, in UTC." if source else f"[{name}] has no schedule: --due skips it.")
+    print(f"[{name}] is due {source.text}, in {source.timezone}." if source else f"[{name}] has no schedule: --due skips it.")
     return 0
 
 
