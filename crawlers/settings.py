@@ -168,6 +168,7 @@ EXTENSIONS = {
     "crawlers.extensions.storing.Storing": 8,  # before Report: it takes the source, and brings its folder up to date
     "crawlers.extensions.report.Report": 10,  # first: it opens the job, locks the folder, may refuse to start
     "crawlers.extensions.heartbeat.Heartbeat": 15,
+    "crawlers.extensions.public_hosts.PublicHosts": 17,
     "crawlers.store.index.Index": 20,
     "crawlers.extensions.timeseries.TimeSeries": 25,
     "crawlers.safety.logs.RedactedLogs": 30,

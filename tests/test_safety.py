@@ -7,7 +7,9 @@ import io
 import itertools
 import json
 import logging
+import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -18,7 +20,11 @@ import pytest
 from scrapy import Request, Spider
 from scrapy.exceptions import CannotResolveHostError, NotConfigured
 from scrapy.utils.test import get_crawler
+from twisted.internet._resolver import GAIResolver
+from twisted.internet.address import IPv4Address
+from twisted.internet.task import Clock
 
+from crawlers.safety import resolver as resolver_module
 from crawlers.safety.logs import Redact
 from crawlers.safety.redact import redact
 from crawlers.safety.resolver import ForbiddenAddressError, PublicOnly, PublicOnlyResolver, is_public, spelled
@@ -31,11 +37,11 @@ from tests.site import Answer, Site, listing, redirect, result
 SECRET = "s3cr3t-t0ken"
 
 
-def site_of(export, *, ids=("one",)):
+def site_of(export, *, ids=("one",), host="127.0.0.1"):
     """A portal that lists datasets, and answers as told when it is asked for one of them."""
     records = [{"id": one, "resources": []} for one in ids]
     known = {"package_search": listing(*records), "am_following_dataset": result(False)}
-    return Site(lambda asked: known.get(asked.action) or export(asked))
+    return Site(lambda asked: known.get(asked.action) or export(asked), host)
 
 
 # A process between, because a child's peak begins with the size of the process that started it.
@@ -143,18 +149,112 @@ def test_only_a_host_that_was_refused_is_called_so():
         only.process_exception(inner, CannotResolveHostError())
 
 
-def test_a_portal_does_not_become_private():
+@pytest.fixture
+def resolver():
+    made = PublicOnlyResolver(SimpleNamespace(nameResolver=None), 0)
+    made.named = {("intranet", 80), ("portal.example", 80)}
+    made.allowed = {("both.example", None)}
+    return made
+
+
+def test_a_portal_does_not_become_private(resolver):
     """DNS rebinding: who has a public name may give it another address while the crawl goes on."""
-    resolver = PublicOnlyResolver(SimpleNamespace(), 0, 1)
-    resolver.named = {("intranet", 80), ("portal.example", 80)}
-    resolver.allowed = {("both.example", None)}
-    assert resolver.allows("intranet", 80, "10.0.0.1")
-    assert resolver.allows("intranet", 80, "10.0.0.2")
-    assert resolver.allows("portal.example", 80, "8.8.8.8")
-    assert not resolver.allows("portal.example", 80, "127.0.0.1")
+    assert resolver.allows("intranet", 80, ["10.0.0.1"])
+    assert resolver.allows("intranet", 80, ["10.0.0.2"])
+    assert resolver.allows("portal.example", 80, ["8.8.8.8"])
+    assert not resolver.allows("portal.example", 80, ["127.0.0.1"])
     assert resolver.refused["portal.example"] == "127.0.0.1"
-    assert [resolver.allows("both.example", 1, address) for address in ("8.8.8.8", "10.0.0.1")] == [True, True]
-    assert not resolver.allows("intranet", 81, "10.0.0.1")
+    assert all(resolver.allows("both.example", 1, [address]) for address in ("8.8.8.8", "10.0.0.1"))
+    assert not resolver.allows("intranet", 81, ["10.0.0.1"])
+
+
+@pytest.mark.parametrize("addresses", [["8.8.8.8", "10.0.0.1"], ["10.0.0.1", "8.8.8.8"]])
+def test_an_answer_with_a_public_and_a_private_address_is_refused(resolver, addresses):
+    assert not resolver.allows("portal.example", 80, addresses)
+    assert not resolver.allows("elsewhere.example", 80, addresses)
+    assert resolver.refused["elsewhere.example"] == "10.0.0.1"
+    assert resolver.allows("both.example", 80, addresses)
+    assert not resolver.allows("portal.example", 80, ["10.0.0.1"]), "it has had a public one"
+
+
+def test_a_portal_is_told_once_to_be_public(resolver):
+    resolver.listeners.append((heard := []).append)
+    for host, addresses in (
+        *(("portal.example", ["8.8.8.8"]), ("portal.example", ["8.8.4.4"]), ("elsewhere.example", ["8.8.8.8"])),
+        ("intranet", ["10.0.0.1"]),
+    ):
+        resolver.allows(host, 80, addresses)
+    assert heard == ["portal.example"]
+
+
+class Names(PublicOnlyResolver):
+    """Resolves the names of the environment; addresses that begin with 127.0.1. are public to it."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        known, true = json.loads(os.environ["NAMES"]), resolver_module.is_public
+        resolver_module.is_public = lambda address: address.startswith("127.0.1.") or true(address)
+
+        def answer(host, port, *_):
+            if host not in known:
+                raise socket.gaierror
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in known[host]]
+
+        self.original_resolver = GAIResolver(self.reactor, getaddrinfo=answer)
+
+
+@pytest.fixture
+def named(crawl, monkeypatch):
+    """Crawls a portal by its name, which has these addresses now."""
+
+    def run(port, *addresses, **settings):
+        monkeypatch.setenv("NAMES", json.dumps({"portal.example": addresses}))
+        settings |= {"TWISTED_DNS_RESOLVER": f"{__name__}.Names"}
+        portal = SimpleNamespace(url=f"http://portal.example:{port}")
+        return crawl("ckan", portal, settings=settings, source="named")
+
+    return run
+
+
+def test_a_portal_that_was_public_in_an_earlier_run_may_not_be_private_tonight(named, output):
+    with site_of(None, host="0.0.0.0") as site:
+        assert named(site.port, "127.0.1.1").code == 0
+        assert json.loads((output / "named" / "memory.json").read_bytes())["public"] == ["portal.example"]
+        asked = len(site.asked)
+        moved = named(site.port, "127.0.0.2")
+        assert (moved.code, moved.kinds(), len(site.asked)) == (4, [("list", "forbidden_address")], asked)
+        host = f"portal.example:{site.port}"
+        assert moved.errors[0]["error"] == (
+            f"{host} leads to 127.0.0.2, which is not public, though it has had a public address "
+            f"(-s ALLOWED_PRIVATE_HOSTS={host} would allow it)"
+        )
+        assert named(site.port, "127.0.0.2", ALLOWED_PRIVATE_HOSTS=host).code == 0
+        mixed = named(site.port, "127.0.1.1", "127.0.0.2")
+        assert (mixed.code, mixed.errors[-1]["error"]) == (4, moved.errors[0]["error"])
+
+
+def test_a_portal_that_was_never_public_may_be_private(named, output):
+    with site_of(None, host="0.0.0.0") as site:
+        assert [named(site.port, address).code for address in ("127.0.0.2", "127.0.0.3")] == [0, 0]
+        assert not (output / "named" / "memory.json").exists()
+
+
+def test_a_name_without_an_answer_has_no_address_after_a_time():
+    clock, told = Clock(), []
+    asked = []
+    clock.nameResolver = SimpleNamespace(resolveHostName=lambda receiver, name, *_: asked.append((receiver, name)))
+    resolver = PublicOnlyResolver(clock, 0, timeout=5.0)
+    heard = SimpleNamespace(
+        resolutionBegan=lambda _: None, addressResolved=told.append, resolutionComplete=lambda: told.append("the end")
+    )
+    resolver.resolveHostName(heard, "slow.example", 80)
+    ((receiver, name),) = asked
+    receiver.resolutionBegan(SimpleNamespace(name=name))
+    clock.advance(5)
+    assert told == ["the end"]
+    receiver.addressResolved(IPv4Address("TCP", "8.8.8.8", 80))
+    receiver.resolutionComplete()
+    assert told == ["the end"], "it is too late"
 
 
 def test_a_redirect_into_the_private_network_is_refused(crawl):
