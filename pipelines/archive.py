@@ -19,7 +19,7 @@ from crawlers.extensions.error_log import now
 from crawlers.extensions.report import Report
 from crawlers.items import Body, Capture
 from crawlers.safety import inside, json_lines
-from crawlers.safety.redact import redact
+from crawlers.safety.redact import redact, without_logins
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Known, Outcome
 from crawlers.store.index.captures import FILE, line
@@ -134,7 +134,7 @@ class Captures(Pipeline):
             self.index.put_all([_outcome(look, entry)])
             if status == "restored":
                 self.withdrawn.remove(entry["sha256"])
-        entry = line(look)
+        entry = without_logins(line(look))
         self.lines.append(entry)
         self.index.captures.put(entry)
         if self.index.captures.is_full:

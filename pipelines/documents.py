@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from scrapy.exceptions import DropItem
 
@@ -13,6 +14,7 @@ from crawlers.extensions.error_log import NotWritten
 from crawlers.items import Dataset, Status, Stored
 from crawlers.kind import NoReaderError, reader
 from crawlers.safety import inside, strict_json
+from crawlers.safety.redact import without_logins, writable
 from crawlers.store.index import Known, Record
 from crawlers.store.index.documents import Key
 from pipelines.base import Batch, Item, Pipeline, key, reference
@@ -43,7 +45,11 @@ class Documents(Pipeline):
 
     def _process(self, item: Item, batch: Batch, flawless: dict[str, str]) -> Item:
         self.report_flaws(item)
-        body = _serialised(item)
+        given = _serialised(item)
+        body = writable(given)
+        if body != given:
+            item = _without_logins(self.mapped(item))
+            item.document = body if isinstance(item.document, bytes) else strict_json.loads(body)
         batch.bytes += len(body)
         self._check_size(item, len(body))
         record = Record(self.file(item), hashlib.sha256(body).hexdigest(), item.document, item.metadata_modified)
@@ -120,6 +126,18 @@ def _serialised(item: Item) -> bytes:
     if isinstance(item.document, bytes):
         return item.document
     try:
-        return strict_json.dumps(item.document)
+        return strict_json.verbatim(item.document)
     except ValueError as error:
         raise DropItem(f"the record can't be written as JSON: {error}") from None
+
+
+def _without_logins(part: Any) -> Any:
+    """Return an item, or a part of one, without logins in its addresses; its document is left as it is."""
+    if isinstance(part, list):
+        return [*map(_without_logins, part)]
+    if not is_dataclass(part):
+        return without_logins(part)
+    for one in fields(part):
+        if one.name != "document":
+            setattr(part, one.name, _without_logins(getattr(part, one.name)))
+    return part

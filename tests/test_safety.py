@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import itertools
 import json
@@ -26,7 +27,7 @@ from twisted.internet.task import Clock
 
 from crawlers.safety import resolver as resolver_module
 from crawlers.safety.logs import Redact
-from crawlers.safety.redact import redact
+from crawlers.safety.redact import has_login, redact, without_logins, writable
 from crawlers.safety.resolver import ForbiddenAddressError, PublicOnly, PublicOnlyResolver, is_public, spelled
 from crawlers.safety.terminal import Terminal
 from crawlers.safety.tokens import ApiToken
@@ -427,6 +428,112 @@ def test_credentials_in_addresses_are_stored_nowhere(tmp_path):
     assert done.report["arguments"]["url"] == f"{site.url}/c.ttl?api_key=***"
     assert scope("dcat", {"url": url}) == scope("dcat", done.report["arguments"])
     assert SECRET.encode() not in everything(tmp_path) + done.log.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        *(("https://me:secret@a.org/x", "https://a.org/x"), ("ftp://me:secret@a.org:21", "ftp://a.org:21")),
+        *(("postgresql://me:@a.org/x", "postgresql://a.org/x"), ("https://:secret@a.org", "https://a.org")),
+        *(
+            ("https://me@b.org:secret@a.org/?q=@", "https://a.org/?q=@"),
+            ("https://me:s@cr:t@a.org#x", "https://a.org#x"),
+        ),
+        *(("https://mé:s%40crét@a.org", "https://a.org"), ("https://me:secret@[::1]:80/", "https://[::1]:80/")),
+        ("'http://me:secret@a.org/', see http://me:secret@b.org", "'http://a.org/', see http://b.org"),
+    ],
+)
+def test_a_user_and_a_password_are_cut_from_an_address(text, cut):
+    assert without_logins(text) == cut
+    assert without_logins([{"a": [text], text: 1}]) == [{"a": [cut], cut: 1}]
+    body = json.dumps({"url": text}, ensure_ascii=False).encode()
+    assert has_login(body)
+    assert json.loads(writable(body)) == {"url": cut}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("https://a.org/me:secret@b", "https://a.org?me:secret@b", "https://a.org#me:secret@b", "mailto:me@a.org"),
+        *("https://a.org:80/, me@a.org", "https://a.org:80 me@a.org", 'https://a.org:80", "me@a.org', "://", "@"),
+        *("https://me@a.org/", "https://a.org:8080/@x", "ssh://git@a.org:22/x", "see http://a.org:80\nme@a.org"),
+    ],
+)
+def test_nothing_else_is_cut(text):
+    body = json.dumps({"url": text, text: [text]}).encode()
+    assert writable(body) is body
+    assert not has_login(body)
+    assert without_logins(text) is text
+
+
+@pytest.mark.parametrize("part", [b"@", b"://", b"://a:", b"/@", b"://x@:", b"://" + b":" * 999, b":@"])
+def test_a_long_document_is_searched_in_one_pass(part):
+    body = part * (16 * 1024 * 1024 // len(part))
+    begin = time.process_time()
+    writable(body)
+    assert time.process_time() - begin < 2
+
+
+def test_logins_of_a_portals_addresses_are_stored_nowhere(crawl, tmp_path):
+    """Nor are they in a feed or in the log; every other byte of the record stays."""
+    address = "https://me:hunter22@files.example.org/a.csv"
+    resource = {"id": "r", "url": address, "name": f"from {address}", "description": "Café"}
+    record = {"id": "one", "title": f"A {address}", "notes": "a@b.org", "url": address, "resources": [resource]}
+    flawed = record | {"id": "two", "resources": [resource | {"size": f"{address} bytes", "created": address}]}
+
+    def answer(asked):
+        if asked.action == "package_search":
+            return listing(record, flawed)
+        failed = {"success": False, "error": {"message": f"see {address}"}}
+        return result(record) if asked.id == "one" else Answer(json.dumps(failed).encode(), status=409)
+
+    with Site(answer) as site:
+        feed = tmp_path / "feed.jsonl"
+        more = ("-O", str(feed), "-s", "LOG_LEVEL=DEBUG", "-s", f"JOBDIR={tmp_path / 'job'}")
+        done = crawl("ckan", site, level="dataset", more=more)
+        assert (done.code, done.report["counts"]["new"]) == (3, 3), done.log
+        again = crawl("ckan", site, level="dataset", more=("-s", f"JOBDIR={tmp_path / 'job2'}"))
+    assert again.report["counts"]["unchanged"] == 3
+    (export,) = done.documents("dataset_metadata").values()
+    listed = next(one for one in done.documents().values() if one["id"] == "one")
+    clean = json.loads(json.dumps(record).replace("me:hunter22@", ""))
+    assert (listed, export) == (clean, clean)
+    assert json_lines(feed)[0]["resources"][0]["url"] == "https://files.example.org/a.csv"
+    kept = everything(tmp_path / "output") + feed.read_bytes() + done.log.encode()
+    assert b"hunter22" not in kept
+
+
+def test_a_dataset_whose_id_has_a_login_is_not_kept(crawl):
+    """Its id would be another one in the index than in the manifest."""
+    ids = ("https://me:hunter22@a.org/1", "https://a.org/me:hunter22@1")
+    with site_of(None, ids=ids) as site:
+        done = crawl("ckan", site)
+        again = crawl("ckan", site)
+    assert (done.code, done.ids(), again.code) == (3, [ids[1]], 3)
+    error = "the record's id has a user name and a password, which are not stored"
+    assert [(one["kind"], one["dataset_id"], one["error"]) for one in done.errors[:1]] == [
+        ("invalid_record", "https://a.org/1", error)
+    ]
+
+
+@pytest.mark.parametrize("stamps", [{}, {"metadata_modified": "2026-11-20T00:00:00"}], ids=["no stamp", "a stamp"])
+def test_a_stored_document_with_a_login_is_written_again_when_it_is_read(crawl, stamps):
+    """Earlier versions kept it, in the index and in exports, too."""
+    record = {"id": "one", "title": "One", "url": "https://me:hunter22@a.org", "resources": []} | stamps
+    with Site(lambda asked: listing(record)) as site:
+        done = crawl("ckan", site)
+        (path,) = (done.folder / "datasets").iterdir()
+        body = path.read_bytes().replace(b"https://", b"https://me:hunter22@")
+        path.write_bytes(body)
+        line = done.manifest[0] | {"bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
+        (done.folder / "manifest.jsonl").write_text(json.dumps(line) + "\n")
+        assert scrapy("reindex", f"-sOUTPUT_DIR={done.folder.parent}").returncode == 0
+        assert b"hunter22" not in (done.folder.parent / "index.sqlite").read_bytes()
+        exported = scrapy("export", "--format", "csv", f"-sOUTPUT_DIR={done.folder.parent}").stdout
+        assert "https://a.org" in exported
+        assert "hunter22" not in exported
+        again = crawl("ckan", site)
+    assert (again.report["counts"]["updated"], again.documents()[path.name]["url"]) == (1, "https://a.org")
 
 
 def middleware(monkeypatch, portal, token=SECRET):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from crawlers.items import Document, Kind, Status
 from crawlers.safety import inside, strict_json
+from crawlers.safety.redact import has_login
 from crawlers.store.index.description import Description
 from crawlers.store.index.full_text import of_datasets
 
@@ -222,6 +223,8 @@ class Documents:
             return False
         body = inside.read(self.folder, known.file)
         if hashlib.sha256(body).hexdigest() != known.sha256:  # a run was killed before it wrote the manifest's line
+            return False
+        if has_login(body):  # an earlier version wrote it
             return False
         return _is_same_but_for(record.stamp, strict_json.loads(body), record.document)
 
