@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,8 +17,10 @@ from crawlers.kind import NoReaderError, reader
 from crawlers.safety import inside, strict_json
 from crawlers.safety.redact import without_logins, writable
 from crawlers.store.index import Known, Record
-from crawlers.store.index.documents import Key
+from crawlers.store.open_batch import FILE, OpenBatch
 from pipelines.base import Batch, Item, Pipeline, key, reference
+
+logger = logging.getLogger(__name__)
 
 
 class Documents(Pipeline):
@@ -28,11 +31,23 @@ class Documents(Pipeline):
     it has changed, or if its flaws must be reported again; those of a mapped one are reported in any case.
     """
 
+    def open_spider(self) -> None:
+        """Compare the documents that a killed crawl was writing with their lines."""
+        documents = self.index.documents
+        documents.are_hashed = self.crawler.settings.getbool("VERIFY_DOCUMENTS")
+        with self.error_log.writing(self.folder / FILE):
+            self.open_batch = OpenBatch(self.folder, documents)
+        if count := len(documents.differing):
+            logger.warning("%d documents differ from the manifest, because a crawl was killed while it wrote", count)
+
+    def close_spider(self) -> None:
+        """Close the mark of open batches."""
+        self.open_batch.close()
+
     def process_batch(self, batch: Batch) -> None:
         """Write the documents of a batch; one that can't be written leaves it, and that is reported."""
-        keys: list[Key] = []
-        batch.each(lambda item: keys.append(key(item)))
-        batch.known = self.index.documents.some(keys)
+        batch.each(lambda item: batch.keys.append(key(item)))
+        batch.known = self.index.documents.some(batch.keys)
         unmapped = [item.id for item in batch.items if isinstance(item, Dataset) and not item.is_mapped]
         flawless = self.index.documents.flawless(unmapped) if unmapped and batch.known else {}
         with self.writer:
@@ -57,6 +72,7 @@ class Documents(Pipeline):
         if known and self.index.documents.is_on_disk(known, record) and not _is_read_anew(item, known):
             if isinstance(item, Dataset) and flawless.get(item.id) != known.sha256:
                 plain = self.mapped(item)
+            self._mark(batch)
             item.stored = Stored(file=record.file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
             stamp, url = item.metadata_modified, item.metadata_url
             now = replace(known, metadata_modified=stamp, metadata_url=url, seen=self.report.started)
@@ -66,6 +82,13 @@ class Documents(Pipeline):
             now = self._known(plain, item.stored)
         batch.known[key(item)] = now
         return plain
+
+    def _mark(self, batch: Batch) -> None:
+        """Mark a batch on disk before the first of its files is written."""
+        if batch.opened is None:
+            with self.error_log.writing(self.folder / FILE):
+                self.open_batch.begin(batch.keys)
+            batch.opened = self.open_batch
 
     def _check_size(self, item: Item, size: int) -> None:
         if not self.largest or size <= self.largest:
@@ -93,6 +116,7 @@ class Documents(Pipeline):
         if known and isinstance(item, Dataset) and item.torn and self.index.documents.is_intact(known):
             self.records.settle(reference(item), "failed")
             raise NotWritten(f"{record.file} is kept: the new record may be incomplete")
+        self.open_batch.differing[record.file] = key(item)
         with self.error_log.writing(f"{self.folder}/{record.file}"):
             self.writer.write(record.file, body)
             if known and known.file != record.file:  # before the manifest's line: a run killed here writes both again
