@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from contextlib import suppress
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -42,7 +43,8 @@ class Documents(Pipeline):
 
     def close_spider(self) -> None:
         """Close the mark of open batches."""
-        self.open_batch.close()
+        with suppress(OSError):  # the disk is full: more stays marked than must be
+            self.open_batch.close()
 
     def process_batch(self, batch: Batch) -> None:
         """Write the documents of a batch; one that can't be written leaves it, and that is reported."""

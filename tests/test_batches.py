@@ -518,10 +518,18 @@ def test_what_differs_stays_marked_until_it_is_written(tmp_path):
     opened.begin(KEYS[:1])
     opened.end(["datasets/b.json"])
     assert documents.differing == {"datasets/c.json": KEYS[2]}
-    opened.end([])
-    assert json.loads((tmp_path / ".batch").read_bytes()) == [[*KEYS[2]]]
+    opened.close()  # as a run that ends while a batch is open does
+    assert len((tmp_path / ".batch").read_bytes().splitlines()) == 3
+    opened = OpenBatch(tmp_path, documents)
+    for _ in range(2_000):
+        opened.begin(KEYS)
+        opened.end([])
+    assert (tmp_path / ".batch").stat().st_size < 100_000
+    opened.close()
+    assert sorted(json.loads((tmp_path / ".batch").read_bytes())) == [[*KEYS[1]], [*KEYS[2]]]
+    opened = OpenBatch(tmp_path, documents)
     opened.begin(KEYS)
-    opened.end(["datasets/c.json"])
+    opened.end(["datasets/b.json", "datasets/c.json"])
     opened.close()
     assert (tmp_path / ".batch").read_bytes() == b""
 

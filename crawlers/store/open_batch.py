@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FILE = ".batch"
 _LARGEST = 64 * 1024 * 1024  # bytes
+_ENOUGH = 64 * 1024  # bytes; marks of closed batches stay so long, for removing one takes as long as setting it
 
 
 class OpenBatch:
@@ -42,7 +43,7 @@ class OpenBatch:
 
     def __init__(self, folder: Path, documents: Documents) -> None:
         self.folder = folder
-        self.open = 0
+        self.open = self.size = 0
         self.differing = documents.differing = {
             known.file: key
             for key, known in documents.some(_marked(folder)).items()
@@ -61,6 +62,7 @@ class OpenBatch:
         if self.file.write(body) != len(body):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self.open += 1
+        self.size += len(body)
 
     def end(self, files: Iterable[str]) -> None:
         """Note that the lines of these files are written, and that no other line of their batch will be.
@@ -71,19 +73,27 @@ class OpenBatch:
         for file in files:
             self.differing.pop(file, None)
         self.open -= 1
-        if not self.open:
+        if self.size > _ENOUGH:
             self._leave_only_differing()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, which is empty if nothing differs.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        self._leave_only_differing()
         self.file.close()
 
     def _leave_only_differing(self) -> None:
+        if self.open:
+            return
+        self.size = 0
         if not self.differing:
             self.file.truncate(0)
             return
-        self.file.close()
         inside.write(self.folder, FILE, orjson.dumps([*self.differing.values()]) + b"\n")
+        self.file.close()
         self.file = inside.appended(self.folder, FILE)
 
 
