@@ -74,12 +74,12 @@ class Documents(Pipeline):
         if known and self.index.documents.is_on_disk(known, record) and not _is_read_anew(item, known):
             if isinstance(item, Dataset) and flawless.get(item.id) != known.sha256:
                 plain = self.mapped(item)
-            self._mark(batch)
             item.stored = Stored(file=record.file, status="unchanged", sha256=known.sha256, bytes=known.bytes)
             stamp, url = item.metadata_modified, item.metadata_url
             now = replace(known, metadata_modified=stamp, metadata_url=url, seen=self.report.started)
         else:
             plain = self.mapped(item)
+            self._mark(batch)
             item.stored = self._written(plain, record, body, known)  # one that is lazy hands it on
             now = self._known(plain, item.stored)
         batch.known[key(item)] = now

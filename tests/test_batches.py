@@ -118,7 +118,7 @@ class Simple(Notes):
 
 class DropsTheLast:
     def process_item(self, item):
-        if item.id == "id11":
+        if item.id == "id10":
             raise DropItem("not this one")
         return item
 
@@ -457,8 +457,8 @@ def test_a_kill_costs_nothing_and_nothing_is_there_twice(output, notes, tmp_path
 
 
 def changing(title):
-    """A portal of twelve datasets, in two batches; the last one has this title."""
-    titles = {f"id{number:02}": "Rivers" for number in range(11)} | {"id11": title}
+    """A portal of eleven datasets, the last one with this title and in a batch of its own."""
+    titles = {f"id{number:02}": "Rivers" for number in range(10)} | {"id10": title}
     records = [{"id": one, "title": text, "resources": []} for one, text in titles.items()]
     return lambda _: listing(*records)
 
@@ -472,10 +472,14 @@ def test_a_file_whose_line_a_kill_prevented_is_not_taken_for_the_former_one(outp
         words = options(output, {}, portal=site.url)
         assert scrapy("crawl", "ckan", *words).returncode == 0
         folder = output / "127.0.0.1"
-        path = next((folder / "datasets").glob("id11*"))
+        path = next((folder / "datasets").glob("id10*"))
         before = path.read_bytes()
-        site.answer = changing("Behind")
         dying = with_(notes, own("EXTENSIONS", **{component.__name__: 0}), settings)
+        if not again:
+            assert scrapy("crawl", "ckan", *options(output, dying, portal=site.url)).returncode == 9
+            assert (folder / ".batch").read_bytes() == b"", "nothing has changed"
+            notes.unlink()
+        site.answer = changing("Behind")
         assert scrapy("crawl", "ckan", *options(output, dying, portal=site.url)).returncode == 9
         assert b"Behind" in path.read_bytes()
         site.answer = changing("Before")
@@ -483,7 +487,7 @@ def test_a_file_whose_line_a_kill_prevented_is_not_taken_for_the_former_one(outp
     done = Crawl(ran.returncode, ran.stderr, folder)
     assert (done.code, done.report["verdict"], path.read_bytes()) == (0, "complete", before)
     last = {line["dataset_id"]: line for line in done.manifest}
-    assert last["id11"]["sha256"] == hashlib.sha256(before).hexdigest()
+    assert last["id10"]["sha256"] == hashlib.sha256(before).hexdigest()
     assert (folder / ".batch").read_bytes() == b""
 
 
@@ -553,10 +557,10 @@ def test_an_item_that_a_stage_drops_behind_its_file_stays_marked(output, notes):
         site.answer = changing("Behind")
         dropping = with_(notes, own("ITEM_PIPELINES", DropsTheLast=350))
         assert scrapy("crawl", "ckan", *options(output, dropping, portal=site.url)).returncode == 3
-        assert json.loads((output / "127.0.0.1" / ".batch").read_bytes()) == [["dataset", "id11", ""]]
+        assert json.loads((output / "127.0.0.1" / ".batch").read_bytes()) == [["dataset", "id10", ""]]
         site.answer = changing("Before")
         assert scrapy("crawl", "ckan", *words).returncode == 0
-    (path,) = (output / "127.0.0.1" / "datasets").glob("id11*")
+    (path,) = (output / "127.0.0.1" / "datasets").glob("id10*")
     assert b"Before" in path.read_bytes()
 
 
