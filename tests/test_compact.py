@@ -129,6 +129,13 @@ def test_a_kill_loses_nothing_and_leaves_nothing_twice(folder: Path, step: str) 
     ran = subprocess.run([sys.executable, "-c", program, str(folder)], cwd=ROOT, check=False)
     assert ran.returncode == -signal.SIGKILL
     assert (folder / "manifest.jsonl").read_bytes() == before
+    end = compacted.size(folder, "manifest.jsonl")
+    assert (end, everything(folder)) == (len(before), before), "no reader sees a line twice"
+    for offset in (1, len(before) - 50, len(before)):
+        assert everything(folder, offset) == before[offset:]
+    runs = [compacted.between(folder, "manifest.jsonl", begin) for begin in (0, len(before) * 2 // 3)]
+    assert [b"".join(texts) for texts in runs] == [before, before[len(before) * 2 // 3 :]]
+    assert compacted.mark(folder, "manifest.jsonl", end)[-50:] == before[-50:]
     compacted.finish(folder, "manifest.jsonl")
     assert everything(folder) == before
     compacted.compact(folder, "manifest.jsonl")

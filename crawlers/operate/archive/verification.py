@@ -46,7 +46,7 @@ def verify(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> in
     take_stock(holdings)
     absent = _print_all("missing", missing(holdings, source))
     damaged = _hash(holdings, source, sample)
-    loose = 0 if source else _print_all("unreferenced", holdings.rows(UNREFERENCED))
+    loose = 0 if source or holdings.damaged else _print_all("unreferenced", holdings.rows(UNREFERENCED))
     held = next(holdings.rows(f"SELECT count(*), coalesce(sum(bytes), 0) {_CHOSEN}", {"source": source}))
     print_table([Verified(source or holdings.blobs.location, held[0], held[1], damaged, absent, loose)])
     if damaged:
