@@ -19,6 +19,7 @@ from crawlers.operate.dashboard.tail import Budget
 from crawlers.safety.locks import LOCK, take
 from crawlers.store import compacted
 from crawlers.store.index.reader import connect
+from pipelines.archive import _withdrawn
 from tests.conftest import ROOT, scrapy
 
 if TYPE_CHECKING:
@@ -252,3 +253,13 @@ def test_a_run_that_goes_on_has_its_errors(harvested: tuple[Portal, Crawl], outp
     assert own
     assert compact(output, "--all").returncode == 0
     assert [text for _, text in compacted.lines(last.folder, "errors.jsonl", begun)] == own
+
+
+def test_an_archive_knows_what_was_pruned_before(folder: Path) -> None:
+    pruned = line(DAY.format(1), 1, kind="file", sha256="a", status="withdrawn")
+    back = line(DAY.format(2), 1, kind="file", sha256="b", status="withdrawn")
+    rest = line(DAY.format(3), 1, kind="file", sha256="b", status="restored")
+    (folder / "manifest.jsonl").write_bytes(pruned + back + rest)
+    for _ in range(2):
+        assert _withdrawn(folder) == {"a"}
+        compacted.compact(folder, "manifest.jsonl")

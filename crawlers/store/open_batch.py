@@ -15,6 +15,7 @@ from crawlers.safety import inside
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from pathlib import Path
+    from typing import BinaryIO
 
     from crawlers.store.index.documents import Documents, Key
 
@@ -49,7 +50,7 @@ class OpenBatch:
             for key, known in documents.some(_marked(folder)).items()
             if _differs(folder, known.file, known.sha256)
         }
-        self.file = inside.appended(folder, FILE)
+        self.file: BinaryIO | None = None
         self._leave_only_differing()
 
     def begin(self, keys: Collection[Key]) -> None:
@@ -59,6 +60,7 @@ class OpenBatch:
             OSError: the file can't be written.
         """
         body = orjson.dumps(keys) + b"\n"
+        self.file = self.file or inside.appended(self.folder, FILE)
         if self.file.write(body) != len(body):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self.open += 1
@@ -77,24 +79,25 @@ class OpenBatch:
             self._leave_only_differing()
 
     def close(self) -> None:
-        """Close the file, which is empty if nothing differs.
+        """Close the file, and remove it if nothing differs.
 
         Raises:
             OSError: the file can't be written.
         """
         self._leave_only_differing()
-        self.file.close()
+        if self.file:
+            self.file.close()
 
     def _leave_only_differing(self) -> None:
         if self.open:
             return
-        self.size = 0
-        if not self.differing:
-            self.file.truncate(0)
-            return
-        inside.write(self.folder, FILE, orjson.dumps([*self.differing.values()]) + b"\n")
-        self.file.close()
-        self.file = inside.appended(self.folder, FILE)
+        if self.differing:
+            inside.write(self.folder, FILE, orjson.dumps([*self.differing.values()]) + b"\n")
+        else:
+            inside.remove(self.folder, FILE)
+        if self.file:
+            self.file.close()
+        self.file, self.size = None, 0
 
 
 def _marked(folder: Path) -> set[Key]:
