@@ -113,9 +113,9 @@ def doubled(folder: Path, file: str) -> int:
         OSError: the part can't be read. A missing file has none.
     """
     for name in parts(folder, file)[-1:]:
-        status = inside.status(folder, name)
-        held, head = length(folder, name), _head(folder, name, status.st_mtime_ns, status.st_size)
-        with suppress(FileNotFoundError), inside.opened(folder, file) as now:
+        status, held = inside.status(folder, name), length(folder, name)
+        with suppress(OSError), inside.opened(folder, file) as now:  # who reads the part is told that it is damaged
+            head = _head(folder, name, status.st_mtime_ns, status.st_size)
             is_same = now.read(len(head)) == head  # its first lines say when they were written
             return held if head and is_same and os.fstat(now.fileno()).st_size >= held else 0
     return 0

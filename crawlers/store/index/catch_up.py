@@ -135,11 +135,9 @@ def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Ca
             damaged[source] = str(error)
         finally:
             index.close()
-    for source in [source for source in gone if os.path.lexists(output / source)]:
+    for source in [source for source in gone if os.path.lexists(output / source) and not (output / source).is_dir()]:
         gone.remove(source)
-        damaged[source] = (
-            f"{source}: {output / source} has no manifest: restore it from a backup, or remove the folder."
-        )
+        damaged[source] = f"{source}: {output / source} is not a folder: restore it from a backup, or remove it."
     if gone:
         with closing(Database(output, patience=PATIENCE).db) as db:
             for source in gone:
