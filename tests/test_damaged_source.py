@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from types import SimpleNamespace
 
 import pytest
 
 from crawlers.exceptions import DamagedSourceError
 from crawlers.operate import dashboard
+from crawlers.operate.commands.search import Command
 from crawlers.operate.dashboard import addresses
+from crawlers.store import location
 from crawlers.store.index import Index, catch_up
 from tests.buckets import Folder, mirror
 from tests.captured import look, written
-from tests.conftest import scrapy
+from tests.conftest import options, scrapy
+from tests.site import Site, listing
 
 RUN = "20261120T030000Z"
 
@@ -87,6 +91,41 @@ def test_a_damaged_source_is_named_and_the_others_are_read(output, damage, words
     ran = run(output, *words)
     assert (ran.returncode, [text for text in shown if text not in ran.stdout]) == (code, []), ran.stdout + ran.stderr
     assert [line for line in ran.stderr.splitlines() if line.startswith(("b: ", "b can't "))]
+
+
+def test_a_crawl_of_it_does_not_begin(output):
+    no_part(output / "b")
+    with Site(lambda _: listing()) as site:
+        ran = scrapy("crawl", "ckan", *options(output, {}, portal=site.url, source="b"), "--nolog")
+    assert (ran.returncode, site.asked, len(ran.stderr.splitlines())) == (1, [], 1)
+    assert ran.stderr.startswith(
+        f"b: {output / 'b' / 'manifest-20261119T000000Z.jsonl.zst'} can't be read (it is damaged)"
+    )
+
+
+def test_a_search_of_a_mirror_that_can_not_be_read_says_so(tmp_path, monkeypatch, capsys):
+    one = mirror(tmp_path / "one")
+    Folder(one.folder / "b").write("x")
+    with one.own("b"):
+        pass
+    two = mirror(tmp_path / "two", one.objects.store)
+    for name in one.objects.store.list().collect():
+        if "/log/" in name["path"]:
+            one.objects.store.put(name["path"], b"damaged")
+    (two.folder / "a" / "runs").mkdir(parents=True)
+    catch_up(Folder(two.folder / "a").path.parent)
+    monkeypatch.setattr(location, "mirror", lambda *_, **__: two)
+    command = Command()
+    command.settings = {"OUTPUT_STORE": "s3://bucket", "OUTPUT_DIR": str(two.folder)}
+    Folder(two.folder / "a").write("x")
+    command.run(["rivers"], SimpleNamespace(source=None, limit=20, json=False, withdrawn=False))
+    said = capsys.readouterr()
+    assert command.exitcode == 3
+    assert "commit 1 of [b] is damaged" in said.err
+    assert said.out.splitlines() == [
+        "No dataset has: rivers",
+        "Sources that can't be read are left out, or shown as they were.",
+    ]
 
 
 def test_an_archive_that_can_not_be_read_keeps_all_files(output):
