@@ -25,7 +25,7 @@ LARGEST = 64 * 1024
 """Bytes of a request's body."""
 _THREADS = 8
 _CONNECTIONS = 500  # at once, most of them idle: a browser keeps some open for each of its tabs
-_IDLE = 15  # seconds until one of these is closed
+_IDLE = 30  # seconds until one of these is closed
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _WARMED = 5.0  # seconds between checks whether the overview is out of date
 
