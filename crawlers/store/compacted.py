@@ -114,7 +114,7 @@ def doubled(folder: Path, file: str) -> int:
     """
     for name in parts(folder, file)[-1:]:
         status, held = inside.status(folder, name), length(folder, name)
-        with suppress(OSError), inside.opened(folder, file) as now:  # who reads the part is told that it is damaged
+        with suppress(OSError), inside.opened(folder, file) as now:  # readers of the part report that it is damaged
             head = _head(folder, name, status.st_mtime_ns, status.st_size)
             is_same = now.read(len(head)) == head  # its first lines say when they were written
             return held if head and is_same and os.fstat(now.fileno()).st_size >= held else 0
