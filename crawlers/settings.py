@@ -33,6 +33,7 @@ OUTPUT_STORE = ""  # the address of an OUTPUT_DIR in S3, which is set from there
 OUTPUT_STORE_INTERVAL = 30.0  # seconds of a crawl that are lost at most if its machine dies; 1,000 documents, too
 OUTPUT_STORE_PATIENCE = 600.0  # seconds without an answer of the store after which a crawl stops
 OUTPUT_LEASE = 60.0  # seconds without a sign of life after which other machines may crawl a source
+VERIFY_DOCUMENTS = False  # True: a crawl compares each document on disk by its SHA-256, and writes again what differs
 FILENAME_SLUG = True  # False: ids only
 FILENAME_SLUG_MAXLEN = 80
 FEED_EXPORT_ENCODING = "utf-8"  # default None, which escapes JSON to ASCII
@@ -169,6 +170,7 @@ EXTENSIONS = {
     "crawlers.extensions.storing.Storing": 8,  # before Report: it takes the source, and brings its folder up to date
     "crawlers.extensions.report.Report": 10,  # first: it opens the job, locks the folder, may refuse to start
     "crawlers.extensions.heartbeat.Heartbeat": 15,
+    "crawlers.extensions.public_hosts.PublicHosts": 17,
     "crawlers.store.index.Index": 20,
     "crawlers.extensions.timeseries.TimeSeries": 25,
     "crawlers.safety.logs.RedactedLogs": 30,

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlers.store.index import Known
+    from crawlers.store.index.documents import Key
+    from crawlers.store.open_batch import OpenBatch
 
 logger = logging.getLogger(__name__)
 
@@ -39,13 +41,17 @@ class Batch:
         failed: those that are not, each with the reason: a `DropItem`, or a bug.
         bytes: of the documents, as far as they are known.
         known: what is known of each item's document by now, by key; of those that never were on disk, nothing.
+        keys: of all that came, also of those that have left.
+        opened: where the batch is marked on disk, once a file of it may be written.
     """
 
     def __init__(self, items: list[Any]) -> None:
         self.items = items
         self.bytes = 0
         self.failed: list[tuple[Any, Exception]] = []
-        self.known: dict[tuple[str, str, str], Known] = {}
+        self.known: dict[Key, Known] = {}
+        self.keys: list[Key] = []
+        self.opened: OpenBatch | None = None
 
     def each(self, work: Callable[[Any], Any]) -> None:
         """Do some work with each item; one for which it raises leaves, and the others go on.
@@ -136,7 +142,7 @@ def reference(item: Item) -> Reference:
     return item.kind, item.id, None
 
 
-def key(item: Item) -> tuple[str, str, str]:
+def key(item: Item) -> Key:
     """Return the identity as the index has it."""
     kind, dataset_id, resource_id = reference(item)
     return kind, dataset_id, resource_id or ""

@@ -1400,6 +1400,7 @@ def test_seconds_that_are_none(value):
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
 ENDPOINTS = ["localhost:8333", "file:///x", "http://h:70000", "http://h:0", "http://h:x", "http://[bad", "http://[bad]"]
 ENDPOINTS += ["http://a b", "http://h\r", "http://u:secret@h", "http://256.1.1.1", "http://[1.2.3.4]", "http://", ""]
+ENDPOINTS += ["http://xn--a", "https://xn--0.example.org:9000/x"]
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
@@ -1412,7 +1413,14 @@ def test_an_endpoint_that_is_none(tmp_path, name, endpoint):
 
 
 @pytest.mark.parametrize(
-    "endpoint", ["HTTP://127.0.0.1:1", "http://[::1]:1/x", "https://a_b.org/storage/v1", "http://localhost"]
+    "endpoint",
+    [
+        "https://xn--bcher-kva.example",
+        "HTTP://127.0.0.1:1",
+        "http://[::1]:1/x",
+        "https://a_b.org/storage/v1",
+        "http://localhost",
+    ],
 )
 def test_an_endpoint_that_is_one(tmp_path, endpoint):
     os.environ |= {**KEYS, "AWS_ENDPOINT_URL": endpoint}

@@ -120,7 +120,7 @@ def test_the_state_is_published_as_stats(spiders):
 def index(known, last, status="new"):
     """Return an index of datasets with the moments they were seen, and of the last whole listing."""
     found = {name: SimpleNamespace(seen=seen, status=status) for name, seen in known.items()}
-    documents = SimpleNamespace(get=lambda _kind, name, _: found.get(name))
+    documents = SimpleNamespace(get=lambda _kind, name, _: found.get(name), differing={})
     return SimpleNamespace(documents=documents, runs=SimpleNamespace(last_complete=lambda _: last))
 
 

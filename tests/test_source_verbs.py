@@ -352,6 +352,11 @@ def test_scheduled(place: Place) -> None:
     assert place.tables()["d"]["schedule"] == "weekly sun"
     assert place.sources("schedule", "a", "none").stdout == "[a] has no schedule: --due skips it.\n"
     assert "schedule" not in place.tables()["a"]
+    place.write('[zurich]\nspider = "hdx"\ntimezone = "Europe/Zurich"\n')
+    assert place.sources("schedule", "zurich", "daily 02:00").stdout == (
+        "[zurich] is due daily 02:00, in Europe/Zurich.\n"
+    )
+    place.write(FILE)
     assert "'hourly' is neither" in place.sources("schedule", "a", "hourly", code=1).stderr
 
 

@@ -403,3 +403,16 @@ def test_two_records_of_one_file_are_told_apart_from_those_of_two_files(output):
     assert told["duplicate_id"].startswith("the same file has")
     assert told["missing_id"].startswith("a file has several records without an identifier")
     assert len(done.manifest) == 2
+
+
+def test_a_document_of_xml_has_no_logins(output):
+    files = {"/meta/a.xml": with_resources("a", "ftp://me:hunter22@a.org/1.csv?a&amp;b", "https://a.org/me@a.csv")}
+    with Site(answers(files | {"/meta/": APACHE % links("a.xml")})) as site:
+        done = crawled(site, output)
+    (line,) = done.manifest
+    body = (done.folder / line["metadata_file"]).read_text()
+    assert "<dct:references>ftp://a.org/1.csv?a&amp;b</dct:references>" in body
+    assert "<dct:references>https://a.org/me@a.csv</dct:references>" in body
+    with closing(sqlite3.connect(output / "index.sqlite")) as db:
+        found = {url for (url,) in db.execute("SELECT url FROM resources")}
+    assert found == {"ftp://a.org/1.csv?a&b", "https://a.org/me@a.csv"}

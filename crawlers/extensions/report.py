@@ -23,6 +23,7 @@ from crawlers.safety import inside, strict_json
 from crawlers.store import compacted
 from crawlers.store.folder import JSONLines, folder, lock
 from crawlers.store.index import Index
+from crawlers.store.index.database import reading
 from crawlers.store.runs.run import RUN
 from crawlers.store.runs.verdict import EXIT_CODES, Verdict, verdict
 from crawlers.values import moment
@@ -58,7 +59,8 @@ class Report:
         self.state = RunState.from_crawler(crawler)
         self.folder = folder(crawler)
         self.lock = lock(self.folder)
-        self.run, self.started = _begin(self.job, self.folder)
+        with reading(self.folder):
+            self.run, self.started = _begin(self.job, self.folder)
         self.error_log = ErrorLog(crawler, self.folder, self.run)
         self.verdict: Verdict | None = None
         self.outcome: dict[str, Any] = {}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import OutputError, hint
+from crawlers.exceptions import OutputError, StoreUnreachableError, hint
+from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.mirrored import owning
-        from crawlers.store.index.catch_up import catch_up, sources_in
+        from crawlers.store.index.catch_up import sources_in
 
         output = self.path("OUTPUT_DIR")
         known = sources_in(output)
@@ -44,16 +45,21 @@ class Command(ProjectCommand):
         if bool(args) == opts.all:
             raise OutputError("name the sources to compact, or all of them by --all.")
         self.exitcode = 0
-        catch_up(output, named=args)  # before its offsets mean other files
-        with owning(self.settings, args or known) as owners:
-            for name in args or known:
-                self._compact(output / name)
-            for name, owner in owners.items():
-                owner.store(is_end=True)
-                print(f"{name}: {owner.sum_up()} objects that nobody needs were removed from the store")
+        self.catch_up(args)  # before its offsets mean other files
+        for name in args or known:
+            try:
+                with owning(self.settings, [name]) as owners:
+                    self._compact(output / name)
+                    for owner in owners.values():
+                        owner.store(is_end=True)
+                        print(f"{name}: {owner.sum_up()} objects that nobody needs were removed from the store")
+            except StoreUnreachableError:
+                raise
+            except OutputError as error:
+                self.exitcode = 1
+                print_error(error)
 
     def _compact(self, folder: Path) -> None:
-        from crawlers.operate.console import print_error
         from crawlers.store.compacted import FILES, compact
         from crawlers.store.figures.formatting import number, size
         from crawlers.store.folder import lock

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import RunError, hint
 from crawlers.operate.strict_command import ProjectCommand
 from crawlers.signals import ADVICE
-from crawlers.store.runs import STATES, Run, find, items, runs, sources
+from crawlers.store.runs import STATES, Run, damaged, find, items, runs, sources
+from crawlers.store.runs.stored import UNREADABLE
 from crawlers.store.runs.words import (
     coloured,
     counted,
@@ -38,7 +39,7 @@ _FAILED: tuple[State, ...] = ("incomplete", "blocked", "failed", "interrupted")
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 shown, 1 no such run or source."""
+    """Exit code: 0 shown, 1 no such run or source, 3 shown, and a source can't be read."""
 
     takes_empty_store = True
     verbs = ("show",)
@@ -66,6 +67,8 @@ class Command(ProjectCommand):
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         self.output, self.jobs = self.path("OUTPUT_DIR"), self.path("JOBS_DIR")
         self.colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        for sentence in damaged(self.output):
+            self.tell_damage(sentence)
         for line in self._lines(args, opts):
             print(line)
 
@@ -106,6 +109,7 @@ class Command(ProjectCommand):
             known = sources(self.output)
             meant, names = hint(source, known), ", ".join(known) or "none"
             raise RunError(f"{self.output} has no runs of a source {source!r}.{meant} There are: {names}.")
+        self.is_damaged |= any(run.why == UNREADABLE for run in found)
         order = {"pending": 0, "running": 1}
         return sorted(found, key=lambda run: order.get(run.state, 2))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from crawlers.items import Document, Kind, Status
 from crawlers.safety import inside, strict_json
+from crawlers.safety.redact import has_login
 from crawlers.store.index.description import Description
 from crawlers.store.index.full_text import of_datasets
 
@@ -154,12 +155,18 @@ class Documents:
         database: index.sqlite.
         batch: the documents that wait to be written; they are newer than those in the database.
         folder: the source's.
+
+    Attributes:
+        differing: files that are not what the manifest says, and their documents (`crawlers.store.open_batch`).
+        are_hashed: whether a file is compared by its SHA-256, too, not by its size alone: VERIFY_DOCUMENTS.
     """
 
     def __init__(self, database: Database, batch: Batch, folder: Path) -> None:
         self.database = database
         self.batch = batch
         self.folder = folder
+        self.differing: dict[str, Key] = {}
+        self.are_hashed = False
 
     def get(self, kind: str, dataset_id: str, resource_id: str | None) -> Known | None:
         """Return what is known of a document; ``None`` if it was never written."""
@@ -197,8 +204,12 @@ class Documents:
 
     def is_intact(self, known: Known) -> bool:
         """Return whether the document is on disk with the recorded size: a power cut may leave an empty file."""
+        if known.file in self.differing:
+            return False
         try:
-            return inside.size(self.folder, known.file) == known.bytes
+            if inside.size(self.folder, known.file) != known.bytes:
+                return False
+            return not self.are_hashed or _sha256(self.folder, known.file) == known.sha256
         except OSError:
             return False
 
@@ -223,6 +234,8 @@ class Documents:
             return False
         body = inside.read(self.folder, known.file)
         if hashlib.sha256(body).hexdigest() != known.sha256:  # a run was killed before it wrote the manifest's line
+            return False
+        if has_login(body):  # an earlier version wrote it
             return False
         return _is_same_but_for(record.stamp, strict_json.loads(body), record.document)
 
@@ -268,6 +281,10 @@ class Documents:
             return pending
         rows = self.database.rows(_TITLE, (self.folder.name, dataset_id))
         return rows[0][0] if rows else None
+
+
+def _sha256(folder: Path, file: str) -> str:
+    return hashlib.sha256(inside.read(folder, file)).hexdigest()
 
 
 def stored(db: sqlite3.Connection, source: str, key: Key) -> Known | None:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from crawlers.exceptions import FiguresError
+from crawlers.exceptions import DamagedSourceError, FiguresError
 from crawlers.resume import Job
 from crawlers.store.index import captures, flaws, manifest, observations, reports
 from crawlers.store.index.batch import Batch
 from crawlers.store.index.captures import Captures
 from crawlers.store.index.complete_runs import CompleteRuns, mark_seen, remember
-from crawlers.store.index.database import PATIENT, Database, transaction, usable
+from crawlers.store.index.database import PATIENT, Database, reading, transaction, usable
 from crawlers.store.index.description import describe as describe_item
 from crawlers.store.index.documents import Documents, Known, Line, Outcome, without_exports
 from crawlers.store.index.flaws import Flaws
@@ -62,6 +62,7 @@ class Index:
 
     Raises:
         OutputError: index.sqlite cannot be used or not be brought up to date.
+        DamagedSourceError: the source can't be read.
     """
 
     def __init__(
@@ -81,7 +82,11 @@ class Index:
         self.forgot = False
         with usable(output):
             self.database = Database(output, self._catch_up, patience, for_crawl=for_crawl, tell=tell)
-            self.database.healing(self._catch_up)
+            try:
+                self.database.healing(self._catch_up)
+            except DamagedSourceError:
+                self.database.db.close()
+                raise
         self.documents = Documents(self.database, self.batch, self.folder)
         self.captures = Captures(self.database, source)
         self.flaws = Flaws(self.database, source)
@@ -186,7 +191,15 @@ class Index:
             mark_seen(db, self.source, max(whole))
 
     def _catch_up(self, db: sqlite3.Connection) -> None:
-        """Read what the manifest has and the index lacks; all of it if the manifest is another one."""
+        """Read what the manifest has and the index lacks; all of it if the manifest is another one.
+
+        Raises:
+            DamagedSourceError: a file can't be read.
+        """
+        with reading(self.folder):
+            self._read(db)
+
+    def _read(self, db: sqlite3.Connection) -> None:
         begin = manifest.read_to(db, self.folder)
         if begin is None:
             forget(db, self.source)
@@ -205,8 +218,12 @@ class Index:
 
         Args:
             lost: called with a sentence for each document that cannot be read; the others follow.
+
+        Raises:
+            DamagedSourceError: the manifest can't be read.
         """
-        self.database.healing(lambda db: describe(db, self.folder, lost))
+        with reading(self.folder):
+            self.database.healing(lambda db: describe(db, self.folder, lost))
 
     def settle(self) -> bool:
         """Write and describe all that is known by now; return whether that succeeded."""
