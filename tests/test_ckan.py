@@ -16,13 +16,16 @@ from crawlers.items import Dataset, Resource
 from crawlers.kinds.ckan import api, incremental
 from crawlers.kinds.ckan.cursor import Cursor, Page, is_same_stamp
 from crawlers.kinds.ckan.generic import CKAN
-from crawlers.kinds.ckan.query import Query, among
+from crawlers.kinds.ckan.query import Query, among, filter_query, required, search
 from crawlers.kinds.ckan.recovery import Refusal, another
 from crawlers.listing import since
 from crawlers.listing.state import RunState
 from crawlers.safety import strict_json
 from crawlers.store.index import Index, Known
 from crawlers.store.index.complete_runs import sees_all
+from tests.portal import data
+from tests.portal import search as solr
+from tests.portal.catalogue import Dataset as Package
 
 URL = "https://example.org/api/3/action/package_show?id=a"
 DENIED = {"__type": "Authorization Error", "message": "Access denied: User not authorized to read package a"}
@@ -78,6 +81,108 @@ def test_private_datasets_only_look_gone_to_a_token_that_may_have_expired(has_to
     spider.run_state = RunState(access=said)
     assert spider.gone.reason(refused(DENIED, 403)) == reason
     assert spider.gone.reason(refused(NOT_FOUND, 404)) == "not found"
+
+
+# The question
+
+
+PACKAGES = [
+    Package({**package, "license_id": license, "score": score})
+    for package, license, score in zip(
+        data.packages(40, 1), ["cc-by", "odc-odbl", "cc-zero", ""] * 10, ["a b", 'say "x"', "x:y", "plain"] * 10
+    )
+]
+
+
+def with_license(*names):
+    return lambda package: package["license_id"] in names
+
+
+def without_license(*names):
+    return lambda package: package["license_id"] not in names
+
+
+@pytest.mark.parametrize(
+    ("fq", "is_wanted"),
+    [
+        ("license_id:cc-by", with_license("cc-by")),
+        ("license_id:cc-by OR license_id:odc-odbl", with_license("cc-by", "odc-odbl")),
+        ("license_id:cc-by || license_id:odc-odbl", with_license("cc-by", "odc-odbl")),
+        ("license_id:(cc-by OR odc-odbl)", with_license("cc-by", "odc-odbl")),
+        ("+license_id:cc-by", with_license("cc-by")),
+        ("+license_id:cc-by OR license_id:odc-odbl", with_license("cc-by", "odc-odbl")),
+        ("license_id:cc-by license_id:odc-odbl", with_license()),
+        ("license_id:cc-by AND license_id:odc-odbl", with_license()),
+        ("license_id:cc-by && license_id:cc*", with_license("cc-by")),
+        ("-license_id:cc-by", without_license("cc-by")),
+        ("!license_id:cc-by", without_license("cc-by")),
+        ("NOT license_id:cc-by", without_license("cc-by")),
+        ("-license_id:cc-by -license_id:odc-odbl", without_license("cc-by", "odc-odbl")),
+        ("NOT license_id:cc-by AND NOT license_id:odc-odbl", without_license("cc-by", "odc-odbl")),
+        ("-license_id:cc-by OR -license_id:odc-odbl", without_license("cc-by", "odc-odbl")),
+        ("-(license_id:cc-by OR license_id:odc-odbl)", without_license("cc-by", "odc-odbl")),
+        ("-license_id:(cc-by OR odc-odbl)", without_license("cc-by", "odc-odbl")),
+        ("*:* -license_id:cc-by", without_license("cc-by")),
+        ("license_id:cc* AND NOT license_id:cc-zero", with_license("cc-by")),
+        ("NOT license_id:cc-zero AND license_id:cc*", with_license("cc-by")),
+        ("license_id:cc* !license_id:cc-zero", with_license("cc-by")),
+        ("license_id:[* TO cc-by]", with_license("cc-by", "")),
+        ("license_id:{cc-by TO cc-zero] OR license_id:odc*", with_license("cc-zero", "odc-odbl")),
+        ("-license_id:[cc TO cd]", without_license("cc-by", "cc-zero")),
+        ("license_id:cc*", with_license("cc-by", "cc-zero")),
+        ('score:"a b" OR score:x\\:y', lambda package: package["score"] in ("a b", "x:y")),
+        ('-score:"say \\"x\\""', lambda package: package["score"] != 'say "x"'),
+        ('score:"cc OR (" OR license_id:cc-by', with_license("cc-by")),
+    ],
+)
+def test_every_page_asks_what_the_user_asks(fq, is_wanted):
+    """Solr reads the clauses as one query, behind CKAN's own: an OR beside that would be a wish."""
+    wanted = [package.id for package in PACKAGES if is_wanted(package.package)]
+    first, *_ = sorted(wanted) or ["0"]
+    for cursor, expected in ((Cursor(rows=9), wanted), (Cursor(rows=9, last=first, received=1), set(wanted) - {first})):
+        asked = cursor.parameters(Query(fq=filter_query(fq)))["fq"]
+        found = solr.parse(f"+capacity:public {asked} +state:active")
+        assert {package.id for package in PACKAGES if found(package)} == set(expected), asked
+    among_some = Query(fq=fq, organization="x", tag="y z").clauses()
+    assert [clause[0] for clause in among_some] == ["+"] * 3
+
+
+@pytest.mark.parametrize(
+    ("clause", "excludes"),
+    [
+        ("-a:b^2", True),
+        ("-a:b~2 -c", True),
+        ("-title:/x(y|z)/", True),
+        ("-filter(a:b)", True),
+        ("-a:b /* and not c:d */", True),
+        ("- a:b", False),  # a sign before a blank is a word
+        ("a-b", False),
+        ("filter(-a:b)", False),
+        ('-d:{"a}" TO "b]"]', True),
+        ("organization:x or -organization:y", False),
+    ],
+)
+def test_a_clause_that_only_excludes_begins_with_everything(clause, excludes):
+    assert required(clause) == (f"+(*:* {clause})" if excludes else f"+({clause})")
+
+
+@pytest.mark.parametrize(
+    ("fq", "why"),
+    [
+        ("{!term f=tags}rain", r"that CKAN takes: it has local parameters, \{!...\}"),
+        ("tags:a {!lucene}b", r"that CKAN takes: it has local parameters, \{!...\}"),
+        ("(a:b", "a parenthesis is missing"),
+        ("a:b) OR (c:d", "a parenthesis is missing"),
+        ("title:[unclosed", r"breaks off at '\[unclosed'"),
+        ('title:"unclosed', "breaks off at"),
+    ],
+)
+def test_a_filter_that_would_be_another_question_is_refused(fq, why):
+    with pytest.raises(ValueError, match=why):
+        filter_query(fq)
+    with pytest.raises(ValueError, match="a search that CKAN takes"):
+        search("{!dismax}x")
+    assert search('title:(rain "a') == 'title:(rain "a', "what people type into a search box may be anything else"
 
 
 # How a portal is asked

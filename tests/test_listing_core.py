@@ -50,7 +50,7 @@ def test_the_next_page_begins_behind_the_last_id() -> None:
 
 def test_an_id_is_no_query_of_its_own() -> None:
     cursor = Cursor(rows=2, last='a"] OR id:*', received=1)
-    assert cursor.parameters(Query())["fq"] == 'id:{a\\"\\]\\ OR\\ id\\:\\* TO *]'
+    assert cursor.parameters(Query())["fq"] == '+id:{a\\"\\]\\ OR\\ id\\:\\* TO *]'
 
 
 def test_a_portal_whose_ids_do_not_ascend_is_paged_by_offset() -> None:
@@ -86,9 +86,9 @@ def test_a_record_that_can_not_be_had_is_passed_over_by_its_id_alone() -> None:
     assert behind.after(page("e"), listed=1, resources=0).skipped == 0
 
 
-def test_a_count_is_asked_for_without_records_and_without_a_place() -> None:
+def test_a_count_is_asked_for_without_records_and_as_pages_are() -> None:
     asked = Cursor(rows=100, last="z", received=9, counting=True).parameters(Query(tag="rain"))
-    assert (asked["rows"], asked["fq"]) == (0, "tags:rain")
+    assert (asked["rows"], asked["fq"]) == (0, "+id:[* TO *] +tags:rain")
 
 
 def test_a_listing_begins_with_nothing() -> None:
@@ -104,6 +104,19 @@ def test_a_cursor_is_plain_data() -> None:
     cursor = Cursor(rows=7, last="x", ids=True)
     assert Cursor(**cursor.plain()) == cursor
     assert (cursor.name, Cursor(rows=1).name) == ("ids", "datasets")
+
+
+@pytest.mark.parametrize(
+    ("first", "left", "is_one_question"), [(1000, 978, True), (1000, 977, False), (1000, 1018, True), (20, 29, False)]
+)
+def test_two_pages_after_each_other_must_count_the_same(first: int, left: int, is_one_question: bool) -> None:
+    """The second counts what is left behind the first, which had two records."""
+    later = Cursor(rows=2).after(page("a", "b", count=first), listed=2, resources=0)
+    after = later.after(page("c", count=left), listed=1, resources=0)
+    assert after.is_doubtful is not is_one_question
+    assert after.after(page("d", count=left - 1), listed=1, resources=0).is_doubtful is after.is_doubtful
+    assert not later.by_offset().after(page("c", count=first), listed=1, resources=0).is_doubtful
+    assert not later.restarted(5).after(page("c", count=5), listed=1, resources=0).is_doubtful
 
 
 # A page

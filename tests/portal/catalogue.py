@@ -121,7 +121,6 @@ class Catalogue:
     ids_by_resource: dict[str, str] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
     indexes: "count[int]" = field(default_factory=count)
-    _hides: bool | None = None
     _orders: dict[str, list[Dataset]] = field(default_factory=dict)
     _matches: dict[tuple[str, str, str], list[Dataset]] = field(default_factory=dict)
 
@@ -162,7 +161,6 @@ class Catalogue:
     def _forget(self, dataset_id: str) -> None:
         self._orders.clear()
         self._matches.clear()
-        self._hides = None
         old = self.datasets.get(dataset_id)
         if old:
             self.ids_by_name.pop(old.term("name"), None)
@@ -190,14 +188,6 @@ class Catalogue:
             return None
         resources = dataset.package["resources"]
         return dataset.package, next(resource for resource in resources if resource["id"] == resource_id)
-
-    @property
-    def hides(self) -> bool:
-        """Whether some of the datasets are private, or drafts."""
-        with self.lock:
-            if self._hides is None:
-                self._hides = not all(dataset.is_public for dataset in self.datasets.values())
-            return self._hides
 
     def organizations(self) -> dict[str, Package]:
         """By name, each as the first dataset of it has it."""

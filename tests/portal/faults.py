@@ -343,6 +343,12 @@ def ignore_start(_fault: Fault, search: Search) -> Search:
     return replace(search, start=0, fq=KEYSET.sub("", search.fq))
 
 
+@acts(SEARCHES)
+def filters_late(_fault: Fault, search: Search) -> Search:
+    """The first page ignores the filter, and those behind an id do not."""
+    return search if KEYSET.search(search.fq) else replace(search, fq="")
+
+
 @acts(FIELDS)
 def no_fl(_fault: Fault, _fields: list[str]) -> list[str]:
     """Whole records, whatever is asked for."""

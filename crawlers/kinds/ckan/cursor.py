@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
-from crawlers.kinds.ckan.query import behind, joined
+from crawlers.kinds.ckan.query import behind
 from crawlers.listing import paging
 from crawlers.values.moment import moment
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.ckan.query import Query
 
 _MILLISECOND = timedelta(milliseconds=1)
+_DRIFT, _DRIFT_SHARE = 10, 0.02  # datasets that may come or go; of a large catalogue, the share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,8 @@ class Cursor(paging.Cursor):
         stamps: whether the ids come with their stamps, to find what has changed.
         skipping: why the next record alone is not available: only its id is requested, to go on after it.
         skipped: how many records in a row were skipped this way.
+        counted: how many datasets there are, as the page before counted them.
+        is_doubtful: whether a page counted so differently from the one before it that it may answer another question.
     """
 
     rows: int
@@ -63,6 +66,8 @@ class Cursor(paging.Cursor):
     stamps: bool = False
     skipping: str | None = None
     skipped: int = 0
+    counted: int | None = None
+    is_doubtful: bool = False
 
     @property
     def name(self) -> str:
@@ -92,12 +97,12 @@ class Cursor(paging.Cursor):
     def parameters(self, query: Query) -> dict[str, Any]:
         """Return package_search's parameters."""
         clauses = query.clauses()
-        clauses += [f"metadata_modified:[{self.since} TO *]"] if self.since else []
-        if self.start is None and self.last is not None and not self.counting:
-            clauses.insert(0, behind(self.last))
+        clauses += [f"+metadata_modified:[{self.since} TO *]"] if self.since else []
+        if self.start is None and self.last is not None:  # all ids, so that the count is asked for as pages are
+            clauses.insert(0, "+id:[* TO *]" if self.counting else behind(self.last))
         parameters: dict[str, Any] = {"q": query.q or "*:*", "sort": "id asc", "rows": self.rows, **query.visible()}
         if clauses:
-            parameters["fq"] = joined(clauses)
+            parameters["fq"] = " ".join(clauses)
         if self.counting:
             return parameters | {"rows": 0}
         if self.start is not None:
@@ -119,7 +124,7 @@ class Cursor(paging.Cursor):
         """
         received = self.received + len(page.records)
         by_id = self.start is None and (not self.first or page.follows(None))
-        total = page.total(self)
+        total, counted = page.total(self), page.counted(self)
         return replace(
             self,
             last=next(reversed(page.ids()), self.last),
@@ -133,6 +138,8 @@ class Cursor(paging.Cursor):
             stale=0 if listed else self.stale + 1,
             shifted=self.shifted or (self.start is not None and self.expected not in (None, total)),
             skipped=0,
+            counted=counted,
+            is_doubtful=self.is_doubtful or not fits(self.counted, counted),
         )
 
     def behind(self, identifier: str) -> Self:
@@ -146,7 +153,7 @@ class Cursor(paging.Cursor):
 
     def restarted(self, count: int) -> Self:
         """Return the start of a second walk, by offset: keyset paging fails if the portal sorts and compares apart."""
-        begun = replace(self, start=0, received=0, last=None, counting=False, second=True)
+        begun = replace(self, start=0, received=0, last=None, counting=False, second=True, counted=None)
         return replace(begun, promised=count, expected=count)
 
 
@@ -185,6 +192,10 @@ class Page:
             return self.count
         return cursor.listed + max(self.count, len(self.records))
 
+    def counted(self, cursor: Cursor) -> int | None:
+        """Return how many records there are by this page's count alone, whatever was new on the pages before."""
+        return self.count if self.count is None or cursor.start is not None else cursor.received + self.count
+
     @property
     def is_whole(self) -> bool:
         """Whether its records are whole, although only ids were requested."""
@@ -209,6 +220,15 @@ class Page:
         left = self.count if cursor.start is None else self.count - cursor.received
         full = cursor.rows if cursor.first else min(cursor.rows, cursor.largest)
         return len(self.records) == left and left < full
+
+
+def fits(before: int | None, now: int | None) -> bool:
+    """Return whether two counts may be of one question: the catalogue changes while it is listed, but not by so much.
+
+    >>> fits(2977, 746), fits(2977, 3036), fits(5, 15), fits(5, 16)
+    (False, True, True, False)
+    """
+    return before is None or now is None or abs(now - before) <= max(_DRIFT, _DRIFT_SHARE * before)
 
 
 def _without_duplicates(records: list[Any]) -> list[Any]:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Export, Profile
-from crawlers.kinds.ckan.cursor import Cursor, Page, identity, resources
+from crawlers.kinds.ckan.cursor import Cursor, Page, fits, identity, resources
 from crawlers.kinds.ckan.recovery import Refusal, another
 from crawlers.listing import paging
 from crawlers.listing.completeness import Ending
@@ -100,16 +100,23 @@ class CKANListing(PagedListing[Cursor]):
         return replace(after, rows=min(rows, here.rows * 10))
 
     def end(self, request: Request | None, after: Cursor, page: Any = None) -> Output:  # noqa: ARG002
-        """Request the count again if fewer were listed than were promised, or none at all; else judge the list."""
+        """Request the count if fewer were listed than were promised, or none, or counts don't fit; else judge the list."""
         nothing = after.promised == 0 and not self.spider.query.filtered and not after.since
-        if (after.short() or nothing) and not after.second and not after.loops:
+        if (after.short() or nothing or after.is_doubtful) and not after.second and not after.loops:
             yield self.request(replace(after, counting=True, skipping=None))
         else:
             yield from self.judge(request, after)
 
     def counted(self, response: Response, here: Cursor, page: Page) -> Output:
         count = page.count if page.count is not None else here.promised or 0  # no answer changes no promise
-        if count > here.listed and here.start is None:
+        if here.is_doubtful and not fits(here.promised, count):
+            message = (
+                f"the portal counts {here.promised} datasets on its first page, and {count} where ids are asked for"
+            )
+            error = AnswerError("count_mismatch", f"{message}: these are two questions, and neither list is whole")
+            self.spider.completeness.end(here.name)
+            self.spider.failed("list", error, response.request)
+        elif count > here.listed and here.start is None:
             message = "%s has %d datasets and listed %d: listing again, by offset"
             self.spider.logger.info(message, self.spider.portal, count, here.listed)
             yield self.request(here.restarted(count))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
-from crawlers.kinds.ckan import api, exports, mapping
+from crawlers.kinds.ckan import api, exports, mapping, query
 from crawlers.kinds.ckan.access import Access
 from crawlers.kinds.ckan.cursor import Cursor, identity
 from crawlers.kinds.ckan.exports import Exports
@@ -56,8 +56,8 @@ class CKANSpider(PackageSpider):
     address = "portal"
     arguments: ClassVar[dict[str, Argument]] = PackageSpider.arguments | {
         "portal": Argument(help="The portal's address.", parse=arguments.portal),
-        "q": Argument(help="Only what this search finds: cod-ab-global, title:flood.", parse=arguments.text),
-        "fq": Argument(help="A Solr filter: has_geodata:true -archived:true.", parse=arguments.text),
+        "q": Argument(help="Only what this search finds: cod-ab-global, title:flood.", parse=query.search),
+        "fq": Argument(help="A Solr filter: has_geodata:true -archived:true.", parse=query.filter_query),
         "organization": Argument(help="Only this organisation's, by its name in addresses.", parse=arguments.text),
         "group": Argument(help="Only this group's, by its name in addresses; a country at HDX.", parse=arguments.text),
         "tag": Argument(help="Only datasets with this tag.", parse=arguments.text),
