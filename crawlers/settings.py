@@ -68,6 +68,7 @@ PROMETHEUS_FILE = ""  # a text file for node_exporter's textfile collector: cata
 
 # What changed, and what is gone
 FULL_LISTING_DAYS = 7.0  # a crawl with since=last lists everything when that was not done for so long; 0 = never
+KEEP_COUNTERS = False  # True: a record is also written again if only its counters moved: views, downloads
 SHRINK_LIMIT = 0.02  # the part of a catalogue that may be gone at once; beyond it nothing is withdrawn
 
 # The CKAN ecosystem (scrapy crawl ckan_extensions)

@@ -87,9 +87,12 @@ def test_private_datasets_only_look_gone_to_a_token_that_may_have_expired(has_to
 
 
 PACKAGES = [
-    Package({**package, "license_id": license, "score": score})
-    for package, license, score in zip(
-        data.packages(40, 1), ["cc-by", "odc-odbl", "cc-zero", ""] * 10, ["a b", 'say "x"', "x:y", "plain"] * 10
+    Package({**package, "license_id": terms, "score": score})
+    for package, terms, score in zip(
+        data.packages(40, 1),
+        ["cc-by", "odc-odbl", "cc-zero", ""] * 10,
+        ["a b", 'say "x"', "x:y", "plain"] * 10,
+        strict=True,
     )
 ]
 

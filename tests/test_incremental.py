@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -417,6 +418,50 @@ def test_a_portal_that_suddenly_says_it_is_empty(crawl, portal):
     site.change(remove=site.ids())
     done = crawl("ckan", site)
     assert (done.code, done.kinds(), len(done.documents())) == (3, [("list", "shrink")], 100)
+
+
+# Counters
+
+
+def moved(package):
+    """A package after a night in which nobody edited it."""
+    resources = [{**one, "tracking_summary": {"total": 9, "recent": 2}} for one in package["resources"]]
+    lists = {name: package[name][::-1] for name in ("tags", "groups")}
+    counters = {name: package[name] + 3 for name in ("pageviews_last_14_days", "total_res_downloads")}
+    return {**counters, **lists, "resources": resources, "tracking_summary": {"total": 5, "recent": 1}}
+
+
+def test_counters_that_move_are_no_news(crawl, portal, output):
+    site = portal(datasets=50)
+    first = crawl("hdx", site, level="both")
+    packages = {package["id"]: package for package in first.documents().values()}
+    site.change(edit={name: moved(package) for name, package in packages.items()})
+    site.reset()
+    second = crawl("hdx", site, level="both")
+    assert (second.code, second.report["counts"]["unchanged"], statuses(second)) == (0, 50 * 5, [])
+    assert site.requests("download_metadata") == 0
+    assert second.documents() == first.documents()
+    assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
+    site.change(edit={site.ids()[0]: {"title": "Edited, under the old stamp", "pageviews_last_14_days": 77}})
+    third = crawl("hdx", site, level="both")
+    assert (statuses(third), site.requests("download_metadata")) == (["updated"] * 2, 4), "the edit counts, and only it"
+    kept = crawl("ckan", site, source="hdx", settings={"KEEP_COUNTERS": "True"})
+    assert (kept.code, statuses(kept)) == (0, ["updated"] * 49)
+    assert {package["tracking_summary"]["total"] for package in kept.documents().values()} == {5}
+
+
+def test_a_file_that_a_killed_run_left_is_not_taken_for_the_record(crawl, portal):
+    """It is newer than its manifest line, and differs from the portal's record by counters alone."""
+    site = portal(datasets=3)
+    first = crawl("ckan", site)
+    file = next((first.folder / "datasets").iterdir())
+    document = json.loads(file.read_bytes())
+    file.write_bytes(file.read_bytes().replace(b'"num_tags": ', b'"num_tags":  ', 1)[:-1])  # of the same size
+    site.change(edit={document["id"]: moved(document)})
+    second = crawl("ckan", site)
+    assert statuses(second) == ["updated"]
+    line = second.manifest[-1]
+    assert hashlib.sha256((second.folder / line["metadata_file"]).read_bytes()).hexdigest() == line["sha256"]
 
 
 # The index

@@ -100,7 +100,7 @@ class CKANListing(PagedListing[Cursor]):
         return replace(after, rows=min(rows, here.rows * 10))
 
     def end(self, request: Request | None, after: Cursor, page: Any = None) -> Output:  # noqa: ARG002
-        """Request the count if fewer were listed than were promised, or none, or counts don't fit; else judge the list."""
+        """Request the count if too few were listed, or none, or if pages count differently; else judge the list."""
         nothing = after.promised == 0 and not self.spider.query.filtered and not after.since
         if (after.short() or nothing or after.is_doubtful) and not after.second and not after.loops:
             yield self.request(replace(after, counting=True, skipping=None))

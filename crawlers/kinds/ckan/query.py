@@ -1,7 +1,7 @@
 """What package_search is asked for: the user's filters as CKAN's parameters.
 
-CKAN puts ``+capacity:public`` before fq, and Solr's parser decides clause by clause whether it is required: beside that,
-both sides of an OR are only wishes. So each clause goes whole, as one that is required.
+CKAN puts ``+capacity:public`` before fq, and Solr decides clause by clause what is required: beside that, both sides of
+an OR are only wishes. So each clause goes whole, as one that is required.
 """
 
 from __future__ import annotations
