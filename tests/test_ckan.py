@@ -17,6 +17,7 @@ from crawlers.kinds.ckan import api, incremental
 from crawlers.kinds.ckan.cursor import Cursor, Page, is_same_stamp
 from crawlers.kinds.ckan.generic import CKAN
 from crawlers.kinds.ckan.query import Query, among, filter_query, required, search
+from crawlers.kinds.ckan.questions import Batches, begun
 from crawlers.kinds.ckan.recovery import Refusal, another
 from crawlers.listing import since
 from crawlers.listing.state import RunState
@@ -207,15 +208,85 @@ def test_a_portal_that_says_in_an_envelope_that_it_wants_post(response, is_post)
 
 
 def test_a_question_too_long_for_an_address_goes_into_a_body():
+    """The request line has the method and the version, too: gunicorn takes 4,094 bytes of it."""
     way = api.ApiVariant("https://example.org/api/3/action")
-    short = way.request("package_search", among([f"{number:036}" for number in range(100)], Query()))
+    short = way.request("package_search", among([f"{number:036}" for number in range(60)], Query()))
     long = way.request("package_search", among(["x" * 100] * 100, Query(private=True)))
-    assert (short.method, len(short.url) < 6_100) == ("GET", True)
+    assert (short.method, len(short.url) <= 3500) == ("GET", True)
     assert (long.method, long.url, json.loads(long.body)["include_private"]) == (
         "POST",
         "https://example.org/api/3/action/package_search",
         "true",
     )
+
+
+class Some(Batches):
+    """Batches of ids, of which it keeps what it is left with."""
+
+    batch_list = "some"
+
+    def __init__(self, ids):
+        records = SimpleNamespace(behind=lambda last, _, count: [one for one in ids if one > last][:count])
+        variants = api.variants("https://example.org")
+        self.spider = SimpleNamespace(records=records, variants=variants, query=Query(), portal="https://example.org")
+        self.spider.logger = SimpleNamespace(info=lambda *_: None)
+        self.left = []
+
+    def leave(self, ids):
+        self.left += ids
+
+    def batches_done(self, asked):
+        yield "done"
+
+
+def asked_in(some, refuses):
+    """Ask for all batches of a server; return each request with its ids, and what became of the last."""
+    found, (request,) = [], some.ask_batch(begun({"variant": 0}))
+    while request != "done":
+        ids = request.cb_kwargs["ids"]
+        found.append((request.method, len(ids)))
+        status = refuses(request)
+        refusal = Refusal(AnswerError("http", f"HTTP {status}"), status) if status else None
+        if refusal:
+            (request,) = some.no_batch(refusal, request, **request.cb_kwargs)
+        else:
+            (request,) = some.ask_batch({**request.cb_kwargs["asked"], "last": ids[-1]})
+    return found
+
+
+IDS = [f"00000000-0000-4000-8000-{number:012}" for number in range(97)]
+
+
+def test_as_many_are_asked_for_at_once_as_an_address_may_name():
+    some = Some(IDS)
+    assert asked_in(some, lambda _: None) == [("GET", 74), ("GET", 23)]
+    assert some.left == []
+    [request] = some.ask_batch(begun({"variant": 0}))
+    assert 3400 < len(request.url) <= 3500
+
+
+@pytest.mark.parametrize("status", [400, 414])
+def test_a_server_that_takes_shorter_addresses_is_asked_in_smaller_batches(status):
+    """The batches behind the first that came are as small: none is refused again."""
+    some = Some(IDS)
+    asked = asked_in(some, lambda request: status if len(request.url) > 2000 else None)
+    assert asked == [("GET", 74), ("GET", 37), ("GET", 37), ("GET", 23)]
+    assert some.left == []
+
+
+def test_a_server_that_takes_no_such_address_is_asked_by_post():
+    some = Some(IDS)
+    asked = asked_in(some, lambda request: 414 if request.method == "GET" else None)
+    assert asked == [("GET", 74), ("GET", 37), ("POST", 97)]
+    assert some.left == []
+
+
+def test_a_server_that_refuses_each_form_is_asked_for_one_by_one():
+    some = Some(IDS[:3])
+    assert asked_in(some, lambda _: 400) == [("GET", 3), ("GET", 1), ("POST", 3)]
+    assert some.left == IDS[:3]
+    other = Some(IDS[:3])
+    assert (asked_in(other, lambda _: 500), other.left) == ([("GET", 3)], IDS[:3]), "that is not about the length"
 
 
 def test_an_integer_of_5000_digits_spoils_nothing():
@@ -331,12 +402,12 @@ def test_what_is_gone_is_found_a_part_at_a_time():
     spider.seen = lambda dataset_id, **_: gone.append(dataset_id)
     spider.run_state = RunState()
     spider.withdrawals.mark_if_renamed = lambda dataset_id: False
-    spider.withdrawals.is_believed = lambda: parts.append((spider.withdrawals.gone, spider.withdrawals.known))
+    spider.withdrawals.is_to_ask = lambda **_: parts.append((spider.withdrawals.gone, spider.withdrawals.known))
     db = sqlite3.connect(":memory:")
     db.execute("CREATE TABLE listed (dataset_id TEXT, list TEXT, PRIMARY KEY (dataset_id, list))")
     there = ((f"{number:06}", "datasets") for number in range(known) if number % 1000)
     db.executemany("INSERT INTO listed VALUES (?, ?)", there)
-    spider.records = SimpleNamespace(job=SimpleNamespace(db=db))
+    spider.records = SimpleNamespace(job=SimpleNamespace(db=db), is_listed=lambda *_: False)
 
     async def others():
         nonlocal turns

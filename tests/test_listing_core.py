@@ -13,9 +13,10 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import mapping as ckan
 from crawlers.kinds.ckan.cursor import Cursor, Page
-from crawlers.kinds.ckan.incremental import Changes, is_cheaper_whole
+from crawlers.kinds.ckan.incremental import is_cheaper_whole
 from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.recovery import MOST_SKIPPED, Refusal, another
+from crawlers.kinds.ckan.withdrawals import Gone
 from crawlers.listing import paging
 from crawlers.rdf import guards
 from crawlers.safety import text
@@ -214,13 +215,25 @@ def test_a_refusal_has_the_words_and_the_time_of_the_portal() -> None:
 
 
 def test_a_record_of_another_dataset_is_not_taken_for_the_one_that_was_asked_for() -> None:
-    said = []
-    spider = SimpleNamespace(failed=lambda stage, error, _, **subject: said.append((stage, subject["dataset_id"])))
     request = Request(f"{PORTAL}/api/3/action/package_show?id=a")
     body = b'{"success": true, "result": {"id": "b", "name": "b"}}'
     response = TextResponse(request.url, body=body, encoding="utf-8", request=request)
-    assert not list(Changes(spider).parse_shown(response, "a", 0))  # type: ignore[arg-type]
-    assert said == [("fetch", "a")]
+    gone = Gone(SimpleNamespace(has_token=False))  # type: ignore[arg-type]
+    with pytest.raises(AnswerError, match="gave 'b' instead of the dataset"):
+        gone.fate(response, "a", {"variant": 0})
+
+
+def test_deleted_datasets_and_drafts_are_listed_and_not_there() -> None:
+    states = {"a": None, "b": "deleted", "c": "draft", "d": "Hesse"}
+    records = [{"id": one, "state": state} for one, state in states.items()]
+    listed = Page([*records, {"state": "deleted"}], 9)
+    assert [record.get("id") for record in listed.alive] == ["a", "d", None]
+    after = Cursor(rows=5).after(listed, listed=3, resources=0, apart=2)
+    assert (after.received, after.apart, after.listed, after.expected, after.promised) == (5, 2, 3, 7, 9)
+    assert after.short()
+    whole = after.after(page("e", "f", "g", "h", count=4), listed=4, resources=0)
+    assert (whole.listed, whole.expected, whole.short()) == (7, 7, False)
+    assert Cursor(rows=5).after(Page(records[1:3], 2), listed=0, resources=0, apart=2).stale == 0
 
 
 def test_another_way_is_tried_on_the_first_page_only() -> None:

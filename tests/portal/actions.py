@@ -94,7 +94,9 @@ def package_search(portal: Portal, request: Request) -> Answer:
     found = portal.catalogue.find(search)
     portal.faults.page(found)
     fields = portal.faults.fields(_fields(request))
-    records = [_projected(one, fields) if fields else portal.faults.record(one) for one in found.datasets]
+    left_out = portal.catalogue.left_out(search, has_fields=bool(fields))
+    given = [one for one in found.datasets if one.id not in left_out]
+    records = [_projected(one, fields) if fields else portal.faults.record(one) for one in given]
     result = Result(found, records, found.count)
     portal.faults.result(result)
     return success(request, "package_search", _listing(result, search), rows=search.rows)
@@ -172,7 +174,7 @@ def package_show(portal: Portal, request: Request) -> Answer:
 
 def _shown(portal: Portal, request: Request, key: str) -> Dataset:
     dataset = portal.catalogue.get(key) or portal.catalogue.deleted.get(key)
-    if not dataset:
+    if not dataset or dataset.id in portal.catalogue.ghosts:
         raise NotFoundError
     if not dataset.is_public and not _has_token(request):
         raise NotAuthorizedError

@@ -112,11 +112,15 @@ class Catalogue:
 
     Attributes:
         deleted: datasets that only a token shows, as deleted ones; a purged one is gone altogether.
+        ghosts: ids that are counted and listed where ids are asked for, and have no dataset.
+        hidden: those of datasets that listings of records leave out.
     """
 
     resources_each: int = 3
     datasets: dict[str, Dataset] = field(default_factory=dict)
     deleted: dict[str, Dataset] = field(default_factory=dict)
+    ghosts: set[str] = field(default_factory=set)
+    hidden: set[str] = field(default_factory=set)
     ids_by_name: dict[str, str] = field(default_factory=dict)
     ids_by_resource: dict[str, str] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
@@ -188,6 +192,12 @@ class Catalogue:
             return None
         resources = dataset.package["resources"]
         return dataset.package, next(resource for resource in resources if resource["id"] == resource_id)
+
+    def left_out(self, search: Search, *, has_fields: bool) -> set[str]:
+        """The ids whose records a search does not give, although it counts them."""
+        if has_fields:
+            return set()
+        return self.ghosts if "id:(" in search.fq else self.ghosts | self.hidden
 
     def organizations(self) -> dict[str, Package]:
         """By name, each as the first dataset of it has it."""

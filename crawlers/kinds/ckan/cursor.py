@@ -47,6 +47,9 @@ class Cursor(paging.Cursor):
         stamps: whether the ids come with their stamps, to find what has changed.
         skipping: why the next record alone is not available: only its id is requested, to go on after it.
         skipped: how many records in a row were skipped this way.
+        apart: how many records were of deleted datasets, or of drafts, which count as not there.
+        absent: how many ids the portal lists and has no dataset of, as it says itself.
+        instead_of: the list that came short, if this one is of the ids that it may lack.
         counted: how many datasets there are, as the page before counted them.
         is_doubtful: whether a page counted so differently from the one before it that it may answer another question.
     """
@@ -66,6 +69,9 @@ class Cursor(paging.Cursor):
     stamps: bool = False
     skipping: str | None = None
     skipped: int = 0
+    apart: int = 0
+    absent: int = 0
+    instead_of: dict[str, Any] | None = None
     counted: int | None = None
     is_doubtful: bool = False
 
@@ -73,6 +79,8 @@ class Cursor(paging.Cursor):
     def name(self) -> str:
         if self.stamps:
             return "stamps"
+        if self.instead_of:
+            return "all ids"
         return "ids" if self.ids else "datasets"
 
     @property
@@ -115,12 +123,13 @@ class Cursor(paging.Cursor):
         """Return the cursor of the same page by its offset."""
         return replace(self, start=self.received, skipping=None)
 
-    def after(self, page: Page, *, listed: int, resources: int) -> Self:
+    def after(self, page: Page, *, listed: int, resources: int, apart: int = 0) -> Self:
         """Return the cursor behind a page.
 
         Args:
             listed: how many of its records were new, and within the user's limits.
             resources: how many resources those have.
+            apart: how many new ones were of datasets that are not there.
         """
         received = self.received + len(page.records)
         by_id = self.start is None and (not self.first or page.follows(None))
@@ -132,11 +141,12 @@ class Cursor(paging.Cursor):
             received=received,
             listed=self.listed + listed,
             resources=self.resources + resources,
-            expected=self.expected if total is None else total,
+            expected=self.expected if total is None else total - self.apart - apart,
             promised=total if self.promised is None else self.promised,
             largest=max(self.largest, len(page.records)),
-            stale=0 if listed else self.stale + 1,
-            shifted=self.shifted or (self.start is not None and self.expected not in (None, total)),
+            apart=self.apart + apart,
+            stale=0 if listed or apart else self.stale + 1,
+            shifted=self.shifted or (self.start is not None and self.counted not in (None, counted)),
             skipped=0,
             counted=counted,
             is_doubtful=self.is_doubtful or not fits(self.counted, counted),
@@ -149,12 +159,17 @@ class Cursor(paging.Cursor):
 
     def short(self) -> bool:
         """Return whether fewer were listed than there were at the beginning."""
-        return self.promised is not None and self.listed < self.promised
+        return self.promised is not None and self.listed + self.apart < self.promised
 
     def restarted(self, count: int) -> Self:
         """Return the start of a second walk, by offset: keyset paging fails if the portal sorts and compares apart."""
         begun = replace(self, start=0, received=0, last=None, counting=False, second=True, counted=None)
-        return replace(begun, promised=count, expected=count)
+        return replace(begun, promised=count, expected=count - self.apart)
+
+    def of_all_ids(self, count: int) -> Self:
+        """Return the start of a list of all ids, by offset: what this list lacks of them may be found by its id."""
+        lacking = replace(self, counting=False, skipping=None, expected=count - self.apart).plain()
+        return type(self)(rows=self.rows, variant=self.variant, ids=True, start=0, instead_of=lacking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +192,11 @@ class Page:
             raise AnswerError("refused", "the portal answered without the results of a package_search")
         return cls(_without_duplicates(records), count if isinstance(count, int) else None)
 
+    @property
+    def alive(self) -> list[Any]:
+        """The records of datasets that are there, and those that can't be told apart."""
+        return [record for record in self.records if api.is_there(record) or identity(record) is None]
+
     def ids(self) -> list[str]:
         return [identifier for identifier in map(identity, self.records) if identifier]
 
@@ -190,7 +210,7 @@ class Page:
         """Return how many datasets there are: paged by id, the portal counts what is left."""
         if self.count is None or cursor.start is not None:
             return self.count
-        return cursor.listed + max(self.count, len(self.records))
+        return cursor.listed + cursor.apart + max(self.count, len(self.records))
 
     def counted(self, cursor: Cursor) -> int | None:
         """Return how many records there are by this page's count alone, whatever was new on the pages before."""
