@@ -136,19 +136,21 @@ class Withdrawals:
         most = settings.getint("CONFIRM_MAX") if can_ask else None
         return decision(gone, self.known, limit=settings.getfloat("SHRINK_LIMIT"), most=most)
 
-    def is_to_ask(self, *, has_control: bool) -> bool:
+    def is_to_ask(self, name: str = LIST, *, has_control: bool) -> bool:
         """Return whether the portal is asked for what the listing lacks; if not, that is settled here.
 
         Args:
+            name: what is gone, a list of the ledger.
             has_control: whether there is a dataset that the portal lists, to check it by.
         """
-        if not self.gone:
+        gone = self.spider.records.count(name)
+        if not gone:
             return False
-        if has_control and self.decide(self.gone, can_ask=True) == "ask":
+        if has_control and self.decide(gone, can_ask=True) == "ask":
             return True
         most = self.spider.crawler.settings.getint("CONFIRM_MAX")
         why = f"more than are asked for one by one (CONFIRM_MAX = {most})" if has_control else "none is left to ask for"
-        self.is_accepted(LIST, f", and {why}")
+        self.is_accepted(name, f", and {why}")
         return False
 
     def by_listings(self, name: str = LIST) -> bool:
@@ -270,8 +272,9 @@ class Withdrawals:
     def _report(self, name: str, why: str, run: str) -> None:
         count, limit = self.spider.records.count(name), self.spider.crawler.settings.getfloat("SHRINK_LIMIT")
         what = f"{count} of {self.known} {self.spider.listed_kind}s are no longer listed ({count / self.known:.1%})"
+        what += f", more than SHRINK_LIMIT allows ({limit:.1%})" if count > limit * self.known else ""
         message = (
-            f"{what}, more than SHRINK_LIMIT allows ({limit:.1%}){why}: nothing is withdrawn. They are "
+            f"{what}{why}: nothing is withdrawn. They are "
             f"{self._names(name, count)}. If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK={run}"
         )
         self.spider.failed("list", AnswerError("shrink", message))

@@ -11,7 +11,7 @@ from crawlers.kinds.html.links import canonical
 from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import missing
 from crawlers.listing.confirmation import Confirmation, Fate
-from crawlers.resume.records import planned_among
+from crawlers.resume.records import planned_among, received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,20 +38,23 @@ class GonePages(Confirmation):
         self.site = spider.site
 
     def requests(self) -> Iterator[Any]:
+        """Yield the questions about what this whole listing lacks, and does not list by another id."""
         withdrawals, records = self.spider.withdrawals, self.spider.records
         ids = (held.dataset_id for held in self._known())
         for _ in withdrawals.compare(ids, partial(planned_among, records, "dataset")):
             pass
-        if not withdrawals.gone:
+        for dataset_id in withdrawals.ids():
+            url = self._address(dataset_id)
+            if self._is_another(url, dataset_id):
+                withdrawals.mark(dataset_id, url)
+            else:
+                self.spider.seen(dataset_id, list_name=self.list_name, listed_by=None)
+        if not records.count(self.list_name):
             self.spider.run_state.is_whole_listing = True
-        elif withdrawals.is_to_ask(has_control=bool(withdrawals.control)):
-            for dataset_id in withdrawals.ids():
-                url = self._address(dataset_id)
-                if self._is_another(url, dataset_id):
-                    withdrawals.mark(dataset_id, url)
-                else:
-                    self.spider.seen(dataset_id, list_name=self.list_name, listed_by=None)
-            yield from self.confirm(withdrawals.control, {})
+            return
+        control = next(received(records, "dataset"), withdrawals.control)  # its page was there in this run
+        if withdrawals.is_to_ask(self.list_name, has_control=bool(control)):
+            yield from self.confirm(control, {})
 
     def _address(self, dataset_id: str) -> str:
         known = self.spider.opened_index().documents.get("dataset", dataset_id, None)
