@@ -157,8 +157,11 @@ class Ghosts(Absences):
         count = records.count(self.batch_list)
         if count > most:
             yield listing.request(short.restarted((short.expected or 0) + short.apart))
-        elif count:
+        elif count > FEW:
             yield from self.ask_batch(begun({"variant": short.variant, "cursor": short.plain()}))
+        elif count:
+            self.leave(list(records.listed(self.batch_list)))
+            yield from self.check({"variant": short.variant, "cursor": short.plain(), "count": 0})
         else:
             yield from listing.judge(None, short)
 
