@@ -13,14 +13,13 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from crawlers.exceptions import AnswerError
-from crawlers.values.tables import toml_table
-from crawlers.values.volatile import Volatile
 
 if TYPE_CHECKING:
     from scrapy.http import HtmlResponse, Response
 
     from crawlers.items import Dataset
     from crawlers.rdf.terms import Graph
+    from crawlers.values.volatile import Volatile
 
     Reader = Callable[[Any, str, str, str], Dataset]
     Answer = Response | AnswerError
@@ -343,6 +342,8 @@ def reader(metadata_source: str | None) -> Reader:
 @cache
 def volatile(metadata_source: str | None) -> Volatile:
     """Return what moves in the documents of a ``metadata_source`` although nobody edits them."""
+    from crawlers.values.volatile import Volatile  # noqa: PLC0415 -- few commands compare documents
+
     where = f"Counters in documents of {metadata_source} count as changes"
     for kind in registered().values():
         if found := (_attempt(partial(_volatile, kind), where) or {}).get(str(metadata_source)):
@@ -355,6 +356,9 @@ def volatile(metadata_source: str | None) -> Volatile:
 
 def _volatile(kind: Kind) -> dict[str, Volatile]:
     """Return what a kind's own file says, by ``metadata_source``."""
+    from crawlers.values.tables import toml_table  # noqa: PLC0415
+    from crawlers.values.volatile import Volatile  # noqa: PLC0415
+
     if kind.volatile is None:
         return {}
     tables = toml_table(kind.spider.rpartition(".")[0], kind.volatile)["documents"]

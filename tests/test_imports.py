@@ -121,7 +121,7 @@ def harvested(tmp_path_factory):
         (
             ["report", "-o", "-"],
             (*BROWSER, *RDF, "tomlkit", "crawlers.operate.learn", *kinds("ckan", "html")),
-            192,
+            195,
         ),
         (
             ["export", "--format", "csv"],
@@ -131,7 +131,7 @@ def harvested(tmp_path_factory):
         (["archive", "status"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 97),
         (["archive", "prune"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 102),
         (["reindex"], (*BROWSER, *HTTP, *WITHOUT_FIGURES, "spiders", "rdflib", *kinds("ckan")), 113),
-        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 173),
+        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 176),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -148,14 +148,14 @@ def test_a_command_imports_what_it_needs(harvested, tmp_path, words, forbidden, 
 @pytest.mark.parametrize(
     ("spider", "given", "forbidden", "most"),
     [
-        ("ckan", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 199),
-        ("hdx", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 198),
-        ("dcat", {"url": "/catalog.ttl"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("dcat")), 235),
-        ("waf", {"url": "/folder/"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("waf", "dcat")), 248),
-        ("csw", {"url": "/csw"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("csw", "dcat")), 261),
-        ("sdmx", {"url": "/sdmx"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("sdmx", "dcat")), 250),
-        ("oai", {"url": "/oai"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("oai", "dcat")), 257),
-        ("html", {"rules": "rules.toml"}, (*BROWSER[:2], *OPERATE, "rdflib", *kinds("html", "dcat")), 296),
+        ("ckan", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 202),
+        ("hdx", {"portal": ""}, (*BROWSER, *RDF, *OPERATE, "rapidfuzz", *kinds("ckan")), 201),
+        ("dcat", {"url": "/catalog.ttl"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("dcat")), 236),
+        ("waf", {"url": "/folder/"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("waf", "dcat")), 249),
+        ("csw", {"url": "/csw"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("csw", "dcat")), 265),
+        ("sdmx", {"url": "/sdmx"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("sdmx", "dcat")), 253),
+        ("oai", {"url": "/oai"}, (*BROWSER, *OPERATE, "rdflib", "rapidfuzz", *kinds("oai", "dcat")), 261),
+        ("html", {"rules": "rules.toml"}, (*BROWSER[:2], *OPERATE, "rdflib", *kinds("html", "dcat")), 299),
     ],
 )
 def test_a_crawl_imports_what_its_kind_needs(tmp_path, spider, given, forbidden, most):
