@@ -425,6 +425,10 @@ def test_a_filter_withdraws_what_it_listed_before(crawl, portal):
     site.change(edit={moved: {"organization": packages[moved]["organization"]}})
     back = crawl("ckan", site, source="one", organization=name)
     assert (back.code, statuses(back)) == (0, ["restored"])
+    site.change(edit={own[4]: {"organization": other}})
+    only = crawl("ckan", site, source="one", organization=name)
+    assert (only.code, statuses(only), only.manifest[-1]["reason"]) == (0, ["withdrawn"], "no longer in the filter")
+    site.change(edit={own[4]: {"organization": packages[own[4]]["organization"]}})
     site.change(edit={own[-1]: {"organization": other}})
     mixed = crawl("ckan", site, source="mixed", organization=name)
     assert (mixed.code, mixed.report["counts"]["withdrawn"]) == (0, 2), "the tag's crawl saw the third last"

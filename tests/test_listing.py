@@ -169,7 +169,7 @@ def names(count, letter="a"):
     ],
 )
 def test_how_much_of_a_catalogue_may_be_gone(gone, known, most, follows):
-    assert withdrawals.decision(gone, known, limit=0.02, most=most) == follows
+    assert withdrawals.decision(gone, known, limit=0.02, confirm_max=most) == follows
 
 
 def test_a_listed_dataset_is_the_control(spiders):

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 PART = 1000
 """Datasets between two control questions."""
 THERE = "there"
+"""The answer about a dataset that the portal gives."""
 
 
 class Fate(NamedTuple):
@@ -103,14 +104,14 @@ class Confirmation(ABC):
         yield from ()
 
     def left_open(self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None) -> None:
-        """Take note of a dataset of which the portal does not say whether it is there: by default it is reported."""
+        """Note a dataset that the portal neither gives nor says is gone; by default it is reported."""
         self.spider.withdrawals.not_confirmed(dataset_id, error, request, status, by=self.by)
 
     def mark(self, dataset_id: str, fate: dict[str, Any]) -> None:
         """Mark a dataset that the portal says is gone."""
         withdrawals = self.spider.withdrawals
         if not fate["is_doubtful"]:
-            withdrawals.mark(dataset_id, fate["url"], fate["said"])
+            withdrawals.mark(dataset_id, fate["url"], fate["answer"])
         elif not withdrawals.mark_if_missed_before(dataset_id, fate["url"]):
             message = "%s is gone; if the next complete listing lacks it too, it is withdrawn"
             self.spider.logger.info(message, fate["url"])
@@ -161,12 +162,7 @@ class Confirmation(ABC):
         callbacks = {"callback": self.parse_control, "errback": self.control_failed}
         yield _first(request, **callbacks, cb_kwargs={"asked": asked, "is_end": is_end})
 
-    def parse_control(
-        self,
-        response: Response,
-        asked: dict[str, Any],
-        is_end: bool,
-    ) -> AsyncIterator[Any]:
+    def parse_control(self, response: Response, asked: dict[str, Any], is_end: bool) -> AsyncIterator[Any]:
         return flat(self._checked(response, asked, is_end=is_end))
 
     def _checked(self, response: Response, asked: dict[str, Any], *, is_end: bool) -> Iterator[Any]:
@@ -193,7 +189,7 @@ class Confirmation(ABC):
                 yield _first(request, callback=self.parse, errback=self.failed, cb_kwargs=keywords)
             else:
                 error = AnswerError("refused", f"{self.by} has no address for it")
-                yield from self._unsaid(error, None, None, asked, dataset_id)
+                yield from self._leave_open(error, None, None, asked, dataset_id)
 
     def parse(self, response: Response, asked: dict[str, Any], dataset_id: str) -> AsyncIterator[Any]:
         return flat(self._answered(response, asked, dataset_id))
@@ -202,7 +198,7 @@ class Confirmation(ABC):
         try:
             fate = self.fate(response, dataset_id, asked["about"])
         except AnswerError as error:
-            yield from self._unsaid(error, response.request, response.status, asked, dataset_id)
+            yield from self._leave_open(error, response.request, response.status, asked, dataset_id)
             return
         yield from self._note(dataset_id, fate, response.url, asked)
         yield from fate.output
@@ -219,27 +215,27 @@ class Confirmation(ABC):
         if fate and fate.reason:
             yield from self._note(keywords["dataset_id"], fate, request.url, keywords["asked"])
         else:
-            yield from self._unsaid(self.error(failure), request, failures.status(failure), **keywords)
+            yield from self._leave_open(self.error(failure), request, failures.status(failure), **keywords)
 
-    def _unsaid(
+    def _leave_open(
         self, error: AnswerError, request: Request | None, status: int | None, asked: dict[str, Any], dataset_id: str
     ) -> Iterator[Any]:
         self.left_open(dataset_id, error, request, status)
         yield from self._note(dataset_id, None, request.url if request else "", asked)
 
     def _note(self, dataset_id: str, fate: Fate | None, url: str, asked: dict[str, Any]) -> Iterator[Any]:
-        """Note what was said; when all of a part are noted, ask for the control again if one of them is gone."""
-        said = "" if fate is None else fate.reason or THERE
-        noted = {"said": said, "is_doubtful": bool(fate and fate.is_doubtful), "url": url}
+        """Note an answer; when all of a part are noted, ask for the control again if one of them is gone."""
+        answer = "" if fate is None else fate.reason or THERE
+        noted = {"answer": answer, "is_doubtful": bool(fate and fate.is_doubtful), "url": url}
         self.notes.put(self.topic, dataset_id, noted)
         if self.notes.count(self.topic) == asked["until"]:
             is_any_gone = any(True for _ in self._gone(asked))
             yield from self._control(asked, is_end=True) if is_any_gone else self._settle(asked)
 
     def _gone(self, asked: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield those of a part that are gone, with what was said of each."""
+        """Yield those of a part that are gone, with the note about each."""
         fates = ((dataset_id, self.notes.get(self.topic, dataset_id)) for dataset_id in self._part(asked["last"]))
-        return ((dataset_id, fate) for dataset_id, fate in fates if fate["said"] not in ("", THERE))
+        return ((dataset_id, fate) for dataset_id, fate in fates if fate["answer"] not in ("", THERE))
 
     def _settle(self, asked: dict[str, Any]) -> Iterator[Any]:
         """Mark those of a part that are gone; yield the questions about the next part, or what follows."""
@@ -251,9 +247,9 @@ class Confirmation(ABC):
         else:
             yield from self.settled(asked["about"])
 
-    def said(self) -> Iterator[str]:
-        """Yield what the portal said of each: the reason, `THERE`, or "" if it did not say."""
-        return (fate["said"] for _, fate in self.notes.below(self.topic))
+    def answers(self) -> Iterator[str]:
+        """Yield the portal's answer about each: the reason, `THERE`, or "" if it left that open."""
+        return (fate["answer"] for _, fate in self.notes.below(self.topic))
 
 
 class GoneRecords(Confirmation):
@@ -262,7 +258,7 @@ class GoneRecords(Confirmation):
     Where the portal can't be asked, or does not say, its listings decide: `Withdrawals.by_listings`.
     """
 
-    _OPEN = "not said to be gone"
+    _OPEN = "left open"
 
     def __init__(self, spider: CatalogueSpider) -> None:
         self.spider = spider

@@ -44,24 +44,24 @@ _REMEMBERED = 10
 Decision = Literal["believed", "ask", "wait", "refused"]
 
 
-def decision(gone: int, known: int, *, limit: float, most: int | None = None) -> Decision:
+def decision(gone: int, known: int, *, limit: float, confirm_max: int | None = None) -> Decision:
     """Return what follows when a whole listing lacks some of the datasets on disk.
 
     Args:
         gone: how many it lacks.
         known: how many are on disk.
         limit: the part of them that may be gone at once.
-        most: how many the portal is asked for if more than that is gone; ``None`` if it can't be asked.
+        confirm_max: how many the portal is asked for if more than that is gone; ``None`` if it can't be asked.
 
     >>> decision(2, 100, limit=0.02), decision(3, 30, limit=0.02), decision(4, 40, limit=0.02)
     ('believed', 'believed', 'wait')
-    >>> decision(500, 1000, limit=0.02, most=1000), decision(500, 1000, limit=0.02), decision(501, 1000, limit=0.02)
-    ('ask', 'wait', 'refused')
+    >>> decision(500, 1000, limit=0.02, confirm_max=1000), decision(501, 1000, limit=0.02)
+    ('ask', 'refused')
     """
     if gone <= limit * known or (gone <= _FEW and gone * _FEW_OF <= known):
-        return "believed" if most is None else "ask"
-    if most is not None:
-        return "ask" if gone <= most else "refused"
+        return "believed" if confirm_max is None else "ask"
+    if confirm_max is not None:
+        return "ask" if gone <= confirm_max else "refused"
     return "wait" if gone * 2 <= known else "refused"
 
 
@@ -133,8 +133,8 @@ class Withdrawals:
             can_ask: whether the portal can be asked for one dataset.
         """
         settings = self.spider.crawler.settings
-        most = settings.getint("CONFIRM_MAX") if can_ask else None
-        return decision(gone, self.known, limit=settings.getfloat("SHRINK_LIMIT"), most=most)
+        confirm_max = settings.getint("CONFIRM_MAX") if can_ask else None
+        return decision(gone, self.known, limit=settings.getfloat("SHRINK_LIMIT"), confirm_max=confirm_max)
 
     def is_to_ask(self, name: str = LIST, *, has_control: bool) -> bool:
         """Return whether the portal is asked for what the listing lacks; if not, that is settled here.
@@ -153,11 +153,12 @@ class Withdrawals:
         self.is_accepted(name, f", and {why}")
         return False
 
-    def by_listings(self, name: str = LIST) -> bool:
+    def by_listings(self, name: str = LIST, url: str = "") -> bool:
         """Mark what enough whole listings lack; return whether no more is gone than is believed.
 
         Args:
             name: what is gone and can't be asked for, a list of the ledger.
+            url: where it was requested; by default the catalogue's address.
         """
         gone = self.spider.records.count(name)
         follows = self.decide(gone, can_ask=False) if gone else "believed"
@@ -168,19 +169,19 @@ class Withdrawals:
             return self.is_accepted(
                 name, f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait")
             )
-        later = sum(not self.mark_if_missed_before(dataset_id, self.place) for dataset_id in self.ids(name))
+        later = sum(not self.mark_if_missed_before(dataset_id, url or self.place) for dataset_id in self.ids(name))
         if later:
             message = "%d %s are gone; if the next whole listing lacks them too, they are withdrawn"
             self.spider.logger.info(message, later, f"{self.spider.listed_kind}s")
         self._remember(_LISTINGS, None)
         return True
 
-    def mark_missed_twice(self, known: Iterable[str], listed: Among, url: str = "") -> None:  # noqa: ARG002 -- public
+    def mark_missed_twice(self, known: Iterable[str], listed: Among, url: str = "") -> None:
         """Mark what whole listings lack, this one and those before it; the rest is left to the next one."""
         for _ in self.compare(known, listed):
             pass
         self.log_renamed()
-        if self.by_listings():
+        if self.by_listings(url=url):
             self.spider.run_state.is_whole_listing = True
 
     def mark_missing(self) -> None:
@@ -226,7 +227,7 @@ class Withdrawals:
 
     def _mark_long_gone(self, name: str) -> int:
         """Mark what whole listings on three days lack; return how many of a list are left."""
-        today = str(self.spider.records.job.state["started"])
+        today = str(self.spider.records.job.state.get("started"))
         days = [moment for moment in self._recall(_LISTINGS) or [] if moment[:10] < today[:10]]
         first = days[1 - _DAYS] if len(days) >= _DAYS - 1 else None
         left = sum(not self._mark_if_not_seen_since(first, dataset_id, self.place) for dataset_id in self.ids(name))
@@ -255,11 +256,11 @@ class Withdrawals:
 
         Args:
             name: what is gone, a list of the ledger.
-            why: what else is to be said of it, as the end of a clause.
+            why: more about it, as the end of a clause.
         """
-        run, digest, refused = str(self.spider.records.job.state["run"]), self._digest(name), self._refused()
+        run, digest, refused = str(self.spider.records.job.state.get("run")), self._digest(name), self._refused()
         accepts = str(self.spider.crawler.settings.get("ACCEPT_SHRINK") or "")
-        if refused.get(accepts) == digest:
+        if accepts and refused.get(accepts) == digest:
             for dataset_id in self.ids(name):
                 self.mark(dataset_id, self.place)
             refused = {one: other for one, other in refused.items() if other != digest}

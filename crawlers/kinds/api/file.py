@@ -24,7 +24,6 @@ from crawlers.kinds.api.expressions import Expression, Template
 from crawlers.kinds.api.listing_table import SINCE, listing
 from crawlers.kinds.api.table import PORTAL, Table, address
 from crawlers.values import toml
-from crawlers.values.volatile import Volatile
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -174,7 +173,8 @@ def _declaration(file: Table, text: str, name: str) -> Declaration:
         id=dataset.expression("id"),
         aliases=dataset.optional("aliases"),
         skip=dataset.optional("skip"),
-        volatile=Volatile.named(dataset.texts("counters"), dataset.texts("sets")),
+        counters=dataset.texts("counters"),
+        sets=dataset.texts("sets"),
         names=names,
         metadata_url=_metadata_url(file, listed.url, known),
         fields=dataset.fields(DATASET_FIELDS, known),

@@ -194,7 +194,7 @@ class Page:
 
     @property
     def alive(self) -> list[Any]:
-        """The records of datasets that are there, and those that can't be told apart."""
+        """The records of datasets that are there, and those without an id."""
         return [record for record in self.records if api.is_there(record) or identity(record) is None]
 
     def ids(self) -> list[str]:

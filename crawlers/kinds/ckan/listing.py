@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Export, Profile
+from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.cursor import Cursor, Page, fits, identity, resources
 from crawlers.kinds.ckan.recovery import Refusal, another
 from crawlers.listing import paging
@@ -111,9 +112,9 @@ class CKANListing(PagedListing[Cursor]):
 
     def count_apart(self, here: Cursor, page: Page) -> int:
         """Return how many datasets of a page are not there, and were on no page before."""
-        ids = {identity(record) for record in page.records} - {identity(record) for record in page.alive}
+        ids = [name for record in page.records if not api.is_there(record) and (name := identity(record))]
         by = f"{here.second} {here.received}"
-        return sum(self.spider.seen(str(each), list_name="not there", listed_by=by) for each in ids)
+        return sum(self.spider.seen(each, list_name="not there", listed_by=by) for each in ids)
 
     def following(self, here: Cursor, after: Cursor, page: paging.Page[Cursor]) -> Cursor | None:
         if page.answer.is_last(here) or after.loops:
@@ -149,9 +150,9 @@ class CKANListing(PagedListing[Cursor]):
             yield from self.judge(response.request, replace(here, expected=count - here.apart))
 
     def listed_again(self, here: Cursor) -> Request:
-        """Return the request that lists all records again, by offset, where no list of ids is given."""
+        """Return the request that lists all records again, by offset, where a list of ids does not help."""
         short = Cursor(**(here.instead_of or {}))
-        self.spider.logger.info("%s gives no list of ids: listing again, by offset", self.spider.portal)
+        self.spider.logger.info("%s: listing again, by offset", self.spider.portal)
         return self.request(short.restarted((short.expected or 0) + short.apart))
 
     def judge(self, request: Request | None, after: Cursor) -> Output:

@@ -87,8 +87,8 @@ class Batches(ABC):
         found = {dataset_id: records[dataset_id] for dataset_id in ids if dataset_id in records}
         self.leave([dataset_id for dataset_id in ids if dataset_id not in found])
         asked = {**asked, "last": ids[-1], "count": asked["count"] + len(found)}
-        yield from self.ask_batch(asked)
         yield from self.take(response, found, asked)
+        yield from self.ask_batch(asked)
 
     def take(self, response: Response, records: dict[str, Any], asked: dict[str, Any]) -> Output:
         """Yield what the records of a batch lead to.
@@ -120,17 +120,17 @@ class Batches(ABC):
 
     @abstractmethod
     def leave(self, ids: list[str]) -> None:
-        """Note ids of which no record came."""
+        """Note ids whose records did not come."""
 
 
-def begun(about: dict[str, Any], most: int = BATCH) -> dict[str, Any]:
+def begun(about: dict[str, Any], size: int = BATCH) -> dict[str, Any]:
     """Return what the first batch begins with, as JSON; the ``count`` is that of the records that came.
 
     Args:
         about: what the caller wants to carry along, and the ``variant`` that the portal answers to.
-        most: how many ids at most.
+        size: the largest number of ids in one.
     """
-    return {"last": "", "most": most, "whole": most, "is_post": False, "is_halved": False, "count": 0, "about": about}
+    return {"last": "", "most": size, "whole": size, "is_post": False, "is_halved": False, "count": 0, "about": about}
 
 
 def another_form(asked: dict[str, Any], status: int | None, count: int) -> dict[str, Any] | None:

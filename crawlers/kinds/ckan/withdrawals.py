@@ -16,7 +16,6 @@ from crawlers.kinds.ckan.recovery import Refusal
 from crawlers.listing.confirmation import THERE, Confirmation, Fate
 from crawlers.listing.withdrawals import LIST
 from crawlers.resume.records import listed_among
-from crawlers.store.index import scope
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -103,7 +102,7 @@ class Gone(Absences):
         """Yield the source's datasets that are CKAN's and this filter's: other crawls may write into the folder."""
         index = self.spider.opened_index()
         if self.spider.query.filtered:
-            yield from index.runs.last_seen_by(scope(self.spider.name, self.spider.given), _SOURCES)
+            yield from index.runs.last_seen_by(self.spider.name, self.spider.given, _SOURCES)
         else:
             yield from (held.dataset_id for held in index.documents.held() if held.metadata_source in _SOURCES)
 
@@ -156,7 +155,7 @@ class Ghosts(Absences):
             self.spider.seen(dataset_id, list_name=self.batch_list, listed_by=None)
         count = records.count(self.batch_list)
         if count > most:
-            yield listing.request(short.restarted((short.expected or 0) + short.apart))
+            yield listing.listed_again(after)
         elif count > FEW:
             yield from self.ask_batch(begun({"variant": short.variant, "cursor": short.plain()}))
         elif count:
@@ -191,10 +190,10 @@ class Ghosts(Absences):
             super().mark(dataset_id, fate)
 
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:
-        said = list(self.said())
-        absent = sum(each not in ("", THERE) for each in said)
+        answers = list(self.answers())
+        absent = sum(each not in ("", THERE) for each in answers)
         after = Cursor(**about["cursor"])
-        given = about["count"] + said.count(THERE)
+        given = about["count"] + answers.count(THERE)
         if after.ids:
             yield from self.spider.changes.end(about, given, absent)
         else:

@@ -26,7 +26,7 @@ _STATUS = """
 SELECT status FROM complete JOIN changes USING (source)
 WHERE source = ? AND scope = ? AND dataset_id = ? AND changes.run <= complete.run ORDER BY time DESC LIMIT 1
 """
-_SCOPES = "SELECT DISTINCT spider, arguments FROM runs WHERE source = ?"
+_ARGUMENTS = "SELECT DISTINCT spider, arguments FROM runs WHERE source = ?"
 _SEEN_BY = """
 SELECT dataset_id FROM documents d WHERE d.source = :source AND d.kind = 'dataset' AND d.dataset_id > :after
     AND d.status != 'withdrawn' AND d.metadata_source IN (SELECT value FROM json_each(:origins)) AND EXISTS (
@@ -79,7 +79,9 @@ def scope(spider: str, given: Mapping[str, str]) -> str:
     return json.dumps({"spider": spider, **kept}, sort_keys=True)
 
 
-_scope = scope
+def _selection(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the arguments that choose the portal and what is listed of it."""
+    return {name: value for name, value in given.items() if name in (*FILTERS, "portal")}
 
 
 def listing(scope: str) -> str:
@@ -111,18 +113,20 @@ class CompleteRuns:
         rows = self.database.rows(_STATUS, (self.folder.name, scope, dataset_id))
         return bool(rows) and rows[0][0] != "withdrawn"
 
-    def last_seen_by(self, scope: str, origins: Sequence[str]) -> Iterator[str]:
-        """Yield the datasets that are not withdrawn and that a run of this scope saw last, by id.
+    def last_seen_by(self, spider: str, given: Mapping[str, str], origins: Sequence[str]) -> Iterator[str]:
+        """Yield the datasets that are not withdrawn and that a run with these filters saw last, by id.
 
         Where an index was rebuilt, which run saw a dataset last is not known: then the one that wrote it counts.
 
         Args:
+            spider: the spider's name.
+            given: the run's arguments.
             origins: the ``metadata_source`` names of the documents that count.
         """
-        spider, last = json.loads(scope)["spider"], ""
-        runs = self.database.rows(_SCOPES, (self.folder.name,))
-        arguments = [given for name, given in runs if name == spider and _scope(name, json.loads(given)) == scope]
-        words = {"source": self.folder.name, "spider": spider, "arguments": json.dumps(arguments)}
+        runs, last = self.database.rows(_ARGUMENTS, (self.folder.name,)), ""
+        chosen = _selection({name: redact(value) for name, value in given.items()})
+        arguments = [known for name, known in runs if name == spider and _selection(json.loads(known)) == chosen]
+        words: dict[str, Any] = {"source": self.folder.name, "spider": spider, "arguments": json.dumps(arguments)}
         words |= {"origins": json.dumps(origins), "many": _MANY}
         pending = self.batch.of_kind("dataset")
         while rows := self.database.rows(_SEEN_BY, {**words, "after": last}):
