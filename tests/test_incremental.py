@@ -45,6 +45,20 @@ def test_since_last_asks_for_what_changed(crawl, portal):
     assert site.requests("package_show") == 4, "a question about many that fails is asked about each, behind a control"
 
 
+@pytest.mark.parametrize(("longest", "questions"), [(4094, 3), (2001, 5), (1000, 4)])
+def test_a_server_that_takes_no_long_addresses_is_asked_for_many_at_once(crawl, portal, longest, questions):
+    """The list of ids, and 97 that have changed: in two, in halves (one refused), or by POST (two refused)."""
+    site = portal(datasets=120, rows_max=1000)
+    crawl("ckan", site)
+    stamp = {"title": "Another", "metadata_modified": "2026-02-01T00:00:00"}
+    site.change(edit=dict.fromkeys(site.ids()[:97], stamp))
+    site.fault(longest=longest)
+    site.reset()
+    done = crawl("ckan", site, since="last")
+    assert (done.code, done.report["counts"]["updated"], site.requests("package_show")) == (0, 97, 0)
+    assert site.requests("package_search") == questions
+
+
 def test_since_last_asks_again_for_a_document_that_is_not_on_disk(crawl, portal):
     """A power cut leaves an empty file, and a user may remove one."""
     site = portal(datasets=20)

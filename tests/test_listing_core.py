@@ -87,9 +87,11 @@ def test_a_record_that_can_not_be_had_is_passed_over_by_its_id_alone() -> None:
     assert behind.after(page("e"), listed=1, resources=0).skipped == 0
 
 
-def test_a_count_is_asked_for_without_records_and_as_pages_are() -> None:
+def test_a_count_is_asked_for_without_records_and_without_a_place() -> None:
     asked = Cursor(rows=100, last="z", received=9, counting=True).parameters(Query(tag="rain"))
-    assert (asked["rows"], asked["fq"]) == (0, "+id:[* TO *] +tags:rain")
+    assert (asked["rows"], asked["fq"]) == (0, "+tags:rain")
+    doubtful = Cursor(rows=100, last="z", counting=True, is_doubtful=True).parameters(Query(tag="rain"))
+    assert (doubtful["rows"], doubtful["fq"]) == (0, "+id:{0 TO *] +tags:rain"), "as pages are asked for"
 
 
 def test_a_listing_begins_with_nothing() -> None:

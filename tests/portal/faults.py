@@ -176,6 +176,13 @@ def gone(fault: Fault, request: Request) -> Answer | None:
 
 
 @acts(INSTEAD)
+def longest(fault: Fault, request: Request) -> Answer | None:
+    """4094 is the request line that gunicorn takes, with its method and version."""
+    line = f"{request.method} {request.address} HTTP/1.1\r\n"
+    return page(400 if fault.number % 2 else 414) if len(line) > fault.number else None
+
+
+@acts(INSTEAD)
 def forbidden(fault: Fault, request: Request) -> Answer | None:
     return page(403) if fault.hits(request) else None
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.ckan.query import Query
 
+_LOWEST = "0"  # nearly all ids are greater: a count behind it is asked for as pages are
 _MILLISECOND = timedelta(milliseconds=1)
 _DRIFT, _DRIFT_SHARE = 10, 0.02  # datasets that may come or go; of a large catalogue, the share
 
@@ -106,8 +107,8 @@ class Cursor(paging.Cursor):
         """Return package_search's parameters."""
         clauses = query.clauses()
         clauses += [f"+metadata_modified:[{self.since} TO *]"] if self.since else []
-        if self.start is None and self.last is not None:  # all ids, so that the count is asked for as pages are
-            clauses.insert(0, "+id:[* TO *]" if self.counting else behind(self.last))
+        if self.start is None and self.last is not None and (not self.counting or self.is_doubtful):
+            clauses.insert(0, behind(_LOWEST if self.counting else self.last))
         parameters: dict[str, Any] = {"q": query.q or "*:*", "sort": "id asc", "rows": self.rows, **query.visible()}
         if clauses:
             parameters["fq"] = " ".join(clauses)
