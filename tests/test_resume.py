@@ -95,8 +95,9 @@ def test_failures_are_told_once(crawl, portal, tmp_path, kills):
     assert all(line["dataset_title"] for line in whole.errors if line["dataset_id"])
 
 
-def test_killed_while_it_asks_what_is_gone(crawl, portal, tmp_path):
-    """Behind every second request: what is changed, what is gone, and what is a ghost of the search index."""
+@pytest.mark.parametrize("behind", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_killed_while_it_asks_what_is_gone(portal, tmp_path, behind):
+    """Behind every so many requests: what is changed, what is gone, and what is a ghost of the search index."""
     site = portal(datasets=80)
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     for output in (whole, killed):
@@ -114,13 +115,12 @@ def test_killed_while_it_asks_what_is_gone(crawl, portal, tmp_path):
         running = forked.Popen(
             [sys.executable, "-m", "scrapy", "crawl", "hdx", *words], cwd=ROOT, stderr=subprocess.PIPE, text=True
         )
-        until(lambda: site.requests() > asked + 1 or running.poll() is not None)  # noqa: B023
+        until(lambda: site.requests() >= asked + behind or running.poll() is not None)  # noqa: B023
         running.send_signal(signal.SIGKILL)
         running.communicate()
         kills += 1
     done = Crawl(*_ran(killed, site, **settings), killed / "hdx")
-    assert kills > 3
-    assert done.code == 0
+    assert (done.code, kills > 2) == (0, True)
     assert left(done) == left(reference)
 
 
