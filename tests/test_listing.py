@@ -246,6 +246,24 @@ def test_only_what_each_of_the_three_lacks_is_believed(night):
     assert "4 of 100" not in third.errors[0][2] if third.errors else True
 
 
+def test_what_a_portal_leaves_open_is_judged_after_a_kill_as_before(spiders, tmp_path):
+    """The process that compared the listing with the disk is gone."""
+    known = dict.fromkeys(names(100), "2026-11-09")
+    first = spiders(tmp_path / "job")
+    first.opened_index = lambda: index(known, last="2026-11-10", folder=tmp_path)
+    for _ in first.withdrawals.compare(known, lambda ids: [name for name in ids if name not in names(30)]):
+        pass
+    assert first.withdrawals.is_to_ask(has_control=True)
+    for name in names(5):
+        first.seen(name, list_name="open", listed_by=None)
+    Job.from_crawler(first.crawler).commit()
+    Job.from_crawler(first.crawler).db.close()
+    again = spiders(tmp_path / "job")
+    again.opened_index = lambda: index(known, last="2026-11-10", folder=tmp_path)
+    assert not again.withdrawals.by_listings("open")
+    assert "5 of 100 datasets are no longer listed (5.0%)" in again.errors[0][2]
+
+
 @pytest.mark.parametrize("errors", [["http"], ["unaccounted", "shrink"]])
 def test_a_listing_with_another_fault_does_not_count(night, errors):
     seen = dict.fromkeys(names(10), "2026-11-01T06:00:00.000Z")

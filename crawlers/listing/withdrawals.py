@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from crawlers import signals
 from crawlers.exceptions import AnswerError
+from crawlers.resume.notes import Notes
 from crawlers.resume.records import listed_by, planned_among
 from crawlers.safety.line import one_line
 from crawlers.store import memory
@@ -38,6 +39,7 @@ _DAYS = 3
 """Days on which a listing must lack what is more than SHRINK_LIMIT, where nobody can be asked."""
 _NAMED = 10
 _REFUSED, _LISTINGS = "refused withdrawals", "listings that lacked too much"
+_COMPARED = "compared"
 _REMEMBERED = 10
 """Refused lists that are remembered: a user accepts one of the last nights'."""
 
@@ -147,6 +149,7 @@ class Withdrawals:
         if not gone:
             return False
         if has_control and self.decide(gone, can_ask=True) == "ask":
+            Notes(self.spider.crawler).put(_COMPARED, "known", self.known)  # what is left open is judged by it
             return True
         most = self.spider.crawler.settings.getint("CONFIRM_MAX")
         why = f"more than are asked for one by one (CONFIRM_MAX = {most})" if has_control else "none is left to ask for"
@@ -161,6 +164,7 @@ class Withdrawals:
             url: where it was requested; by default the catalogue's address.
         """
         gone = self.spider.records.count(name)
+        self.known = self.known or Notes(self.spider.crawler).get(_COMPARED, "known") or 0  # after a kill
         follows = self.decide(gone, can_ask=False) if gone else "believed"
         if follows == "wait":
             left = self._mark_long_gone(name)
