@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.rdf.terms import Graph
+    from crawlers.values.volatile import Volatile
 
     Reader = Callable[[Any, str, str, str], Dataset]
     Answer = Response | AnswerError
@@ -56,6 +57,11 @@ class Kind:
         triples: the functions that return the RDF of a document, by the ``metadata_source`` of those that are RDF. They
             take the document and the ``metadata_url``, and return the description and the dataset's name in it, or
             ``None`` where that document has no RDF.
+        volatile: the file that names what moves in a record although nobody edits it, in the package of the generic
+            spider: a list ``documents``, whose tables have ``of`` (the ``metadata_source`` names), and ``counters`` and
+            ``sets`` as `crawlers.values.volatile.Volatile` has them.
+        find_volatile: for a kind whose ``metadata_source`` names are declared by users: the function that takes such a
+            name and returns the `Volatile`, or ``None``.
         detector: the `Detector` that recognises catalogues of the kind.
         robots_exempt: paths that may be requested whatever robots.txt says, as regular expressions.
         template: the file for ``scrapy genspider``, in the package of the generic spider.
@@ -71,6 +77,8 @@ class Kind:
     readers: Mapping[str, str] = field(default_factory=dict)
     find_reader: str | None = None
     triples: Mapping[str, str] = field(default_factory=dict)
+    volatile: str | None = None
+    find_volatile: str | None = None
     detector: str | None = None
     robots_exempt: tuple[str, ...] = ()
     template: str | None = None
@@ -419,3 +427,29 @@ def reader(metadata_source: str | None) -> Reader:
         if finder and (found := finder(metadata_source)):
             return found  # type: ignore[no-any-return]
     raise NoReaderError(f"nothing here reads what {metadata_source or None} gives")
+
+
+@cache
+def volatile(metadata_source: str | None) -> Volatile:
+    """Return what moves in the documents of a ``metadata_source`` although nobody edits them."""
+    from crawlers.values.volatile import Volatile  # noqa: PLC0415 -- few commands compare documents
+
+    where = f"Counters in documents of {metadata_source} count as changes"
+    for kind in registered().values():
+        if found := (_attempt(partial(_volatile, kind), where) or {}).get(str(metadata_source)):
+            return found  # type: ignore[no-any-return]
+        finder = loaded(kind.find_volatile, where) if kind.find_volatile else None
+        if finder and (declared := finder(metadata_source)):
+            return declared  # type: ignore[no-any-return]
+    return Volatile()
+
+
+def _volatile(kind: Kind) -> dict[str, Volatile]:
+    """Return what a kind's own file says, by ``metadata_source``."""
+    from crawlers.values.tables import toml_table  # noqa: PLC0415
+    from crawlers.values.volatile import Volatile  # noqa: PLC0415
+
+    if kind.volatile is None:
+        return {}
+    tables = toml_table(kind.spider.rpartition(".")[0], kind.volatile)["documents"]
+    return {name: Volatile.named(one.get("counters", ()), one.get("sets", ())) for one in tables for name in one["of"]}

@@ -70,7 +70,10 @@ PROMETHEUS_FILE = ""  # a text file for node_exporter's textfile collector: cata
 
 # What changed, and what is gone
 FULL_LISTING_DAYS = 7.0  # a crawl with since=last lists everything when that was not done for so long; 0 = never
-SHRINK_LIMIT = 0.02  # the part of a catalogue that may be gone at once; beyond it nothing is withdrawn
+KEEP_COUNTERS = False  # True: a record is also written again if only its counters moved: views, downloads
+SHRINK_LIMIT = 0.02  # the part of a catalogue that may be gone at once; what is beyond it needs more proof
+CONFIRM_MAX = 1000  # if more than that part is gone, the portal is asked for as many, one by one
+ACCEPT_SHRINK = ""  # the run whose refused list of withdrawals is accepted, once
 
 # The CKAN ecosystem (scrapy crawl ckan_extensions)
 GITHUB_API = "https://api.github.com"  # that of GitHub Enterprise Server: https://github.example.org/api/v3

@@ -23,8 +23,10 @@ Sent with ``kind`` (of its document), ``dataset_id``, ``url`` (where it was not)
 ``renamed_to``, the id that it has now, if that is known.
 """
 
-Reason = Literal["not found", "no longer public", "deleted", "renamed", "excluded"]
+Reason = Literal["not found", "no longer public", "deleted", "no longer in the filter", "renamed", "excluded"]
 """The reason of a withdrawal: the portal does not know it, does not show it to us, or marks it as deleted.
+
+What is no longer in the filter is still at the portal, and not in what the crawl's arguments select.
 
 Renamed is a dataset, or a repository, that has another document now, under its new id. An excluded one is still there,
 and the operator of the harvest does not want it.

@@ -68,7 +68,8 @@ class Documents(Pipeline):
             item.document = body if isinstance(item.document, bytes) else strict_json.loads(body)
         batch.bytes += len(body)
         self._check_size(item, len(body))
-        record = Record(self.file(item), hashlib.sha256(body).hexdigest(), item.document, item.metadata_modified)
+        sha256, origin = hashlib.sha256(body).hexdigest(), (item.metadata_modified, item.metadata_source)
+        record = Record(self.file(item), sha256, item.document, *origin)
         known, plain = batch.known.get(key(item)), item
         if known and self.index.documents.is_on_disk(known, record) and not _is_read_anew(item, known):
             if isinstance(item, Dataset) and flawless.get(item.id) != known.sha256:

@@ -546,6 +546,23 @@ def test_what_two_whole_listings_lack_is_withdrawn(output):
     assert done.manifest[-1]["dataset_title"] == "Dataset 50"
 
 
+def test_what_is_not_listed_is_asked_for_by_its_own_address(output):
+    """30 of 100 are gone, one is archived, and one is there and not listed."""
+    with API("udata", 100) as api:
+        crawled(api, output)
+        gone, archived, unlisted = api.entries[20:50], api.entries[60], api.entries[61]
+        ids = {entry.number: api.record(entry)["id"] for entry in api.entries}
+        api.details = {ids[entry.number]: api.record(entry) for entry in api.entries if entry not in gone}
+        api.details[ids[60]]["archived"] = "2026-01-01T00:00:00"
+        api.entries = [entry for entry in api.entries if entry not in (*gone, archived, unlisted)]
+        done = crawled(api, output)
+        assert (done.code, done.errors, done.report["counts"]["withdrawn"]) == (0, [], 31)
+        reasons = {line["dataset_id"]: line["reason"] for line in done.manifest if line["status"] == "withdrawn"}
+        assert reasons == {ids[number]: "not found" for number in range(20, 50)} | {ids[60]: "no longer public"}
+        asked = [one for one in api.site.asked if one.path.count("/") > 4]
+        assert len(asked) == 32 + 2, "each of them, between two control questions"
+
+
 def test_limits(output):
     with API("opendatasoft", 250) as api:
         done = crawled(api, output, {"max_datasets": "5"})

@@ -171,13 +171,14 @@ def test_old_reports_that_are_removed_are_removed_everywhere(one, two):
     assert sorted(path.stem for path in (two.folder / "hdx" / "runs").iterdir()) == [SECOND]
 
 
-def test_a_series_that_is_rewritten(one, two):
+@pytest.mark.parametrize("name", ["timeseries/2026.csv", "memory.json"])
+def test_a_file_that_is_rewritten(one, two, name):
     harvest(one, 1)
-    series = one.folder / "hdx" / "timeseries" / "2026.csv"
-    series.parent.mkdir()
+    file = one.folder / "hdx" / name
+    file.parent.mkdir(exist_ok=True)
     for text in ("day\r\n", "day\r\n2026-11-20\r\n"):
         with one.own("hdx"):
-            series.write_text(text, newline="")
+            file.write_text(text, newline="")
         two.refresh()
         assert contents(two.folder) == contents(one.folder)
 

@@ -219,6 +219,12 @@ def test_a_filter_query_of_alternatives(crawl, portal):
     found = crawl("ckan", site, fq=f"organization:{first} OR organization:{second}", rows="5", source="filtered")
     assert found.code == 0
     assert {package["organization"]["name"] for package in found.documents().values()} == {first, second}
+    site.reset()
+    assert crawl("ckan", site, fq="{!term f=tags}rain", source="refused").lines[-1] == (
+        "spider ckan: fq='{!term f=tags}rain' is not a filter that CKAN takes: it has local parameters, {!...}; "
+        "write field:value instead."
+    )
+    assert site.requests() == 0
 
 
 # Again

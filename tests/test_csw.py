@@ -550,6 +550,20 @@ def test_what_is_gone_twice_is_withdrawn(output):
         assert [crawled(site, output).report["counts"]["withdrawn"] for _ in range(2)] == [0, 0], "incomplete"
 
 
+@pytest.mark.parametrize("version", ["2.0.2", "3.0.0"])
+def test_what_is_not_listed_is_asked_for(output, version):
+    """30 of 150 are more than 2 %: the server has none of them, and has the one that it does not list."""
+    catalogue = Catalogue(records(150), version=version, shows=True)
+    with Site(catalogue) as site:
+        assert is_complete(crawled(site, output), 150)
+        del catalogue.records[100:130]
+        catalogue.unlisted = of(7)
+        done = crawled(site, output)
+        assert (done.code, done.errors, done.report["counts"]["withdrawn"]) == (0, [], 30)
+        assert {line["reason"] for line in done.manifest if line["status"] == "withdrawn"} == {"not found"}
+        assert [crawled(site, output).report["counts"]["withdrawn"] for _ in range(2)] == [0, 0]
+
+
 # One schema per source
 
 

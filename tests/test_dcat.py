@@ -6,6 +6,7 @@ import json
 import random
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -855,14 +856,44 @@ def test_withdrawn_when_missed_twice(harvest, catalogue):
 def test_a_catalogue_that_shrinks(harvest, catalogue):
     site = catalogue(100)
     harvest(site.address)
-    for number in range(3):
+    for number in range(5):
         site.remove(f"d000{number}")
     for _ in range(2):
         crawl = harvest(site.address)
         assert (crawl.code, crawl.report["errors"]) == (3, {"shrink": 1})
-    crawl = harvest(site.address, settings={"SHRINK_LIMIT": "0.04"})
+    crawl = harvest(site.address, settings={"SHRINK_LIMIT": "0.06"})
     assert (crawl.code, crawl.report["counts"]["withdrawn"]) == (0, 0), "missed by one complete crawl"
-    assert harvest(site.address, settings={"SHRINK_LIMIT": "0.04"}).report["counts"]["withdrawn"] == 3
+    assert harvest(site.address, settings={"SHRINK_LIMIT": "0.06"}).report["counts"]["withdrawn"] == 5
+
+
+def test_a_few_of_a_small_catalogue_may_be_gone(harvest, catalogue):
+    """Two of 25 are 8 %."""
+    site = catalogue(25)
+    harvest(site.address)
+    for number in range(2):
+        site.remove(f"d000{number}")
+    assert [harvest(site.address).report["counts"]["withdrawn"] for _ in range(2)] == [0, 2]
+
+
+def test_what_whole_listings_on_three_days_lack_is_withdrawn(harvest, catalogue, output):
+    site = catalogue(100)
+    harvest(site.address)
+    for number in range(30):
+        site.remove(f"d00{number:02}")
+    refused = harvest(site.address)
+    assert (refused.code, refused.report["errors"]) == (3, {"shrink": 1})
+    path = refused.folder / "memory.json"
+    memory = json.loads(path.read_bytes())
+    [[scope, moments]] = memory["listings that lacked too much"].items()
+    assert moments == [refused.report["started"]]
+    memory["listings that lacked too much"][scope] = ["2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"]
+    path.write_text(json.dumps(memory))  # as if these were the days
+    with sqlite3.connect(output / "index.sqlite") as index:
+        index.execute("UPDATE documents SET last_seen = '2026-01-01T00:00:00.000Z' WHERE dataset_id LIKE '%d00%'")
+    index.close()
+    done = harvest(site.address)
+    assert (done.code, done.report["counts"]["withdrawn"]) == (0, 30)
+    assert "listings that lacked too much" not in json.loads(path.read_bytes())
 
 
 def test_a_faulty_record_keeps_nothing_from_being_withdrawn(harvest, catalogue):

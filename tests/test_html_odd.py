@@ -388,6 +388,17 @@ def test_a_night_of_maintenance_withdraws_nothing(harvest):
         assert judged(harvest(site)) == ("complete", 2, [])
 
 
+def test_a_site_without_its_pages_withdraws_nothing(harvest):
+    """The page of what it lists is not there either."""
+    with Pages({"/list": links(1, 2, 3)}) as site:
+        harvest(site)
+        site.pages |= {"/list": links(1, 2), **{f"/d/{number}": Answer(b"", status=404) for number in (1, 2, 3)}}
+        crawl = harvest(site)
+    assert (crawl.code, crawl.report["counts"]["withdrawn"]) == (3, 0)
+    message = "1 dataset is no longer listed, and nothing is withdrawn: the portal does not give one either"
+    assert next(line["error"] for line in crawl.errors if line["stage"] == "list").startswith(message)
+
+
 # Rules
 
 

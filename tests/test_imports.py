@@ -121,7 +121,7 @@ def harvested(tmp_path_factory):
         (
             ["report", "-o", "-"],
             (*BROWSER, *RDF, "tomlkit", "crawlers.operate.learn", *kinds("ckan", "html")),
-            193,
+            195,
         ),
         (
             ["export", "--format", "csv"],
@@ -131,7 +131,7 @@ def harvested(tmp_path_factory):
         (["archive", "status"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 98),
         (["archive", "prune"], (*NO_CRAWL, *EXTRAS, "obstore", "warcio", "crawlers.operate.learn", *kinds()), 103),
         (["reindex"], (*BROWSER, *HTTP, *WITHOUT_FIGURES, "spiders", "rdflib", *kinds("ckan")), 114),
-        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 174),
+        (["sources"], (*BROWSER, *RDF, "crawlers.operate.learn", *kinds("ckan", "html")), 176),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

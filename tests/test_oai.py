@@ -463,10 +463,49 @@ def test_a_deleted_record_is_withdrawn_whatever_the_policy_says(crawled, policy)
     assert (again.code, again.report["counts"]["withdrawn"], len(again.manifest)) == (0, 0, len(done.manifest))
 
 
-def test_a_record_that_two_listings_lack_is_withdrawn(crawled):
+def withdrawn(done):
+    """Why datasets are withdrawn, by id."""
+    return {line["dataset_id"]: line["reason"] for line in done.manifest if line["status"] == "withdrawn"}
+
+
+def test_a_record_that_is_not_listed_is_asked_for(crawled):
+    """The repository does not know it: that is more than 2 %, and more than three."""
     crawled(Repository(held(35)))
+    done = crawled(Repository(held(20)))
+    assert (done.code, done.errors, set(withdrawn(done).values())) == (0, [], {"not found"})
+    assert len(withdrawn(done)) == 15
+
+
+def test_a_record_that_is_not_listed_and_still_there_stays(crawled):
+    records = held(35)
+    crawled(Repository(records))
+    for _ in range(3):
+        done = crawled(Repository(records, {"unlisted": ("r00004",)}))
+        assert (done.code, done.errors, withdrawn(done)) == (0, [], {})
+
+
+def test_a_record_that_is_in_another_set_is_no_longer_in_the_filter(crawled):
+    records = [replace(one, sets=("water:rivers",)) for one in held(35)]
+    crawled(Repository(records), set="water")
+    records[4] = replace(records[4], sets=("air",))
+    done = crawled(Repository(records), set="water")
+    assert (done.code, withdrawn(done)) == (0, {"oai:test:r00004": "no longer in the filter"})
+
+
+def test_a_repository_that_gives_no_single_record_must_lack_one_twice(crawled):
+    """One that says of what it lists that it does not know it."""
+    records = held(100)
+    crawled(Repository(records, {"no_get": "idDoesNotExist"}))
     for expected in (0, 1):
-        done = crawled(Repository(held(34)), {"SHRINK_LIMIT": "0.1"})
+        done = crawled(Repository(records[1:], {"no_get": "idDoesNotExist"}))
+        assert (done.code, done.report["counts"]["withdrawn"]) == (0, expected)
+
+
+def test_what_a_repository_does_not_say_its_listings_decide(crawled):
+    records = held(100)
+    crawled(Repository(records))
+    for expected in (0, 1):
+        done = crawled(Repository(records[1:], {"says_nothing_of": ("r00000",)}))
         assert (done.code, done.report["counts"]["withdrawn"]) == (0, expected)
 
 

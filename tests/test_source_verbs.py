@@ -377,6 +377,7 @@ def harvested(place: Place) -> Iterator[Place]:
 
 def test_renamed_with_all_that_it_has(harvested: Place) -> None:
     place, before = harvested, rows(harvested.output, "a")
+    (place.output / "a" / "memory.json").write_text('{"public": ["example.org"]}')
     documents = files(place.output / "a" / "datasets")
     assert len(documents) == 4
     place.sources("rename", "a", "b.b")
@@ -384,6 +385,7 @@ def test_renamed_with_all_that_it_has(harvested: Place) -> None:
     assert (list(tables), tables["archive-of-b.b"]["arguments"]) == (["b.b", "archive-of-b.b"], {"of": "b.b"})
     assert place.path.read_text().startswith("# Ours\n[")
     assert files(place.output / "b.b" / "datasets") == documents
+    assert (place.output / "b.b" / "memory.json").read_text() == '{"public": ["example.org"]}'
     names = {path.name for folder in (place.output, place.jobs, place.folder / "logs") for path in folder.iterdir()}
     assert names & {"a", "a.lock", "archive-of-a"} == set()
     assert names >= {"b.b", "b.b.lock", "archive-of-b.b"}

@@ -25,6 +25,7 @@ KEYS = {
     "kinds/registry.csv": {"paris", "milano"},
     "operate/init/template/sources.toml": set(),
     "operate/workflow/workflows.toml": {"harvest", "ecosystem-sites", "ecosystem-extensions"},
+    "kinds/ckan/volatile.toml": set(),
     "listing/other_answers.toml": {"xml", "json", "login"},
     "publish/fields.toml": {"site", "extension"},
     "publish/formats.csv": {"application/json"},
@@ -45,7 +46,16 @@ KEYS = {
     "xml_records/iso/paths.csv": {"record", "identification", "party", "link"},
     "values/no_license.toml": {"en", "de", "ja"},
 }
-NO_WORDS = ("archive/", "error_kinds.toml", "kinds/csw/", "kinds/oai/", "operate/", "listing/", "publish/")
+NO_WORDS = (
+    "archive/",
+    "error_kinds.toml",
+    "kinds/ckan/",
+    "kinds/csw/",
+    "kinds/oai/",
+    "operate/",
+    "listing/",
+    "publish/",
+)
 WORDS = [name for name in KEYS if name.endswith(".toml") and not name.startswith(NO_WORDS)]
 CSV = [name for name in KEYS if name.endswith(".csv")]
 DECLARATIONS = "kinds/api/"

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset, Kind
+    from crawlers.listing.confirmation import Confirmation
 
 
 T = TypeVar("T")
@@ -120,6 +121,7 @@ class CatalogueSpider(scrapy.Spider):
         args: the value of every declared argument.
         source: the name of the source's folder.
         request_names: what identifies requests in the ledger.
+        gone: the questions about datasets that a whole listing lacks, of a kind that can ask for one.
         complete_item: a static method of yours that fills in what the record says in words of its own. It gets each
             item, whose ``document`` is the record, in crawls and whenever a document is read again.
     """
@@ -128,6 +130,7 @@ class CatalogueSpider(scrapy.Spider):
     crosses_hosts: ClassVar[bool] = False
     has_time_series: ClassVar[bool] = True
     listed_kind: ClassVar[Kind] = "dataset"
+    gone: Confirmation | None = None
     complete_item: ClassVar[Callable[[Dataset], None] | None] = None
     address: ClassVar[str] = "portal"
     other_addresses: ClassVar[tuple[str, ...]] = ()

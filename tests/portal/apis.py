@@ -79,6 +79,7 @@ class API:
     """
     Attributes:
         files: how many resources a dataset of a udata portal has.
+        details: the records that a udata portal gives at their own addresses, by id; ``None`` if it gives none.
         entries: the datasets in the order in which they are listed.
     """
 
@@ -86,6 +87,7 @@ class API:
     count: int = 250
     traps: frozenset[str] = frozenset()
     files: int = 1
+    details: dict[str, Any] | None = None
     entries: list[Entry] = field(init=False)
     pages: int = 0
 
@@ -138,6 +140,9 @@ class API:
         path = urlsplit(asked.path).path
         if path == "/robots.txt":
             return Answer(b"", 404)
+        if self.details is not None and path.startswith("/api/1/datasets/") and not self.is_listing(asked):
+            record = self.details.get(path.rstrip("/").rpartition("/")[2])
+            return Answer(json.dumps(record).encode()) if record else Answer(b"{}", 404)
         if not self.is_listing(asked):
             return self.software.other(self, asked) if self.software.other else Answer(b"{}", 404)
         self.pages += 1

@@ -99,6 +99,10 @@ class Repository:
         return self.answered(f"<ListMetadataFormats>{found}</ListMetadataFormats>")
 
     def GetRecord(self, given: dict[str, str]) -> Answer:
+        if "no_get" in self.traps:
+            return self.error(self.traps["no_get"])
+        if given["identifier"].removeprefix("oai:test:") in self.traps.get("says_nothing_of", ()):
+            return Answer(b"Bad gateway", 502)
         found = [each for each in self.records if f"oai:test:{each.name}" == given["identifier"]]
         if not found:
             return self.error("idDoesNotExist")
@@ -125,6 +129,7 @@ class Repository:
         if self.daily and (len(begin) > 10 or len(until) > 10):
             return self.error("badArgument", "granularity")
         found = [each for each in self.records if self.is_in(each, chosen, begin, until)]
+        found = [each for each in found if each.name not in self.traps.get("unlisted", ())]
         return self.page(found, int(start), [prefix, chosen, begin, until])
 
     def is_in(self, each: Held, chosen: str, begin: str, until: str) -> bool:

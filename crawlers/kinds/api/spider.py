@@ -21,6 +21,7 @@ from crawlers.kinds.api.listing import APIListing
 from crawlers.kinds.api.position import Position
 from crawlers.kinds.api.recovery import from_failure
 from crawlers.kinds.api.static_tree import StaticTree
+from crawlers.kinds.api.withdrawals import GoneAPI
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import LAST, OVERLAP, beginning, since
 from crawlers.listing.spider import CatalogueSpider
@@ -95,6 +96,7 @@ class APISpider(ListedSpider):
             name: value.env for name, several in headers for value in several if isinstance(value, Variable)
         }
         self.followed = Followed(self)
+        self.gone = GoneAPI(self)
         listing = APIListing(self, self.limits.datasets)
         self.secret_addresses = [str(self.portal), listing.query.address(self.declaration.list.url)]
         return listing

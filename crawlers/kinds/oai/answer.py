@@ -43,6 +43,7 @@ class Record:
     Args:
         identifier: its header's; ``None`` if it has none.
         datestamp: its header's; empty if it has none.
+        sets: the setSpecs of its header.
         is_deleted: whether its header has the status deleted.
         metadata: the element below ``metadata``; ``None`` if there is none, or its XML can't be read.
         text: its XML as it came, if that can't be read.
@@ -50,6 +51,7 @@ class Record:
 
     identifier: str | None
     datestamp: str = ""
+    sets: tuple[str, ...] = ()
     is_deleted: bool = False
     metadata: Any = None
     text: bytes = b""
@@ -151,6 +153,7 @@ def _headed(header: Any, metadata: Any = None) -> Record:
     return Record(
         identifier=_text(header.find("{*}identifier")) or None,
         datestamp=_text(header.find("{*}datestamp")),
+        sets=tuple(map(_text, header.iterfind("{*}setSpec"))),
         is_deleted=(header.get("status") or "").strip().lower() == "deleted",
         metadata=metadata,
     )

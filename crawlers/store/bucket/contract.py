@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import OutputError
 from crawlers.safety import inside
 from crawlers.safety.names import is_source
+from crawlers.store.memory import FILE as MEMORY
 from crawlers.store.runs.run import RUN
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ _OTHER_FOLDERS = ("runs", "timeseries")
 _NAME = r"(?!\.)[A-Za-z0-9._-]{1,250}"
 _DOCUMENT = re.compile(rf"(?:{'|'.join(FOLDERS)})/{_NAME}\.(?:json|xml)")
 _OTHER = re.compile(
-    rf"runs/{RUN.pattern}\.json|timeseries/[0-9]{{4}}\.csv|memory\.json"
-    rf"|(?:manifest|errors|flaws)-{RUN.pattern}(?:\.[0-9]{{1,9}})?\.jsonl\.zst"
+    rf"runs/{RUN.pattern}\.json|timeseries/[0-9]{{4}}\.csv|{re.escape(MEMORY)}|"
+    rf"(?:manifest|errors|flaws)-{RUN.pattern}(?:\.[0-9]{{1,9}})?\.jsonl\.zst"
 )
 _SOURCE = re.compile(r"leases/(.+)\.json")
 

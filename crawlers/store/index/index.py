@@ -104,6 +104,7 @@ class Index:
             raise NotConfigured("the spider crawls no catalogue")
         index = cls(Path(crawler.settings["OUTPUT_DIR"]), source, for_crawl=True)
         index.forgot = index.forgot and Job.from_crawler(crawler).resumed
+        index.documents.keeps_counters = crawler.settings.getbool("KEEP_COUNTERS")
         index.database.wait(_CRAWLING)
         crawler.signals.connect(index.engine_stopped, signal=signals.engine_stopped)
         return index
