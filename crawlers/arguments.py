@@ -92,6 +92,17 @@ def folder(url: str) -> str:
     return urlsplit(portal(parts._replace(path=path, query="", fragment="").geturl())).path
 
 
+def is_within(address: str, other: str) -> bool:
+    """Return whether an address is in the folder of another one of its host, as `folder` has them.
+
+    >>> is_within("https://a.org/data/catalog.ttl", "https://a.org/data/dataset/rivers")
+    True
+    >>> is_within("https://a.org/catalog.ttl", "https://a.org/data/"), is_within("https://b.org/", "https://a.org/")
+    (False, False)
+    """
+    return urlsplit(address).netloc == urlsplit(other).netloc and f"{folder(address)}/".startswith(f"{folder(other)}/")
+
+
 def url(value: str) -> str:
     """Return an address unchanged, for catalogues without a root.
 

@@ -21,6 +21,10 @@ class OutputError(CrawlersError):
     """The output folder can't be used; raised when the pipelines' components are built, before any request."""
 
 
+class DamagedSourceError(OutputError):
+    """A source's own files can't be read; what other sources have can."""
+
+
 class StoreError(OutputError):
     """An object store refuses, is of another schema, or has something in it that no crawl wrote."""
 

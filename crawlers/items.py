@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypedDict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,6 +91,30 @@ class Service:
     endpoint_description: str | None = None
     """The address of its capabilities or of an OpenAPI file, or words."""
     conforms_to: list[str] = field(default_factory=list)
+
+
+class Flaw(str):
+    """A sentence about what of a kept record can't be read; a flaw is known by its place and kind, not by its words.
+
+    Args:
+        sentence: what is wrong.
+        field: the field concerned, in the words of the record: modified, temporal.
+        kind: one of `crawlers.signals.FLAWS`.
+        resource_id: the resource concerned; ``None`` for the dataset itself.
+    """
+
+    __slots__ = ("field", "kind", "resource_id")
+
+    field: str
+    kind: str
+    resource_id: str | None
+
+    def __new__(
+        cls, sentence: str, field: str = "", kind: str = "unreadable_value", resource_id: str | None = None
+    ) -> Self:
+        found = super().__new__(cls, sentence)
+        found.field, found.kind, found.resource_id = field, kind, resource_id
+        return found
 
 
 @dataclass(slots=True, kw_only=True)
@@ -217,7 +241,7 @@ class Dataset:
     """The source's own stamp, letter for letter: a re-run takes the same stamp for the same record."""
     aliases: list[str] = field(default_factory=list)
     """Other ids of the same dataset: the origin's at a portal that harvests, an earlier form, a version's."""
-    flaws: list[str] = field(default_factory=list)
+    flaws: list[Flaw] = field(default_factory=list)
     """What of the record could not be read, a sentence each; the fields concerned are empty."""
     set_by_operator: list[str] = field(default_factory=list)
     """The fields whose value the operator of the harvest has set, not the publisher: ``defaults``, ``overrides``."""

@@ -11,14 +11,16 @@ from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from urllib.parse import urlsplit
 
-from crawlers.exceptions import AnswerError
+from crawlers.exceptions import AnswerError, CrawlersError
 
 if TYPE_CHECKING:
     from scrapy.http import HtmlResponse, Response
 
     from crawlers.items import Dataset
     from crawlers.rdf.terms import Graph
+    from crawlers.values.volatile import Volatile
 
     Reader = Callable[[Any, str, str, str], Dataset]
     Answer = Response | AnswerError
@@ -46,6 +48,8 @@ class Kind:
         address: the spider argument that says where the catalogue is.
         example: a value of that argument, for messages and docs.
         takes_file: whether that argument names a rules file, which `scrapy sources add` learns from a page.
+        is_at_root: whether a catalogue may be at the root of its host. The address of others is that of a service or a
+            file: a host's root is a home page, unless its name has the kind's.
         readers: the functions that read a document from disk, by the ``metadata_source`` of its manifest line. They
             take the document, the source, the dataset's id and the ``metadata_url``, and return the item.
         find_reader: for a kind whose ``metadata_source`` names are declared by users: the function that takes such a
@@ -53,6 +57,11 @@ class Kind:
         triples: the functions that return the RDF of a document, by the ``metadata_source`` of those that are RDF. They
             take the document and the ``metadata_url``, and return the description and the dataset's name in it, or
             ``None`` where that document has no RDF.
+        volatile: the file that names what moves in a record although nobody edits it, in the package of the generic
+            spider: a list ``documents``, whose tables have ``of`` (the ``metadata_source`` names), and ``counters`` and
+            ``sets`` as `crawlers.values.volatile.Volatile` has them.
+        find_volatile: for a kind whose ``metadata_source`` names are declared by users: the function that takes such a
+            name and returns the `Volatile`, or ``None``.
         detector: the `Detector` that recognises catalogues of the kind.
         robots_exempt: paths that may be requested whatever robots.txt says, as regular expressions.
         template: the file for ``scrapy genspider``, in the package of the generic spider.
@@ -64,12 +73,30 @@ class Kind:
     address: str
     example: str
     takes_file: bool = False
+    is_at_root: bool = True
     readers: Mapping[str, str] = field(default_factory=dict)
     find_reader: str | None = None
     triples: Mapping[str, str] = field(default_factory=dict)
+    volatile: str | None = None
+    find_volatile: str | None = None
     detector: str | None = None
     robots_exempt: tuple[str, ...] = ()
     template: str | None = None
+
+    def misplaced(self, address: str) -> str:
+        """Return why an address is hardly one of this kind, as a sentence; empty if it may be one.
+
+        >>> registered()["csw"].misplaced("https://www.example.org/")
+        'https://www.example.org/ is the root of a host. An address of this kind (CSW catalogue service) is like \
+https://example.org/geonetwork/srv/eng/csw.'
+        >>> registered()["csw"].misplaced("https://csw.example.org/"), registered()["ckan"].misplaced("https://a.org")
+        ('', '')
+        """
+        parts = urlsplit(address)
+        is_root = parts.path.strip("/") == "" and not parts.query
+        if self.is_at_root or not is_root or self.name in (parts.hostname or ""):
+            return ""
+        return f"{address} is the root of a host. An address of this kind ({self.title}) is like {self.example}."
 
 
 # Detection
@@ -86,6 +113,8 @@ class Finding:
         page: the page at the address, if rules are to be learned from it.
         arguments: what the spider needs to know besides the address.
         note: what else people should know, as one sentence: other doors of the same portal.
+        is_led: whether a link or a sign of the software leads there from what the user typed. What is elsewhere on the
+            host without that may be another catalogue, and is not taken without asking.
     """
 
     kind: str
@@ -94,6 +123,7 @@ class Finding:
     page: HtmlResponse | None = None
     arguments: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    is_led: bool = False
 
 
 class Probe(Protocol):
@@ -128,6 +158,9 @@ class Probe(Protocol):
 
     def say(self, address: str, text: str) -> None:
         """Tell people what an address gave."""
+
+    def leave_open(self, sentence: str) -> None:
+        """Say why the user has to choose among several catalogues: then nothing weaker is looked for."""
 
 
 class Detector:
@@ -168,15 +201,80 @@ class Detector:
         return address.rstrip("/") == other.rstrip("/")
 
 
+class GuardedDetector(Detector):
+    """A detector of whatever package: if its code fails, that is one sentence, and it recognises nothing from then on.
+
+    Attributes:
+        failure: the sentence; empty as long as its code does not fail.
+    """
+
+    def __init__(self, detector: Any) -> None:
+        self.detector = detector
+        self.kind, self.failure = detector.kind, ""  # type: ignore[misc]  # each has its detector's own
+        self.is_fallback, self.requests = detector.is_fallback, detector.requests  # type: ignore[misc]
+
+    def recognise(self, response: Response) -> str | None:
+        return self._call("recognise", None, response)
+
+    def find(self, probe: Probe) -> Asking[list[Finding]]:
+        try:
+            return (yield from _findings(self.detector.find(probe)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- another package's code may raise anything
+            self._fail(error)
+            return []
+
+    def refusal(self, response: Response) -> str | None:
+        return self._call("refusal", None, response)
+
+    def narrowed(self, url: str) -> dict[str, str]:
+        return self._call("narrowed", {}, url)
+
+    def is_same(self, address: str, other: str) -> bool:
+        return self._call("is_same", False, address, other)
+
+    def _call(self, method: str, default: T, *given: Any) -> T:
+        if self.failure:
+            return default
+        try:
+            return getattr(self.detector, method)(*given)  # type: ignore[no-any-return]
+        except (Exception, SystemExit) as error:  # noqa: BLE001 -- as above
+            self._fail(error)
+            return default
+
+    def _fail(self, error: BaseException) -> None:
+        """
+        Raises:
+            CrawlersError: the mistake is the user's, not the detector's.
+        """
+        if isinstance(error, CrawlersError) and not isinstance(error, AnswerError):
+            raise error
+        says = " ".join(str(error).split()).rstrip(".")
+        self.failure = f"Catalogues of kind {self.kind} can't be recognised: {type(error).__name__}: {says}."
+
+
+def _findings(asking: Any) -> Asking[list[Finding]]:
+    """Return the findings of a detector.
+
+    Raises:
+        TypeError: it is not a generator, or does not return findings.
+    """
+    if not isinstance(asking, Generator):
+        raise TypeError("find() is not a generator")
+    found = yield from asking
+    if not (isinstance(found, list) and all(isinstance(one, Finding) for one in found)):
+        raise TypeError(f"find() returns {found!r:.100}, not a list of findings")
+    return found
+
+
 @cache
-def detector(name: str) -> Detector | None:
+def detector(name: str) -> GuardedDetector | None:
     """Return the detector of a kind; ``None`` if the kind is unknown, has none, or it can't be imported."""
     kind = registered().get(name)
     if kind is None or kind.detector is None:
         return None
     where = f"Catalogues of kind {name} are not recognised"
     found = loaded(kind.detector, where)
-    return _attempt(found, where) if found else None
+    return _attempt(lambda: GuardedDetector(found()), where) if found else None
 
 
 # The registry
@@ -329,3 +427,29 @@ def reader(metadata_source: str | None) -> Reader:
         if finder and (found := finder(metadata_source)):
             return found  # type: ignore[no-any-return]
     raise NoReaderError(f"nothing here reads what {metadata_source or None} gives")
+
+
+@cache
+def volatile(metadata_source: str | None) -> Volatile:
+    """Return what moves in the documents of a ``metadata_source`` although nobody edits them."""
+    from crawlers.values.volatile import Volatile  # noqa: PLC0415 -- few commands compare documents
+
+    where = f"Counters in documents of {metadata_source} count as changes"
+    for kind in registered().values():
+        if found := (_attempt(partial(_volatile, kind), where) or {}).get(str(metadata_source)):
+            return found  # type: ignore[no-any-return]
+        finder = loaded(kind.find_volatile, where) if kind.find_volatile else None
+        if finder and (declared := finder(metadata_source)):
+            return declared  # type: ignore[no-any-return]
+    return Volatile()
+
+
+def _volatile(kind: Kind) -> dict[str, Volatile]:
+    """Return what a kind's own file says, by ``metadata_source``."""
+    from crawlers.values.tables import toml_table  # noqa: PLC0415
+    from crawlers.values.volatile import Volatile  # noqa: PLC0415
+
+    if kind.volatile is None:
+        return {}
+    tables = toml_table(kind.spider.rpartition(".")[0], kind.volatile)["documents"]
+    return {name: Volatile.named(one.get("counters", ()), one.get("sets", ())) for one in tables for name in one["of"]}

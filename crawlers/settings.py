@@ -33,6 +33,7 @@ OUTPUT_STORE = ""  # the address of an OUTPUT_DIR in S3, which is set from there
 OUTPUT_STORE_INTERVAL = 30.0  # seconds of a crawl that are lost at most if its machine dies; 1,000 documents, too
 OUTPUT_STORE_PATIENCE = 600.0  # seconds without an answer of the store after which a crawl stops
 OUTPUT_LEASE = 60.0  # seconds without a sign of life after which other machines may crawl a source
+VERIFY_DOCUMENTS = False  # True: a crawl compares each document on disk by its SHA-256, and writes again what differs
 FILENAME_SLUG = True  # False: ids only
 FILENAME_SLUG_MAXLEN = 80
 FEED_EXPORT_ENCODING = "utf-8"  # default None, which escapes JSON to ASCII
@@ -56,6 +57,7 @@ DASHBOARD_PASSWORD_ENV = ""  # the environment variable that has the password fo
 
 # Notifications
 NOTIFY_VERDICTS = ["incomplete", "blocked", "failed", "interrupted"]  # verdicts that send a notification
+NOTIFY_FLAWS = False  # True: also once for flaws that are new
 NOTIFY_WEBHOOK_ENV = "NOTIFY_WEBHOOK"  # the environment variable that has the address: it is often a secret
 NOTIFY_MAIL_TO: list[str] = []
 NOTIFY_MAIL_FROM = ""
@@ -68,7 +70,10 @@ PROMETHEUS_FILE = ""  # a text file for node_exporter's textfile collector: cata
 
 # What changed, and what is gone
 FULL_LISTING_DAYS = 7.0  # a crawl with since=last lists everything when that was not done for so long; 0 = never
-SHRINK_LIMIT = 0.02  # the part of a catalogue that may be gone at once; beyond it nothing is withdrawn
+KEEP_COUNTERS = False  # True: a record is also written again if only its counters moved: views, downloads
+SHRINK_LIMIT = 0.02  # the part of a catalogue that may be gone at once; what is beyond it needs more proof
+CONFIRM_MAX = 1000  # if more than that part is gone, the portal is asked for as many, one by one
+ACCEPT_SHRINK = ""  # the run whose refused list of withdrawals is accepted, once
 
 # The CKAN ecosystem (scrapy crawl ckan_extensions)
 GITHUB_API = "https://api.github.com"  # that of GitHub Enterprise Server: https://github.example.org/api/v3
@@ -168,6 +173,7 @@ EXTENSIONS = {
     "crawlers.extensions.storing.Storing": 8,  # before Report: it takes the source, and brings its folder up to date
     "crawlers.extensions.report.Report": 10,  # first: it opens the job, locks the folder, may refuse to start
     "crawlers.extensions.heartbeat.Heartbeat": 15,
+    "crawlers.extensions.public_hosts.PublicHosts": 17,
     "crawlers.store.index.Index": 20,
     "crawlers.extensions.timeseries.TimeSeries": 25,
     "crawlers.safety.logs.RedactedLogs": 30,

@@ -11,7 +11,10 @@ from importlib.resources import files
 from typing import Literal
 
 record_failed = object()
-"""Something is missing because of a failure. Sent with ``failed``, a `Failed`; becomes a line of errors.jsonl."""
+"""Something is missing because of a failure, or could not be read in full. Sent with ``failed``, a `Failed`.
+
+It becomes a line of errors.jsonl; one whose kind is a flaw's, and whose dataset's document is kept, of flaws.jsonl.
+"""
 
 dataset_withdrawn = object()
 """A dataset that was listed once is no longer at the portal.
@@ -20,8 +23,10 @@ Sent with ``kind`` (of its document), ``dataset_id``, ``url`` (where it was not)
 ``renamed_to``, the id that it has now, if that is known.
 """
 
-Reason = Literal["not found", "no longer public", "deleted", "renamed", "excluded"]
+Reason = Literal["not found", "no longer public", "deleted", "no longer in the filter", "renamed", "excluded"]
 """The reason of a withdrawal: the portal does not know it, does not show it to us, or marks it as deleted.
+
+What is no longer in the filter is still at the portal, and not in what the crawl's arguments select.
 
 Renamed is a dataset, or a repository, that has another document now, under its new id. An excluded one is still there,
 and the operator of the harvest does not want it.
@@ -49,18 +54,21 @@ Stage = Literal["start", "list", "fetch", "parse", "write"]
 
 _TEXTS = tomllib.loads(files("crawlers").joinpath("error_kinds.toml").read_text(encoding="utf-8"))
 KINDS: dict[str, str] = {kind: texts["meaning"] for kind, texts in _TEXTS.items()}
-"""What can be in an error line's ``kind``, and what it means."""
+"""What can be in the ``kind`` of an error or of a flaw, and what it means."""
 
 ADVICE: dict[str, str] = {kind: texts["advice"] for kind, texts in _TEXTS.items()}
-"""What an operator does about each kind of error."""
+"""What an operator does about each kind."""
 
-FINDINGS = ("broken_link", "not_taken")
-"""The kinds that say something about the catalogue, and do not make a crawl incomplete."""
+FLAWS: dict[str, str] = {kind: texts["otherwise"] for kind, texts in _TEXTS.items() if "otherwise" in texts}
+"""The kinds of flaws, and the kind of error that each is if its dataset's document is not kept."""
+
+FINDINGS = tuple(kind for kind, texts in _TEXTS.items() if not texts["missing"] and kind not in FLAWS)
+"""The kinds of errors that say something about the files a catalogue links: nothing of the catalogue is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """One line of errors.jsonl, without what the report adds (time, run)."""
+    """One line of errors.jsonl or of flaws.jsonl, without what the report adds (time, run)."""
 
     stage: Stage
     kind: str
@@ -73,5 +81,7 @@ class Failed:
     dataset_name: str | None = None
     dataset_title: str | None = None
     resource_id: str | None = None
+    field: str | None = None
+    """The field that a flaw is about, in the words of the record."""
     missing: str | None = None
     """The kind of the document that is missing for it; none is when the record was kept all the same."""

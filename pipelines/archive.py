@@ -18,8 +18,9 @@ from crawlers.archive.blobs import key as blob_key
 from crawlers.extensions.error_log import now
 from crawlers.extensions.report import Report
 from crawlers.items import Body, Capture
-from crawlers.safety import inside, json_lines
-from crawlers.safety.redact import redact
+from crawlers.safety import json_lines
+from crawlers.safety.redact import redact, without_logins
+from crawlers.store import compacted
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Known, Outcome
 from crawlers.store.index.captures import FILE, line
@@ -134,7 +135,7 @@ class Captures(Pipeline):
             self.index.put_all([_outcome(look, entry)])
             if status == "restored":
                 self.withdrawn.remove(entry["sha256"])
-        entry = line(look)
+        entry = without_logins(line(look))
         self.lines.append(entry)
         self.index.captures.put(entry)
         if self.index.captures.is_full:
@@ -191,12 +192,11 @@ class Captures(Pipeline):
 def _withdrawn(folder: Path) -> set[str]:
     """Return the blobs that the last line of a manifest about them withdraws."""
     found: set[str] = set()
-    with inside.opened(folder, MANIFEST) as file:
-        for _, text in json_lines.lines(file):
-            if found or (text and b'"withdrawn"' in text):  # where nothing was pruned, no line is parsed
-                entry = json_lines.entry(text) or {}
-                change = found.add if entry.get("status") == "withdrawn" else found.discard
-                change(str(entry.get("sha256")))
+    for _, text in compacted.lines(folder, MANIFEST):
+        if found or (text and b'"withdrawn"' in text):  # where nothing was pruned, no line is parsed
+            entry = json_lines.entry(text) or {}
+            change = found.add if entry.get("status") == "withdrawn" else found.discard
+            change(str(entry.get("sha256")))
     return found
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlers.store.index import Known
+    from crawlers.store.index.documents import Key
+    from crawlers.store.open_batch import OpenBatch
 
 logger = logging.getLogger(__name__)
 
@@ -39,13 +41,17 @@ class Batch:
         failed: those that are not, each with the reason: a `DropItem`, or a bug.
         bytes: of the documents, as far as they are known.
         known: what is known of each item's document by now, by key; of those that never were on disk, nothing.
+        keys: of all that came, also of those that have left.
+        opened: where the batch is marked on disk, once a file of it may be written.
     """
 
     def __init__(self, items: list[Any]) -> None:
         self.items = items
         self.bytes = 0
         self.failed: list[tuple[Any, Exception]] = []
-        self.known: dict[tuple[str, str, str], Known] = {}
+        self.known: dict[Key, Known] = {}
+        self.keys: list[Key] = []
+        self.opened: OpenBatch | None = None
 
     def each(self, work: Callable[[Any], Any]) -> None:
         """Do some work with each item; one for which it raises leaves, and the others go on.
@@ -104,13 +110,8 @@ class Pipeline:
         suffix = "xml" if isinstance(item.document, bytes) else "json"
         return self.names.file(*reference(item), name, suffix)
 
-    def report_flaws(self, item: Item) -> None:
-        """Report a mapped dataset's flaws in one error line."""
-        if isinstance(item, Dataset) and item.is_mapped and item.flaws:
-            self.error_log.record_failed(_unread(item, "invalid_record", "; ".join(item.flaws)))
-
     def mapped(self, item: Item) -> Item:
-        """Return a dataset as a plain one, mapped, and report its flaws, which the error log has once.
+        """Return a dataset as a plain one, mapped.
 
         Raises:
             NotWritten: the mapping has a bug; that is reported, and costs this record.
@@ -118,14 +119,20 @@ class Pipeline:
         if not isinstance(item, LazyDataset):
             return item
         try:
-            found = item.mapped()
+            return item.mapped()
         except Exception as error:
             logger.exception("The record of %s could not be handled", item.id)
             sentence = f"the record could not be handled: {type(error).__name__}: {error}"
-            self.error_log.record_failed(_unread(item, "bug", sentence, missing=item.kind))
+            failed = signals.Failed(
+                stage="parse",
+                kind="bug",
+                error=sentence,
+                url=item.metadata_url,
+                dataset_id=item.id,
+                missing=item.kind,
+            )
+            self.error_log.record_failed(failed)
             raise NotWritten(f"the record of {item.id} could not be handled") from error
-        self.report_flaws(found)
-        return found
 
 
 def reference(item: Item) -> Reference:
@@ -135,20 +142,7 @@ def reference(item: Item) -> Reference:
     return item.kind, item.id, None
 
 
-def key(item: Item) -> tuple[str, str, str]:
+def key(item: Item) -> Key:
     """Return the identity as the index has it."""
     kind, dataset_id, resource_id = reference(item)
     return kind, dataset_id, resource_id or ""
-
-
-def _unread(item: Dataset, kind: str, error: str, missing: str | None = None) -> signals.Failed:
-    return signals.Failed(
-        stage="parse",
-        kind=kind,
-        error=error,
-        url=item.metadata_url,
-        dataset_id=item.id,
-        dataset_name=item.name,
-        dataset_title=item.title,
-        missing=missing,
-    )

@@ -15,6 +15,7 @@ from crawlers.store.folder import JSONLines
 from crawlers.store.index import Known, Outcome
 from crawlers.store.index.description import describe
 from crawlers.store.index.documents import Line
+from crawlers.store.open_batch import FILE as MARK
 from pipelines.base import Batch, Item, Pipeline, key, reference
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ class Manifest(Pipeline):
         batch.each(lambda item: entries.extend(list(self._entries(item, batch.known[key(item)], exports))))
         try:
             self._keep(entries)
+            with self.error_log.writing(self.error_log.flaws.path):
+                self.error_log.flaws.keep(batch.items)
+            if batch.opened:
+                with self.error_log.writing(self.folder / MARK):
+                    batch.opened.end(entry.known.file for entry in entries if entry.line)
         except NotWritten as error:
             batch.fail(error)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from scrapy.exceptions import DropItem
 
+from crawlers.safety.redact import without_logins
 from pipelines.base import Batch, Item, Pipeline, key
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ class Validate(Pipeline):
             raise DropItem("the record has no id")
         if not _is_text(dataset_id + resource_id):
             raise DropItem("the record's id has half a character, which no file can be named by")
+        if without_logins([dataset_id, resource_id]) != [dataset_id, resource_id]:
+            raise DropItem("the record's id has a user name and a password, which are not stored")
         if item.document is None:
             raise DropItem("the record has no document")
         item.metadata_url = address(item.metadata_url)

@@ -5,4 +5,4 @@ class SpainIdee(CSWSpider):
     """The INSPIRE catalogue of the spatial data infrastructure of Spain."""
 
     name = "spain_idee"
-    url = "https://www.idee.es/csw-inspire-idee"
+    url = "https://www.idee.es/csw-inspire-idee/srv/spa/csw"

@@ -110,7 +110,7 @@ class Cage:
         assert not [*(self.folder / "work").iterdir(), *(self.folder / "temporary").iterdir()]
         written = {path.name.lstrip(".").partition(".")[0] for path in (self.folder / "output").iterdir()}
         assert written <= {"127", "index", "figures"}
-        known = {".lock", "datasets", "errors.jsonl", "manifest.jsonl", "runs", "timeseries"}
+        known = {".lock", "datasets", "errors.jsonl", "flaws.jsonl", "manifest.jsonl", "runs", "timeseries"}
         assert {path.name for path in crawl.folder.iterdir()} <= known
         assert kinds(crawl).keys() <= KINDS.keys() - UNMEANT, crawl.errors[:3]
         for path in crawl.folder.glob("datasets/*"):

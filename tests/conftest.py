@@ -70,6 +70,10 @@ class Crawl:
         return json_lines(self.folder / "errors.jsonl")
 
     @property
+    def flaws(self) -> list[dict[str, Any]]:
+        return json_lines(self.folder / "flaws.jsonl")
+
+    @property
     def report(self) -> Any:
         """The last run's."""
         last = max((self.folder / "runs").glob("*.json"), key=lambda path: path.stat().st_mtime_ns)

@@ -23,8 +23,10 @@ ROOT = Path(__file__).parent.parent
 
 
 @contextmanager
-def dashboard(output: Path, *more: str, **environment: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """`scrapy dashboard` on a free port: its address and its process."""
+def dashboard(
+    output: Path, *more: str, forks: bool = False, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`scrapy dashboard` on a free port: its address and its process; ``forks``: what it starts is forked, too."""
     words = ("dashboard", "--port", "0", "-s", f"OUTPUT_DIR={output}", *more)
     process = forked.Popen(
         [sys.executable, "-W", "error", "-m", "scrapy", *words],
@@ -33,6 +35,7 @@ def dashboard(output: Path, *more: str, **environment: str) -> Iterator[tuple[st
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        forks=forks,
     )
     try:
         line = process.stdout.readline()

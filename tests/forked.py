@@ -79,14 +79,22 @@ class Popen(subprocess.Popen):  # type: ignore[type-arg]
     Args:
         limits: what the process may take, by the number of a limit of `resource`.
         closed: the streams that it does not have, as after ``>&-``; of a forked command.
+        forks: whether what a forked command starts is forked, too; those that start crawls do so anyway.
     """
 
     def __init__(
-        self, args: Any, *, limits: dict[int, int] | None = None, closed: tuple[int, ...] = (), **keywords: Any
+        self,
+        args: Any,
+        *,
+        limits: dict[int, int] | None = None,
+        closed: tuple[int, ...] = (),
+        forks: bool = False,
+        **keywords: Any,
     ) -> None:
         self._request = request(args, **keywords)
         if self._request is not None:
-            self._request |= {"limits": list((limits or {}).items()), "closed": closed}
+            forks = forks or bool({*self._request["code"][2:3]} & STARTING)
+            self._request |= {"limits": list((limits or {}).items()), "closed": closed, "forks": forks}
         elif closed:
             raise ValueError("a new process has all streams: ask a shell for one that has not")
         elif limits:
@@ -328,7 +336,7 @@ def obey(orders: socket.socket) -> None:
     what, files = serve(orders)
     orders.detach()
     take(files)
-    if what["code"][2:3] and what["code"][2] in STARTING and not what["limits"]:
+    if what["forks"] and not what["limits"]:
         fork_what_it_starts()
     become(what)
     try:

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-LONGEST = 30
-"""Words in a sentence; one with more is long."""
 _FENCE = re.compile(r"\s*(```|~~~)")
 _TAG = re.compile(r"<[^>]+>")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
@@ -24,10 +22,6 @@ class Sentence:
 
     line: int
     text: str
-
-    @property
-    def words(self) -> int:
-        return len(_WORD.findall(self.text))
 
 
 def sentences(path: Path) -> Iterator[Sentence]:

@@ -515,11 +515,25 @@ def test_only_what_changed(output, kind):
         assert (done.code, done.report["listed"]) == (0, len([e for e in api.entries if e.modified >= "2020-01-08"]))
 
 
-def test_since_is_refused_where_the_software_does_not_know_it(output):
-    with API("socrata", 3) as api:
-        done = crawled(api, output, {"since": "last"})
+@pytest.mark.parametrize("kind", ["socrata", "dkan"])
+def test_a_date_is_refused_where_the_software_can_not_filter(output, kind):
+    with API(kind, 3) as api:
+        done = crawled(api, output, {"since": "2020-01-08"})
     assert (done.code, api.site.asked) == (1, [])
-    assert "leave -a since= out" in done.lines[-1]
+    sentence = f"{kind} can't filter by date (its declaration has no [list.since]): leave -a since= out"
+    assert done.lines[-1] == f"spider api: {sentence}"
+
+
+def test_the_last_crawl_means_everything_where_the_software_can_not_filter(output):
+    """So a dataset that two of them lack is withdrawn, as by crawls without it."""
+    with API("socrata", 8) as api:
+        crawled(api, output)
+        api.entries.pop()
+        for withdrawn in (0, 1):
+            done = crawled(api, output, {"since": "last"}, SHRINK_LIMIT="1")
+            assert (done.code, done.report["since"], done.report["listed"]) == (0, None, 7)
+            assert done.log.count("socrata can't filter by date: everything is listed") == 1
+            assert done.report["counts"]["withdrawn"] == withdrawn
 
 
 def test_what_two_whole_listings_lack_is_withdrawn(output):
@@ -530,6 +544,23 @@ def test_what_two_whole_listings_lack_is_withdrawn(output):
         done = crawled(api, output, SHRINK_LIMIT="0.1")
     assert (done.code, done.report["counts"]["withdrawn"], done.report["counts"]["unchanged"]) == (0, 1, 99)
     assert done.manifest[-1]["dataset_title"] == "Dataset 50"
+
+
+def test_what_is_not_listed_is_asked_for_by_its_own_address(output):
+    """30 of 100 are gone, one is archived, and one is there and not listed."""
+    with API("udata", 100) as api:
+        crawled(api, output)
+        gone, archived, unlisted = api.entries[20:50], api.entries[60], api.entries[61]
+        ids = {entry.number: api.record(entry)["id"] for entry in api.entries}
+        api.details = {ids[entry.number]: api.record(entry) for entry in api.entries if entry not in gone}
+        api.details[ids[60]]["archived"] = "2026-01-01T00:00:00"
+        api.entries = [entry for entry in api.entries if entry not in (*gone, archived, unlisted)]
+        done = crawled(api, output)
+        assert (done.code, done.errors, done.report["counts"]["withdrawn"]) == (0, [], 31)
+        reasons = {line["dataset_id"]: line["reason"] for line in done.manifest if line["status"] == "withdrawn"}
+        assert reasons == {ids[number]: "not found" for number in range(20, 50)} | {ids[60]: "no longer public"}
+        asked = [one for one in api.site.asked if one.path.count("/") > 4]
+        assert len(asked) == 32 + 2, "each of them, between two control questions"
 
 
 def test_limits(output):
@@ -634,9 +665,9 @@ def test_what_is_followed_ends(output, tmp_path, trap, most, says):
 # Records that are not kept
 
 NOT_KEPT = [
-    ([{"id": "a", "title": "1"}, {"id": "a", "title": "2"}, {"id": "b"}], 2, ("duplicate_id", "the same id and other")),
-    ([{"id": " a"}, {"id": "a"}], 1, ("duplicate_id", "the same id and other")),
-    ([{"id": "\ud800"}, {"id": "\ud801"}], 1, ("duplicate_id", "the same id and other")),
+    ([{"id": "a", "title": "1"}, {"id": "a", "title": "2"}, {"id": "b"}], 2, ("duplicate_id", "the same identifier")),
+    ([{"id": " a"}, {"id": "a"}], 1, ("duplicate_id", "the same identifier")),
+    ([{"id": "\ud800"}, {"id": "\ud801"}], 1, ("duplicate_id", "the same identifier")),
     ([{"id": "a"}, {"id": "a"}], 1, (None, "")),
     ([{"id": "a"}, {"id": 2.5}], 1, ("missing_id", "its id is a number with decimals (id || [0]: 2.5)")),
     ([{"id": "a"}, ["b", 1]], 1, ("invalid_record", "record 2 of the listing is not an object but list")),
@@ -816,6 +847,49 @@ def test_a_next_page_that_needs_a_post_is_an_error(output):
     done = Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
     assert done.code in (3, 4)
     assert "POST" in done.errors[0]["error"]
+
+
+@pytest.mark.parametrize(("given", "verdict"), [(250, "complete"), (249, "incomplete")])
+def test_a_dkan_1_that_ignores_limits_is_judged_by_its_list_of_ids(tmp_path, given, verdict):
+    with API("dkan1", 250) as api:
+        answer = api.site.answer
+
+        def whole(asked):
+            if asked.action == "package_list":
+                return answer(asked)
+            records = [api.record(entry) for entry in api.entries[:given]]
+            return Answer(json.dumps({"success": True, "result": records}).encode())
+
+        api.site.answer = whole
+        done = walked(api, tmp_path)
+    assert (done.judged[0], done.judged[2], len(done.items)) == (verdict, given, given)
+    assert not {flaw for item in done.items for flaw in item.flaws}
+    assert len(done.asked) <= 3
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["roads"], "HTTP 404 Not Found"),
+        (["main"], "has 1 collection of OGC API Records: name it: {}/collections/main"),
+        (["b:main", "main"], "name one of them: {0}/collections/b:main, {0}/collections/main"),
+        (None, "HTTP 404 Not Found"),
+    ],
+)
+def test_the_root_of_a_server_of_collections_names_them(tmp_path, names, says):
+    def answer(asked):
+        if asked.path.startswith("/ogc/collections?") and names is not None:
+            found = [{"id": name, "itemType": "record" if "main" in name else "feature"} for name in names]
+            return Answer(json.dumps({"collections": found}).encode())
+        return Answer(b"", 404)
+
+    with Site(answer) as site:
+        done = walk(generic.API, answers_of(site), tmp_path, portal=f"{site.url}/ogc", kind="ogc-records")
+        assert len(done.asked) == 2
+    [error] = done.errors
+    assert error.error.endswith(says.format(f"{site.url}/ogc"))
+    assert (error.stage, error.http_status) == ("list", 404)
+    assert set(done.spider.run_state.lists.values()) == {"ended"}
 
 
 def test_a_next_page_at_another_host_is_refused(output):

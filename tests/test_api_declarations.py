@@ -195,7 +195,7 @@ def test_a_key_of_another_kind_of_paging(line, says):
 def test_what_a_walk_would_pass_over_is_refused():
     text = resources.files("crawlers.kinds.api").joinpath("stac-static.toml").read_text(encoding="utf-8")
     follow = "[[follow]]\ninto = 'a'\nurl = '{portal}/x'\nrecords = '@'"
-    with pytest.raises(RulesError, match="line 44: follow means nothing beside"):
+    with pytest.raises(RulesError, match="line 45: follow means nothing beside"):
         file.loads(f"{text}\n{follow}", "tree")
 
 

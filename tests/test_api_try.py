@@ -71,6 +71,57 @@ def test_what_is_missing_is_an_exit_code(home, tmp_path, body, missing, shows):
     assert "\x1b" not in ran.stdout
 
 
+FOLLOW = (
+    EXAMPLE.replace('size = "size"', 'size = "bytes"').replace('each = "files"', 'each = "details.files"')
+    + """
+[[follow]]
+into = "details"
+url = "{portal}/v1/gauges/{id}/details"
+records = "one"
+
+[[follow]]
+into = "more"
+when = "details.more"
+url = "details.more"
+records = "all"
+"""
+)
+"""The example, whose files are in an answer of their own."""
+
+
+@pytest.mark.parametrize(
+    ("more", "found", "shown"),
+    [
+        ("/v1/more", {"details": 1, "more": 3}, "more: 3 of the first dataset"),
+        (None, {"details": 1}, "more: not requested: the first dataset needs it not"),
+        ("/v1/missing", {"details": 1, "more": "HTTP 404 Not Found"}, "more: HTTP 404 Not Found"),
+        ("https://away.example/", {"details": 1, "more": "the next page is at away.example"}, "away.example"),
+    ],
+)
+def test_try_requests_what_a_crawl_would_for_the_first_dataset(home, tmp_path, more, found, shown):
+    def answer(asked):
+        if asked.path.endswith("/details"):
+            assert asked.path == "/v1/gauges/0/details"
+            return Answer(json.dumps({"one": {"files": record(0)["files"], "more": more}}).encode())
+        if asked.path.startswith("/v1/more"):
+            return Answer(json.dumps({"all": [1, 2, 3]}).encode())
+        if asked.path.startswith("/v1/gauges?"):
+            return Answer(json.dumps({"found": TOTAL, "list": [record(number) for number in range(10)]}).encode())
+        return Answer(b"", 404)
+
+    path = tmp_path / "first.toml"
+    path.write_text(FOLLOW, encoding="utf-8")
+    with Site(answer) as site:
+        [tried_page] = tried(path, site.url)
+        assert len([asked for asked in site.asked if "/details" in asked.path]) == 1
+        lines = " ".join(scrapy("try", str(path), site.url).stdout.split())
+    given = tried_page["follow"]
+    assert given.keys() == found.keys()
+    assert all(one == given[name] or one in str(given[name]) for name, one in found.items())
+    assert filled(tried_page)["resource.url"] == 1  # of the first dataset
+    assert f"follow {shown}" in lines or shown in lines
+
+
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

@@ -40,6 +40,25 @@ def test_no_more_links_of_a_page_than_the_setting_says(archives, files):
     assert [one.path for one in archives.asked()] == ["/many"]
 
 
+def test_a_link_is_followed_without_its_login(archives, files):
+    """Nor is one in the catalogue or in a header kept."""
+    address = files.url("/%s").replace("://", "://me:hunter22@")
+    files.answers["/page"] = lambda _: page(address % "ok.csv")
+    extra = [("Content-Type", "text/csv"), ("Link", f"<{address % 'x'}>; rel=describedby")]
+    files.answers["/headed.csv"] = lambda _: Reply(b"a,b\n1,2\n", headers=extra)
+    archives.list(["/page", address % "headed.csv"])
+    for _ in range(2):
+        archives.crawl()
+    assert sorted({one.path for one in archives.asked()}) == ["/headed.csv", "/ok.csv", "/page"]
+    last = archives.last()
+    assert {path: last[path]["state"] for path in ("/ok.csv", "/headed.csv")} == dict.fromkeys(
+        ("/ok.csv", "/headed.csv"), "unchanged"
+    )
+    assert ["Link", f"<{files.url('/x')}>; rel=describedby"] in last["/headed.csv"]["headers"]
+    kept = b"".join(path.read_bytes() for path in archives.output.rglob("*") if path.is_file())
+    assert b"hunter22" not in kept
+
+
 @pytest.mark.parametrize("obeys", [False, True])
 def test_robots_txt_counts_for_what_is_found_and_for_the_search(archives, files, obeys):
     """The catalogue's own link is archived nevertheless, unless ARCHIVE_ROBOTSTXT_OBEY is set."""

@@ -18,15 +18,19 @@ from types import SimpleNamespace
 
 import pytest
 from scrapy import signals as scrapy_signals
+from scrapy.exceptions import DropItem
 
 from crawlers import settings, signals
 from crawlers.extensions.error_log import now
+from crawlers.extensions.flaw_log import FlawLog
 from crawlers.items import Dataset
 from crawlers.kinds.ckan import mapping
+from crawlers.listing.since import why_everything
 from crawlers.resume import Records
 from crawlers.safety import inside
 from crawlers.store.folder import JSONLines
 from crawlers.store.index.documents import Known, Record
+from crawlers.store.open_batch import OpenBatch
 from crawlers.values.lazy_dataset import LazyDataset
 from pipelines.base import Batch
 from pipelines.documents import Documents
@@ -35,6 +39,7 @@ from tests.conftest import Crawl, json_lines, options, scrapy
 from tests.portal.dcat import Catalogue
 from tests.portal.html.families import FAMILIES
 from tests.portal.odd import OddPortal
+from tests.site import Site, listing
 
 RULES = Path(__file__).parent / "rules"
 
@@ -74,6 +79,7 @@ def test_a_document_with_another_name_leaves_no_file_of_the_old_one(tmp_path):
     documents = object.__new__(Documents)
     documents.folder = tmp_path
     documents.error_log = SimpleNamespace(writing=lambda _: nullcontext())
+    documents.open_batch = SimpleNamespace(differing={})
     item = Dataset(source="town", id="a")
     names = ["datasets/a__old.json", "datasets/a__old.json", "datasets/a__new.json"]
     known = None
@@ -108,6 +114,13 @@ class Simple(Notes):
     def process_item(self, item):
         self.note("simple", item.id, item.stored is None)
         item.title = f"{item.title}!"
+        return item
+
+
+class DropsTheLast:
+    def process_item(self, item):
+        if item.id == "id10":
+            raise DropItem("not this one")
         return item
 
 
@@ -253,6 +266,18 @@ class DiesAfterTheLedger(DiesBeforeTheLedger):
     is_after = True
 
 
+class DiesAtTheEnd(Dies):
+    place = (FlawLog, "_write_gone")
+
+
+class DiesBeforeTheFlaws(Dies):
+    place = (FlawLog, "keep")
+
+
+class DiesAfterTheFlaws(DiesBeforeTheFlaws):
+    is_after = True
+
+
 def named(component):
     return component if isinstance(component, str) else f"{component.__module__}.{component.__qualname__}"
 
@@ -377,20 +402,20 @@ def test_what_has_not_changed_is_not_mapped(crawl, notes):
     assert noted(notes, "maps") == ["id00004"]
 
 
-def test_a_flaw_is_reported_again_though_nothing_has_changed(crawl, notes):
+def test_a_record_with_a_flaw_is_read_again_though_nothing_has_changed(crawl, notes):
     chosen = with_(notes, own("EXTENSIONS", CountsMappings=0))
     with OddPortal("have", {4: {"resources": None}}) as site:
         first = crawl("ckan", site)
         again = crawl("ckan", site, settings=chosen)
-    assert [error["dataset_id"] for error in again.errors] == ["id00004", "id00004"]
-    assert (first.code, again.code, again.report["counts"]["unchanged"]) == (again.code, first.code, 40)
+    assert (first.code, again.code, again.report["counts"]["unchanged"]) == (0, 0, 40)
+    assert [flaw["dataset_id"] for flaw in again.flaws] == ["id00004"]
     assert noted(notes, "maps") == ["id00004"]
 
 
 def test_a_flaw_is_reported_whoever_reads_the_record_before(crawl, notes):
     with OddPortal("have", {4: {"resources": None}}) as site:
         done = crawl("ckan", site, settings=with_(notes, own("ITEM_PIPELINES", Reads=200)))
-    assert [error["dataset_id"] for error in done.errors] == ["id00004"]
+    assert [flaw["dataset_id"] for flaw in done.flaws] == ["id00004"]
 
 
 def test_a_bug_in_the_mapping_costs_that_record(crawl, notes):
@@ -411,8 +436,9 @@ def rules(site, folder):
     return path
 
 
+UNTIDY = {number: {"resources": None} for number in range(40)}
 CATALOGUES = {
-    "ckan": (OddPortal, lambda site, _: {"portal": site.url}),
+    "ckan": (partial(OddPortal, "have", UNTIDY), lambda site, _: {"portal": site.url}),
     "dcat": (partial(Catalogue, 40), lambda site, _: {"url": site.address}),
     "html": (partial(FAMILIES["drupal"], 40, per_page=40), lambda site, folder: {"rules": str(rules(site, folder))}),
 }
@@ -422,7 +448,10 @@ CATALOGUES = {
 @pytest.mark.parametrize("kind", ["ckan", "dcat", pytest.param("html", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "component",
-    [DiesBeforeTheFiles, DiesAmongTheFiles, DiesBeforeTheLines, DiesBeforeTheLedger, DiesAfterTheLedger],
+    [
+        *(DiesBeforeTheFiles, DiesAmongTheFiles, DiesBeforeTheLines, DiesBeforeTheLedger, DiesAfterTheLedger),
+        *(DiesBeforeTheFlaws, DiesAfterTheFlaws),
+    ],
     ids=lambda component: component.__name__,
 )
 def test_a_kill_costs_nothing_and_nothing_is_there_twice(output, notes, tmp_path, component, kind):
@@ -442,6 +471,139 @@ def test_a_kill_costs_nothing_and_nothing_is_there_twice(output, notes, tmp_path
     with closing(sqlite3.connect(output / "index.sqlite")) as index:
         described = index.execute("SELECT count(*), count(title) FROM datasets WHERE sha256 <> ''").fetchone()
     assert described == (40, 40)
+    assert sorted(flaw["dataset_id"] for flaw in done.flaws) == (sorted(site.ids()) if kind == "ckan" else [])
+
+
+@pytest.mark.parametrize("has_job", [True, False])
+def test_a_kill_repeats_no_flaw_that_is_gone(output, notes, tmp_path, has_job):
+    """The second crawl finds 20 records mended, and dies when it has told it."""
+    job = {"JOBDIR": str(tmp_path / "job")} if has_job else {}
+    chosen = with_(notes, own("EXTENSIONS", DiesAtTheEnd=0), job)
+    with OddPortal("have", UNTIDY) as site:
+        assert scrapy("crawl", "ckan", *options(output, {}, portal=site.url)).returncode == 0
+        for dataset in site.datasets[:20]:
+            dataset["resources"] = []
+        words = options(output, chosen, portal=site.url)
+        dead, ran = (scrapy("crawl", "ckan", *words) for _ in range(2))
+    done = Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
+    assert (dead.returncode, done.code, done.report["flaws"]) == (9, 0, {"missing_value": 20})
+    told = [(flaw["dataset_id"], flaw["status"]) for flaw in done.flaws]
+    assert len(told) == len({*told}) == 60
+
+
+def changing(title):
+    """A portal of eleven datasets, the last one with this title and in a batch of its own."""
+    titles = {f"id{number:02}": "Rivers" for number in range(10)} | {"id10": title}
+    records = [{"id": one, "title": text, "resources": []} for one, text in titles.items()]
+    return lambda _: listing(*records)
+
+
+@pytest.mark.parametrize("again", [{}, {"JOBDIR": "job"}], ids=["again", "resumed"])
+@pytest.mark.parametrize("component", [DiesBeforeTheLines, DiesBeforeTheLedger], ids=lambda one: one.__name__)
+def test_a_file_whose_line_a_kill_prevented_is_not_taken_for_the_former_one(output, notes, tmp_path, again, component):
+    """The portal gives the former record again, which has as many bytes."""
+    settings = {name: str(tmp_path / value) for name, value in again.items()}
+    with Site(changing("Before")) as site:
+        words = options(output, {}, portal=site.url)
+        assert scrapy("crawl", "ckan", *words).returncode == 0
+        folder = output / "127.0.0.1"
+        path = next((folder / "datasets").glob("id10*"))
+        before = path.read_bytes()
+        dying = with_(notes, own("EXTENSIONS", **{component.__name__: 0}), settings)
+        if not again:
+            assert scrapy("crawl", "ckan", *options(output, dying, portal=site.url)).returncode == 9
+            assert not (folder / ".batch").exists(), "nothing has changed"
+            notes.unlink()
+        site.answer = changing("Behind")
+        assert scrapy("crawl", "ckan", *options(output, dying, portal=site.url)).returncode == 9
+        assert b"Behind" in path.read_bytes()
+        site.answer = changing("Before")
+        ran = scrapy("crawl", "ckan", *options(output, dying if again else {}, portal=site.url))
+    done = Crawl(ran.returncode, ran.stderr, folder)
+    assert (done.code, done.report["verdict"], path.read_bytes()) == (0, "complete", before)
+    last = {line["dataset_id"]: line for line in done.manifest}
+    assert last["id10"]["sha256"] == hashlib.sha256(before).hexdigest()
+    assert not (folder / ".batch").exists()
+
+
+KEYS = [("dataset", one, "") for one in "abc"]
+
+
+def stored(folder, **bodies):
+    """Files of datasets, and what the manifest says of them: that each has the letter of its dataset."""
+    for name, body in bodies.items():
+        inside.write(folder, f"datasets/{name}.json", body)
+    known = {
+        key: Known(f"datasets/{key[1]}.json", hashlib.sha256(key[1].encode()).hexdigest(), 1, None, "new", "1", "1")
+        for key in KEYS
+    }
+    some = lambda keys: {key: known[key] for key in keys if key in known}  # noqa: E731
+    return SimpleNamespace(some=some, differing={})
+
+
+def test_what_differs_stays_marked_until_it_is_written(tmp_path):
+    opened = OpenBatch(tmp_path, stored(tmp_path, a=b"a", b=b"b", c=b"c"))
+    opened.begin(KEYS)
+    opened.close()  # as a kill does
+    documents = stored(tmp_path, b=b"B", c=b"C")
+    for end in ([], ["datasets/a.json"]):
+        opened = OpenBatch(tmp_path, documents)
+        assert documents.differing == {"datasets/b.json": KEYS[1], "datasets/c.json": KEYS[2]}
+        opened.begin(KEYS)
+        opened.end(end)
+        opened.close()
+    opened = OpenBatch(tmp_path, documents)
+    opened.begin(KEYS[1:])
+    opened.begin(KEYS[:1])
+    opened.end(["datasets/b.json"])
+    assert documents.differing == {"datasets/c.json": KEYS[2]}
+    opened.close()  # as a run that ends while a batch is open does
+    assert len((tmp_path / ".batch").read_bytes().splitlines()) == 3
+    opened = OpenBatch(tmp_path, documents)
+    for _ in range(2_000):
+        opened.begin(KEYS)
+        opened.end([])
+    assert (tmp_path / ".batch").stat().st_size < 100_000
+    opened.close()
+    assert sorted(json.loads((tmp_path / ".batch").read_bytes())) == [[*KEYS[1]], [*KEYS[2]]]
+    opened = OpenBatch(tmp_path, documents)
+    opened.begin(KEYS)
+    opened.end(["datasets/b.json", "datasets/c.json"])
+    opened.close()
+    assert not (tmp_path / ".batch").exists()
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"x", b"[" * 100_000, b"{}", b'[1, ["a"], ["dataset", "a", 1], ["dataset", "x", ""]]', b"[\n" * 9]
+)
+def test_a_mark_that_is_damaged_marks_what_can_be_read(tmp_path, text):
+    documents = stored(tmp_path, a=b"A", b=b"b")
+    (tmp_path / ".batch").write_bytes(text + b'\n[["dataset","a",""],["dataset","b",""]]\n[["dataset","c')
+    OpenBatch(tmp_path, documents).close()
+    assert documents.differing == {"datasets/a.json": KEYS[0]}
+    assert json.loads((tmp_path / ".batch").read_bytes()) == [[*KEYS[0]]]
+
+
+def test_an_item_that_a_stage_drops_behind_its_file_stays_marked(output, notes):
+    """A stage of the user's, between the files and the lines."""
+    with Site(changing("Before")) as site:
+        words = options(output, {}, portal=site.url)
+        assert scrapy("crawl", "ckan", *words).returncode == 0
+        site.answer = changing("Behind")
+        dropping = with_(notes, own("ITEM_PIPELINES", DropsTheLast=350))
+        assert scrapy("crawl", "ckan", *options(output, dropping, portal=site.url)).returncode == 3
+        assert json.loads((output / "127.0.0.1" / ".batch").read_bytes()) == [["dataset", "id10", ""]]
+        site.answer = changing("Before")
+        assert scrapy("crawl", "ckan", *words).returncode == 0
+    (path,) = (output / "127.0.0.1" / "datasets").glob("id10*")
+    assert b"Before" in path.read_bytes()
+
+
+def test_since_last_lists_everything_when_documents_differ():
+    differing = {"datasets/a.json": KEYS[0]}
+    index = SimpleNamespace(documents=SimpleNamespace(differing=differing))
+    spider = SimpleNamespace(opened_index=lambda: index, limits=SimpleNamespace(is_set=False))
+    assert why_everything(spider, "2026-11-20T00:00:00Z") == "A crawl was killed while it wrote documents"
 
 
 # A dataset that maps itself

@@ -262,7 +262,7 @@ def test_what_is_read_apart_is_the_same(body, format_):
     assert isinstance(here, Reader)
     triples, there = list(here), read_apart(body, format_)
     assert there.triples == triples
-    assert (there.count, there.faults, there.repairs) == (len(triples), here.faults, here.repairs)
+    assert (there.count, there.faults, there.misread) == (len(triples), here.faults, here.misread)
     assert len(triples) > 6_000
 
 

@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from scrapy.settings import Settings
+from twisted.internet.address import IPv4Address
 
 from crawlers.browser import executable
 from crawlers.browser.browser import Browser
 from crawlers.browser.errors import BrowserError
-from crawlers.browser.guard import Guard
+from crawlers.browser.guard import Guard, resolved
 from crawlers.exceptions import AnswerError
+from crawlers.safety.resolver import ForbiddenAddressError, PublicOnlyResolver
 from tests.conftest import FAST, ROOT, json_lines
 from tests.site import Answer, Asked, Site, redirect
 from tests.waiting import HANG, until
@@ -998,3 +1000,22 @@ def test_where_the_browser_may_go(url, allowed):
     guard = Guard({"a.example": "8.8.8.8", "intranet": "10.0.0.7", "b.example": None}, {("intranet", 8080)})
     assert guard.allows(url, "document") is allowed
     assert not guard.allows(url, "image") or url.startswith(("data:", "blob:"))
+
+
+def test_the_browser_may_not_follow_a_portal_that_was_public(monkeypatch):
+    """Also one that has a private address beside a public one."""
+    answers = {"was.example": ["10.0.0.7"], "intranet": ["10.0.0.7"], "both.example": ["8.8.8.8", "10.0.0.7"]}
+
+    def resolve(receiver, host, port, *_):
+        for address in answers[host]:
+            receiver.addressResolved(IPv4Address("TCP", address, port))
+        receiver.resolutionComplete()
+
+    ours = PublicOnlyResolver(SimpleNamespace(nameResolver=SimpleNamespace(resolveHostName=resolve)), 0)
+    ours.named, ours.public = {(host, 80) for host in answers}, {"was.example"}
+    monkeypatch.setattr(PublicOnlyResolver, "installed", lambda: ours)
+    guard = asyncio.run(resolved(answers))
+    guard.check("http://intranet/")
+    for host in ("was.example", "both.example"):
+        with pytest.raises(ForbiddenAddressError, match=r"leads to 10\.0\.0\.7.* though it has had a public address"):
+            guard.check(f"http://{host}/")

@@ -84,6 +84,7 @@ def harvest(mirror: Mirror, number: int, *, run: str = FIRST, text: str = "") ->
         for identifier in range(number):
             folder(mirror).write(f"id{identifier:05d}", text, run=run)
         folder(mirror).append("errors.jsonl", {"run": run})
+        folder(mirror).append("flaws.jsonl", {"run": run})
         folder(mirror).report(run)
 
 
@@ -94,7 +95,7 @@ def test_what_one_stores_another_reads(one, two):
     harvest(one, 2500)
     assert two.refresh() == ["hdx"]
     assert contents(two.folder) == contents(one.folder)
-    assert len(contents(two.folder)) == 2503
+    assert len(contents(two.folder)) == 2504
     assert two.refresh() == []
 
 
@@ -116,7 +117,11 @@ def test_lines_are_segments_and_reports_are_objects(one, store):
     harvest(one, 3)
     parts = [name.split("/") for name in names(store, "sources/hdx")]
     assert sorted({part[2] for part in parts}) == ["files", "log", "packs", "segments"]
-    assert sorted(part[3].partition("-")[0] for part in parts if part[2] == "segments") == ["errors", "manifest"]
+    assert sorted(part[3].partition("-")[0] for part in parts if part[2] == "segments") == [
+        "errors",
+        "flaws",
+        "manifest",
+    ]
     assert [part[4:] for part in parts if part[2] == "files"] == [["runs", f"{FIRST}.json"]]
 
 
@@ -166,13 +171,14 @@ def test_old_reports_that_are_removed_are_removed_everywhere(one, two):
     assert sorted(path.stem for path in (two.folder / "hdx" / "runs").iterdir()) == [SECOND]
 
 
-def test_a_series_that_is_rewritten(one, two):
+@pytest.mark.parametrize("name", ["timeseries/2026.csv", "memory.json"])
+def test_a_file_that_is_rewritten(one, two, name):
     harvest(one, 1)
-    series = one.folder / "hdx" / "timeseries" / "2026.csv"
-    series.parent.mkdir()
+    file = one.folder / "hdx" / name
+    file.parent.mkdir(exist_ok=True)
     for text in ("day\r\n", "day\r\n2026-11-20\r\n"):
         with one.own("hdx"):
-            series.write_text(text, newline="")
+            file.write_text(text, newline="")
         two.refresh()
         assert contents(two.folder) == contents(one.folder)
 
@@ -217,7 +223,7 @@ def test_what_is_not_of_a_source_stays_here(one, two):
     with one.own("hdx"):
         pass
     two.refresh()
-    kept = {"datasets/id00000.json", "errors.jsonl", "manifest.jsonl", f"runs/{FIRST}.json"}
+    kept = {"datasets/id00000.json", "errors.jsonl", "flaws.jsonl", "manifest.jsonl", f"runs/{FIRST}.json"}
     assert set(contents(two.folder / "hdx")) == kept
 
 
@@ -968,7 +974,7 @@ def test_a_compaction_that_was_killed_before_the_lines_went_is_finished(one, two
 
 def lines_of(mirror: Mirror) -> list[bytes]:
     """The lines of the error log and the manifest, those in compressed parts, too."""
-    files = ("errors.jsonl", "manifest.jsonl")
+    files = ("errors.jsonl", "flaws.jsonl", "manifest.jsonl")
     return [line for file in files for _, line in compacted.lines(mirror.folder / "hdx", file)]
 
 
@@ -1395,6 +1401,7 @@ def test_seconds_that_are_none(value):
 KEYS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
 ENDPOINTS = ["localhost:8333", "file:///x", "http://h:70000", "http://h:0", "http://h:x", "http://[bad", "http://[bad]"]
 ENDPOINTS += ["http://a b", "http://h\r", "http://u:secret@h", "http://256.1.1.1", "http://[1.2.3.4]", "http://", ""]
+ENDPOINTS += ["http://xn--a", "https://xn--0.example.org:9000/x"]
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
@@ -1407,7 +1414,14 @@ def test_an_endpoint_that_is_none(tmp_path, name, endpoint):
 
 
 @pytest.mark.parametrize(
-    "endpoint", ["HTTP://127.0.0.1:1", "http://[::1]:1/x", "https://a_b.org/storage/v1", "http://localhost"]
+    "endpoint",
+    [
+        "https://xn--bcher-kva.example",
+        "HTTP://127.0.0.1:1",
+        "http://[::1]:1/x",
+        "https://a_b.org/storage/v1",
+        "http://localhost",
+    ],
 )
 def test_an_endpoint_that_is_one(tmp_path, endpoint):
     os.environ |= {**KEYS, "AWS_ENDPOINT_URL": endpoint}

@@ -279,8 +279,8 @@ def test_a_push_that_is_interrupted_goes_on(address, seaweed, tmp_path):
     push = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     bucket = address.removeprefix("s3://").partition("/")[0]
     until(lambda: any("/packs/" in name for name in seaweed.files(bucket)), unless=lambda: push.poll() is not None)
-    push.send_signal(signal.SIGINT)
-    assert push.communicate(timeout=HANG)[1] == ""
+    push.send_signal(signal.SIGTERM)
+    assert push.communicate(timeout=HANG)[1] == "Stopped: run the same command to continue.\n"
     assert push.returncode == 130
     assert scrapy("push", str(tmp_path / "plain"), address).returncode == 0
     assert Node(tmp_path, address).stored() == contents(tmp_path / "plain")

@@ -371,3 +371,13 @@ def test_no_view_scans_a_table(index, view: str) -> None:
     scans = {detail for detail in plan if detail.startswith("SCAN")}
     used = "captures_broken" if view == "broken_links" else "captures_last"
     assert scans == {f"SCAN c USING INDEX {used}"}
+
+
+def test_logins_of_earlier_versions_stay_out_of_the_index(tmp_path: Path) -> None:
+    """The next look at the file follows on them."""
+    before = look("town", "d", "r", "https://me:hunter22@files.example.org/a.csv", redirects=["ftp://a:b@c.org/x"])
+    written(tmp_path, "town", [before, look("town", "d", "r", URL, run=LATER, time=LATER_TIME)])
+    catch_up(tmp_path)
+    first, last = ask(tmp_path, ALL)
+    assert (first["url"], first["redirects"], first["is_last"]) == (URL, '["ftp://c.org/x"]', 0)
+    assert (last["url"], last["is_last"]) == (URL, 1)

@@ -16,13 +16,17 @@ from crawlers.items import Dataset, Resource
 from crawlers.kinds.ckan import api, incremental
 from crawlers.kinds.ckan.cursor import Cursor, Page, is_same_stamp
 from crawlers.kinds.ckan.generic import CKAN
-from crawlers.kinds.ckan.query import Query, among
+from crawlers.kinds.ckan.query import Query, among, filter_query, required, search
+from crawlers.kinds.ckan.questions import Batches, begun
 from crawlers.kinds.ckan.recovery import Refusal, another
 from crawlers.listing import since
 from crawlers.listing.state import RunState
 from crawlers.safety import strict_json
 from crawlers.store.index import Index, Known
 from crawlers.store.index.complete_runs import sees_all
+from tests.portal import data
+from tests.portal import search as solr
+from tests.portal.catalogue import Dataset as Package
 
 URL = "https://example.org/api/3/action/package_show?id=a"
 DENIED = {"__type": "Authorization Error", "message": "Access denied: User not authorized to read package a"}
@@ -80,6 +84,111 @@ def test_private_datasets_only_look_gone_to_a_token_that_may_have_expired(has_to
     assert spider.gone.reason(refused(NOT_FOUND, 404)) == "not found"
 
 
+# The question
+
+
+PACKAGES = [
+    Package({**package, "license_id": terms, "score": score})
+    for package, terms, score in zip(
+        data.packages(40, 1),
+        ["cc-by", "odc-odbl", "cc-zero", ""] * 10,
+        ["a b", 'say "x"', "x:y", "plain"] * 10,
+        strict=True,
+    )
+]
+
+
+def with_license(*names):
+    return lambda package: package["license_id"] in names
+
+
+def without_license(*names):
+    return lambda package: package["license_id"] not in names
+
+
+@pytest.mark.parametrize(
+    ("fq", "is_wanted"),
+    [
+        ("license_id:cc-by", with_license("cc-by")),
+        ("license_id:cc-by OR license_id:odc-odbl", with_license("cc-by", "odc-odbl")),
+        ("license_id:cc-by || license_id:odc-odbl", with_license("cc-by", "odc-odbl")),
+        ("license_id:(cc-by OR odc-odbl)", with_license("cc-by", "odc-odbl")),
+        ("+license_id:cc-by", with_license("cc-by")),
+        ("+license_id:cc-by OR license_id:odc-odbl", with_license("cc-by", "odc-odbl")),
+        ("license_id:cc-by license_id:odc-odbl", with_license()),
+        ("license_id:cc-by AND license_id:odc-odbl", with_license()),
+        ("license_id:cc-by && license_id:cc*", with_license("cc-by")),
+        ("-license_id:cc-by", without_license("cc-by")),
+        ("!license_id:cc-by", without_license("cc-by")),
+        ("NOT license_id:cc-by", without_license("cc-by")),
+        ("-license_id:cc-by -license_id:odc-odbl", without_license("cc-by", "odc-odbl")),
+        ("NOT license_id:cc-by AND NOT license_id:odc-odbl", without_license("cc-by", "odc-odbl")),
+        ("-license_id:cc-by OR -license_id:odc-odbl", without_license("cc-by", "odc-odbl")),
+        ("-(license_id:cc-by OR license_id:odc-odbl)", without_license("cc-by", "odc-odbl")),
+        ("-license_id:(cc-by OR odc-odbl)", without_license("cc-by", "odc-odbl")),
+        ("*:* -license_id:cc-by", without_license("cc-by")),
+        ("license_id:cc* AND NOT license_id:cc-zero", with_license("cc-by")),
+        ("NOT license_id:cc-zero AND license_id:cc*", with_license("cc-by")),
+        ("license_id:cc* !license_id:cc-zero", with_license("cc-by")),
+        ("license_id:[* TO cc-by]", with_license("cc-by", "")),
+        ("license_id:{cc-by TO cc-zero] OR license_id:odc*", with_license("cc-zero", "odc-odbl")),
+        ("-license_id:[cc TO cd]", without_license("cc-by", "cc-zero")),
+        ("license_id:cc*", with_license("cc-by", "cc-zero")),
+        ('score:"a b" OR score:x\\:y', lambda package: package["score"] in ("a b", "x:y")),
+        ('-score:"say \\"x\\""', lambda package: package["score"] != 'say "x"'),
+        ('score:"cc OR (" OR license_id:cc-by', with_license("cc-by")),
+    ],
+)
+def test_every_page_asks_what_the_user_asks(fq, is_wanted):
+    """Solr reads the clauses as one query, behind CKAN's own: an OR beside that would be a wish."""
+    wanted = [package.id for package in PACKAGES if is_wanted(package.package)]
+    first, *_ = sorted(wanted) or ["0"]
+    for cursor, expected in ((Cursor(rows=9), wanted), (Cursor(rows=9, last=first, received=1), set(wanted) - {first})):
+        asked = cursor.parameters(Query(fq=filter_query(fq)))["fq"]
+        found = solr.parse(f"+capacity:public {asked} +state:active")
+        assert {package.id for package in PACKAGES if found(package)} == set(expected), asked
+    among_some = Query(fq=fq, organization="x", tag="y z").clauses()
+    assert [clause[0] for clause in among_some] == ["+"] * 3
+
+
+@pytest.mark.parametrize(
+    ("clause", "excludes"),
+    [
+        ("-a:b^2", True),
+        ("-a:b~2 -c", True),
+        ("-title:/x(y|z)/", True),
+        ("-filter(a:b)", True),
+        ("-a:b /* and not c:d */", True),
+        ("- a:b", False),  # a sign before a blank is a word
+        ("a-b", False),
+        ("filter(-a:b)", False),
+        ('-d:{"a}" TO "b]"]', True),
+        ("organization:x or -organization:y", False),
+    ],
+)
+def test_a_clause_that_only_excludes_begins_with_everything(clause, excludes):
+    assert required(clause) == (f"+(*:* {clause})" if excludes else f"+({clause})")
+
+
+@pytest.mark.parametrize(
+    ("fq", "why"),
+    [
+        ("{!term f=tags}rain", r"that CKAN takes: it has local parameters, \{!...\}"),
+        ("tags:a {!lucene}b", r"that CKAN takes: it has local parameters, \{!...\}"),
+        ("(a:b", "a parenthesis is missing"),
+        ("a:b) OR (c:d", "a parenthesis is missing"),
+        ("title:[unclosed", r"breaks off at '\[unclosed'"),
+        ('title:"unclosed', "breaks off at"),
+    ],
+)
+def test_a_filter_that_would_be_another_question_is_refused(fq, why):
+    with pytest.raises(ValueError, match=why):
+        filter_query(fq)
+    with pytest.raises(ValueError, match="a search that CKAN takes"):
+        search("{!dismax}x")
+    assert search('title:(rain "a') == 'title:(rain "a', "what people type into a search box may be anything else"
+
+
 # How a portal is asked
 
 
@@ -99,15 +208,85 @@ def test_a_portal_that_says_in_an_envelope_that_it_wants_post(response, is_post)
 
 
 def test_a_question_too_long_for_an_address_goes_into_a_body():
+    """The request line has the method and the version, too: gunicorn takes 4,094 bytes of it."""
     way = api.ApiVariant("https://example.org/api/3/action")
-    short = way.request("package_search", among([f"{number:036}" for number in range(100)], Query()))
+    short = way.request("package_search", among([f"{number:036}" for number in range(60)], Query()))
     long = way.request("package_search", among(["x" * 100] * 100, Query(private=True)))
-    assert (short.method, len(short.url) < 6_100) == ("GET", True)
+    assert (short.method, len(short.url) <= 3500) == ("GET", True)
     assert (long.method, long.url, json.loads(long.body)["include_private"]) == (
         "POST",
         "https://example.org/api/3/action/package_search",
         "true",
     )
+
+
+class Some(Batches):
+    """Batches of ids, of which it keeps what it is left with."""
+
+    batch_list = "some"
+
+    def __init__(self, ids):
+        records = SimpleNamespace(behind=lambda last, _, count: [one for one in ids if one > last][:count])
+        variants = api.variants("https://example.org")
+        self.spider = SimpleNamespace(records=records, variants=variants, query=Query(), portal="https://example.org")
+        self.spider.logger = SimpleNamespace(info=lambda *_: None)
+        self.left = []
+
+    def leave(self, ids):
+        self.left += ids
+
+    def batches_done(self, asked):
+        yield "done"
+
+
+def asked_in(some, refuses):
+    """Ask for all batches of a server; return each request with its ids, and what became of the last."""
+    found, (request,) = [], some.ask_batch(begun({"variant": 0}))
+    while request != "done":
+        ids = request.cb_kwargs["ids"]
+        found.append((request.method, len(ids)))
+        status = refuses(request)
+        refusal = Refusal(AnswerError("http", f"HTTP {status}"), status) if status else None
+        if refusal:
+            (request,) = some.no_batch(refusal, request, **request.cb_kwargs)
+        else:
+            (request,) = some.ask_batch({**request.cb_kwargs["asked"], "last": ids[-1]})
+    return found
+
+
+IDS = [f"00000000-0000-4000-8000-{number:012}" for number in range(97)]
+
+
+def test_as_many_are_asked_for_at_once_as_an_address_may_name():
+    some = Some(IDS)
+    assert asked_in(some, lambda _: None) == [("GET", 74), ("GET", 23)]
+    assert some.left == []
+    [request] = some.ask_batch(begun({"variant": 0}))
+    assert 3400 < len(request.url) <= 3500
+
+
+@pytest.mark.parametrize("status", [400, 414])
+def test_a_server_that_takes_shorter_addresses_is_asked_in_smaller_batches(status):
+    """The batches behind the first that came are as small: none is refused again."""
+    some = Some(IDS)
+    asked = asked_in(some, lambda request: status if len(request.url) > 2000 else None)
+    assert asked == [("GET", 74), ("GET", 37), ("GET", 37), ("GET", 23)]
+    assert some.left == []
+
+
+def test_a_server_that_takes_no_such_address_is_asked_by_post():
+    some = Some(IDS)
+    asked = asked_in(some, lambda request: 414 if request.method == "GET" else None)
+    assert asked == [("GET", 74), ("GET", 37), ("POST", 97)]
+    assert some.left == []
+
+
+def test_a_server_that_refuses_each_form_is_asked_for_one_by_one():
+    some = Some(IDS[:3])
+    assert asked_in(some, lambda _: 400) == [("GET", 3), ("GET", 1), ("POST", 3)]
+    assert some.left == IDS[:3]
+    other = Some(IDS[:3])
+    assert (asked_in(other, lambda _: 500), other.left) == ([("GET", 3)], IDS[:3]), "that is not about the length"
 
 
 def test_an_integer_of_5000_digits_spoils_nothing():
@@ -223,12 +402,12 @@ def test_what_is_gone_is_found_a_part_at_a_time():
     spider.seen = lambda dataset_id, **_: gone.append(dataset_id)
     spider.run_state = RunState()
     spider.withdrawals.mark_if_renamed = lambda dataset_id: False
-    spider.withdrawals.is_believed = lambda: parts.append((spider.withdrawals.gone, spider.withdrawals.known))
+    spider.withdrawals.is_to_ask = lambda **_: parts.append((spider.withdrawals.gone, spider.withdrawals.known))
     db = sqlite3.connect(":memory:")
     db.execute("CREATE TABLE listed (dataset_id TEXT, list TEXT, PRIMARY KEY (dataset_id, list))")
     there = ((f"{number:06}", "datasets") for number in range(known) if number % 1000)
     db.executemany("INSERT INTO listed VALUES (?, ?)", there)
-    spider.records = SimpleNamespace(job=SimpleNamespace(db=db))
+    spider.records = SimpleNamespace(job=SimpleNamespace(db=db), is_listed=lambda *_: False)
 
     async def others():
         nonlocal turns

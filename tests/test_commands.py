@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -313,7 +314,7 @@ def test_nolog_shows_the_end_only(crawl, portal):
 
 def test_credentials_and_control_characters_stay_out_of_the_log(crawl, portal):
     site = portal(datasets=5, faults=("evil_ids",))
-    log = crawl("ckan", site, fq="title:[x&api_key=abc", more=("-L", "DEBUG")).log
+    log = crawl("ckan", site, fq="title:x AND&api_key=abc", more=("-L", "DEBUG")).log
     assert "\x1b" not in log
 
 
@@ -336,3 +337,27 @@ def test_a_crawl_that_nobody_hears_ends_as_any_other(portal, output, stderr):
     assert (left.code, left.report["verdict"], left.kinds()) == (3, "incomplete", [("list", "count_mismatch")])
     assert len(left.documents()) == len(left.manifest) == 5
     assert not (left.folder / "running.json").exists()
+
+
+STOPPED = """
+import os, signal, sys
+from crawlers.operate.commands import push, search
+
+command = {"push": push, "search": search}[sys.argv[1]].Command()
+command.settings = {"OUTPUT_STORE": ""}
+command.execute = lambda *_: os.kill(os.getpid(), int(sys.argv[2]))
+command.run([], None)
+sys.exit(command.exitcode)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("push", "Stopped: run the same command to continue."), ("search", "Stopped.")],
+)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_command_that_is_stopped_says_so(name, sentence, number):
+    ran = subprocess.run(
+        [sys.executable, "-c", STOPPED, name, str(int(number))], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", f"{sentence}\n")

@@ -19,6 +19,7 @@ from crawlers.operate.dashboard.tail import Budget
 from crawlers.safety.locks import LOCK, take
 from crawlers.store import compacted
 from crawlers.store.index.reader import connect
+from pipelines.archive import _withdrawn
 from tests.conftest import ROOT, scrapy
 
 if TYPE_CHECKING:
@@ -129,6 +130,13 @@ def test_a_kill_loses_nothing_and_leaves_nothing_twice(folder: Path, step: str) 
     ran = subprocess.run([sys.executable, "-c", program, str(folder)], cwd=ROOT, check=False)
     assert ran.returncode == -signal.SIGKILL
     assert (folder / "manifest.jsonl").read_bytes() == before
+    end = compacted.size(folder, "manifest.jsonl")
+    assert (end, everything(folder)) == (len(before), before), "no reader sees a line twice"
+    for offset in (1, len(before) - 50, len(before)):
+        assert everything(folder, offset) == before[offset:]
+    runs = [compacted.between(folder, "manifest.jsonl", begin) for begin in (0, len(before) * 2 // 3)]
+    assert [b"".join(texts) for texts in runs] == [before, before[len(before) * 2 // 3 :]]
+    assert compacted.mark(folder, "manifest.jsonl", end)[-50:] == before[-50:]
     compacted.finish(folder, "manifest.jsonl")
     assert everything(folder) == before
     compacted.compact(folder, "manifest.jsonl")
@@ -245,3 +253,13 @@ def test_a_run_that_goes_on_has_its_errors(harvested: tuple[Portal, Crawl], outp
     assert own
     assert compact(output, "--all").returncode == 0
     assert [text for _, text in compacted.lines(last.folder, "errors.jsonl", begun)] == own
+
+
+def test_an_archive_knows_what_was_pruned_before(folder: Path) -> None:
+    pruned = line(DAY.format(1), 1, kind="file", sha256="a", status="withdrawn")
+    back = line(DAY.format(2), 1, kind="file", sha256="b", status="withdrawn")
+    rest = line(DAY.format(3), 1, kind="file", sha256="b", status="restored")
+    (folder / "manifest.jsonl").write_bytes(pruned + back + rest)
+    for _ in range(2):
+        assert _withdrawn(folder) == {"a"}
+        compacted.compact(folder, "manifest.jsonl")

@@ -122,7 +122,16 @@ def test_nothing_is_left_but_the_contract(crawl, portal, output):
     done = crawl("hdx", portal(datasets=5))
     assert sorted(path.name for path in output.iterdir()) == ["hdx", "index.sqlite"]
     left = sorted(path.name for path in done.folder.iterdir())
-    assert left == [".lock", "datasets", "errors.jsonl", "manifest.jsonl", "resource_metadata", "runs", "timeseries"]
+    assert left == [
+        ".lock",
+        "datasets",
+        "errors.jsonl",
+        "flaws.jsonl",
+        "manifest.jsonl",
+        "resource_metadata",
+        "runs",
+        "timeseries",
+    ]
 
 
 def test_the_run_report(crawl, portal):
@@ -131,9 +140,9 @@ def test_the_run_report(crawl, portal):
         list(report)
         == (
             "source spider run arguments since started finished finish_reason verdict expected listed excluded "
-            "evidence datasets_on_disk unchanged_since counts errors requests retries bytes "
+            "not_kept evidence datasets_on_disk unchanged_since counts errors flaws new_flaws requests retries bytes "
             "robots_exempt whole_listing provisional validators resumed "
-            "manifest_bytes errors_bytes manifest_end errors_end log versions"
+            "manifest_bytes errors_bytes flaws_bytes manifest_end errors_end flaws_end log versions"
         ).split()
     )
     nothing = dict.fromkeys(("updated", "unchanged", "withdrawn", "restored", "fallback", "failed"), 0)
@@ -210,6 +219,12 @@ def test_a_filter_query_of_alternatives(crawl, portal):
     found = crawl("ckan", site, fq=f"organization:{first} OR organization:{second}", rows="5", source="filtered")
     assert found.code == 0
     assert {package["organization"]["name"] for package in found.documents().values()} == {first, second}
+    site.reset()
+    assert crawl("ckan", site, fq="{!term f=tags}rain", source="refused").lines[-1] == (
+        "spider ckan: fq='{!term f=tags}rain' is not a filter that CKAN takes: it has local parameters, {!...}; "
+        "write field:value instead."
+    )
+    assert site.requests() == 0
 
 
 # Again

@@ -398,10 +398,46 @@ class Odd(Record):
 def test_a_record_that_can_not_be_read_loses_no_other(output):
     done = crawl_of(Catalogue([*records(50), *(Odd(f"o-{number}", "Odd") for number in range(1, 5))]), output)
     assert (done.code, done.report["verdict"]) == (3, "incomplete")
-    assert ids(done) == [*("o-4",), *expected(50)]
-    assert sorted((one["kind"], one["dataset_id"]) for one in done.errors if one["kind"] != "invalid_record") == [
+    assert ids(done) == ["o-2", "o-4", *expected(50)]
+    assert sorted((one["kind"], one["dataset_id"]) for one in done.errors) == [
         ("missing_id", None),
         ("unsupported", None),
+    ]
+    [flaw] = [one["error"] for one in done.flaws if one["dataset_id"] == "o-2"]
+    assert flaw == "this is an ISO record in an unknown namespace"
+
+
+class Torn(Record):
+    """A record in which a property has an address and a text, as GeoNetwork writes licences."""
+
+    def xml(self, schema):
+        licence = '<dct:license rdf:resource="https://example.org/l">Licence ouverte</dct:license>'
+        return super().xml(schema).replace("<dcat:distribution>", f"{licence}<dcat:distribution>")
+
+
+@pytest.mark.parametrize("schema", [DCAT, GEODCAT])
+def test_rdf_of_which_a_statement_can_not_be_read_is_kept(output, schema):
+    done = crawl_of(Catalogue([*records(3), Torn("t-1", "Torn")], schemas=(schema,)), output)
+    assert (done.report["listed"], len(done.manifest)) == (4, 4)
+    [line] = [line for line in done.manifest if line["dataset_title"] == "Torn"]
+    assert b">Licence ouverte</dct:license>" in (done.folder / line["metadata_file"]).read_bytes()
+    [flaw] = done.flaws
+    assert (flaw["kind"], flaw["dataset_id"], done.code) == ("unreadable_statement", line["dataset_id"], 0)
+    assert flaw["error"] == "its RDF can't be read in full: Unexpected text event: 'Licence ouverte'"
+
+
+def test_an_answer_in_another_encoding_than_it_says_is_read_and_told(tmp_path):
+    catalogue = Catalogue([Record("r-1", "Größe der Straßen")])
+
+    def answer(asked):
+        given = catalogue(asked)
+        return Answer(given.body.decode().encode("latin-1"), given.status, given.headers)
+
+    with Site(answer) as site:
+        done = walk(generic.CSW, answers_of(site), tmp_path, url=f"{site.url}/csw")
+    assert [item.title for item in done.items] == ["Größe der Straßen"]
+    assert [flaw.error for flaw in done.flaws] == [
+        "Its encoding is not the declared one, and was guessed (cp1252): set `encoding`."
     ]
 
 
@@ -512,6 +548,20 @@ def test_what_is_gone_twice_is_withdrawn(output):
         catalogue.lost = of(5)
         del catalogue.records[100]
         assert [crawled(site, output).report["counts"]["withdrawn"] for _ in range(2)] == [0, 0], "incomplete"
+
+
+@pytest.mark.parametrize("version", ["2.0.2", "3.0.0"])
+def test_what_is_not_listed_is_asked_for(output, version):
+    """30 of 150 are more than 2 %: the server has none of them, and has the one that it does not list."""
+    catalogue = Catalogue(records(150), version=version, shows=True)
+    with Site(catalogue) as site:
+        assert is_complete(crawled(site, output), 150)
+        del catalogue.records[100:130]
+        catalogue.unlisted = of(7)
+        done = crawled(site, output)
+        assert (done.code, done.errors, done.report["counts"]["withdrawn"]) == (0, [], 30)
+        assert {line["reason"] for line in done.manifest if line["status"] == "withdrawn"} == {"not found"}
+        assert [crawled(site, output).report["counts"]["withdrawn"] for _ in range(2)] == [0, 0]
 
 
 # One schema per source

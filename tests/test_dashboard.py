@@ -13,26 +13,29 @@ import sqlite3
 import threading
 import time
 import tracemalloc
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from flask import Flask
 from lxml import html
 from scrapy.settings import Settings
+from waitress import wasyncore
 
 from crawlers.browser import executable
 from crawlers.operate.dashboard import addresses, app
 from crawlers.operate.dashboard.api.questions import cursor
 from crawlers.operate.dashboard.cache import Remembered
 from crawlers.operate.dashboard.error_lines import MOST
+from crawlers.operate.dashboard.server import Server
 from crawlers.operate.dashboard.tail import BLOCK, LONGEST, Budget, backwards
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index import catch_up
 from tests.conftest import options, scrapy
-from tests.dashboards import dashboard
+from tests.dashboards import ask, dashboard
 from tests.indexed import indexed
 from tests.portal.portal import Portal
 from tests.site import Site, listing
@@ -511,8 +514,8 @@ def test_a_crawl_and_the_dashboard_do_not_disturb_each_other(tmp_path):
 
 def test_nothing_on_disk_changes(made):
     def everything():
-        shared = ("index.sqlite-shm", "index.sqlite-wal")  # SQLite's own, of whoever reads
-        paths = [path for path in made.folder.rglob("*") if path.name not in shared]
+        caches = {".figures", "index.sqlite-shm", "index.sqlite-wal"}  # of whoever reads
+        paths = [path for path in made.folder.rglob("*") if not caches & {*path.parts}]
         return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in paths if path != made.output}
 
     before = everything()
@@ -1145,3 +1148,29 @@ def test_addresses_lead_where_they_say():
             if query
             else unquote(path)[len("/sources/s/datasets/") :]
         ) == one
+
+
+def test_idle_connections_stop_nothing(tmp_path):
+    """A browser keeps some for each of its tabs, and a page of another site can make it open more."""
+    (tmp_path / "output").mkdir()
+    with dashboard(tmp_path / "output") as (url, _), ExitStack() as stack:
+        where = urlsplit(url)
+        for _ in range(150):
+            stack.enter_context(socket.create_connection((where.hostname, where.port)))
+        assert ask(url, "/").status == 200
+
+
+def test_an_idle_connection_is_closed():
+    server = Server(Flask("x"), 0)
+    where = urlsplit(server.url)
+    try:
+        with socket.create_connection((where.hostname, where.port)):
+            while not server.server.active_channels:
+                server.server.handle_accept()
+            (channel,) = server.server.active_channels.values()
+            server.server.maintenance(time.time())
+            assert not channel.will_close
+            server.server.maintenance(time.time() + 60)
+            assert channel.will_close
+    finally:
+        wasyncore.close_all(server.connections)

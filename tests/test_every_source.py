@@ -1,182 +1,280 @@
-"""What holds for a source of any kind: a second crawl, the index rebuilt, search, exports, the report, sources.toml."""
+"""Everything that is crawled, by every way of crawling it: what each leaves in its folder."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import os
 import sqlite3
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.conftest import Crawl, options, scrapy
-from tests.portal.apis import API
-from tests.portal.csw import ISO, Catalogue, Record, records
-from tests.portal.oai import Repository, held
-from tests.portal.sparql import Endpoint
-from tests.site import Answer, Asked, Site
+from crawlers.kind import registered
+from crawlers.kinds.api.file import load, shipped
+from crawlers.spider_loader import OTHERS
+from tests.conftest import FAST, scrapy
+from tests.dashboards import dashboard
+from tests.machines import Node
+from tests.postgres import postgres
+from tests.seaweed import seaweed
+from tests.subjects import ENVIRONMENT, SUBJECTS, Subject
+from tests.test_bucket_crawl import address
+from tests.test_dashboard_actions import PASSWORD, Browser
+from tests.test_harvest import Place as Harvests
+from tests.test_queue import Fleet
+from tests.waiting import until
 
-COUNT = 12
+if TYPE_CHECKING:
+    import subprocess
+
+__all__ = ["address", "postgres", "seaweed"]
+NAME = "town"
+SENSELESS = {
+    "since=last": {
+        "sdmx": "a dataflow has no date of change",
+        "waf": "a folder lists no date that holds for what is in a record",
+        "archive": "a file that has not changed is found by its ETag, whenever it was looked at",
+        "ckan_sites": "each portal is asked for its figures, which have no date of change",
+        "ckan_extensions": "each repository is asked for its figures, which have no date of change",
+    },
+    "sources validate": {"archive": "it is not a table of its own: its source is validated"},
+    "search": {
+        "archive": "a search finds datasets, and it has files",
+        "ckan_sites": "a search finds datasets, and it has profiles of portals",
+        "ckan_extensions": "a search finds datasets, and it has profiles of extensions",
+    },
+}
+"""Why a way makes no sense for a subject. An argument that a spider does not have is refused."""
 
 
-class Place(NamedTuple):
-    """A catalogue on the loopback.
+@pytest.fixture(autouse=True)
+def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+
+
+class Place:
+    """A folder in which subjects are crawled.
 
     Args:
-        spider: the generic spider of its kind.
-        given: where it is.
-        suffix: of its documents.
-        title: a word that every title has.
+        folder: an empty one.
     """
 
-    spider: str
-    given: dict[str, str]
-    suffix: str
-    title: str = "dataset"
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.output = folder / "output"
+        self.archive = folder / "archive"
+
+    def words(self, settings: dict[str, str] | None = None) -> list[str]:
+        folders = {f"{name.upper()}_DIR": str(self.folder / name) for name in ("jobs", "logs", "output")}
+        files = {"SOURCES_FILE": str(self.folder / "sources.toml"), "ARCHIVE_STORE": str(self.archive)}
+        chosen = {**FAST, **folders, **files, "HEARTBEAT_INTERVAL": "0.1", **(settings or {})}
+        return [word for name, value in chosen.items() for word in ("-s", f"{name}={value}")]
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        ran = scrapy(words[0], *self.words(), *words[1:])
+        assert "Traceback" not in ran.stdout + ran.stderr, ran.stderr
+        return ran
+
+    def crawl(self, subject: Subject, **more: str) -> subprocess.CompletedProcess[str]:
+        """Crawl the subject itself; the source of an archive is crawled before it."""
+        given, spider = {**subject.given, "source": NAME}, subject.spider
+        if subject.archived:
+            assert self._crawl(spider, subject.settings, given).returncode == 0
+            spider, given = "archive", {"of": NAME}
+        return self._crawl(spider, subject.settings, {**given, **more})
+
+    def _crawl(self, spider: str, settings: dict[str, str], given: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        ran = scrapy("crawl", spider, *self.words(settings), *(f"-a{name}={value}" for name, value in given.items()))
+        assert "Traceback" not in ran.stderr, ran.stderr
+        return ran
+
+    def sources(self, **subjects: Subject) -> None:
+        tables = [subject.table(name) for name, subject in subjects.items()]
+        (self.folder / "sources.toml").write_text("\n".join(tables), encoding="utf-8")
+
+    def faults(self, subject: Subject, runs: int, name: str = NAME) -> list[str]:
+        return subject.faults(subject.folder(self.output, name), self.archive, runs)
+
+    def all_faults(self, subjects: dict[str, Subject], runs: int) -> dict[str, list[str]]:
+        """Return what is wrong with sources, by their names."""
+        found = {name: self.faults(subject, runs, name) for name, subject in subjects.items()}
+        return {name: wrong for name, wrong in found.items() if wrong}
+
+    def found(self, subject: Subject) -> list[str]:
+        """Return the ids of the datasets that a search finds by the subject's word."""
+        if not subject.word:
+            return []
+        ran = self.run("search", "--json", "--limit", "100", subject.word)
+        return sorted(one["dataset_id"] for one in json.loads(ran.stdout)["datasets"])
+
+    def has_run(self, subject: Subject, name: str, times: int) -> bool:
+        return len([*subject.folder(self.output, name).glob("runs/*.json")]) == times
+
+    def indexed(self) -> list[tuple[object, ...]]:
+        """Return what the index has, without the moments and the portals' stamps that only the last crawl knows."""
+        self.run("search", "nothing")  # it writes what the crawl left
+        found: list[tuple[object, ...]] = []
+        with closing(sqlite3.connect(self.output / "index.sqlite")) as db:
+            for table in ("datasets", "resources", "documents", "observations", "runs"):
+                left_out = {"id", "first_seen", "last_seen"} | (
+                    {"metadata_modified"} if table == "documents" else set()
+                )
+                names = [row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[1] not in left_out]
+                found += sorted(db.execute(f"SELECT {', '.join(names)} FROM {table}").fetchall(), key=repr)
+        return found
 
 
-@contextmanager
-def api() -> Iterator[Place]:
-    with API("opendatasoft", COUNT) as site:
-        yield Place("api", {"kind": "opendatasoft", "portal": site.portal}, "json")
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
 
 
-@contextmanager
-def csw() -> Iterator[Place]:
-    with Site(Catalogue(records(COUNT))) as site:
-        yield Place("csw", {"url": f"{site.url}/csw"}, "xml", "record")
-
-
-@contextmanager
-def oai() -> Iterator[Place]:
-    with Site(Repository(held(COUNT))) as site:
-        yield Place("oai", {"url": f"{site.url}/oai"}, "xml", "record")
-
-
-@contextmanager
-def sparql() -> Iterator[Place]:
-    with Endpoint(COUNT) as site:
-        yield Place("sparql", {"url": site.endpoint}, "json")
-
-
-@contextmanager
-def sdmx() -> Iterator[Place]:
-    flow = '<s:Dataflow id="T{0}" agencyID="A" version="1.0"><c:Name xml:lang="en">Table {0}</c:Name></s:Dataflow>'
-    url = "http://www.sdmx.org/resources/sdmxml/schemas/v2_1"
-    body = f'<m:Structure xmlns:m="{url}/message" xmlns:s="{url}/structure" xmlns:c="{url}/common"><m:Structures>'
-    body += f"<s:Dataflows>{''.join(map(flow.format, range(COUNT)))}</s:Dataflows></m:Structures></m:Structure>"
-    with Site(lambda _: Answer(body.encode(), headers={"Content-Type": "application/xml"})) as site:
-        yield Place("sdmx", {"url": f"{site.url}/sdmx/2.1"}, "xml", "table")
-
-
-@contextmanager
-def waf() -> Iterator[Place]:
-    found = {f"/meta/{number}.xml": Record(f"f-{number}", f"Folder record {number}") for number in range(COUNT)}
-    page = "<title>Index of /meta</title>" + "".join(f'<a href="{path}">x</a>' for path in found)
-
-    def answer(asked: Asked) -> Answer:
-        if asked.path == "/meta/":
-            return Answer(page.encode(), headers={"Content-Type": "text/html"})
-        record = found.get(asked.path)
-        return Answer(record.xml(ISO).encode(), headers={"Content-Type": "text/xml"}) if record else Answer(status=404)
-
-    with Site(answer) as site:
-        yield Place("waf", {"url": f"{site.url}/meta/"}, "xml", "record")
-
-
-KINDS = {each.__name__: each for each in (api, csw, oai, sdmx, sparql, waf)}
-
-
-@pytest.fixture(params=KINDS)
-def place(request) -> Iterator[Place]:
-    with KINDS[request.param]() as found:
+@pytest.fixture(params=SUBJECTS)
+def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Subject]:
+    with SUBJECTS[request.param](tmp_path) as found:
         yield found
 
 
-def crawled(place: Place, output: Path, **given: str) -> Crawl:
-    ran = scrapy("crawl", place.spider, *options(output, {}, **place.given, source="town", **given))
-    assert "Traceback" not in ran.stderr, ran.stderr
-    return Crawl(ran.returncode, ran.stderr, output / "town")
+def test_nothing_is_left_out():
+    """A new kind or declaration is written into tests/subjects.py, or into tests/portal/answers."""
+    assert SUBJECTS.keys() >= {*registered(), *OTHERS} - {"api"} | {f"api-{name}" for name in shipped()}
+    assert SUBJECTS.keys() >= {name for reasons in SENSELESS.values() for name in reasons}
 
 
-def command(output: Path, *words: str) -> str:
-    ran = scrapy(*words, f"-sOUTPUT_DIR={output}")
-    assert ran.returncode == 0, ran.stderr
-    return ran.stdout
+def test_it_is_crawled_twice_and_its_index_rebuilt(subject, place, request):
+    name = request.node.callspec.params["subject"]
+    for number in (1, 2):
+        ran = place.crawl(subject)
+        assert (ran.returncode, place.faults(subject, number)) == (0, []), ran.stderr
+    before, found = place.indexed(), place.found(subject)
+    (place.output / "index.sqlite").unlink()
+    assert place.run("reindex").returncode == 0
+    assert (place.indexed(), place.found(subject)) == (before, found)
+    assert len(found) == (0 if name in SENSELESS["search"] else subject.count)
+    ran = place.crawl(subject, since="last")
+    if name in SENSELESS["since=last"]:
+        assert ran.returncode == 1
+        assert "since" in ran.stderr.splitlines()[-1]
+    else:
+        assert (ran.returncode, place.faults(subject, 3)) == (0, []), ran.stderr
 
 
-def described(output: Path) -> list[tuple[object, ...]]:
-    """What the index says of each dataset and resource."""
-    with closing(sqlite3.connect(output / "index.sqlite")) as db:
-        names = [row[1] for row in db.execute("PRAGMA table_info(datasets)") if row[1] not in ("rowid", "id")]
-        rows = db.execute(f"SELECT {', '.join(names)} FROM datasets ORDER BY dataset_id").fetchall()
-        files = db.execute("SELECT dataset_id, resource_id, url, format, title FROM resources ORDER BY 1, 2").fetchall()
-    return [*rows, *files]
+def test_it_is_harvested_twice_and_validated(subject, place, request):
+    place.sources(town=subject)
+    for number in (1, 2):
+        ran = place.run("harvest", NAME)
+        assert (ran.returncode, place.faults(subject, number)) == (0, []), ran.stdout + ran.stderr
+    ran = place.run("sources", "validate", NAME)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    if request.node.callspec.params["subject"] in SENSELESS["sources validate"]:
+        assert place.run("sources", "validate", f"archive-of-{NAME}").returncode == 1
 
 
-def test_the_index_is_rebuilt_from_the_documents(place, output):
-    done = crawled(place, output)
-    assert (done.code, done.report["verdict"], done.report["counts"]["new"]) == (0, "complete", COUNT), done.log
-    assert {Path(line["metadata_file"]).suffix for line in done.manifest} == {f".{place.suffix}"}
-    command(output, "search", place.title)  # it writes what the crawl left
-    before = described(output)
-    (output / "index.sqlite").unlink()
-    command(output, "reindex")
-    command(output, "search", place.title)
-    assert described(output) == before
-    assert len([row for row in before if "town" in row]) == COUNT
+ONE_OF_EACH_KIND = sorted(({*SUBJECTS} & {*registered()}) | {"api-opendatasoft"})
 
 
-def test_a_second_crawl_writes_nothing(place, output):
-    first = crawled(place, output)
-    again = crawled(place, output)
-    assert (again.code, again.report["counts"]["unchanged"], again.report["counts"]["new"]) == (0, COUNT, 0)
-    assert again.manifest == first.manifest
+@pytest.mark.parametrize("subject", ONE_OF_EACH_KIND, indirect=True)
+def test_exports_and_the_report_have_it(subject, place):
+    place.crawl(subject)
+    rows = list(csv.DictReader(io.StringIO(place.run("export", "--format", "csv", "-o", "-").stdout)))
+    assert (len(rows), [row["id"] for row in rows if not row["title"]]) == (subject.count, [])
+    exported = place.run("export", "--format", "jsonld", "-o", "-").stdout
+    assert exported.count('"dcat:Dataset"') == subject.count
+    place.run("report", "-o", str(place.folder / "report.html"))
+    assert NAME in (place.folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_a_limit_and_an_interrupted_job(place, output, tmp_path):
-    few = crawled(place, output / "few", max_datasets="3")
-    assert (few.code, few.report["verdict"], len(few.manifest)) == (0, "partial", 3)
-    done = scrapy("crawl", place.spider, *options(output, {"JOBDIR": str(tmp_path / "job")}, **place.given))
-    again = scrapy("crawl", place.spider, *options(output, {"JOBDIR": str(tmp_path / "job")}, **place.given))
-    assert (done.returncode, again.returncode) == (0, 0)
-    assert "finished" in again.stderr
+@pytest.mark.parametrize("subject", ONE_OF_EACH_KIND, indirect=True)
+def test_a_limit_leaves_the_rest_out_and_a_finished_job_is_not_repeated(subject, place):
+    assert place.crawl(subject, max_datasets="3").returncode == 0
+    (report,) = (json.loads(path.read_bytes()) for path in (place.output / NAME / "runs").glob("*.json"))
+    assert (report["verdict"], report["listed"]) == ("partial", 3)
+    subject.settings["JOBDIR"] = str(place.folder / "job")
+    first, again = place.crawl(subject), place.crawl(subject)
+    assert (first.returncode, again.returncode, "finished" in again.stderr) == (0, 0, True)
 
 
-def test_search_exports_and_the_report(place, output, tmp_path):
-    done = crawled(place, output)
-    ids = {line["dataset_id"] for line in done.manifest}
-    found = json.loads(command(output, "search", "--json", "--limit", "100", place.title))
-    assert {one["dataset_id"] for one in found["datasets"]} == ids
-    rows = list(csv.DictReader(io.StringIO(command(output, "export", "--format", "csv", "-o", "-"))))
-    assert {row["id"] for row in rows} == ids
-    assert all(row["title"] for row in rows)
-    assert command(output, "export", "--format", "jsonld", "-o", "-").count('"dcat:Dataset"') == COUNT
-    command(output, "report", "-o", str(tmp_path / "report.html"))
-    assert "town" in (tmp_path / "report.html").read_text(encoding="utf-8")
+@pytest.mark.parametrize("subject", ["ckan", "api-opendatasoft", "csw", "oai", "sparql"], indirect=True)
+def test_what_changed_since_today_withdraws_nothing(subject, place):
+    place.crawl(subject)
+    ran = place.crawl(subject, since=datetime.now(UTC).strftime("%Y-%m-%d"))
+    assert (ran.returncode, place.faults(subject, 2)) == (0, []), ran.stderr
 
 
-def test_a_table_of_sources_toml_is_validated(place, output, tmp_path):
-    file = tmp_path / "sources.toml"
-    lines = [f"[town]\nspider = '{place.spider}'\n[town.arguments]"]
-    file.write_text("\n".join([*lines, *(f"{name} = '{value}'" for name, value in place.given.items())]) + "\n")
-    ran = scrapy("sources", "validate", "town", *options(output, {"SOURCES_FILE": str(file)}))
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert f"town: complete, {COUNT}" in ran.stdout or f"{COUNT} of {COUNT} datasets crawled" in ran.stdout
-    assert "title" in ran.stdout
+@pytest.fixture
+def opened(place: Place) -> Iterator[Callable[..., dict[str, Subject]]]:
+    """Open subjects at the same time, and write a sources.toml of them."""
+    with ExitStack() as stack:
+
+        def start(names: Iterable[str]) -> dict[str, Subject]:
+            subjects = {}
+            for name in names:
+                (folder := place.folder / name).mkdir()
+                subjects[name] = stack.enter_context(SUBJECTS[name](folder))
+            place.sources(**subjects)
+            return subjects
+
+        yield start
 
 
-@pytest.mark.parametrize("place", [name for name in KINDS if name not in ("sdmx", "waf")], indirect=True)
-def test_what_changed_since_today_withdraws_nothing(place, output):
-    first = crawled(place, output)
-    day = datetime.now(UTC).strftime("%Y-%m-%d")
-    since = crawled(place, output, since=day)
-    assert since.code == 0
-    assert since.report["counts"]["withdrawn"] == 0
-    assert since.manifest == first.manifest
+def test_all_are_harvested_when_due_and_again_by_the_dashboards_buttons(place, opened):
+    subjects = opened(SUBJECTS)
+    ran = place.run("harvest", "--due", "--parallel", "3")
+    assert (ran.returncode, place.all_faults(subjects, 1)) == (0, {}), ran.stdout + ran.stderr
+    assert place.run("harvest", "--due", "-v").stdout.count("due at") == len(subjects)
+    place.run("search", "nothing")  # it writes the index
+    words = [*place.words(), "-s", "DASHBOARD_PASSWORD_ENV=OURS"]
+    with dashboard(place.output, *words, forks=True, OURS=PASSWORD) as (url, _):
+        browser = Browser(url)
+        browser.log_in()
+        for name, subject in subjects.items():
+            assert browser.press(name, "Harvest now").startswith(f"[{name}] is being harvested")
+            until(partial(place.has_run, subject, name, 2))
+    assert place.all_faults(subjects, 2) == {}
+
+
+def ways_of_listing() -> list[str]:
+    """Return one subject of each: of the APIs, the first of each kind of paging, and the tree of files."""
+    lists = {name: load(name).list for name in shipped()}
+    first = {one.walk or (one.paging.kind if one.paging else "none"): name for name, one in reversed(lists.items())}
+    return [name for name in SUBJECTS if not name.startswith("api-") or name.removeprefix("api-") in first.values()]
+
+
+@pytest.mark.slow
+def test_a_worker_crawls_each_way_of_listing(place, opened, postgres, monkeypatch):
+    for name, value in postgres.environment.items():
+        monkeypatch.setenv(name, value)
+    subjects = opened(ways_of_listing())
+    fleet = Fleet(Harvests(place.folder), postgres.database(f"ways_{os.getpid()}"))
+    try:
+        fleet.node("--parallel", "3", "-s", f"ARCHIVE_STORE={place.archive}")
+        for number in (1, 2):
+            ran = fleet.harvest("--all", "--wait")
+            fleet.ended()  # archives, too, which begin behind their sources
+            assert (ran.returncode, place.all_faults(subjects, number)) == (0, {}), ran.stdout + ran.stderr
+    finally:
+        fleet.stop()
+    assert "Traceback" not in fleet.told(0)
+
+
+@pytest.mark.slow
+def test_a_shared_store_keeps_each_way_of_listing(place, opened, address, tmp_path):
+    subjects = opened(ways_of_listing())
+    machine = Node(place.folder, address, {"ARCHIVE_STORE": str(place.archive)})
+    for number in (1, 2):
+        ran = machine.run("harvest", "--all", "--parallel", "3")
+        assert "Traceback" not in ran.stderr, ran.stderr
+        place.output = machine.output
+        assert (ran.returncode, place.all_faults(subjects, number)) == (0, {}), ran.stdout + ran.stderr
+    place.output = tmp_path / "pulled"
+    assert scrapy("pull", address, str(place.output)).returncode == 0
+    assert place.all_faults(subjects, 2) == {}

@@ -19,7 +19,7 @@ from crawlers.kinds.api.mapping import Reading
 
 ANSWERS = Path(__file__).parents[2] / "shared" / "answers"
 PORTAL = "https://data.example.org"
-NEVER = {"geonode", "datacite-rest", "worldbank"}
+NEVER = {"geonode", "datacite-rest", "worldbank", "dkan1"}
 """Declarations without a recorded answer, and marked so."""
 
 

@@ -31,7 +31,7 @@ from tests.site import Answer, Asked, Site, listing
 from tests.waiting import HANG, until
 
 FAST_BEAT = {"HEARTBEAT_INTERVAL": "0.1"}
-ENDS = {"manifest_end", "errors_end"}  # where a run's lines end, once it has ended by itself
+ENDS = {"manifest_end", "errors_end", "flaws_end"}
 
 
 def begun(output: Path, portal: Any, **settings: str) -> subprocess.Popen[str]:
@@ -83,7 +83,7 @@ def test_it_is_there_before_any_request_and_gone_afterwards(tmp_path):
     assert first["log"] == report["log"] == str(tmp_path / "a.log")
     assert (first["verdict"], first["listed"], first["requests_per_second"], first["waits"]) == (None, 0, 0, [])
     left = sorted(path.name for path in path.parent.iterdir())
-    assert left == [".lock", "datasets", "errors.jsonl", "manifest.jsonl", "runs", "timeseries"]
+    assert left == [".lock", "datasets", "errors.jsonl", "flaws.jsonl", "manifest.jsonl", "runs", "timeseries"]
 
 
 def test_it_says_how_fast_it_is_and_why_it_waits(monkeypatch):

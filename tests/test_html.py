@@ -586,12 +586,13 @@ def test_what_is_not_listed_and_still_there_stays(harvest, catalogue):
 def test_a_catalogue_that_shrinks(harvest, catalogue):
     site = catalogue("drupal", 50, per_page=25)
     harvest(site)
-    for number in range(3):
+    for number in range(4):
         del site.entries[f"ds-{number:04}"]
-    crawl = harvest(site)
+    crawl = harvest(site, settings={"CONFIRM_MAX": "3"})
     assert (crawl.code, crawl.report["errors"]) == (3, {"shrink": 1})
-    crawl = harvest(site, settings={"SHRINK_LIMIT": "0.07"})
-    assert (crawl.code, crawl.report["counts"]["withdrawn"]) == (0, 3)
+    assert "4 of 50 datasets are no longer listed (8.0%)" in crawl.errors[0]["error"]
+    crawl = harvest(site)
+    assert (crawl.code, crawl.errors[1:], crawl.report["counts"]["withdrawn"]) == (0, [], 4), "each page is gone"
 
 
 def test_an_empty_listing_takes_nothing_away(harvest, catalogue):

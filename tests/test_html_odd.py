@@ -236,8 +236,17 @@ def test_rdf_that_breaks_off(harvest):
     broken = TURTLE.format(title="Other", end=" <broken")
     with Pages({"/list": links(1), "/d/1": alternate}) as site:
         site.pages["/d/1.ttl"] = Answer(broken.encode(), headers={"Content-Type": "text/turtle"})
-        verdict, documents, kinds = judged(harvest(site))
-    assert (verdict, documents, kinds) == ("incomplete", 1, [("parse", "invalid_rdf")])
+        first, again = harvest(site), harvest(site)
+        assert judged(first) == judged(again) == ("complete", 1, [])
+        assert [(flaw["kind"], flaw["field"]) for flaw in again.flaws] == [("unreadable_statement", "rdf")]
+        site.pages["/d/1.ttl"] = Answer(
+            TURTLE.format(title="Dataset 1", end="").encode(), headers={"Content-Type": "text/turtle"}
+        )
+        whole = harvest(site)
+        assert (judged(whole), whole.flaws[-1]["status"]) == (("complete", 1, []), "gone")
+        site.pages["/d/1.ttl"] = Answer(broken.encode(), headers={"Content-Type": "text/turtle"})
+        torn = harvest(site)
+        assert judged(torn) == ("incomplete", 1, [("parse", "invalid_rdf")]), "the document on disk has more"
 
 
 def test_rdf_of_another_dataset(harvest):
@@ -377,6 +386,17 @@ def test_a_night_of_maintenance_withdraws_nothing(harvest):
         site.pages["/list"] = links(1, 2)
         del site.pages["/d/2"]
         assert judged(harvest(site)) == ("complete", 2, [])
+
+
+def test_a_site_without_its_pages_withdraws_nothing(harvest):
+    """The page of what it lists is not there either."""
+    with Pages({"/list": links(1, 2, 3)}) as site:
+        harvest(site)
+        site.pages |= {"/list": links(1, 2), **{f"/d/{number}": Answer(b"", status=404) for number in (1, 2, 3)}}
+        crawl = harvest(site)
+    assert (crawl.code, crawl.report["counts"]["withdrawn"]) == (3, 0)
+    message = "1 dataset is no longer listed, and nothing is withdrawn: the portal does not give one either"
+    assert next(line["error"] for line in crawl.errors if line["stage"] == "list").startswith(message)
 
 
 # Rules

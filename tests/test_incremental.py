@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -15,7 +16,7 @@ from crawlers.listing.since import since
 from crawlers.values import moment
 from tests.conftest import scrapy
 from tests.portal.actions import TOKEN
-from tests.site import Site, listing, result
+from tests.site import Answer, Site, listing, result
 from tests.waiting import until
 
 
@@ -41,7 +42,21 @@ def test_since_last_asks_for_what_changed(crawl, portal):
     site.reset()
     done = crawl("ckan", site, since="last", settings={"RETRY_TIMES": "0"})
     assert (done.code, done.report["counts"]["unchanged"]) == (0, 3), "a new stamp alone is no news"
-    assert site.requests("package_show") == 3, "a question about many that fails is asked about each"
+    assert site.requests("package_show") == 4, "a question about many that fails is asked about each, behind a control"
+
+
+@pytest.mark.parametrize(("longest", "questions"), [(4094, 3), (2001, 5), (1000, 4)])
+def test_a_server_that_takes_no_long_addresses_is_asked_for_many_at_once(crawl, portal, longest, questions):
+    """The list of ids, and 97 that have changed: in two, in halves (one refused), or by POST (two refused)."""
+    site = portal(datasets=120, rows_max=1000)
+    crawl("ckan", site)
+    stamp = {"title": "Another", "metadata_modified": "2026-02-01T00:00:00"}
+    site.change(edit=dict.fromkeys(site.ids()[:97], stamp))
+    site.fault(longest=longest)
+    site.reset()
+    done = crawl("ckan", site, since="last")
+    assert (done.code, done.report["counts"]["updated"], site.requests("package_show")) == (0, 97, 0)
+    assert site.requests("package_search") == questions
 
 
 def test_since_last_asks_again_for_a_document_that_is_not_on_disk(crawl, portal):
@@ -209,7 +224,7 @@ def test_a_dataset_that_is_gone_is_withdrawn_and_kept(crawl, portal, since):
     second = crawl("ckan", site, settings={"JOBDIR": str(first.folder / "job")}, **more)
     assert (second.code, second.errors) == (0, [])
     assert (second.report["counts"]["withdrawn"], statuses(second)) == (3, ["withdrawn"] * 3)
-    assert site.requests("package_show") == 4, "the control question, and each of those that are gone"
+    assert site.requests("package_show") == 5, "each of those that are gone, between two control questions"
     assert second.documents() == first.documents(), "the document is kept"
     lines = {line["dataset_id"]: line for line in second.manifest if line["status"] == "withdrawn"}
     assert {identifier: line["reason"] for identifier, line in lines.items()} == {
@@ -343,19 +358,194 @@ def test_stamps_alone_are_no_news_however_often(crawl, portal):
     assert len(first.manifest) == 20
 
 
-def test_more_than_two_per_cent_is_not_believed(crawl, portal):
-    site = portal(datasets=100)
+def test_more_than_two_per_cent_is_believed_if_the_portal_confirms_each(crawl, portal):
+    """One of 40 is more than 2 %, and so are 30 of 39."""
+    site = portal(datasets=40)
     crawl("ckan", site)
-    site.change(remove=site.ids()[:3])
-    refused = crawl("ckan", site)
+    site.change(remove=site.ids()[:1])
+    one = crawl("ckan", site)
+    assert (one.code, one.errors, statuses(one)) == (0, [], ["withdrawn"])
+    site.change(remove=site.ids()[:30])
+    done = crawl("ckan", site)
+    assert (done.code, done.errors, statuses(done)) == (0, [], ["withdrawn"] * 30)
+
+
+def test_more_than_are_asked_for_need_a_person(crawl, portal):
+    site = portal(datasets=100)
+    first = crawl("ckan", site)
+    gone = site.ids()[:12]
+    site.change(remove=gone)
+    refused = crawl("ckan", site, settings={"CONFIRM_MAX": "11"})
     assert (refused.code, refused.kinds(), refused.report["counts"]["withdrawn"]) == (3, [("list", "shrink")], 0)
+    message = refused.errors[0]["error"]
+    run, titles = refused.report["run"], {line["dataset_id"]: line["dataset_title"] for line in first.manifest}
     assert (
-        "3 of 100 datasets are no longer listed (3.0%), more than SHRINK_LIMIT allows (2.0%)"
-        in refused.errors[0]["error"]
-    )
-    assert "-s SHRINK_LIMIT=0.031" in refused.errors[0]["error"]
-    forced = crawl("ckan", site, settings={"SHRINK_LIMIT": "0.031"})
-    assert (forced.code, forced.report["counts"]["withdrawn"]) == (0, 3)
+        "12 of 100 datasets are no longer listed (12.0%), more than SHRINK_LIMIT allows (2.0%), "
+        "and more than are asked for one by one (CONFIRM_MAX = 11): nothing is withdrawn."
+    ) in message
+    shown = [" ".join(titles[name].split())[:50] for name in gone[:10]]
+    assert [title for title in shown if title not in message] == []
+    assert f"and 2 more. If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK={run}" in message
+    site.reset()
+    settings = {"CONFIRM_MAX": "11", "ACCEPT_SHRINK": run}
+    accepted = crawl("ckan", site, settings=settings)
+    assert (accepted.code, statuses(accepted), site.requests("package_show")) == (0, ["withdrawn"] * 12, 0)
+    site.change(remove=site.ids()[:12])
+    again = crawl("ckan", site, settings=settings)
+    assert (again.code, again.report["errors"], again.report["counts"]["withdrawn"]) == (3, {"shrink": 1}, 0)
+
+
+@pytest.mark.parametrize("answer", ["unknown", "denied"])
+def test_a_throttle_in_ckans_words_withdraws_nothing(crawl, answer):
+    """It begins behind the first control question, and says of all datasets what CKAN says of one that is gone."""
+    records = [{"id": f"id{number:03}", "name": f"n{number}", "title": "T", "resources": []} for number in range(100)]
+    shown, throttled = list(records), {"unknown": (404, "Not Found Error"), "denied": (403, "Authorization Error")}
+
+    def portal(asked):
+        if asked.action == "package_search":
+            among = "id:(" in asked.parameters.get("fq", "")
+            return listing(*[one for one in shown if not among or one["id"] in asked.parameters["fq"]])
+        if sum(one.action == "package_show" for one in site.asked) == 1:
+            return result(next(one for one in records if one["id"] == asked.id))
+        status, kind = throttled[answer]
+        return Answer(json.dumps({"success": False, "error": {"__type": kind}}).encode(), status)
+
+    with Site(portal) as site:
+        crawl("ckan", site)
+        del shown[90:], site.asked[:]
+        done = crawl("ckan", site)
+    assert (done.code, done.kinds(), done.report["counts"]["withdrawn"]) == (3, [("list", "http")], 0)
+    assert "afterwards the portal does not give one either that it lists" in done.errors[0]["error"]
+
+
+def test_a_filter_withdraws_what_it_listed_before(crawl, portal):
+    """Another crawl that writes into the same folder, and what it saw last, is not touched."""
+    site = portal(datasets=120)
+    packages = {package["id"]: package for package in crawl("ckan", site, source="all").documents().values()}
+    name = packages[site.ids()[0]]["organization"]["name"]
+    own = [one for one in site.ids() if packages[one]["organization"]["name"] == name]
+    other = next(package["organization"] for package in packages.values() if package["organization"]["name"] != name)
+    crawl("ckan", site, source="mixed", organization=name)
+    crawl("ckan", site, source="mixed", tag=packages[own[-1]]["tags"][0]["name"])
+    crawl("ckan", site, source="one", organization=name)
+    deleted, purged, moved, *_ = own
+    site.change(remove=[deleted], purge=[purged], edit={moved: {"organization": other}})
+    site.reset()
+    done = crawl("ckan", site, source="one", organization=name, since="last")
+    assert (done.code, done.errors, done.report["counts"]["withdrawn"]) == (0, [], 3)
+    reasons = {line["dataset_id"]: line["reason"] for line in done.manifest if line["status"] == "withdrawn"}
+    assert reasons == {deleted: "no longer public", purged: "not found", moved: "no longer in the filter"}
+    assert (site.requests("id%3A%28"), site.requests("package_show")) == (1, 4), "two of them, between two controls"
+    site.change(edit={moved: {"organization": packages[moved]["organization"]}})
+    back = crawl("ckan", site, source="one", organization=name)
+    assert (back.code, statuses(back)) == (0, ["restored"])
+    site.change(edit={own[4]: {"organization": other}})
+    only = crawl("ckan", site, source="one", organization=name)
+    assert (only.code, statuses(only), only.manifest[-1]["reason"]) == (0, ["withdrawn"], "no longer in the filter")
+    site.change(edit={own[4]: {"organization": packages[own[4]]["organization"]}})
+    site.change(edit={own[-1]: {"organization": other}})
+    mixed = crawl("ckan", site, source="mixed", organization=name)
+    assert (mixed.code, mixed.report["counts"]["withdrawn"]) == (0, 2), "the tag's crawl saw the third last"
+
+
+def test_a_filter_whose_index_was_rebuilt_withdraws_all_the_same(crawl, portal, output):
+    site = portal(datasets=60)
+    crawl("ckan", site, fq="archived:false", source="one")
+    site.change(edit={site.ids()[0]: {"title": "Later"}})
+    crawl("ckan", site, fq="archived:false", source="one")
+    assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
+    gone = next(one for one in site.ids()[1:])
+    site.change(remove=[gone])
+    done = crawl("ckan", site, fq="archived:false", source="one")
+    assert (done.code, done.report["counts"]["withdrawn"]) == (0, 1)
+
+
+def test_a_filter_that_finds_nothing_any_more_withdraws_nothing(crawl, portal):
+    """Its organisation may only have another name now."""
+    site = portal(datasets=60)
+    packages = crawl("ckan", site, source="all").documents().values()
+    organization = next(package["organization"] for package in packages)
+    crawl("ckan", site, source="one", organization=organization["name"])
+    renamed = {"organization": {**organization, "name": "another-name"}}
+    own = [package["id"] for package in packages if package["organization"]["name"] == organization["name"]]
+    site.change(edit=dict.fromkeys(own, renamed))
+    done = crawl("ckan", site, source="one", organization=organization["name"])
+    assert (done.code, done.report["errors"], done.report["counts"]["withdrawn"]) == (3, {"shrink": 1}, 0)
+    assert "and none is left to ask for: nothing is withdrawn" in done.errors[0]["error"]
+
+
+# Ghosts, and what is deleted and listed
+
+
+def test_ghosts_of_the_search_index_are_explained(crawl, portal):
+    """CKAN counts two more than it gives; their ids come where ids alone are asked for."""
+    site = portal(datasets=120)
+    ghosts = sorted(site.ids()[50:91:40])
+    site.change(ghosts=ghosts)
+    first = crawl("ckan", site)
+    assert (first.code, first.errors, first.report["expected"], first.report["listed"]) == (0, [], 118, 118)
+    assert first.report["evidence"] == {"datasets": "total less 2 that the portal does not have"}
+    site.reset()
+    second = crawl("ckan", site)
+    assert (second.code, statuses(second), site.requests("package_show")) == (0, [], 4)
+    assert sum("fl=" not in entry["path"] and "rows=1000" in entry["path"] for entry in site.log()) <= 2
+    changed, gone, *_ = site.ids()
+    site.change(touch=[changed], edit={changed: {"title": "Changed"}}, remove=[gone])
+    third = crawl("ckan", site, since="last")
+    assert (third.code, third.errors, statuses(third)) == (0, [], ["updated", "withdrawn"])
+    assert third.report["evidence"] == {"stamps": "total less 2 that the portal does not have"}
+    assert (third.report["expected"], third.report["listed"]) == (1, 1)
+
+
+def test_a_dataset_on_disk_that_becomes_a_ghost_is_withdrawn(crawl, portal):
+    site = portal(datasets=120)
+    crawl("ckan", site)
+    site.change(ghosts=site.ids()[:1])
+    done = crawl("ckan", site)
+    assert (done.code, done.errors, statuses(done)) == (0, [], ["withdrawn"])
+    assert done.report["evidence"] == {"datasets": "total less 1 that the portal does not have"}
+    assert statuses(crawl("ckan", site)) == []
+
+
+def test_what_the_listing_lacks_and_the_portal_has_is_no_ghost(crawl, portal):
+    """It is taken by its id, and counted."""
+    site = portal(datasets=120)
+    site.change(ghosts=site.ids()[:3])
+    site.change(unhide=site.ids()[:3])
+    done = crawl("ckan", site)
+    assert (done.code, len(done.ids()), done.report["listed"]) == (0, 120, 120)
+    assert done.report["evidence"] == {"datasets": "total"}
+
+
+@pytest.mark.parametrize("fault", ["unknown", "error"])
+def test_a_portal_that_gives_no_dataset_has_no_ghosts(crawl, portal, fault):
+    site = portal(datasets=120)
+    site.change(ghosts=site.ids()[:2])
+    site.fault(**{fault: "package_show"})
+    done = crawl("ckan", site, settings={"RETRY_TIMES": "0"})
+    assert done.code == 3
+    assert done.report["errors"] == {"count_mismatch": 1, "http": 2}
+
+
+def test_deleted_datasets_and_drafts_that_are_listed_count_as_not_there(crawl):
+    records = [{"id": f"id{number:03}", "name": f"n{number}", "title": "T", "resources": []} for number in range(20)]
+
+    def portal(asked):
+        if asked.action == "package_show":
+            return result(next(one for one in records if one["id"] == asked.id))
+        return listing(*records)
+
+    with Site(portal) as site:
+        crawl("ckan", site)
+        records[5] |= {"state": "deleted"}
+        records[6] |= {"state": "draft"}
+        records.append({"id": "id999", "name": "never", "title": "T", "resources": [], "state": "deleted"})
+        done = crawl("ckan", site)
+    assert (done.code, done.errors, done.report["expected"], done.report["listed"]) == (0, [], 18, 18)
+    assert {line["dataset_id"]: line["reason"] for line in done.manifest if line["status"] == "withdrawn"} == {
+        "id005": "deleted",
+        "id006": "no longer public",
+    }
 
 
 @pytest.mark.parametrize(
@@ -417,6 +607,50 @@ def test_a_portal_that_suddenly_says_it_is_empty(crawl, portal):
     site.change(remove=site.ids())
     done = crawl("ckan", site)
     assert (done.code, done.kinds(), len(done.documents())) == (3, [("list", "shrink")], 100)
+
+
+# Counters
+
+
+def moved(package):
+    """A package after a night in which nobody edited it."""
+    resources = [{**one, "tracking_summary": {"total": 9, "recent": 2}} for one in package["resources"]]
+    lists = {name: package[name][::-1] for name in ("tags", "groups")}
+    counters = {name: package[name] + 3 for name in ("pageviews_last_14_days", "total_res_downloads")}
+    return {**counters, **lists, "resources": resources, "tracking_summary": {"total": 5, "recent": 1}}
+
+
+def test_counters_that_move_are_no_news(crawl, portal, output):
+    site = portal(datasets=50)
+    first = crawl("hdx", site, level="both")
+    packages = {package["id"]: package for package in first.documents().values()}
+    site.change(edit={name: moved(package) for name, package in packages.items()})
+    site.reset()
+    second = crawl("hdx", site, level="both")
+    assert (second.code, second.report["counts"]["unchanged"], statuses(second)) == (0, 50 * 5, [])
+    assert site.requests("download_metadata") == 0
+    assert second.documents() == first.documents()
+    assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
+    site.change(edit={site.ids()[0]: {"title": "Edited, under the old stamp", "pageviews_last_14_days": 77}})
+    third = crawl("hdx", site, level="both")
+    assert (statuses(third), site.requests("download_metadata")) == (["updated"] * 2, 4), "the edit counts, and only it"
+    kept = crawl("ckan", site, source="hdx", settings={"KEEP_COUNTERS": "True"})
+    assert (kept.code, statuses(kept)) == (0, ["updated"] * 49)
+    assert {package["tracking_summary"]["total"] for package in kept.documents().values()} == {5}
+
+
+def test_a_file_that_a_killed_run_left_is_not_taken_for_the_record(crawl, portal):
+    """It is newer than its manifest line, and differs from the portal's record by counters alone."""
+    site = portal(datasets=3)
+    first = crawl("ckan", site)
+    file = next((first.folder / "datasets").iterdir())
+    document = json.loads(file.read_bytes())
+    file.write_bytes(file.read_bytes().replace(b'"num_tags": ', b'"num_tags":  ', 1)[:-1])  # of the same size
+    site.change(edit={document["id"]: moved(document)})
+    second = crawl("ckan", site)
+    assert statuses(second) == ["updated"]
+    line = second.manifest[-1]
+    assert hashlib.sha256((second.folder / line["metadata_file"]).read_bytes()).hexdigest() == line["sha256"]
 
 
 # The index

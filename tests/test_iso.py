@@ -743,7 +743,10 @@ def test_a_text_that_is_not_in_its_encoding_is_a_flaw_that_names_the_remedy():
     body = '<?xml version="1.0" encoding="UTF-8"?>' + about().replace("Soils", "B\u00f6den")
     sound = mapped(body)
     assert (sound.title, sound.flaws) == ("B\u00f6den", [])
-    root = xml_records.parse(body.encode("latin-1"))
+    answer: list[str] = []
+    guessed = xml_records.dataset(xml_records.parse(body.encode("latin-1"), flaws=answer), source="s", url=URL)
+    assert (guessed.title, guessed.flaws, len(answer)) == ("B\u00f6den", [], 1)  # the answer's flaw is not the record's
+    root = xml_records.parse(body.encode("latin-1").replace(b"\xf6", b"\x81"))
     for given in (xml_records.dataset, xml_records.lazily):
         [flaw] = given(root, source="s", url=URL).flaws
         assert "-a encoding=" in flaw

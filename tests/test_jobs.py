@@ -377,7 +377,7 @@ def test_the_table(tmp_path):
         shown = jobs(tmp_path).stdout.splitlines()
     assert (
         shown[0].split()
-        == "run source state datasets new updated unchanged withdrawn errors took started req/s why".split()
+        == "run source state datasets new updated unchanged withdrawn errors flaws took started req/s why".split()
     )
     assert [line.split()[:3] for line in shown[1:]] == [
         [RUN.format(3), "one", "running"],

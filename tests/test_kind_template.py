@@ -62,7 +62,7 @@ def test_it_is_crawled_found_listed_and_read_again(command, output, tmp_path):
     with Site(_pages) as site:
         ran = command("crawl", "example", *options(output, {}, url=site.url))
         settings = [f"-sSOURCES_FILE={tmp_path / 'sources.toml'}", *(f"-s{name}={FAST[name]}" for name in FAST)]
-        added = command("sources", "add", "mine", f"{site.url}/some/page", *settings)
+        added = command("sources", "add", "mine", f"{site.url}/some/page", "--yes", *settings)
     done = Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
     assert (done.code, done.report["verdict"], done.report["counts"]["new"]) == (0, "complete", 25)
     assert "an example catalogue, 25 datasets" in added.stdout

@@ -79,8 +79,8 @@ def _dublin_core():
     return item
 
 
-def _xml(body):
-    return lambda: xml_records.dataset(xml_records.parse(body.encode()), source="s", url=URL)
+def _xml(body, **known):
+    return lambda: xml_records.dataset(xml_records.parse(body.encode()), source="s", url=URL, **known)
 
 
 ISO_19139 = """<gmd:MD_Metadata xmlns:gmd="http://www.isotc211.org/2005/gmd" xmlns:gco="http://www.isotc211.org/2005/gco">
@@ -128,10 +128,12 @@ RECORDS = {
     ("oai", "iso19139"): _xml(ISO_19139),
     ("oai", "iso19115_3"): _xml(ISO_19115_3),
     ("oai", "rdf_xml"): _xml(RDF_XML),
+    ("oai", "xml"): _xml("<codeBook/>", id="e-1"),
     ("csw", "dublin_core"): _dublin_core,
     ("csw", "iso19139"): _xml(ISO_19139),
     ("csw", "iso19115_3"): _xml(ISO_19115_3),
     ("csw", "rdf_xml"): _xml(RDF_XML),
+    ("csw", "xml"): _xml("<codeBook/>", id="e-1"),
     ("sdmx", "sdmx"): lambda: sdmx.dataset(xml_records.parse(SDMX.encode()), source="s", url=URL),
     ("html", "html"): _html(),
     ("html", "schema_org"): _html(schema_org=SCHEMA_ORG),
@@ -153,7 +155,7 @@ def test_a_document_gives_the_item_back(name, metadata_source):
     assert found.document in (item.document, None)
     found.document = item.document
     assert asdict(found) == asdict(item)
-    assert found.title
+    assert found.title or metadata_source == "xml"
 
 
 def test_a_kind_that_reads_xml_reads_every_format_of_it():
@@ -351,6 +353,69 @@ def test_requests_are_kept_for_a_kind_that_is_asked_late(others):
             address = running.send(TextResponse(address, body=b"{}") if is_there else missing)
     assert [one.kind for one in detection.found] == ["harbour"]
     assert len(detection.answers) == detect.MOST
+
+
+class WrongSignature(kind.Detector):
+    kind = "odd"
+
+    def find(self):
+        yield from ()
+
+
+class NoGenerator(kind.Detector):
+    kind = "odd"
+
+    def find(self, probe):
+        return [kind.Finding(self.kind, probe.url, "it is odd")]
+
+
+class NoFindings(kind.Detector):
+    kind = "odd"
+
+    def find(self, probe):
+        yield from ()
+        return {probe.url: "odd"}
+
+
+class FailsLate(kind.Detector):
+    kind = "odd"
+
+    def find(self, probe):
+        yield from probe.ask(f"{URL}/odd")
+        raise AnswerError("http", "not\nthere")
+
+
+class FailsAtAnAnswer(kind.Detector):
+    kind = "odd"
+
+    def recognise(self, response):
+        return response.no_such_thing
+
+
+@pytest.mark.parametrize(
+    ("odd", "says"),
+    [
+        (WrongSignature, "TypeError: WrongSignature.find() takes 1 positional argument but 2 were given."),
+        (NoGenerator, "TypeError: find() is not a generator."),
+        (NoFindings, "not a list of findings."),
+        (FailsLate, "AnswerError: not there."),
+        (FailsAtAnAnswer, "AttributeError: "),
+    ],
+)
+def test_a_detector_that_fails_is_one_sentence_and_the_others_go_on(others, monkeypatch, odd, says):
+    own = replace(HARBOUR, name="odd", detector=f"{HERE}:{odd.__name__}")
+    monkeypatch.setitem(globals(), "ODD", own)
+    others(odd=f"{HERE}:ODD", zebra=f"{HERE}:HARBOUR")
+    detection = detect.Detection(f"{URL}/de/x")
+    running = detection.run()
+    address = next(running)
+    with suppress(StopIteration):
+        while True:
+            page = TextResponse(address, body=b"{}")
+            address = running.send(page if address.endswith(("/x", "/harbour/1")) else AnswerError("http", "HTTP 404"))
+    assert [one.kind for one in detection.found] == ["harbour"]
+    [line] = [line for line in detection.lines() if line.startswith("Catalogues of kind odd can't be recognised: ")]
+    assert says in line
 
 
 def test_documents_of_a_kind_that_is_not_enabled_are_read():

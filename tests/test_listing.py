@@ -14,7 +14,7 @@ from scrapy.utils.test import get_crawler
 from crawlers import signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
-from crawlers.listing import since
+from crawlers.listing import since, withdrawals
 from crawlers.listing.limits import Limits
 from crawlers.listing.paging import Cursor, Entry, Page, PagedListing
 from crawlers.listing.spider import CatalogueSpider
@@ -36,7 +36,9 @@ def spiders():
     made = []
 
     def make(folder=None, days=7, **given):
-        settings = {"SHRINK_LIMIT": 0.02, "FULL_LISTING_DAYS": days}
+        settings = {"SHRINK_LIMIT": 0.02, "CONFIRM_MAX": 1000, "FULL_LISTING_DAYS": days}
+        chosen = [name for name in given if name.startswith("setting_")]
+        settings |= {name.removeprefix("setting_"): given.pop(name) for name in chosen}
         crawler = get_crawler(Numbers, settings | ({"JOBDIR": str(folder)} if folder else {}))
         spider = crawler.spider = Numbers.from_crawler(crawler, **given)
         spider.errors, spider.gone = [], []
@@ -117,22 +119,58 @@ def test_the_state_is_published_as_stats(spiders):
 # Withdrawals
 
 
-def index(known, last, status="new"):
+def index(known, last, folder=None, status="new"):
     """Return an index of datasets with the moments they were seen, and of the last whole listing."""
-    found = {name: SimpleNamespace(seen=seen, status=status) for name, seen in known.items()}
-    documents = SimpleNamespace(get=lambda _kind, name, _: found.get(name))
-    return SimpleNamespace(documents=documents, runs=SimpleNamespace(last_complete=lambda _: last))
+    found = {name: SimpleNamespace(seen=seen, status=status, metadata_url=None) for name, seen in known.items()}
+    get, title = lambda _kind, name, _: found.get(name), lambda name: f"Title of {name}"
+    documents = SimpleNamespace(get=get, title=title, differing={})
+    return SimpleNamespace(documents=documents, runs=SimpleNamespace(last_complete=lambda _: last), folder=folder)
 
 
-def test_too_much_at_once_is_not_believed(spiders):
-    spider = spiders()
-    known = [f"{number:03}" for number in range(100)]
-    assert spider.withdrawals.find(known, lambda ids: {*ids} - {"007", "042"})
-    assert (list(spider.withdrawals.ids()), spider.errors) == (["007", "042"], [])
-    other = spiders()
-    assert not other.withdrawals.find(known, lambda ids: [name for name in ids if int(name) > 2])
-    assert [error[:2] for error in other.errors] == [("list", "shrink")]
-    assert "3 of 100 datasets are no longer listed (3.0%)" in other.errors[0][2]
+@pytest.fixture
+def night(spiders, tmp_path):
+    """A run of a day whose whole listing lacks some of the datasets on disk."""
+
+    def run(day, known, gone, *, seen=None, last="2026-10-31", errors=None, **settings):
+        spider = spiders(**{f"setting_{name}": value for name, value in settings.items()})
+        spider.records.job.state |= {"run": f"{day.replace('-', '')}T060000Z", "started": f"{day}T06:00:00.000Z"}
+        moments = {name: (seen or {}).get(name, f"{day}T06:00:00.000Z") for name in known}
+        spider.opened_index = lambda: index(moments, last, tmp_path)
+        spider.withdrawals.mark_missed_twice(known, lambda ids: [name for name in ids if name not in gone])
+        kinds = dict.fromkeys([kind for _, kind, _ in spider.errors], 1) | dict.fromkeys(errors or (), 1)
+        report = {"started": f"{day}T06:00:00.000Z", "errors": kinds, "finish_reason": "finished"}
+        spider.crawler.signals.send_catch_log(signals.run_ended, report=report, folder=tmp_path)
+        return spider
+
+    return run
+
+
+def names(count, letter="a"):
+    return [f"{letter}{number:03}" for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("gone", "known", "most", "follows"),
+    [
+        (0, 100, None, "believed"),
+        (2, 100, None, "believed"),
+        (3, 100, None, "believed"),  # at most three, and at most a tenth
+        (1, 10, None, "believed"),
+        (1, 9, None, "wait"),
+        (3, 29, None, "wait"),
+        (4, 100, None, "wait"),
+        (50, 100, None, "wait"),
+        (51, 100, None, "refused"),
+        (1, 1, None, "refused"),
+        (3, 100, 1000, "ask"),
+        (100, 100, 1000, "ask"),
+        (1000, 1200, 1000, "ask"),
+        (1001, 1200, 1000, "refused"),
+        (1001, 100_000, 1000, "ask"),  # within SHRINK_LIMIT
+    ],
+)
+def test_how_much_of_a_catalogue_may_be_gone(gone, known, most, follows):
+    assert withdrawals.decision(gone, known, limit=0.02, confirm_max=most) == follows
 
 
 def test_a_listed_dataset_is_the_control(spiders):
@@ -141,18 +179,14 @@ def test_a_listed_dataset_is_the_control(spiders):
         pass
     found = spider.withdrawals
     assert (found.control, found.gone, found.known, found.renamed) == ("b", 2, 3, 0)
-    assert spider.withdrawals.behind("a", 5) == ["c"]
+    assert list(found.ids()) == ["a", "c"]
 
 
-def test_two_whole_listings_must_lack_a_dataset(spiders):
-    spider = spiders()
-    seen = {"old": "2026-11-01", "new": "2026-11-09", **{f"{n:03}": "2026-11-09" for n in range(200)}}
-    spider.opened_index = lambda: index(seen, last="2026-11-08")
-    spider.withdrawals.mark_missed_twice(seen, lambda ids: list(filter(str.isdigit, ids)), URL)
+def test_two_whole_listings_must_lack_a_dataset(night):
+    seen = {"old": "2026-11-01", "new": "2026-11-09"}
+    spider = night("2026-11-09", [*names(200), *seen], seen, seen=seen, last="2026-11-08")
     assert (spider.gone, spider.run_state.is_whole_listing) == ([("old", "not found")], True)
-    never = spiders()
-    never.opened_index = lambda: index(seen, last=None)
-    never.withdrawals.mark_missed_twice(seen, lambda ids: list(filter(str.isdigit, ids)), URL)
+    never = night("2026-11-09", [*names(200), *seen], seen, seen=seen, last=None)
     assert never.gone == [], "there was no whole listing before"
 
 
@@ -160,6 +194,100 @@ def test_a_dataset_that_a_killed_run_marked_is_marked_again(spiders):
     spider = spiders()
     spider.opened_index = lambda: index({"a": "2026-11-09"}, last="2026-11-08", status="withdrawn")
     assert spider.withdrawals.mark_if_missed_before("a", URL)
+
+
+def test_what_is_too_much_is_refused_with_names_and_the_way_to_accept_it(night):
+    spider = night("2026-11-20", names(20), names(12))
+    [(stage, kind, error)] = spider.errors
+    assert (stage, kind, spider.gone, spider.run_state.is_whole_listing) == ("list", "shrink", [], False)
+    assert error == (
+        "12 of 20 datasets are no longer listed (60.0%), more than SHRINK_LIMIT allows (2.0%): nothing is withdrawn. "
+        f"They are {', '.join(f'Title of {name}' for name in names(10))} and 2 more. "
+        "If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK=20261120T060000Z"
+    )
+
+
+def test_a_refused_list_is_accepted_once_and_no_other(night):
+    night("2026-11-20", names(20), names(12))
+    other = night("2026-11-21", names(20), names(13), ACCEPT_SHRINK="20261120T060000Z")
+    assert (other.gone, [kind for _, kind, _ in other.errors]) == ([], ["shrink"])
+    assert "ACCEPT_SHRINK=20261120T060000Z accepts another list, or none" in other.errors[0][2]
+    same = night("2026-11-22", names(20), names(12), ACCEPT_SHRINK="20261120T060000Z")
+    assert (same.gone, same.errors) == ([(name, "not found") for name in names(12)], [])
+    assert same.run_state.is_whole_listing
+    again = night("2026-11-23", names(20), names(12), ACCEPT_SHRINK="20261120T060000Z")
+    assert (again.gone, [kind for _, kind, _ in again.errors]) == ([], ["shrink"]), "they came back, and went again"
+    last = night("2026-11-24", names(20), names(13), ACCEPT_SHRINK="20261121T060000Z")
+    assert len(last.gone) == 13, "each night's list has its name"
+
+
+def test_what_whole_listings_on_three_days_lack_is_believed(night, tmp_path):
+    known, gone = names(100), names(10)
+    seen = dict.fromkeys(gone, "2026-11-01T06:00:00.000Z")
+    for day in ("2026-11-02", "2026-11-03", "2026-11-03"):
+        spider = night(day, known, gone, seen=seen)
+        assert (spider.gone, [kind for _, kind, _ in spider.errors]) == ([], ["shrink"]), day
+        assert "; what whole listings on 3 days lack is believed: nothing" in spider.errors[0][2]
+    moments = json.loads((tmp_path / "memory.json").read_bytes())["listings that lacked too much"]
+    assert [[moment[:10] for moment in one] for one in moments.values()] == [["2026-11-02", "2026-11-03"]]
+    third = night("2026-11-05", known, gone, seen=seen)
+    assert (third.gone, third.errors) == ([(name, "not found") for name in gone], [])
+    assert third.run_state.is_whole_listing
+    assert "listings that lacked too much" not in json.loads((tmp_path / "memory.json").read_bytes())
+
+
+def test_only_what_each_of_the_three_lacks_is_believed(night):
+    known = names(100)
+    seen = dict.fromkeys(names(10), "2026-11-01T06:00:00.000Z")
+    for day in ("2026-11-02", "2026-11-03"):
+        night(day, known, names(10), seen=seen)
+    back = seen | dict.fromkeys(names(4), "2026-11-02T06:00:00.000Z")
+    third = night("2026-11-04", known, names(10), seen=back)
+    assert [name for name, _ in third.gone] == names(10)[4:], "four were there on the first of the three days"
+    assert "4 of 100" not in third.errors[0][2] if third.errors else True
+
+
+def test_what_a_portal_leaves_open_is_judged_after_a_kill_as_before(spiders, tmp_path):
+    """The process that compared the listing with the disk is gone."""
+    known = dict.fromkeys(names(100), "2026-11-09")
+    first = spiders(tmp_path / "job")
+    first.opened_index = lambda: index(known, last="2026-11-10", folder=tmp_path)
+    for _ in first.withdrawals.compare(known, lambda ids: [name for name in ids if name not in names(30)]):
+        pass
+    assert first.withdrawals.is_to_ask(has_control=True)
+    for name in names(5):
+        first.seen(name, list_name="open", listed_by=None)
+    Job.from_crawler(first.crawler).commit()
+    Job.from_crawler(first.crawler).db.close()
+    again = spiders(tmp_path / "job")
+    again.opened_index = lambda: index(known, last="2026-11-10", folder=tmp_path)
+    assert not again.withdrawals.by_listings("open")
+    assert "5 of 100 datasets are no longer listed (5.0%)" in again.errors[0][2]
+
+
+@pytest.mark.parametrize("errors", [["http"], ["unaccounted", "shrink"]])
+def test_a_listing_with_another_fault_does_not_count(night, errors):
+    seen = dict.fromkeys(names(10), "2026-11-01T06:00:00.000Z")
+    night("2026-11-02", names(100), names(10), seen=seen, errors=errors)
+    night("2026-11-03", names(100), names(10), seen=seen)
+    third = night("2026-11-04", names(100), names(10), seen=seen)
+    assert (third.gone, [kind for _, kind, _ in third.errors]) == ([], ["shrink"])
+
+
+def test_more_than_half_is_never_believed_without_a_person(night):
+    seen = dict.fromkeys(names(51), "2026-11-01T06:00:00.000Z")
+    for day in ("2026-11-02", "2026-11-03", "2026-11-04", "2026-11-05"):
+        spider = night(day, names(100), names(51), seen=seen)
+        assert (spider.gone, [kind for _, kind, _ in spider.errors]) == ([], ["shrink"])
+        assert "3 days" not in spider.errors[0][2]
+
+
+def test_a_memory_that_can_not_be_written_ends_no_crawl(night, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(withdrawals.memory, "remember", full)
+    assert [kind for _, kind, _ in night("2026-11-02", names(20), names(12)).errors] == ["shrink"]
 
 
 def test_what_is_not_confirmed_is_reported(spiders):

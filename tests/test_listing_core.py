@@ -13,9 +13,10 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import mapping as ckan
 from crawlers.kinds.ckan.cursor import Cursor, Page
-from crawlers.kinds.ckan.incremental import Changes, is_cheaper_whole
+from crawlers.kinds.ckan.incremental import is_cheaper_whole
 from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.recovery import MOST_SKIPPED, Refusal, another
+from crawlers.kinds.ckan.withdrawals import Gone
 from crawlers.listing import paging
 from crawlers.rdf import guards
 from crawlers.safety import text
@@ -50,7 +51,7 @@ def test_the_next_page_begins_behind_the_last_id() -> None:
 
 def test_an_id_is_no_query_of_its_own() -> None:
     cursor = Cursor(rows=2, last='a"] OR id:*', received=1)
-    assert cursor.parameters(Query())["fq"] == 'id:{a\\"\\]\\ OR\\ id\\:\\* TO *]'
+    assert cursor.parameters(Query())["fq"] == '+id:{a\\"\\]\\ OR\\ id\\:\\* TO *]'
 
 
 def test_a_portal_whose_ids_do_not_ascend_is_paged_by_offset() -> None:
@@ -88,7 +89,9 @@ def test_a_record_that_can_not_be_had_is_passed_over_by_its_id_alone() -> None:
 
 def test_a_count_is_asked_for_without_records_and_without_a_place() -> None:
     asked = Cursor(rows=100, last="z", received=9, counting=True).parameters(Query(tag="rain"))
-    assert (asked["rows"], asked["fq"]) == (0, "tags:rain")
+    assert (asked["rows"], asked["fq"]) == (0, "+tags:rain")
+    doubtful = Cursor(rows=100, last="z", counting=True, is_doubtful=True).parameters(Query(tag="rain"))
+    assert (doubtful["rows"], doubtful["fq"]) == (0, "+id:{0 TO *] +tags:rain"), "as pages are asked for"
 
 
 def test_a_listing_begins_with_nothing() -> None:
@@ -104,6 +107,19 @@ def test_a_cursor_is_plain_data() -> None:
     cursor = Cursor(rows=7, last="x", ids=True)
     assert Cursor(**cursor.plain()) == cursor
     assert (cursor.name, Cursor(rows=1).name) == ("ids", "datasets")
+
+
+@pytest.mark.parametrize(
+    ("first", "left", "is_one_question"), [(1000, 978, True), (1000, 977, False), (1000, 1018, True), (20, 29, False)]
+)
+def test_two_pages_after_each_other_must_count_the_same(first: int, left: int, is_one_question: bool) -> None:
+    """The second counts what is left behind the first, which had two records."""
+    later = Cursor(rows=2).after(page("a", "b", count=first), listed=2, resources=0)
+    after = later.after(page("c", count=left), listed=1, resources=0)
+    assert after.is_doubtful is not is_one_question
+    assert after.after(page("d", count=left - 1), listed=1, resources=0).is_doubtful is after.is_doubtful
+    assert not later.by_offset().after(page("c", count=first), listed=1, resources=0).is_doubtful
+    assert not later.restarted(5).after(page("c", count=5), listed=1, resources=0).is_doubtful
 
 
 # A page
@@ -201,13 +217,25 @@ def test_a_refusal_has_the_words_and_the_time_of_the_portal() -> None:
 
 
 def test_a_record_of_another_dataset_is_not_taken_for_the_one_that_was_asked_for() -> None:
-    said = []
-    spider = SimpleNamespace(failed=lambda stage, error, _, **subject: said.append((stage, subject["dataset_id"])))
     request = Request(f"{PORTAL}/api/3/action/package_show?id=a")
     body = b'{"success": true, "result": {"id": "b", "name": "b"}}'
     response = TextResponse(request.url, body=body, encoding="utf-8", request=request)
-    assert not list(Changes(spider).parse_shown(response, "a", 0))  # type: ignore[arg-type]
-    assert said == [("fetch", "a")]
+    gone = Gone(SimpleNamespace(has_token=False))  # type: ignore[arg-type]
+    with pytest.raises(AnswerError, match="gave 'b' instead of the dataset"):
+        gone.fate(response, "a", {"variant": 0})
+
+
+def test_deleted_datasets_and_drafts_are_listed_and_not_there() -> None:
+    states = {"a": None, "b": "deleted", "c": "draft", "d": "Hesse"}
+    records = [{"id": one, "state": state} for one, state in states.items()]
+    listed = Page([*records, {"state": "deleted"}], 9)
+    assert [record.get("id") for record in listed.alive] == ["a", "d", None]
+    after = Cursor(rows=5).after(listed, listed=3, resources=0, apart=2)
+    assert (after.received, after.apart, after.listed, after.expected, after.promised) == (5, 2, 3, 7, 9)
+    assert after.short()
+    whole = after.after(page("e", "f", "g", "h", count=4), listed=4, resources=0)
+    assert (whole.listed, whole.expected, whole.short()) == (7, 7, False)
+    assert Cursor(rows=5).after(Page(records[1:3], 2), listed=0, resources=0, apart=2).stale == 0
 
 
 def test_another_way_is_tried_on_the_first_page_only() -> None:
@@ -290,7 +318,7 @@ def test_an_element_that_seems_to_end_where_it_begins_counts(opened: bytes) -> N
 
 
 @pytest.mark.parametrize("begun", [0, 1, 999, 1999, 2000, 2001, 5000])
-@pytest.mark.parametrize("attribute", [b'b="" ', b'b="c" ', b'b="%b" ' % (b"c" * 500)])
+@pytest.mark.parametrize("attribute", [b'b:b="" ', b'b:b="c" ', b'b:b="%b" ' % (b"c" * 500)])
 def test_the_attributes_of_an_element_are_counted_wherever_it_begins(begun: int, attribute: bytes) -> None:
     few, many = (
         b"<r>" + b"x" * begun + b"<a " + attribute * count + b"/></r>"
@@ -376,4 +404,4 @@ def test_no_declaration_is_handed_on_in_two_pieces(monkeypatch: pytest.MonkeyPat
     """The last gate holds, whatever the code before it hands on."""
     monkeypatch.setattr(Body, "_rewritten", lambda *_: iter((b"<r>a<", b"", b"!DOCTYPE x></r>")))
     with pytest.raises(AnswerError, match="where none may be"):
-        list(Body(Entities(), []).pieces(iter(())))
+        list(Body(Entities()).pieces(iter(())))

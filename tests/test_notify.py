@@ -238,7 +238,7 @@ def test_a_webhook_is_told_of_an_incomplete_run(crawl, portal, monkeypatch):
     assert headers["User-Agent"] == f"{settings.BOT_NAME}/{settings.VERSION}"
     assert told["text"] == "kyoto: incomplete. 20 of 25 datasets listed; 1 error (count_mismatch 1)."
     same = ("source", "spider", "run", "verdict", "expected", "listed", "datasets_on_disk", "unchanged_since")
-    same += ("counts", "errors", "started", "finished")
+    same += ("counts", "errors", "flaws", "new_flaws", "started", "finished")
     assert {name: told[name] for name in same} == {name: done.report[name] for name in same}
     assert set(told) == {*same, "finish_reason", "text", "seconds", "host", "advice", "failed_before", "failing_since"}
     assert 0 < told["seconds"] < 120
@@ -586,7 +586,9 @@ def test_prometheus_has_the_last_runs_of_all_sources(crawl, portal, output, tmp_
     second = crawl("ckan", site, settings=chosen, source="kyoto").report
     other = crawl("ckan", site, settings=chosen, source="osaka", max_datasets="5").report
     found = _metrics(file)
-    assert {name for name, _ in found} == {f"catalogue_{name}" for name in METRICS if name != "last_run_files"}
+    assert {name for name, _ in found} == {
+        f"catalogue_{name}" for name in METRICS if name not in ("last_run_files", "last_run_flaws")
+    }
     at = {"source": "kyoto"}
     assert _of(found, "last_run_timestamp_seconds", at, spider="ckan") == _seconds(second["finished"])
     assert _of(found, "last_complete_timestamp_seconds", at) == _seconds(first["finished"])

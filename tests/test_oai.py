@@ -139,6 +139,7 @@ def test_a_repository_that_ignores_windows_is_noticed(crawled):
 def test_a_page_whose_xml_is_bad_loses_only_the_bad_record(crawled):
     done = crawled(Repository(held(35), {"bad_xml": ("r00003", "r00012")}))
     assert len(names(done)) == 33
+    assert "35 of 35 datasets listed, 2 of them not kept; documents: 33 new" in done.log
     told = [(error["stage"], error["kind"], error["dataset_id"]) for error in done.errors]
     assert told == [("parse", "invalid_record", f"oai:test:{name}") for name in ("r00003", "r00012")]
     assert len([question for question in done.asked if question.startswith("GetRecord")]) == 2
@@ -203,6 +204,55 @@ def test_the_richest_format_is_taken_and_kept(crawled, output):
 def test_a_format_that_is_listed_and_not_given(crawled, status):
     done = crawled(Repository(held(5), {"lies": ("dcat", "datacite"), "error_status": status}))
     assert verdict(done) == (0, "complete", 5)
+
+
+@pytest.mark.parametrize("gone", [0, 12])
+def test_a_format_that_is_given_and_can_not_be_read_is_not_taken(crawled, gone):
+    records = [replace(each, is_deleted=n < gone) for n, each in enumerate(held(35))]
+    done = crawled(Repository(records, formats=("oai_dc", "datacite")))
+    assert verdict(done) == (0, "complete", 35 - gone)
+    assert not done.errors
+    assert {line["metadata_source"] for line in done.manifest} == {"dublin_core"}
+    pages = [question for question in done.asked if question.startswith("ListRecords")]
+    assert [question for question in pages if "=datacite" in question] == pages[:1]
+    assert len(pages) == 1 + 4 + (gone > 10)
+    again = crawled(Repository(records, formats=("oai_dc", "datacite")))
+    assert (again.code, again.report["counts"]["unchanged"]) == (0, 35 - gone)
+    assert not [question for question in again.asked if "datacite" in question]  # the source keeps what it has
+
+
+def test_records_in_a_format_that_nobody_reads_are_kept_as_they_are(crawled):
+    done = crawled(Repository(held(5), formats=("oai_dc", "marcxml")), prefix="marcxml")
+    assert (done.report["listed"], len(names(done)), len(done.flaws)) == (5, 5, 5)
+    assert {line["metadata_source"] for line in done.manifest} == {"xml"}
+    assert {flaw["dataset_id"] for flaw in done.flaws} == {line["dataset_id"] for line in done.manifest}
+    assert "its root is {http://www.loc.gov/MARC21/slim}record" in done.flaws[0]["error"]
+    document = (done.folder / done.manifest[0]["metadata_file"]).read_bytes()
+    assert b"<leader>Record 0</leader>" in document
+
+
+def test_rdf_of_which_a_statement_can_not_be_read_is_kept(crawled):
+    done = crawled(Repository(held(5), formats=("oai_dc", "dcat")))
+    assert (done.code, done.report["listed"], len(names(done)), done.kinds()) == (0, 5, 5, [])
+    assert {flaw["kind"] for flaw in done.flaws} == {"unreadable_statement"}
+    assert {line["metadata_source"] for line in done.manifest} == {"rdf_xml"}
+    assert {flaw["error"] for flaw in done.flaws} == {
+        "its RDF can't be read in full: Unexpected text event: 'Licence ouverte'"
+    }
+
+
+def test_an_answer_in_another_encoding_than_it_says_is_read_and_told(tmp_path):
+    repository = Repository([replace(one, title="Größe der Straßen") for one in held(1)])
+
+    def answer(asked):
+        given = repository(asked)
+        return Answer(given.body.decode().encode("latin-1"), given.status, given.headers)
+
+    done = walked(answer, tmp_path)
+    assert [item.title for item in done.items] == ["Größe der Straßen"]
+    assert [flaw.error for flaw in done.flaws] == [
+        "Its encoding is not the declared one, and was guessed (cp1252): set `encoding`."
+    ]
 
 
 def test_a_format_that_the_user_wants_and_nobody_gives(crawled):
@@ -413,10 +463,49 @@ def test_a_deleted_record_is_withdrawn_whatever_the_policy_says(crawled, policy)
     assert (again.code, again.report["counts"]["withdrawn"], len(again.manifest)) == (0, 0, len(done.manifest))
 
 
-def test_a_record_that_two_listings_lack_is_withdrawn(crawled):
+def withdrawn(done):
+    """Why datasets are withdrawn, by id."""
+    return {line["dataset_id"]: line["reason"] for line in done.manifest if line["status"] == "withdrawn"}
+
+
+def test_a_record_that_is_not_listed_is_asked_for(crawled):
+    """The repository does not know it: that is more than 2 %, and more than three."""
     crawled(Repository(held(35)))
+    done = crawled(Repository(held(20)))
+    assert (done.code, done.errors, set(withdrawn(done).values())) == (0, [], {"not found"})
+    assert len(withdrawn(done)) == 15
+
+
+def test_a_record_that_is_not_listed_and_still_there_stays(crawled):
+    records = held(35)
+    crawled(Repository(records))
+    for _ in range(3):
+        done = crawled(Repository(records, {"unlisted": ("r00004",)}))
+        assert (done.code, done.errors, withdrawn(done)) == (0, [], {})
+
+
+def test_a_record_that_is_in_another_set_is_no_longer_in_the_filter(crawled):
+    records = [replace(one, sets=("water:rivers",)) for one in held(35)]
+    crawled(Repository(records), set="water")
+    records[4] = replace(records[4], sets=("air",))
+    done = crawled(Repository(records), set="water")
+    assert (done.code, withdrawn(done)) == (0, {"oai:test:r00004": "no longer in the filter"})
+
+
+def test_a_repository_that_gives_no_single_record_must_lack_one_twice(crawled):
+    """One that says of what it lists that it does not know it."""
+    records = held(100)
+    crawled(Repository(records, {"no_get": "idDoesNotExist"}))
     for expected in (0, 1):
-        done = crawled(Repository(held(34)), {"SHRINK_LIMIT": "0.1"})
+        done = crawled(Repository(records[1:], {"no_get": "idDoesNotExist"}))
+        assert (done.code, done.report["counts"]["withdrawn"]) == (0, expected)
+
+
+def test_what_a_repository_does_not_say_its_listings_decide(crawled):
+    records = held(100)
+    crawled(Repository(records))
+    for expected in (0, 1):
+        done = crawled(Repository(records[1:], {"says_nothing_of": ("r00000",)}))
         assert (done.code, done.report["counts"]["withdrawn"]) == (0, expected)
 
 

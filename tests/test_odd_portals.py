@@ -72,6 +72,20 @@ def test_nothing_is_lost(walked, oddity, about):
     assert (done.judged, done.ids()) == (("complete", len(site.ids()), len(site.ids())), site.ids())
 
 
+def test_what_is_no_ckan_is_told_with_what_to_do(tmp_path):
+    """DKAN 1 has package_list and package_show, and no package_search."""
+
+    def answers(request):
+        is_list = request.url.endswith("/package_list")
+        return response(request, b'{"success": true, "result": []}' if is_list else b"<html>", 200 if is_list else 404)
+
+    done = walk(CKAN, answers, tmp_path, portal="https://data.example.org")
+    [error] = done.errors
+    assert error.http_status == 404
+    assert error.error.startswith("HTTP 404 Not Found: CKAN's package_search is not there. DKAN 1, ")
+    assert "scrapy crawl api -a kind=dkan1 -a portal=" in error.error
+
+
 @pytest.mark.parametrize("oddity", ["empty_second", "growing", "zipped"])
 def test_nothing_is_lost_by_a_crawl(crawl, oddity):
     with OddPortal(oddity) as site:
@@ -156,8 +170,8 @@ def test_a_resource_id_that_is_odd(crawl, identifier, there):
 def test_resources_that_are_no_list(crawl, resources):
     with OddPortal("have", {4: {"resources": resources}}) as site:
         done = crawl("hdx", site)
-    assert (done.code, done.ids(), done.kinds()) == (3, site.ids(), [("parse", "invalid_record")])
-    assert done.errors[0]["dataset_id"] == "id00004"
+    assert (done.code, done.ids(), done.kinds()) == (0, site.ids(), [])
+    assert [(flaw["dataset_id"], flaw["field"]) for flaw in done.flaws] == [("id00004", "resources")]
     assert len(done.documents("resource_metadata")) == 39
 
 

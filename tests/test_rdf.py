@@ -118,6 +118,45 @@ def test_an_error_costs_one_statement():
     assert faults
 
 
+ODD = {
+    "an address and a text": ('<dct:license rdf:resource="http://l/">text</dct:license>', 1),
+    "an address and an element": ('<dct:license rdf:resource="http://l/"><dct:L/></dct:license>', 1),
+    "a text where a property is expected": ("<dct:publisher><dct:Agent>a@b.org</dct:Agent></dct:publisher>", 1),
+    "two elements": ("<dct:license><dct:L/><dct:M/></dct:license>", 1),
+    "a type of XML Schema": ('<dct:license xsi:type="xs:string">text</dct:license>', 0),
+    "an attribute without a namespace": ('<dct:license scheme="x">text</dct:license>', 1),
+    "the same of an element": ("<dct:publisher><dct:Agent kind='x'/></dct:publisher>", 1),
+    "an attribute of RDF without its namespace": ('<dct:license resource="http://l/"/>', 0),
+    "a blank node whose name is a number": ('<dct:license rdf:nodeID="1:a"/><dct:rights rdf:nodeID="1:a"/>', 0),
+    "a language that is none": ('<dct:license xml:lang="no language">text</dct:license>', 0),
+}
+
+
+@pytest.mark.parametrize("block", [300, 1 << 20])
+@pytest.mark.parametrize("odd", ODD)
+def test_a_statement_of_rdf_xml_that_can_not_be_read_costs_itself_alone(monkeypatch, odd, block):
+    monkeypatch.setattr(guards, "_BLOCK", block)
+    statement, count = ODD[odd]
+    head = (
+        f'<rdf:RDF xmlns:rdf="{namespaces.RDF}" xmlns:dct="http://d/" xmlns:xsi="http://x/" xsi:schemaLocation="x y">'
+    )
+    around = '<dct:D rdf:about="http://a/"><dct:before>1</dct:before>%s<dct:after>2</dct:after></dct:D>'
+    found, faults = triples(
+        f'{head}{around % statement}<dct:D rdf:about="http://b/"/></rdf:RDF>'.encode(), formats.RDF_XML
+    )
+    whole = [("http://a/", "http://d/before", Literal("1")), ("http://a/", "http://d/after", Literal("2"))]
+    assert {*whole, ("http://b/", namespaces.TYPE, "http://d/D")} < {*found}
+    assert len(faults) == count
+    assert count or {"http://d/license"} <= {predicate for _, predicate, _ in found}
+
+
+def test_attributes_in_a_text_stay():
+    body = f'<rdf:RDF xmlns:rdf="{namespaces.RDF}"><rdf:Description a="b"><rdf:value>say xsi:a="b" c="d"</rdf:value>'
+    found, faults = triples(f"{body}</rdf:Description></rdf:RDF>".encode(), formats.RDF_XML)
+    assert [value for _, _, value in found] == [Literal('say xsi:a="b" c="d"')]
+    assert [fault.message for fault in faults] == ["attributes without a namespace are left out: a"]
+
+
 def test_faults_are_bounded():
     _, faults = triples(b"<a> oops .\n" * 1000)
     assert (len(faults), faults[-1].message) == (MAX_FAULTS + 1, "after 100 errors the rest is not read")

@@ -212,6 +212,9 @@ def test_a_catalogue_of_dcat_ap_3_0_0(output, tmp_path):
     assert (item["title"], item["frequency"], len(item["resources"])) == ("Rain", "DAILY", 1)
     [document] = crawl.documents().values()
     assert document[f"{AP_3_0_0}#Dataset.colour"] == "red"
-    [error] = crawl.errors
-    assert (error["kind"], error["dataset_id"]) == ("invalid_record", "https://data.example.org/1")
-    assert f"{AP_3_0_0} does not define 'Dataset.colour': what that says is only in the document." in error["error"]
+    [flaw] = crawl.flaws
+    assert (flaw["kind"], flaw["field"], flaw["dataset_id"]) == (
+        *("unreadable_statement", "@context"),
+        "https://data.example.org/1",
+    )
+    assert f"{AP_3_0_0} does not define 'Dataset.colour': what that says is only in the document." in flaw["error"]

@@ -57,6 +57,32 @@ def test_a_country_is_that_of_the_domain():
     assert all(len(country) in (0, 2) for country in known.values())
 
 
+def test_an_address_has_the_form_of_its_kind():
+    """Endpoints of services are none of home pages."""
+    assert not [one.name for one in ALL if registered()[one.kind].misplaced(one.address)]
+    assert all("csw" in urlsplit(one.address).path.rpartition("/")[2] for one in ALL if one.kind == "csw")
+
+
+def test_the_spiders_of_single_catalogues_have_the_addresses_of_the_registry():
+    spiders = [SpiderLoader(["spiders"]).load(name) for name in SpiderLoader(["spiders"]).list()]
+    found = {(one.kind, getattr(one, one.address, None)) for one in spiders if not one.crosses_hosts}
+    assert not [address for kind, address in found if address and registered()[kind].misplaced(address)]
+    listed = {(one.kind, urlsplit(one.address).netloc): one.address for one in ALL if one.kind not in ("ckan", "api")}
+    both = {(kind, address, listed.get((kind, urlsplit(address or "").netloc), address)) for kind, address in found}
+    assert not [one for one in both if one[1] != one[2]]
+
+
+def test_what_the_lists_say_of_a_portal():
+    said = Counter((one.provenance, one.listed_datasets == "0", one.enabled) for one in ALL)
+    assert sum(count for (_, is_empty, _), count in said.items() if is_empty) == 247
+    assert {one.listed_datasets.isdecimal() for one in ALL if "pose" in one.provenance} == {True}
+    assert {one.listed_datasets for one in ALL if one.provenance == "ceres"} == {""}
+    assert {one.enabled for one in ALL if "ceres" in one.provenance} == {"False", ""}
+    known = {one.name: one for one in ALL}
+    assert known["milano"].doubts == ()
+    assert known["spain-idee-csw"].doubts == ("not enabled",)
+
+
 def test_the_spider_of_its_kind_takes_each():
     for portal in ALL:
         spider = GENERIC.load(portal.kind)
@@ -126,12 +152,14 @@ def test_listed_as_a_table_and_as_json(sources):
     ran = sources("known", "paris", "--country", "FR")
     assert ran.returncode == 0, ran.stderr
     head, *lines = ran.stdout.splitlines()
-    assert head.split() == ["name", "kind", "country", "address", "title"]
+    assert head.split() == ["name", "kind", "country", "address", "its", "list", "says", "title"]
     [paris] = [line for line in lines if line.startswith("paris ")]
-    assert paris.split() == ["paris", "api", "opendatasoft", "FR", "https://opendata.paris.fr", "-"]
+    assert paris.split() == "paris api opendatasoft FR https://opendata.paris.fr not enabled -".split()
     listed = json.loads(sources("known", "--kind", "socrata", "--json").stdout)
     assert {one["arguments"]["kind"] for one in listed} == {"socrata"}
-    assert listed[0].keys() == {"name", "title", "country", "kind", "arguments", "address", "provenance"}
+    facts = {"name", "title", "country", "kind", "arguments", "address", "provenance", "listed_datasets", "enabled"}
+    assert listed[0].keys() == facts
+    assert {one["enabled"] for one in listed} <= {False, None}
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,40 @@ def test_failures_are_told_once(crawl, portal, tmp_path, kills):
     assert all(line["dataset_title"] for line in whole.errors if line["dataset_id"])
 
 
+@pytest.mark.parametrize("behind", [4, pytest.param(1, marks=pytest.mark.slow)])
+def test_killed_while_it_asks_what_is_gone(portal, tmp_path, behind):
+    """Behind every so many requests: what is changed, what is gone, and what is a ghost of the search index."""
+    site = portal(datasets=80)
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    for output in (whole, killed):
+        words = options(output, {}, portal=site.url, level="snapshot")
+        assert scrapy("crawl", "hdx", *words).returncode == 0
+    ids = site.ids()
+    edited = {name: {"title": "Another", "metadata_modified": "2026-02-01T00:00:00"} for name in ids[70:73]}
+    site.change(remove=ids[:6], ghosts=ids[40:42], edit=edited)
+    reference = Crawl(*_ran(whole, site), whole / "hdx")
+    assert (reference.code, reference.report["counts"]["withdrawn"], reference.report["listed"]) == (0, 8, 72)
+    kills, settings = 0, {"JOBDIR": str(tmp_path / "job"), "REQUESTS_PER_SECOND": "30"}
+    while kills < 30 and not list((killed / "hdx" / "runs").glob("*.json"))[1:]:
+        words = options(killed, settings, portal=site.url, level="snapshot")
+        asked = site.requests()
+        running = forked.Popen(
+            [sys.executable, "-m", "scrapy", "crawl", "hdx", *words], cwd=ROOT, stderr=subprocess.PIPE, text=True
+        )
+        until(lambda: site.requests() >= asked + behind or running.poll() is not None)  # noqa: B023
+        running.send_signal(signal.SIGKILL)
+        running.communicate()
+        kills += 1
+    done = Crawl(*_ran(killed, site, **settings), killed / "hdx")
+    assert (done.code, kills > 2) == (0, True)
+    assert left(done) == left(reference)
+
+
+def _ran(output, portal, **settings):
+    ran = scrapy("crawl", "hdx", *options(output, settings, portal=portal.url, level="snapshot"))
+    return ran.returncode, ran.stderr
+
+
 @pytest.mark.parametrize("signals", [[signal.SIGTERM], [signal.SIGINT, signal.SIGINT]])
 def test_stopped_and_resumed_asks_for_nothing_twice(portal, tmp_path, signals):
     site = portal(datasets=60)

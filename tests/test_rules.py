@@ -248,6 +248,7 @@ NO_WAY = "needs one of css, xpath, label and constant"
     ("text", "told"),
     [
         ("start = ", "this is not TOML: Invalid value (at end of document)."),
+        (f"start = {'9' * 5000}", "this has a number with too many digits."),
         (LINKS, 'start is missing: the address of the listing, start = "https://example.org/datasets".'),
         ("start = 3\n" + LINKS, "start is neither a text nor a list of texts."),
         ('start = ["https://a.org", ""]\n' + LINKS, "start is neither a text nor a list of texts."),

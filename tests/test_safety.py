@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import itertools
 import json
 import logging
+import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -18,9 +21,13 @@ import pytest
 from scrapy import Request, Spider
 from scrapy.exceptions import CannotResolveHostError, NotConfigured
 from scrapy.utils.test import get_crawler
+from twisted.internet._resolver import GAIResolver
+from twisted.internet.address import IPv4Address
+from twisted.internet.task import Clock
 
+from crawlers.safety import resolver as resolver_module
 from crawlers.safety.logs import Redact
-from crawlers.safety.redact import redact
+from crawlers.safety.redact import has_login, redact, without_logins, writable
 from crawlers.safety.resolver import ForbiddenAddressError, PublicOnly, PublicOnlyResolver, is_public, spelled
 from crawlers.safety.terminal import Terminal
 from crawlers.safety.tokens import ApiToken
@@ -31,11 +38,11 @@ from tests.site import Answer, Site, listing, redirect, result
 SECRET = "s3cr3t-t0ken"
 
 
-def site_of(export, *, ids=("one",)):
+def site_of(export, *, ids=("one",), host="127.0.0.1"):
     """A portal that lists datasets, and answers as told when it is asked for one of them."""
     records = [{"id": one, "resources": []} for one in ids]
     known = {"package_search": listing(*records), "am_following_dataset": result(False)}
-    return Site(lambda asked: known.get(asked.action) or export(asked))
+    return Site(lambda asked: known.get(asked.action) or export(asked), host)
 
 
 # A process between, because a child's peak begins with the size of the process that started it.
@@ -143,18 +150,112 @@ def test_only_a_host_that_was_refused_is_called_so():
         only.process_exception(inner, CannotResolveHostError())
 
 
-def test_a_portal_does_not_become_private():
+@pytest.fixture
+def resolver():
+    made = PublicOnlyResolver(SimpleNamespace(nameResolver=None), 0)
+    made.named = {("intranet", 80), ("portal.example", 80)}
+    made.allowed = {("both.example", None)}
+    return made
+
+
+def test_a_portal_does_not_become_private(resolver):
     """DNS rebinding: who has a public name may give it another address while the crawl goes on."""
-    resolver = PublicOnlyResolver(SimpleNamespace(), 0, 1)
-    resolver.named = {("intranet", 80), ("portal.example", 80)}
-    resolver.allowed = {("both.example", None)}
-    assert resolver.allows("intranet", 80, "10.0.0.1")
-    assert resolver.allows("intranet", 80, "10.0.0.2")
-    assert resolver.allows("portal.example", 80, "8.8.8.8")
-    assert not resolver.allows("portal.example", 80, "127.0.0.1")
+    assert resolver.allows("intranet", 80, ["10.0.0.1"])
+    assert resolver.allows("intranet", 80, ["10.0.0.2"])
+    assert resolver.allows("portal.example", 80, ["8.8.8.8"])
+    assert not resolver.allows("portal.example", 80, ["127.0.0.1"])
     assert resolver.refused["portal.example"] == "127.0.0.1"
-    assert [resolver.allows("both.example", 1, address) for address in ("8.8.8.8", "10.0.0.1")] == [True, True]
-    assert not resolver.allows("intranet", 81, "10.0.0.1")
+    assert all(resolver.allows("both.example", 1, [address]) for address in ("8.8.8.8", "10.0.0.1"))
+    assert not resolver.allows("intranet", 81, ["10.0.0.1"])
+
+
+@pytest.mark.parametrize("addresses", [["8.8.8.8", "10.0.0.1"], ["10.0.0.1", "8.8.8.8"]])
+def test_an_answer_with_a_public_and_a_private_address_is_refused(resolver, addresses):
+    assert not resolver.allows("portal.example", 80, addresses)
+    assert not resolver.allows("elsewhere.example", 80, addresses)
+    assert resolver.refused["elsewhere.example"] == "10.0.0.1"
+    assert resolver.allows("both.example", 80, addresses)
+    assert not resolver.allows("portal.example", 80, ["10.0.0.1"]), "it has had a public one"
+
+
+def test_a_portal_is_told_once_to_be_public(resolver):
+    resolver.listeners.append((heard := []).append)
+    for host, addresses in (
+        *(("portal.example", ["8.8.8.8"]), ("portal.example", ["8.8.4.4"]), ("elsewhere.example", ["8.8.8.8"])),
+        ("intranet", ["10.0.0.1"]),
+    ):
+        resolver.allows(host, 80, addresses)
+    assert heard == ["portal.example"]
+
+
+class Names(PublicOnlyResolver):
+    """Resolves the names of the environment; addresses that begin with 127.0.1. are public to it."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        known, true = json.loads(os.environ["NAMES"]), resolver_module.is_public
+        resolver_module.is_public = lambda address: address.startswith("127.0.1.") or true(address)
+
+        def answer(host, port, *_):
+            if host not in known:
+                raise socket.gaierror
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in known[host]]
+
+        self.original_resolver = GAIResolver(self.reactor, getaddrinfo=answer)
+
+
+@pytest.fixture
+def named(crawl, monkeypatch):
+    """Crawls a portal by its name, which has these addresses now."""
+
+    def run(port, *addresses, **settings):
+        monkeypatch.setenv("NAMES", json.dumps({"portal.example": addresses}))
+        settings |= {"TWISTED_DNS_RESOLVER": f"{__name__}.Names"}
+        portal = SimpleNamespace(url=f"http://portal.example:{port}")
+        return crawl("ckan", portal, settings=settings, source="named")
+
+    return run
+
+
+def test_a_portal_that_was_public_in_an_earlier_run_may_not_be_private_tonight(named, output):
+    with site_of(None, host="0.0.0.0") as site:
+        assert named(site.port, "127.0.1.1").code == 0
+        assert json.loads((output / "named" / "memory.json").read_bytes())["public"] == ["portal.example"]
+        asked = len(site.asked)
+        moved = named(site.port, "127.0.0.2")
+        assert (moved.code, moved.kinds(), len(site.asked)) == (4, [("list", "forbidden_address")], asked)
+        host = f"portal.example:{site.port}"
+        assert moved.errors[0]["error"] == (
+            f"{host} leads to 127.0.0.2, which is not public, though it has had a public address "
+            f"(-s ALLOWED_PRIVATE_HOSTS={host} would allow it)"
+        )
+        assert named(site.port, "127.0.0.2", ALLOWED_PRIVATE_HOSTS=host).code == 0
+        mixed = named(site.port, "127.0.1.1", "127.0.0.2")
+        assert (mixed.code, mixed.errors[-1]["error"]) == (4, moved.errors[0]["error"])
+
+
+def test_a_portal_that_was_never_public_may_be_private(named, output):
+    with site_of(None, host="0.0.0.0") as site:
+        assert [named(site.port, address).code for address in ("127.0.0.2", "127.0.0.3")] == [0, 0]
+        assert not (output / "named" / "memory.json").exists()
+
+
+def test_a_name_without_an_answer_has_no_address_after_a_time():
+    clock, told = Clock(), []
+    asked = []
+    clock.nameResolver = SimpleNamespace(resolveHostName=lambda receiver, name, *_: asked.append((receiver, name)))
+    resolver = PublicOnlyResolver(clock, 0, timeout=5.0)
+    heard = SimpleNamespace(
+        resolutionBegan=lambda _: None, addressResolved=told.append, resolutionComplete=lambda: told.append("the end")
+    )
+    resolver.resolveHostName(heard, "slow.example", 80)
+    ((receiver, name),) = asked
+    receiver.resolutionBegan(SimpleNamespace(name=name))
+    clock.advance(5)
+    assert told == ["the end"]
+    receiver.addressResolved(IPv4Address("TCP", "8.8.8.8", 80))
+    receiver.resolutionComplete()
+    assert told == ["the end"], "it is too late"
 
 
 def test_a_redirect_into_the_private_network_is_refused(crawl):
@@ -271,6 +372,19 @@ def test_every_name_of_a_secret_is_known_in_any_letters(name, text):
     assert "abc123" not in redact(text.format(name))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CKAN_API_TOKEN: it is wrong",
+        "The API token: no portal takes it",
+        "'token': the portal's",
+        "X-API-Key: not given",
+    ],
+)
+def test_a_sentence_about_a_secret_stays_as_it_is(text):
+    assert redact(text) == text
+
+
 def test_a_token_that_a_portal_repeats_is_stored_nowhere(crawl, monkeypatch, tmp_path):
     """In a record, in an error, in an address; the token has a character that addresses and JSON spell otherwise."""
     token = 'a"long/' + SECRET
@@ -327,6 +441,112 @@ def test_credentials_in_addresses_are_stored_nowhere(tmp_path):
     assert done.report["arguments"]["url"] == f"{site.url}/c.ttl?api_key=***"
     assert scope("dcat", {"url": url}) == scope("dcat", done.report["arguments"])
     assert SECRET.encode() not in everything(tmp_path) + done.log.encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        *(("https://me:secret@a.org/x", "https://a.org/x"), ("ftp://me:secret@a.org:21", "ftp://a.org:21")),
+        *(("postgresql://me:@a.org/x", "postgresql://a.org/x"), ("https://:secret@a.org", "https://a.org")),
+        *(
+            ("https://me@b.org:secret@a.org/?q=@", "https://a.org/?q=@"),
+            ("https://me:s@cr:t@a.org#x", "https://a.org#x"),
+        ),
+        *(("https://mé:s%40crét@a.org", "https://a.org"), ("https://me:secret@[::1]:80/", "https://[::1]:80/")),
+        ("'http://me:secret@a.org/', see http://me:secret@b.org", "'http://a.org/', see http://b.org"),
+    ],
+)
+def test_a_user_and_a_password_are_cut_from_an_address(text, cut):
+    assert without_logins(text) == cut
+    assert without_logins([{"a": [text], text: 1}]) == [{"a": [cut], cut: 1}]
+    body = json.dumps({"url": text}, ensure_ascii=False).encode()
+    assert has_login(body)
+    assert json.loads(writable(body)) == {"url": cut}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("https://a.org/me:secret@b", "https://a.org?me:secret@b", "https://a.org#me:secret@b", "mailto:me@a.org"),
+        *("https://a.org:80/, me@a.org", "https://a.org:80 me@a.org", 'https://a.org:80", "me@a.org', "://", "@"),
+        *("https://me@a.org/", "https://a.org:8080/@x", "ssh://git@a.org:22/x", "see http://a.org:80\nme@a.org"),
+    ],
+)
+def test_nothing_else_is_cut(text):
+    body = json.dumps({"url": text, text: [text]}).encode()
+    assert writable(body) is body
+    assert not has_login(body)
+    assert without_logins(text) is text
+
+
+@pytest.mark.parametrize("part", [b"@", b"://", b"://a:", b"/@", b"://x@:", b"://" + b":" * 999, b":@"])
+def test_a_long_document_is_searched_in_one_pass(part):
+    body = part * (16 * 1024 * 1024 // len(part))
+    begin = time.process_time()
+    writable(body)
+    assert time.process_time() - begin < 2
+
+
+def test_logins_of_a_portals_addresses_are_stored_nowhere(crawl, tmp_path):
+    """Nor are they in a feed or in the log; every other byte of the record stays."""
+    address = "https://me:hunter22@files.example.org/a.csv"
+    resource = {"id": "r", "url": address, "name": f"from {address}", "description": "Café"}
+    record = {"id": "one", "title": f"A {address}", "notes": "a@b.org", "url": address, "resources": [resource]}
+    flawed = record | {"id": "two", "resources": [resource | {"size": f"{address} bytes", "created": address}]}
+
+    def answer(asked):
+        if asked.action == "package_search":
+            return listing(record, flawed)
+        failed = {"success": False, "error": {"message": f"see {address}"}}
+        return result(record) if asked.id == "one" else Answer(json.dumps(failed).encode(), status=409)
+
+    with Site(answer) as site:
+        feed = tmp_path / "feed.jsonl"
+        more = ("-O", str(feed), "-s", "LOG_LEVEL=DEBUG", "-s", f"JOBDIR={tmp_path / 'job'}")
+        done = crawl("ckan", site, level="dataset", more=more)
+        assert (done.code, done.report["counts"]["new"]) == (3, 3), done.log
+        again = crawl("ckan", site, level="dataset", more=("-s", f"JOBDIR={tmp_path / 'job2'}"))
+    assert again.report["counts"]["unchanged"] == 3
+    (export,) = done.documents("dataset_metadata").values()
+    listed = next(one for one in done.documents().values() if one["id"] == "one")
+    clean = json.loads(json.dumps(record).replace("me:hunter22@", ""))
+    assert (listed, export) == (clean, clean)
+    assert json_lines(feed)[0]["resources"][0]["url"] == "https://files.example.org/a.csv"
+    kept = everything(tmp_path / "output") + feed.read_bytes() + done.log.encode()
+    assert b"hunter22" not in kept
+
+
+def test_a_dataset_whose_id_has_a_login_is_not_kept(crawl):
+    """Its id would be another one in the index than in the manifest."""
+    ids = ("https://me:hunter22@a.org/1", "https://a.org/me:hunter22@1")
+    with site_of(None, ids=ids) as site:
+        done = crawl("ckan", site)
+        again = crawl("ckan", site)
+    assert (done.code, done.ids(), again.code) == (3, [ids[1]], 3)
+    error = "the record's id has a user name and a password, which are not stored"
+    assert [(one["kind"], one["dataset_id"], one["error"]) for one in done.errors[:1]] == [
+        ("invalid_record", "https://a.org/1", error)
+    ]
+
+
+@pytest.mark.parametrize("stamps", [{}, {"metadata_modified": "2026-11-20T00:00:00"}], ids=["no stamp", "a stamp"])
+def test_a_stored_document_with_a_login_is_written_again_when_it_is_read(crawl, stamps):
+    """Earlier versions kept it, in the index and in exports, too."""
+    record = {"id": "one", "title": "One", "url": "https://me:hunter22@a.org", "resources": []} | stamps
+    with Site(lambda asked: listing(record)) as site:
+        done = crawl("ckan", site)
+        (path,) = (done.folder / "datasets").iterdir()
+        body = path.read_bytes().replace(b"https://", b"https://me:hunter22@")
+        path.write_bytes(body)
+        line = done.manifest[0] | {"bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}
+        (done.folder / "manifest.jsonl").write_text(json.dumps(line) + "\n")
+        assert scrapy("reindex", f"-sOUTPUT_DIR={done.folder.parent}").returncode == 0
+        assert b"hunter22" not in (done.folder.parent / "index.sqlite").read_bytes()
+        exported = scrapy("export", "--format", "csv", f"-sOUTPUT_DIR={done.folder.parent}").stdout
+        assert "https://a.org" in exported
+        assert "hunter22" not in exported
+        again = crawl("ckan", site)
+    assert (again.report["counts"]["updated"], again.documents()[path.name]["url"]) == (1, "https://a.org")
 
 
 def middleware(monkeypatch, portal, token=SECRET):

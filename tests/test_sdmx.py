@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from scrapy.http import Response
 
 from crawlers import xml_records
 from crawlers.kinds.sdmx.mapping import address_of, dataset, list_address
+from crawlers.kinds.sdmx.spider import dataflows
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
 
@@ -58,6 +60,15 @@ def test_all_dataflows_come_with_one_request(crawled):
     assert {line["metadata_source"] for line in done.manifest} == {"sdmx"}
     document = (done.folder / done.manifest[0]["metadata_file"]).read_bytes()
     assert xml_records.parse(document).get("id") == "T0"
+
+
+def test_an_answer_in_another_encoding_than_it_says_is_read_and_told():
+    body, flaws = MESSAGE.format(flows(1)).replace("Tabelle", "Größe der Straßen"), []
+    [name] = [
+        each.findtext("{*}Name") for each in dataflows(Response("https://a.org/", body=body.encode("latin-1")), flaws)
+    ]
+    assert name == "Größe der Straßen T0"
+    assert flaws == ["Its encoding is not the declared one, and was guessed (cp1252): set `encoding`."]
 
 
 def test_a_new_version_is_the_same_dataset(crawled):

@@ -244,6 +244,51 @@ def test_an_argument_comes_and_goes() -> None:
     assert "q" not in tomllib.loads(edit.update(dotted, "d", {"arguments": {"q": None}}))["d"].get("arguments", {})
 
 
+UNORDERED = """
+[[notes.of]]
+day = 1
+
+[e]
+spider = "hdx"
+arguments = { q = "sea" }
+
+[notes.of.mine]
+day = 2
+
+[[notes.of]]
+day = 3
+"""
+"""TOML that tomlkit does not read: an array of tables that goes on behind another table."""
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "old", "new"),
+    [
+        ("a", {"schedule": "weekly"}, '"daily"  # at night', '"weekly"  # at night'),
+        ("a", {"schedule": None}, 'schedule = "daily"  # at night\n', ""),
+        ("b.c", {"arguments": {"q": "lake"}}, "'sea'   # and", '"lake"   # and'),
+        ("e", {"arguments": {"q": "lake"}}, '{ q = "sea" }', '{ q = "lake" }'),
+        ("d", {"enabled": False}, "[d]\n", "[d]\nenabled = false\n"),
+    ],
+)
+def test_another_table_that_is_out_of_order_is_no_obstacle(name: str, changes: dict, old: str, new: str) -> None:
+    text = FILE + UNORDERED
+    assert edit.update(text, name, changes) == text.replace(old, new)
+
+
+def test_a_table_that_can_not_be_changed_automatically_is_a_sentence() -> None:
+    text = 'x = { spider = "hdx", enabled = true }\n' + UNORDERED
+    for change in (lambda: edit.update(text, "x", {"enabled": False}), lambda: edit.remove(text, "x")):
+        with pytest.raises(SourcesError, match=r"can't be changed automatically: edit the file"):
+            change()
+
+
+def test_keys_that_are_too_deep_to_be_changed_are_a_sentence(place: Place) -> None:
+    place.write(f'[a]\nspider = "hdx"\n[notes{".of" * 3000}]\nday = 1\n')
+    with pytest.raises(SourcesError, match="is not changed: its tables are nested too deeply"):
+        states.disable(SourcesFile(place.path, project()), ["a"])
+
+
 def test_edited(place: Place) -> None:
     place.write(FILE)
     ran = place.sources(
@@ -307,6 +352,11 @@ def test_scheduled(place: Place) -> None:
     assert place.tables()["d"]["schedule"] == "weekly sun"
     assert place.sources("schedule", "a", "none").stdout == "[a] has no schedule: --due skips it.\n"
     assert "schedule" not in place.tables()["a"]
+    place.write('[zurich]\nspider = "hdx"\ntimezone = "Europe/Zurich"\n')
+    assert place.sources("schedule", "zurich", "daily 02:00").stdout == (
+        "[zurich] is due daily 02:00, in Europe/Zurich.\n"
+    )
+    place.write(FILE)
     assert "'hourly' is neither" in place.sources("schedule", "a", "hourly", code=1).stderr
 
 
@@ -327,6 +377,7 @@ def harvested(place: Place) -> Iterator[Place]:
 
 def test_renamed_with_all_that_it_has(harvested: Place) -> None:
     place, before = harvested, rows(harvested.output, "a")
+    (place.output / "a" / "memory.json").write_text('{"public": ["example.org"]}')
     documents = files(place.output / "a" / "datasets")
     assert len(documents) == 4
     place.sources("rename", "a", "b.b")
@@ -334,6 +385,7 @@ def test_renamed_with_all_that_it_has(harvested: Place) -> None:
     assert (list(tables), tables["archive-of-b.b"]["arguments"]) == (["b.b", "archive-of-b.b"], {"of": "b.b"})
     assert place.path.read_text().startswith("# Ours\n[")
     assert files(place.output / "b.b" / "datasets") == documents
+    assert (place.output / "b.b" / "memory.json").read_text() == '{"public": ["example.org"]}'
     names = {path.name for folder in (place.output, place.jobs, place.folder / "logs") for path in folder.iterdir()}
     assert names & {"a", "a.lock", "archive-of-a"} == set()
     assert names >= {"b.b", "b.b.lock", "archive-of-b.b"}

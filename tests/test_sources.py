@@ -176,6 +176,7 @@ def test_what_is_a_file(written, text):
         ("[a", "is not TOML"),
         ('[a]\nspider = "hdx"\n[a]\nspider = "hdx"', "is not TOML"),
         (f"a = {'[' * 5000}", "nested too deeply"),
+        (f"a = {'9' * 5000}", "has a number with too many digits"),
     ],
 )
 def test_what_is_wrong_is_said(written, text, says):
@@ -647,6 +648,15 @@ def test_what_is_not_right_is_told_with_its_meaning(sources, written):
     )
     assert "b: blocked, 0 datasets crawled" in out
     assert "\nc: " not in out
+
+
+def test_an_address_that_has_not_the_form_of_its_kind_is_told(sources, written):
+    hint = "is the root of a host. An address of this kind (CSW catalogue service) is like https://example.org/"
+    with Portal(3) as portal:
+        written(f'[a]\nspider = "csw"\narguments.url = "{portal.url}"\n')
+        assert f"  ! {portal.url} {hint}" in sources("validate", code=3).stdout
+        other = "https://www.example.org"
+        assert f"{other} {hint}" in sources("add", "b", "csw", other, "--force").stdout
 
 
 def test_what_does_not_start_is_a_mistake_and_the_others_go_on(sources, written):

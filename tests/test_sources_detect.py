@@ -23,6 +23,7 @@ from tests.portal.dcat import Catalogue
 from tests.portal.html.families import BROWSER, PLAIN
 from tests.portal.portal import Portal
 from tests.site import Answer, Site, redirect
+from tests.terminal import answered
 
 HTML = {"Content-Type": "text/html; charset=utf-8"}
 NOT_THERE = AnswerError("http", "HTTP 404 Not Found")
@@ -164,8 +165,9 @@ def test_rdf_that_the_page_links_to_goes_before_the_usual_places():
 def test_a_page_that_leads_to_several_files_says_so():
     links = "".join(f'<link rel="alternate" type="text/turtle" href="/{name}.ttl">' for name in "ab")
     detection = Detection(PORTAL)
-    drained(detection.run(), html(head=links))
-    assert any("links to 2 files" in says for _, says in detection.notes)
+    _, asked = drained(detection.run(), html(head=links))
+    assert "links to 2 files" in detection.choice
+    assert not [address for address in asked if address.endswith(".ttl")]
 
 
 @pytest.mark.parametrize(
@@ -470,6 +472,107 @@ def test_html_before_an_api_that_is_busy(add, words, status, body, says):
     with Site(answer) as site:
         ran, _ = add(*words, f"{site.url}/dataset", code=1)
     assert says in ran.stderr
+
+
+RDF_LINKS = "".join(f'<li><a href="{name}.ttl">{name}</a></li>' for name in ("rivers", "lakes"))
+
+
+def host(files):
+    """A host with these pages, by path; those of text are HTML."""
+
+    def answer(asked):
+        found = files.get(asked.path.partition("?")[0])
+        if found is None or isinstance(found, Answer):
+            return found or Answer(b"", 404)
+        is_rdf = asked.path.endswith(".ttl")
+        return Answer(found.encode(), headers={"Content-Type": "text/turtle"} if is_rdf else HTML)
+
+    return Site(answer)
+
+
+CATALOGUE = "<c> a <http://www.w3.org/ns/dcat#Catalog> ."
+
+
+def test_a_page_that_links_to_several_files_stops_with_a_sentence(add):
+    page = f"<html><body><h1>Catalogues</h1><ul>{RDF_LINKS}</ul></body></html>"
+    with host({"/a/b/page.html": page, "/catalog.ttl": CATALOGUE, "/a/b/lakes.ttl": CATALOGUE}) as site:
+        ran, _ = add(f"{site.url}/a/b/page.html", code=1)
+        says = f"the HTML page links to 2 files: name one of them: {site.url}/a/b/lakes.ttl, {site.url}/a/b/rivers.ttl"
+        assert f"Nothing is added. {site.url}/a/b/page.html: {says}." in ran.stderr
+        _, source = add(f"{site.url}/a/b/lakes.ttl")
+    assert source.arguments == {"url": f"{site.url}/a/b/lakes.ttl"}
+
+
+ABOVE = {
+    "a file of the host": ({"/catalog.ttl": CATALOGUE}, "/catalog.ttl"),
+    "a CKAN of the host": ({"/api/3/action/package_search": Answer(ckan().body)}, ""),
+}
+
+
+@pytest.mark.parametrize("name", ABOVE)
+def test_what_is_above_the_address_is_not_taken_without_asking(add, name):
+    files, found = ABOVE[name]
+    with host({"/a/b/page.html": "<html><body><p>Our maps</p></body></html>"} | files) as site:
+        typed = f"{site.url}/a/b/page.html"
+        ran, _ = add(typed, code=1)
+        assert (
+            f"{site.url}{found} is not below {typed}, and nothing there leads to it: it may be another catalogue. "
+            f"To take it: scrapy sources add new {site.url}{found}, or add --yes."
+        ) in ran.stderr
+        _, source = add(typed, "--yes")
+    assert site.url + found in source.arguments.values()
+
+
+@pytest.mark.parametrize(("answer", "is_added"), [("n\n", False), ("y\n", True)])
+def test_a_terminal_is_asked_whether_to_take_what_is_above(tmp_path, answer, is_added):
+    file = tmp_path / "sources.toml"
+    settings = {"SOURCES_FILE": file, "OUTPUT_DIR": tmp_path / "output", **FAST}
+    with host({"/a/page.html": "<html><body>Our maps</body></html>", "/catalog.ttl": CATALOGUE}) as site:
+        words = [f"{site.url}/a/page.html", *(f"-s{name}={value}" for name, value in settings.items())]
+        code, shown = answered(answer, ["sources", "add", "new", *words])
+    assert (code, file.exists()) == (0, is_added)
+    assert "it may be another catalogue. Take it? [y/N]" in shown
+
+
+LED = {
+    "a page of CKAN": ('<meta name="generator" content="ckan 2.10.1">', {}),
+    "where CKAN says that it is": ('<body data-site-root="{url}/">', {}),
+    "a redirect": ("", {"/old": redirect("/")}),
+}
+
+
+@pytest.mark.parametrize("name", LED)
+def test_what_a_page_leads_to_is_taken(add, name):
+    page, more = LED[name]
+    files = {"/api/3/action/package_search": Answer(ckan().body)} | more
+    with host(files) as site:
+        page = f"<html>{page.format(url=site.url)}<body>Welcome</body></html>"
+        files |= {"/pages/about.html": page, "/": page}
+        _, source = add(f"{site.url}/{'old' if more else 'pages/about.html'}")
+    assert source.arguments == {"portal": site.url}
+
+
+CHALLENGES = {
+    "of Cloudflare": Answer(b"<title>Just a moment...</title>", 403, HTML | {"cf-mitigated": "challenge"}),
+    "of AWS": Answer(b"<html><body>Human Verification</body></html>", 202, HTML | {"x-amzn-waf-action": "challenge"}),
+    "with HTTP 200": Answer(b"<html><body>Solve this <b>captcha</b> to go on</body></html>", 200, HTML),
+}
+
+
+@pytest.mark.parametrize("name", CHALLENGES)
+@pytest.mark.parametrize("words", [(), ("ckan",), ("html",)])
+def test_a_robot_check_is_told_as_such(add, name, words):
+    with Site(lambda asked: Answer(b"", 404) if asked.path == "/robots.txt" else CHALLENGES[name]) as site:
+        ran, _ = add(*words, f"{site.url}/data", code=1)
+        assert len(site.asked) <= 2
+    assert f"Nothing is added. {site.url}/data: a " in ran.stderr
+    assert "Stop and wait, then go more slowly, with CONTACT set; ask the operator." in ran.stderr
+
+
+def test_a_page_with_a_form_that_has_a_captcha_is_a_page():
+    page = html('<script src="recaptcha.js"></script>' + "".join(f'<a href="/{n}">{n}</a>' for n in range(9)))
+    found, _ = detected(PORTAL, {PORTAL: page, f"{PORTAL}{SEARCH}": ckan()})
+    assert found[0].kind == "ckan"
 
 
 def test_html_of_one_dataset(add):

@@ -167,6 +167,28 @@ def test_a_landing_page_of_ogc_leads_to_its_collections_of_records():
     assert software(found) == [("api", "ogc-records", f"{PORTAL}/ogc/collections/a:main")]
 
 
+def test_a_dkan_1_is_known_by_its_actions():
+    record = {"id": "a", "title": "x", "resources": []}
+    listed = "/api/3/action/current_package_list_with_resources?limit=1"
+    answers = {PORTAL: page("<p>Powered by DKAN</p>"), PORTAL + listed: answer({"success": True, "result": [[record]]})}
+    found, asked, _ = detected(PORTAL, answers)
+    assert software(found)[0] == ("api", "dkan1", PORTAL)
+    assert found[0].note.endswith(f"{PORTAL}/data.json")
+    assert len(asked) <= MOST
+
+
+def test_one_of_several_collections_has_to_be_named():
+    landing = {"title": "x", "links": [{"rel": "data", "href": "x"}]}
+    collections = {"collections": [{"id": name, "itemType": "record"} for name in ("a", "b")]}
+    answers = {f"{PORTAL}/ogc": answer(landing, f"{PORTAL}/ogc")}
+    answers[f"{PORTAL}/ogc/collections?f=json"] = answer(collections)
+    found, asked, detection = detected(f"{PORTAL}/ogc", answers)
+    assert not found
+    assert not [address for address in asked if address.endswith(".ttl")]
+    both = f"{PORTAL}/ogc/collections/a, {PORTAL}/ogc/collections/b"
+    assert detection.choice.endswith(f"has 2 collections of OGC API Records: name one of them: {both}")
+
+
 def test_features_are_no_records():
     url = f"{PORTAL}/collections/roads"
     content = {"id": "roads", "itemType": "feature", "links": [{"rel": "items", "href": "x"}]}
@@ -414,6 +436,8 @@ def sources(tmp_path):
 
 
 HOME = "<!doctype html><html><body>Welcome</body></html>"
+EPRINTS = '<!doctype html><html><head><meta name="generator" content="EPrints 3.4.5"></head></html>'
+DSPACE = '<!doctype html><html><head><meta name="Generator" content="DSpace 7.6"></head><ds-app></ds-app></html>'
 AT_HOST = {
     "opendatasoft": {"/api/explore/v2.1/catalog/datasets": ODS},
     "udata": {"/api/1/site/": UDATA},
@@ -449,10 +473,20 @@ def test_a_portal_is_added_with_its_software(sources, tmp_path, name):
         (["csw", ""], {"/": HOME, "/geonetwork/srv/eng/csw": CSW}, "csw", {"url": "/geonetwork/srv/eng/csw"}),
         (["/oai"], {"/oai": OAI}, "oai", {"url": "/oai"}),
         (["oai", "/x"], {"/x": OAI}, "oai", {"url": "/x"}),
+        (["/"], {"/": EPRINTS, "/cgi/oai2": OAI}, "oai", {"url": "/cgi/oai2"}),
+        (["/id/eprint/7/"], {"/cgi/oai2": OAI}, "oai", {"url": "/cgi/oai2"}),
+        (["/home"], {"/home": DSPACE, "/server/oai/request": OAI}, "oai", {"url": "/server/oai/request"}),
+        (["/xmlui/handle/1/2"], {"/oai/request": OAI}, "oai", {"url": "/oai/request"}),
+        (["oai", ""], {"/": HOME, "/oai/request": OAI}, "oai", {"url": "/oai/request"}),
         (["/sdmx/2.1"], {"/sdmx/2.1/dataflow/all/all/latest": SDMX}, "sdmx", {"url": "/sdmx/2.1"}),
         (["sdmx", "/api"], {"/api/dataflow/all/all/latest": SDMX}, "sdmx", {"url": "/api"}),
         (["/sparql"], {"/sparql": {"head": {}, "boolean": True}}, "sparql", {"url": "/sparql"}),
-        (["api", "/x", "-akind=udata"], {"/x": HOME, **AT_HOST["udata"]}, "api", {"portal": "", "kind": "udata"}),
+        (
+            ["api", "/x", "-akind=udata", "--yes"],
+            {"/x": HOME, **AT_HOST["udata"]},
+            "api",
+            {"portal": "", "kind": "udata"},
+        ),
         (["api", "/x", "-akind=udata-v2"], {"/x": HOME}, "api", {"portal": "/x", "kind": "udata-v2"}),
         (["api", "", "-akind=dkan", "--force"], {}, "api", {"portal": "", "kind": "dkan"}),
         (["sparql", "/q"], {"/q": {"head": {}, "boolean": True}}, "sparql", {"url": "/q"}),

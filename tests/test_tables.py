@@ -21,9 +21,11 @@ KEYS = {
     "kinds/csw/schemas.toml": {"schema"},
     "kinds/html/mapping/synonyms.toml": {"en", "de", "ja"},
     "kinds/html/words.toml": {"en", "de", "ja"},
+    "kinds/oai/software.toml": {"EPrints", "DSpace"},
     "kinds/registry.csv": {"paris", "milano"},
     "operate/init/template/sources.toml": set(),
     "operate/workflow/workflows.toml": {"harvest", "ecosystem-sites", "ecosystem-extensions"},
+    "kinds/ckan/volatile.toml": set(),
     "listing/other_answers.toml": {"xml", "json", "login"},
     "publish/fields.toml": {"site", "extension"},
     "publish/formats.csv": {"application/json"},
@@ -44,13 +46,22 @@ KEYS = {
     "xml_records/iso/paths.csv": {"record", "identification", "party", "link"},
     "values/no_license.toml": {"en", "de", "ja"},
 }
-NO_WORDS = ("archive/", "error_kinds.toml", "kinds/csw/", "operate/", "listing/other_answers.toml", "publish/")
+NO_WORDS = (
+    "archive/",
+    "error_kinds.toml",
+    "kinds/ckan/",
+    "kinds/csw/",
+    "kinds/oai/",
+    "operate/",
+    "listing/",
+    "publish/",
+)
 WORDS = [name for name in KEYS if name.endswith(".toml") and not name.startswith(NO_WORDS)]
 CSV = [name for name in KEYS if name.endswith(".csv")]
 DECLARATIONS = "kinds/api/"
 """Those have a reader and tests of their own."""
 MAY_BE_EMPTY = {
-    "kinds/registry.csv": {"title", "country", "arguments"},
+    "kinds/registry.csv": {"title", "country", "arguments", "listed_datasets", "enabled"},
     "ecosystem/extensions/facts.csv": {"rest"},
     "store/export/dcat-ap.csv": {"value", "least", "most", "instead"},
     "store/export/dcat-us.csv": {"value", "least", "most", "instead"},

@@ -172,7 +172,7 @@ def catalogue(body: bytes, header: str, encoding: str | None = None) -> tuple[st
         pass
     (title,) = [record.item().title for record in found.records()]
     found.close()
-    return title, [*found.repairs, *(fault.message for fault in found.faults)]
+    return title, [*found.misread, *(fault.message for fault in found.faults)]
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 from contextlib import closing, suppress
 from urllib.parse import urlsplit
 
 import pytest
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Request, Response
 
 from crawlers import settings
 from crawlers.kinds.waf.detection import WAFDetector
 from crawlers.kinds.waf.folder import entries
+from crawlers.kinds.waf.records import datasets
 from crawlers.operate.sources.detect import Detection
 from crawlers.xml_records import record
 from tests.conftest import Crawl, options, scrapy
@@ -233,6 +235,18 @@ def test_the_encoding_that_the_user_says_is_that_of_dublin_core(output):
     assert (done.code, [line["dataset_title"] for line in done.manifest]) == (0, ["Списък"])
 
 
+@pytest.mark.parametrize(
+    ("name", "body"), [("a.xml", f"<?xml version='1.0' encoding='utf-8'?>{ISO}"), ("b.ttl", TURTLE)]
+)
+def test_records_in_another_encoding_than_they_say_are_read_and_told(name, body):
+    body = body.replace("Soils", "Größe").replace("One", "Größe").encode("latin-1")
+    request = Request(f"https://example.org/meta/{name}")
+    response = Response(request.url, body=body, request=request, headers={"Content-Type": "text/plain; charset=utf-8"})
+    first = asyncio.run(anext(datasets(response, source="s", most_json=1000)))
+    assert first.title == "Größe"
+    assert first.flaws[-1] == "Its encoding is not the declared one, and was guessed (cp1252): set `encoding`."
+
+
 def iso(name, title="Soils", scope=""):
     level = f'<gmd:hierarchyLevel><gmd:MD_ScopeCode codeListValue="{scope}"/></gmd:hierarchyLevel>' if scope else ""
     body = ISO.replace("iso-1", name).replace("Soils", title)
@@ -390,3 +404,16 @@ def test_two_records_of_one_file_are_told_apart_from_those_of_two_files(output):
     assert told["duplicate_id"].startswith("the same file has")
     assert told["missing_id"].startswith("a file has several records without an identifier")
     assert len(done.manifest) == 2
+
+
+def test_a_document_of_xml_has_no_logins(output):
+    files = {"/meta/a.xml": with_resources("a", "ftp://me:hunter22@a.org/1.csv?a&amp;b", "https://a.org/me@a.csv")}
+    with Site(answers(files | {"/meta/": APACHE % links("a.xml")})) as site:
+        done = crawled(site, output)
+    (line,) = done.manifest
+    body = (done.folder / line["metadata_file"]).read_text()
+    assert "<dct:references>ftp://a.org/1.csv?a&amp;b</dct:references>" in body
+    assert "<dct:references>https://a.org/me@a.csv</dct:references>" in body
+    with closing(sqlite3.connect(output / "index.sqlite")) as db:
+        found = {url for (url,) in db.execute("SELECT url FROM resources")}
+    assert found == {"ftp://a.org/1.csv?a&b", "https://a.org/me@a.csv"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 
 import pytest
@@ -220,18 +221,64 @@ def test_what_a_dataset_cites_is_not_the_dataset(predicate):
     assert xml_records.dataset(parsed(body), source="s", url=URL).id == "d-1"
 
 
+ATTRIBUTES = " ".join(f'dct:a{number}=""' for number in range(1001))
+TORN = '<dct:license rdf:resource="https://example.org/l">Licence ouverte</dct:license>'
+
+
 @pytest.mark.parametrize(
-    ("body", "says"),
+    ("more", "says"),
     [
-        ("<rdf:RDF></rdf:RDF>", "describes no datasets"),
-        (
-            "<rdf:RDF><dcat:Dataset rdf:about='urn:a'/><dcat:Dataset rdf:about='urn:b'/></rdf:RDF>",
-            "describes 2 datasets",
-        ),
-        ("<rdf:RDF><dcat:Dataset rdf:about='urn:a' rdf:ID='b'/></rdf:RDF>", "can't be read"),
+        (TORN, "its RDF can't be read in full: Unexpected text event: 'Licence ouverte'"),
+        (TORN * 3, "its RDF can't be read in full: Unexpected text event: 'Licence ouverte' (and 2 more)"),
+        ("<dct:publisher><foaf:Organization>Amt</foaf:Organization></dct:publisher>", "Unexpected text event: 'Amt'"),
     ],
 )
-def test_rdf_that_is_not_one_dataset(body, says):
-    with pytest.raises(AnswerError, match=says) as refused:
-        xml_records.dataset(parsed(body), source="s", url=URL)
-    assert refused.value.kind == "invalid_record"
+def test_a_statement_that_can_not_be_read_costs_no_record(more, says):
+    root = parsed(f"<rdf:RDF>{DATASET % f'{more}<dcat:keyword>clay</dcat:keyword>'}</rdf:RDF>")
+    item = xml_records.dataset(root, source="s", url=URL)
+    assert (item.id, item.title) == ("d-1", "Soils")
+    assert item.keywords == ["clay"]
+    [flaw] = [one for one in item.flaws if "RDF" in one]
+    assert says in flaw
+    assert more.encode() in item.document
+    assert xml_records.read(item.document, "s", item.id, URL).flaws == item.flaws
+    assert xml_records.triples(item.document, URL)[1] == "https://example.org/d"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "says"),
+    [
+        ("<rdf:RDF></rdf:RDF>", "invalid_record", "its RDF describes no dataset"),
+        ("<rdf:RDF><dcat:Dataset/></rdf:RDF>", "missing_id", "neither an identifier nor an IRI"),
+        (f"<rdf:RDF><dcat:Dataset {ATTRIBUTES}/></rdf:RDF>", "invalid_record", "can't be read in full: an element"),
+        ("<metadata><idinfo/></metadata>", "unsupported", "this is an FGDC (CSDGM) record"),
+        ("<ddi><title>A</title></ddi>", "invalid_record", "its root is ddi"),
+        ("<a><b><dc:title>1</dc:title></b><b><dc:title>2</dc:title></b></a>", "invalid_record", "several records"),
+    ],
+)
+def test_what_is_no_dataset_is_kept_if_the_protocol_has_its_id(body, kind, says):
+    with pytest.raises(AnswerError, match=re.escape(says)) as refused:
+        xml_records.lazily(parsed(body), source="s", url=URL)
+    assert refused.value.kind == kind
+    item = xml_records.lazily(parsed(body), source="s", url=URL, id="r-1", metadata_url="u")
+    assert (item.id, item.title, item.metadata_url, item.document) == (
+        "r-1",
+        None,
+        "u",
+        xml_records.document(parsed(body)),
+    )
+    assert says in item.flaws[0]
+    again = xml_records.read(item.document, "s", "r-1", URL)
+    assert (again.flaws, again.metadata_source) == (item.flaws, item.metadata_source)
+
+
+def test_what_describes_no_data_is_not_kept():
+    with pytest.raises(AnswerError, match="describes no data") as refused:
+        xml_records.lazily(parsed("<FC_FeatureCatalogue><x/></FC_FeatureCatalogue>"), source="s", url=URL, id="r-1")
+    assert refused.value.kind == "unsupported"
+
+
+def test_the_first_of_several_datasets_is_taken():
+    body = "<rdf:RDF><dcat:Dataset rdf:about='urn:b'/><dcat:Dataset rdf:about='urn:a'/></rdf:RDF>"
+    item = xml_records.dataset(parsed(body), source="s", url=URL)
+    assert (item.id, item.flaws[-1]) == ("urn:b", "its RDF describes 2 datasets, and this is the first one")

@@ -39,12 +39,14 @@ class Walked:
     Attributes:
         asked: its requests, in order; one that is repeated is sent once.
         errors: the signals of what is missing.
+        flaws: those of what could not be read of records that are kept.
     """
 
     spider: Any
     asked: list[Request] = field(default_factory=list)
     items: list[Any] = field(default_factory=list)
     errors: list[signals.Failed] = field(default_factory=list)
+    flaws: list[signals.Failed] = field(default_factory=list)
     fingerprints: set[bytes] = field(default_factory=set)
 
     def ids(self) -> list[str]:
@@ -66,7 +68,7 @@ class Walked:
         return verdict if is_whole else "incomplete", state.expected, state.listed
 
     def note(self, failed: signals.Failed) -> None:
-        self.errors.append(failed)
+        (self.flaws if failed.kind in signals.FLAWS else self.errors).append(failed)
 
     async def run(self, answers: Answers) -> None:
         waiting = [each async for each in self.spider.start()]

@@ -13,6 +13,7 @@ from crawlers.archive.links import data_links
 from crawlers.archive.looks import Asked, asked_about, header, subjects_of
 from crawlers.exceptions import AnswerError
 from crawlers.politeness.robots import Robots
+from crawlers.safety.redact import without_logins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +74,9 @@ class Pages:
         with response.file.path.open("rb") as file:
             body = file.read(_LARGEST)
         charset = http_content_type_encoding(header(response, "Content-Type"))
-        return [link.url for link in data_links(body, response.url, charset, self.spider.links_per_page)]
+        return [
+            without_logins(link.url) for link in data_links(body, response.url, charset, self.spider.links_per_page)
+        ]
 
     def _linked(self, url: str, page: str, asked: Asked) -> Iterator[Request]:
         subjects = (subject._replace(url=url, format=None) for subject in subjects_of(asked))

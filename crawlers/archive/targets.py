@@ -15,6 +15,7 @@ from w3lib.url import canonicalize_url
 from crawlers.archive.findings import INVALID, NOT_SURE, NOT_TAKEN, Finding
 from crawlers.archive.services import service
 from crawlers.exceptions import ArgumentError
+from crawlers.safety.redact import without_logins
 from crawlers.store.index import catch_up
 from crawlers.store.index.catch_up import sources_in
 from crawlers.store.index.description import SHORT
@@ -138,7 +139,7 @@ def targets(output: Path, choice: Choice, *, is_check: bool = False) -> Iterator
         while rows := db.execute(_SOME, (last, _PAGE)).fetchall():
             last = rows[-1]["rowid"]
             for _, subjects in rows:
-                yield [Subject(*subject) for subject in json.loads(subjects)]
+                yield [Subject(*subject) for subject in json.loads(without_logins(subjects))]
 
 
 def _opened(output: Path) -> sqlite3.Connection:

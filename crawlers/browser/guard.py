@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from scrapy.exceptions import CannotResolveHostError
 
 from crawlers.browser.errors import ForeignHostError
-from crawlers.safety.resolver import ForbiddenAddressError, Host, is_named, is_public, spelled
+from crawlers.safety.resolver import IPV4, ForbiddenAddressError, Host, PublicOnlyResolver, is_named, is_public, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,10 +34,12 @@ class Guard:
     Args:
         addresses: of each host that may be requested; ``None`` if the name cannot be resolved.
         named: the hosts that may be private.
+        public: the hosts that the user named, and that have had a public address.
     """
 
     addresses: dict[str, str | None]
     named: set[Host] = field(default_factory=set)
+    public: set[str] = field(default_factory=set)
 
     def check(self, url: str) -> None:
         """
@@ -56,7 +58,7 @@ class Guard:
         if address is None:
             raise CannotResolveHostError(host)
         if not self._may(host, port, address):
-            raise ForbiddenAddressError(host, port, address)
+            raise ForbiddenAddressError(host, port, address, was_public=host in self.public)
 
     def allows(self, url: str, kind: str) -> bool:
         """Return whether a page may request it; what never leaves the browser is always allowed."""
@@ -130,19 +132,26 @@ async def resolved(names: Iterable[str], *, port: int = 0) -> Guard:
     """Return the guard for these hosts, their names resolved as Scrapy's are."""
     from twisted.internet import reactor  # noqa: PLC0415 -- importing it installs it
 
-    resolver: Any = reactor.nameResolver
-    unchecked = getattr(resolver, "names", resolver)  # PublicOnlyResolver's own; what it would refuse is reported here
-    found = {host: spelled(host) or await _Addresses(unchecked, host, port).first for host in hosts(names)}
-    return Guard(found, getattr(resolver, "named", set()))
+    ours, resolver = PublicOnlyResolver.installed(), reactor.nameResolver
+    unchecked = ours.original_resolver if ours else resolver  # what ours would refuse is reported here
+    found: dict[str, str | None] = {}
+    for host in hosts(names):
+        literal = spelled(host)
+        addresses = [literal] if literal else await _Addresses(unchecked, host, port).all
+        if ours:
+            ours.note(host, addresses)
+        private = (address for address in addresses if not is_public(address))
+        found[host] = next(private, addresses[0] if addresses else None)
+    return Guard(found, ours.private, ours.public) if ours else Guard(found)
 
 
 class _Addresses:
-    """Receives the addresses of a name; keeps the first public one, or else the first."""
+    """Receives the IPv4 addresses of a name."""
 
     def __init__(self, resolver: Any, host: str, port: int) -> None:
         self.found: list[str] = []
-        self.first: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        resolver.resolveHostName(self, host, port)
+        self.all: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
+        resolver.resolveHostName(self, host, port, IPV4)
 
     def resolutionBegan(self, resolution: Any) -> None:  # noqa: N802
         pass
@@ -151,9 +160,8 @@ class _Addresses:
         self.found.append(str(ip_address(address.host.partition("%")[0])))
 
     def resolutionComplete(self) -> None:  # noqa: N802
-        public = [address for address in self.found if is_public(address)]
-        if not self.first.done():
-            self.first.set_result(next(iter(public or self.found), None))
+        if not self.all.done():
+            self.all.set_result(self.found)
 
 
 def _bracketed(host: str) -> str:

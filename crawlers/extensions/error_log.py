@@ -1,4 +1,4 @@
-"""errors.jsonl: a line for each failure, and for each document that is missing because of it."""
+"""errors.jsonl: a line for each failure because of which something is missing."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scrapy.exceptions import DropItem
 
 from crawlers import signals
 from crawlers.exceptions import AnswerError
+from crawlers.extensions.flaw_log import FlawLog
 from crawlers.items import Dataset, Export, Profile
 from crawlers.listing.state import RunState
 from crawlers.resume import Job, Records
@@ -53,6 +54,7 @@ class ErrorLog:
 
     Attributes:
         records: the outcomes of the run's documents, from the ledger.
+        flaws: takes the failures that cost no document.
     """
 
     def __init__(self, crawler: Crawler, folder: Path, run: str) -> None:
@@ -61,6 +63,7 @@ class ErrorLog:
         self.run = run
         self.job = Job.from_crawler(crawler)
         self.records = Records(crawler)
+        self.flaws = FlawLog(crawler, folder, run)
         self.has_disk_failure = False
         self.closing: asyncio.Task[None] | None = None
         crawler.signals.connect(self.record_failed, signal=signals.record_failed)
@@ -68,15 +71,19 @@ class ErrorLog:
             crawler.signals.connect(getattr(self, name), signal=getattr(scrapy_signals, name))
 
     def spider_opened(self) -> None:
-        """Open the file, and remember the lines that this run wrote before it was killed."""
+        """Open the files, and remember the lines that this run wrote before it was killed."""
         self.lines = JSONLines(self.path)
+        self.flaws.open()
         for _, text in compacted.lines(self.path.parent, self.path.name, self.job.state["errors_bytes"]):
             line = json_lines.entry(text)
             if line and line["kind"] != "disk":  # the disk is no longer full, or the crawl would not resume
                 self.records.failures.add(_key(line), line["kind"])
 
     def record_failed(self, failed: signals.Failed) -> None:
-        """Write the line of a failure, unless it was written before a kill."""
+        """Write the line of a failure, unless it was written before a kill; a flaw's when its document is kept."""
+        if failed.kind in signals.FLAWS:
+            self._note(failed)
+            return
         line = error_line(failed, self.run)
         line["dataset_title"] = failed.dataset_title or self._title(failed.dataset_id)
         if failed.kind == "disk":
@@ -119,7 +126,7 @@ class ErrorLog:
             raise NotWritten(f"{path}: {error.strerror}") from error
 
     def reconcile(self) -> None:
-        """Record what was expected and never arrived: a component dropped its request."""
+        """Record what was expected and never arrived, as a component dropped its request; then what is no flaw."""
         for name, state in RunState.from_crawler(self.crawler).lists.items():
             if state != "ended":
                 error = f"the list of {name} was not read to its end: the request for its next page was dropped"
@@ -135,6 +142,13 @@ class ErrorLog:
                 missing=kind,
             )
             self.record_failed(failed)
+        for failed in self.flaws.conclude():
+            self.record_failed(failed)
+
+    def close(self) -> None:
+        """Close the files."""
+        self.lines.close()
+        self.flaws.close()
 
     def failures(self) -> dict[str, int]:
         """Return how many failures of each kind the run has."""
@@ -164,6 +178,12 @@ class ErrorLog:
         if self.records.failures.add(_key(line), failed.kind):
             self.crawler.stats.inc_value("catalogue/failed")
             self.lines.append(line)
+
+    def _note(self, failed: signals.Failed) -> None:
+        try:
+            self.flaws.note(failed)
+        except OSError as error:
+            self._stop(self.flaws.path, error)
 
     def _stop(self, path: Path | str, error: OSError) -> None:
         self.job.broken = True

@@ -23,6 +23,7 @@ from crawlers.safety import inside, strict_json
 from crawlers.store import compacted
 from crawlers.store.folder import JSONLines, folder, lock
 from crawlers.store.index import Index
+from crawlers.store.index.database import reading
 from crawlers.store.runs.run import RUN
 from crawlers.store.runs.verdict import EXIT_CODES, Verdict, verdict
 from crawlers.values import moment
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_LINES = ("manifest", "errors")
+_LINES = ("manifest", "errors", "flaws")
 COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback")
 
 
@@ -47,7 +48,8 @@ class Report:
         error_log: the run's failures.
         verdict: known once the crawl has ended.
         outcome: the report, as far as it is known.
-        ends: how long manifest.jsonl and errors.jsonl are, once all of the run's lines are written.
+        new_flaws: how many flaws appeared in the run; known once it has ended.
+        ends: how long manifest.jsonl, errors.jsonl and flaws.jsonl are, once all of the run's lines are written.
         unwritten: why there is no report file; empty once there is one.
     """
 
@@ -57,10 +59,12 @@ class Report:
         self.state = RunState.from_crawler(crawler)
         self.folder = folder(crawler)
         self.lock = lock(self.folder)
-        self.run, self.started = _begin(self.job, self.folder)
+        with reading(self.folder):
+            self.run, self.started = _begin(self.job, self.folder)
         self.error_log = ErrorLog(crawler, self.folder, self.run)
         self.verdict: Verdict | None = None
         self.outcome: dict[str, Any] = {}
+        self.new_flaws: int | None = None
         self.ends: dict[str, int] = {}
         self.unwritten = "was not written"
         self.feeds_closed = asyncio.Event()
@@ -128,6 +132,7 @@ class Report:
         self._give_verdict(reason, datasets)
         self.crawler.signals.send_catch_log(signals.run_judged, report=self.outcome, folder=self.folder)
         self.ends = {f"{name}_end": compacted.size(self.folder, f"{name}.jsonl") for name in _LINES}
+        self.new_flaws = self.error_log.flaws.count_new(self.job.state["flaws_bytes"], self.ends["flaws_end"])
         self._give_verdict(reason, datasets)
 
     def _give_verdict(self, reason: str, datasets: int | None) -> None:
@@ -146,12 +151,20 @@ class Report:
     def _describe(self, reason: str, datasets: int | None = None) -> None:
         errors, found = self.error_log.failures(), self.error_log.records.counts()
         counts = {name: found.get(name, 0) for name in COUNTS} | {"failed": sum(errors.values())}
-        self.outcome = run_report(self, reason, counts, errors, datasets)
+        self.outcome = run_report(self, reason, counts, errors, flaws=self._flaws(), datasets=datasets)
+
+    def _flaws(self) -> dict[str, int] | None:
+        """Return how many flaws of each kind stand; ``None`` if that can't be known now."""
+        try:
+            return self.error_log.flaws.counts()
+        except (OSError, ValueError, sqlite3.Error) as error:
+            logger.warning("The flaws can't be counted (%s)", error)
+            return None
 
     def _fail(self, reason: str) -> None:
         """Keep the counts of the last heartbeat."""
         self.verdict = "failed"
-        known = self.outcome or run_report(self, "", dict.fromkeys((*COUNTS, "failed"), 0), {}, None)
+        known = self.outcome or run_report(self, "", dict.fromkeys((*COUNTS, "failed"), 0), {})
         self.outcome = known | {"finished": now(), "finish_reason": reason, "verdict": self.verdict}
 
     def _write(self) -> None:
@@ -166,7 +179,7 @@ class Report:
     def _leave(self) -> None:
         if self.crawler.settings["LOG_FILE"]:  # a terminal gets these lines anyway; Scrapyd's log would lack them
             logger.info("%s", self.summary)
-        self.error_log.lines.close()
+        self.error_log.close()
         with suppress(OSError):
             (self.folder / ".writing").unlink(missing_ok=True)
         self.crawler.signals.send_catch_log(signals.run_ended, report=self.outcome, folder=self.folder)
@@ -177,7 +190,7 @@ class Report:
 def _begin(job: Job, folder: Path) -> tuple[str, str]:
     """Return the run's name and when it started; note in the ledger, before any request, where its lines begin.
 
-    Torn last lines of the manifest and of errors.jsonl are cut off, before the index reads them.
+    Torn last lines of the manifest, of errors.jsonl and of flaws.jsonl are cut off, before the index reads them.
 
     Raises:
         JobError: the ledger is damaged; it names the report's file.
@@ -189,12 +202,12 @@ def _begin(job: Job, folder: Path) -> tuple[str, str]:
     manifest.close()
     started: str = job.state.setdefault("started", now())
     run: str = job.state.setdefault("run", _name(folder, started))
-    JSONLines(folder / "errors.jsonl").close()
-    is_new = "errors_bytes" not in job.state
+    for name in _LINES[1:]:
+        JSONLines(folder / f"{name}.jsonl").close()
     for name in _LINES:
-        size = compacted.size(folder, f"{name}.jsonl") if is_new else 0
-        job.state.setdefault(f"{name}_bytes", size)
-    are_sizes = all(isinstance(job.state[name], int) for name in ("errors_bytes", "manifest_bytes"))
+        if f"{name}_bytes" not in job.state:
+            job.state[f"{name}_bytes"] = compacted.size(folder, f"{name}.jsonl")
+    are_sizes = all(isinstance(job.state[f"{name}_bytes"], int) for name in _LINES)
     if not (isinstance(run, str) and RUN.fullmatch(run) and moment.moment(started) and are_sizes):
         raise JobError(f"{job.path} is damaged (state): choose another JOBDIR")
     return run, started

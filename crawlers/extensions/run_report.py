@@ -10,7 +10,7 @@ import scrapy
 
 from crawlers.extensions.error_log import now
 from crawlers.safety.redact import redact
-from crawlers.store.runs.words import excluded, looked_at, looks, nothing_changed, published, way_back
+from crawlers.store.runs.words import counted, judged, left_out, looked_at, looks, nothing_changed, published, way_back
 
 if TYPE_CHECKING:
     from scrapy.settings import BaseSettings
@@ -25,7 +25,13 @@ _CHANGES = ("new", "updated", "withdrawn", "restored")
 
 
 def run_report(
-    report: Report, reason: str, counts: dict[str, int], errors: dict[str, int], datasets: int | None
+    report: Report,
+    reason: str,
+    counts: dict[str, int],
+    errors: dict[str, int],
+    *,
+    flaws: dict[str, int] | None = None,
+    datasets: int | None = None,
 ) -> dict[str, Any]:
     """Return what is in runs/<run>.json.
 
@@ -34,6 +40,7 @@ def run_report(
         reason: Scrapy's finish reason; "running" until there is one.
         counts: how many documents are new, updated ...
         errors: how many failures there are of each kind.
+        flaws: how many flaws of each kind stand after the run; ``None`` if that is not known.
         datasets: how many datasets are on disk; ``None`` if that is not known.
     """
     state, is_quiet = report.state, report.verdict == "complete" and not any(map(counts.get, _CHANGES))
@@ -42,11 +49,15 @@ def run_report(
         "finished": now(),
         "finish_reason": reason,
         "verdict": report.verdict,
-        **{name: getattr(state, name) for name in ("expected", "listed", "excluded", "evidence")},
+        **{name: getattr(state, name) for name in ("expected", "listed", "excluded")},
+        "not_kept": _not_kept(report, report.crawler.spider) if reason == "finished" else 0,
+        "evidence": state.evidence,
         "datasets_on_disk": datasets,
         "unchanged_since": report.job.state.get("last_change") if is_quiet else None,
         "counts": counts,
         "errors": errors,
+        "flaws": flaws,
+        "new_flaws": report.new_flaws,
         **{name: report.crawler.stats.get_value(stat, 0) for name, stat in _STATS.items()},
         "whole_listing": reason == "finished" and state.is_whole_listing,
         **_for_the_next_run(report),
@@ -74,6 +85,13 @@ def _beginning(report: Report, spider: Any) -> dict[str, Any]:
     }
 
 
+def _not_kept(report: Report, spider: Any) -> int:
+    """Return how many datasets were listed and have no document; 0 for a spider that crawls no catalogue."""
+    if not spider.kind:
+        return 0
+    return max(report.state.listed - report.error_log.records.kept(spider.listed_kind), 0)
+
+
 def _since(given: dict[str, str], decided: str | None) -> str | None:
     """Return the moment after which only changes were requested; ``None`` if everything was listed."""
     since = given.get("since")
@@ -81,7 +99,7 @@ def _since(given: dict[str, str], decided: str | None) -> str | None:
 
 
 def _for_the_next_run(report: Report) -> dict[str, Any]:
-    sizes = {name: report.job.state[name] for name in ("manifest_bytes", "errors_bytes")}
+    sizes = {name: report.job.state[name] for name in ("manifest_bytes", "errors_bytes", "flaws_bytes")}
     answers = {"provisional": report.state.has_stale_answer, "validators": report.state.validators}
     own = getattr(report.crawler.spider, "reported", {})
     return {**answers, "resumed": report.job.resumed, **sizes, **report.ends, **own}
@@ -101,16 +119,18 @@ def summary(report: dict[str, Any], folder: Path, unwritten: str = "") -> str:
         folder: the source's.
         unwritten: why the run, which has ended, has no report.
     """
-    counts, errors = report["counts"], report["errors"]
-    lines = [f"{report['source']}: {report['verdict']}. {_documents(report)}."]
+    counts, errors, flaws = report["counts"], report["errors"], report.get("flaws") or {}
+    lines = [f"{report['source']}: {judged(report['verdict'], flaws)}. {_documents(report)}."]
     if report["verdict"] == "blocked":
         lines.append(BLOCKED)
     if report.get("stopped"):
         lines.append(report["stopped"])
     if errors:
-        kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items())
         noun = "error" if counts["failed"] == 1 else "errors"
-        lines.append(f"{counts['failed']} {noun} ({kinds}): see {folder / 'errors.jsonl'}.")
+        lines.append(f"{counts['failed']} {noun} ({counted(errors)}): see {folder / 'errors.jsonl'}.")
+    if flaws:
+        what = "A record is kept with it" if sum(flaws.values()) == 1 else "The records are kept with them"
+        lines.append(f"Flaws: {counted(flaws)}. {what}: see {folder / 'flaws.jsonl'}.")
     if unwritten:
         path = folder / "runs" / f"{report['run']}.json"
         lines.append(f"{folder} has the documents and manifest.jsonl, but {path}, this run's report, {unwritten}.")
@@ -132,7 +152,7 @@ def _documents(report: dict[str, Any]) -> str:
         return quiet[0].upper() + quiet[1:]
     counts, expected = report["counts"], report["expected"]
     datasets = f"{report['listed']} of {expected}" if expected is not None else str(report["listed"])
-    datasets += " datasets listed" + excluded(report)
+    datasets += " datasets listed" + left_out(report)
     became = ", ".join(f"{counts[name]} {name}" for name in ("new", "updated", "unchanged"))
     fallback = f" ({counts['fallback']} by fallback)" if counts["fallback"] else ""
     return f"{datasets}; documents: {became}{fallback}"

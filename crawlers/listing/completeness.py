@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from crawlers.listing.state import RunState
 
-Evidence = Literal["total", "file", "pager", "short_page", "rules"]
-"""What shows that a listing was whole; stands in the run report."""
+Evidence = str
+"""What shows that a listing was whole; stands in the run report: total, file, pager, short_page, rules; see `less`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,7 @@ class Ending:
         listed: how many distinct ids the listing gave.
         subject: what the sentences of an error line call the listing.
         total: how many datasets the catalogue says it has; ``None`` if it gives no total.
+        absent: how many more it counts, and does not have, as it says of each.
         is_at_least: the total is the number behind which the server gives nothing, so that there may be more.
         is_one_file: the catalogue is one file or one answer, read to its end without error, that names no further page.
         has_pager_ended: the last page has no way on although an earlier page had one.
@@ -38,6 +39,7 @@ class Ending:
     listed: int
     subject: str = "the catalogue"
     total: int | None = None
+    absent: int = 0
     is_at_least: bool = False
     is_one_file: bool = False
     has_pager_ended: bool = False
@@ -76,11 +78,20 @@ def _total(total: int, ending: Ending) -> Evidence | None:
         message = f"{ending.subject} says it has {total} datasets, and listed {ending.listed}"
         raise AnswerError("count_mismatch", message)
     if not ending.is_at_least:
-        return "total"
+        return less(ending.absent)
     if ending.listed == total:
         message = f"{ending.subject} listed {total} datasets, and never gives more: there may be others"
         raise AnswerError("unproven", message)
     return None
+
+
+def less(absent: int) -> Evidence:
+    """Return the total as evidence, where the catalogue counts some that it does not have.
+
+    >>> less(0), less(2)
+    ('total', 'total less 2 that the portal does not have')
+    """
+    return f"total less {absent} that the portal does not have" if absent else "total"
 
 
 def _signs(ending: Ending) -> tuple[tuple[Evidence, bool], ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing.completeness import Ending
+from crawlers.listing.confirmation import GoneRecords
 from crawlers.listing.spider import remembering
 from crawlers.politeness import failures
 from crawlers.resume.records import expect_all, see_all
@@ -290,6 +291,8 @@ class PagedListing(ABC, Generic[C]):
             yield from self.complete(after)
 
     def complete(self, after: C) -> Iterator[Any]:  # noqa: ARG002
-        """Yield what there is to do when everything the catalogue has was listed: by default, mark what is gone."""
-        self.spider.withdrawals.mark_missing()
-        yield from ()
+        """Yield what there is to do when everything the catalogue has was listed: by default, look for what is gone."""
+        if isinstance(self.spider.gone, GoneRecords):
+            yield from self.spider.gone.find()
+        else:
+            self.spider.withdrawals.mark_missing()

@@ -54,6 +54,10 @@ def why_everything(spider: CatalogueSpider, last: str | None) -> str | None:
         return "There was no complete crawl of this before"
     if spider.limits.is_set:
         return "since=last does not go with max_datasets or max_resources"
+    if spider.opened_index().documents.differing:
+        return "A crawl was killed while it wrote documents"
+    if spider.crawler.settings.getbool("VERIFY_DOCUMENTS"):
+        return "VERIFY_DOCUMENTS asks for all documents"
     days = spider.crawler.settings.getfloat("FULL_LISTING_DAYS", FULL_LISTING_DAYS)
     full = spider.withdrawals.last_listing()
     if days <= 0 or _is_recent(full, days):

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset, Kind
+    from crawlers.listing.confirmation import Confirmation
 
 
 T = TypeVar("T")
@@ -88,6 +89,23 @@ def hosts(spider: Any) -> frozenset[str]:
     return frozenset(filter(None, map(host, addresses)))
 
 
+def repeated(title: str | None, other: str | None, what: str) -> AnswerError:
+    """Return what is wrong with a record whose id another one has: a version of the same dataset is a flaw of that.
+
+    Args:
+        title, other: those of the two records.
+        what: who has the other record: "the server", "another file".
+
+    >>> repeated("Rivers", " rivers ", "the server").kind, repeated("Rivers", "Roads", "the server").kind
+    ('repeated_id', 'duplicate_id')
+    """
+    first, second = (" ".join((each or "").casefold().split()) for each in (title, other))
+    if first and first == second:
+        return AnswerError("repeated_id", f"{what} has another version of this dataset; the first one is kept")
+    message = f"{what} has a different record with the same identifier; only the first one is kept"
+    return AnswerError("duplicate_id", message)
+
+
 class CatalogueSpider(scrapy.Spider):
     """The base of the protocol spiders (`CKANSpider` ...); a catalogue inherits from one of those.
 
@@ -108,6 +126,7 @@ class CatalogueSpider(scrapy.Spider):
         args: the value of every declared argument.
         source: the name of the source's folder.
         request_names: what identifies requests in the ledger.
+        gone: the questions about datasets that a whole listing lacks, of a kind that can ask for one.
         complete_item: a static method of yours that fills in what the record says in words of its own. It gets each
             item, whose ``document`` is the record, in crawls and whenever a document is read again.
     """
@@ -116,6 +135,7 @@ class CatalogueSpider(scrapy.Spider):
     crosses_hosts: ClassVar[bool] = False
     has_time_series: ClassVar[bool] = True
     listed_kind: ClassVar[Kind] = "dataset"
+    gone: Confirmation | None = None
     complete_item: ClassVar[Callable[[Dataset], None] | None] = None
     address: ClassVar[str] = "portal"
     other_addresses: ClassVar[tuple[str, ...]] = ()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from crawlers import signals
 from crawlers.exceptions import AnswerError
+from crawlers.resume.notes import Notes
 from crawlers.resume.records import listed_by, planned_among
+from crawlers.safety.line import one_line
+from crawlers.store import memory
 from crawlers.store.index import listing, scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from scrapy import Request
 
@@ -21,20 +26,53 @@ if TYPE_CHECKING:
     Among = Callable[[Sequence[str]], Collection[str]]
     """Returns those of some ids that the listing has."""
 
+LIST = "gone"
+"""The list of the ledger that has what the listing lacks."""
 _PART = 500
 """Datasets that are looked up before other work goes on."""
-_LIST, _ALIASES, _SHARED = "gone", "aliases", "shared aliases"
-_HARMLESS = {"invalid_record"}
-"""The failure of a record that still exists and is kept; any other failure may hide a record."""
+_ALIASES, _SHARED = "aliases", "shared aliases"
+_FEW, _FEW_OF = 3, 10
+"""As many may be gone of any catalogue that has ten times as many: SHRINK_LIMIT is less than one of a small one."""
+_DAYS = 3
+"""Days on which a listing must lack what is more than SHRINK_LIMIT, where nobody can be asked."""
+_NAMED = 10
+_REFUSED, _LISTINGS = "refused withdrawals", "listings that lacked too much"
+_COMPARED = "compared"
+_REMEMBERED = 10
+"""Refused lists that are remembered: a user accepts one of the last nights'."""
+
+Decision = Literal["believed", "ask", "wait", "refused"]
+
+
+def decision(gone: int, known: int, *, limit: float, confirm_max: int | None = None) -> Decision:
+    """Return what follows when a whole listing lacks some of the datasets on disk.
+
+    Args:
+        gone: how many it lacks.
+        known: how many are on disk.
+        limit: the part of them that may be gone at once.
+        confirm_max: how many the portal is asked for if more than that is gone; ``None`` if it can't be asked.
+
+    >>> decision(2, 100, limit=0.02), decision(3, 30, limit=0.02), decision(4, 40, limit=0.02)
+    ('believed', 'believed', 'wait')
+    >>> decision(500, 1000, limit=0.02, confirm_max=1000), decision(501, 1000, limit=0.02)
+    ('ask', 'refused')
+    """
+    if gone <= limit * known or (gone <= _FEW and gone * _FEW_OF <= known):
+        return "believed" if confirm_max is None else "ask"
+    if confirm_max is not None:
+        return "ask" if gone <= confirm_max else "refused"
+    return "wait" if gone * 2 <= known else "refused"
 
 
 class Withdrawals:
     """Compares a whole listing with the datasets on disk, and marks those that are gone.
 
     #. `compare` notes in the ledger what the listing lacks, a part at a time, whatever the catalogue's size.
-    #. `is_believed` is the shrink guard: if too much is gone at once, nothing is withdrawn.
-    #. A portal that can be asked for one dataset confirms each: `mark` what it says is gone, report the others with
-       `not_confirmed`. Any other portal must lack a dataset in two whole listings in a row: `mark_missed_twice`.
+    #. `decision` says whether that is believed. What a user accepts (``ACCEPT_SHRINK``) is.
+    #. A portal that can be asked for one dataset is asked for each: `crawlers.listing.confirmation.Confirmation`.
+    #. Any other must lack a dataset in two whole listings in a row; if it lacks more than ``SHRINK_LIMIT``, in whole
+       listings on three days: `by_listings`.
     #. What a listing lacks because it has another id there is not gone: it is renamed (`note_aliases`).
 
     Attributes:
@@ -50,6 +88,8 @@ class Withdrawals:
         self.control = ""
         self.listing_scope = listing(scope(spider.name, spider.given))
 
+    # What the listing lacks
+
     def compare(self, known: Iterable[str], listed: Among) -> Iterator[None]:
         """Note what the listing lacks; yield after each part, so that the caller may let other work go on.
 
@@ -63,39 +103,104 @@ class Withdrawals:
             missing = [dataset_id for dataset_id in part if dataset_id not in there]
             gone = [dataset_id for dataset_id in missing if not self.mark_if_renamed(dataset_id)]
             for dataset_id in gone:
-                self.spider.seen(dataset_id, list_name=_LIST, listed_by=None)
+                self.spider.seen(dataset_id, list_name=LIST, listed_by=None)
             self.known, self.gone = self.known + len(part), self.gone + len(gone)
             self.renamed += len(missing) - len(gone)
             self.control = self.control or next((found for found in part if found in there), "")
             yield
 
-    def find(self, known: Iterable[str], listed: Among) -> bool:
-        """Compare all at once; return whether the result is believed."""
-        for _ in self.compare(known, listed):
-            pass
-        return self.is_believed()
-
-    def is_believed(self) -> bool:
-        """Return whether no more is gone than ``SHRINK_LIMIT`` allows; report it if more is."""
-        limit = self.spider.crawler.settings.getfloat("SHRINK_LIMIT")
-        if self.gone <= limit * self.known:
-            return True
-        what = f"{self.gone} of {self.known} {self.spider.listed_kind}s"
-        self.spider.failed("list", _shrunk(what, self.gone / self.known, limit))
-        return False
-
-    def ids(self) -> Iterator[str]:
-        """Yield what the listing lacks, by id."""
-        return self.spider.records.listed(_LIST)
-
-    def behind(self, dataset_id: str, count: int) -> list[str]:
-        """Return the next ids of what the listing lacks.
+    def ids(self, name: str = LIST) -> Iterator[str]:
+        """Yield what the listing lacks, by id.
 
         Args:
-            dataset_id: the id behind which they begin.
-            count: how many at most.
+            name: a part of it, another list of the ledger.
         """
-        return self.spider.records.behind(dataset_id, _LIST, count)
+        return self.spider.records.listed(name)
+
+    def is_partial(self) -> bool:
+        """Return whether this run leaves datasets out, or failed at some, so that what it lacks may still be there."""
+        spider, state = self.spider, self.spider.run_state
+        if state.since or state.has_stale_answer or state.is_limited or spider.limits.is_set:
+            return True
+        return bool(spider.records.failures.counts())  # any of them may hide a record
+
+    # Whether it is believed
+
+    def decide(self, gone: int, *, can_ask: bool) -> Decision:
+        """Return what follows for as many as are gone.
+
+        Args:
+            can_ask: whether the portal can be asked for one dataset.
+        """
+        settings = self.spider.crawler.settings
+        confirm_max = settings.getint("CONFIRM_MAX") if can_ask else None
+        return decision(gone, self.known, limit=settings.getfloat("SHRINK_LIMIT"), confirm_max=confirm_max)
+
+    def is_to_ask(self, name: str = LIST, *, has_control: bool) -> bool:
+        """Return whether the portal is asked for what the listing lacks; if not, that is settled here.
+
+        Args:
+            name: what is gone, a list of the ledger.
+            has_control: whether there is a dataset that the portal lists, to check it by.
+        """
+        gone = self.spider.records.count(name)
+        if not gone:
+            return False
+        if has_control and self.decide(gone, can_ask=True) == "ask":
+            Notes(self.spider.crawler).put(_COMPARED, "known", self.known)  # what is left open is judged by it
+            return True
+        most = self.spider.crawler.settings.getint("CONFIRM_MAX")
+        why = f"more than are asked for one by one (CONFIRM_MAX = {most})" if has_control else "none is left to ask for"
+        self.is_accepted(name, f", and {why}")
+        return False
+
+    def by_listings(self, name: str = LIST, url: str = "") -> bool:
+        """Mark what enough whole listings lack; return whether no more is gone than is believed.
+
+        Args:
+            name: what is gone and can't be asked for, a list of the ledger.
+            url: where it was requested; by default the catalogue's address.
+        """
+        gone = self.spider.records.count(name)
+        self.known = self.known or Notes(self.spider.crawler).get(_COMPARED, "known") or 0  # after a kill
+        follows = self.decide(gone, can_ask=False) if gone else "believed"
+        if follows == "wait":
+            left = self._mark_long_gone(name)
+            follows = self.decide(left, can_ask=False) if left else "believed"
+        if follows != "believed":
+            return self.is_accepted(
+                name, f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait")
+            )
+        later = sum(not self.mark_if_missed_before(dataset_id, url or self.place) for dataset_id in self.ids(name))
+        if later:
+            message = "%d %s are gone; if the next whole listing lacks them too, they are withdrawn"
+            self.spider.logger.info(message, later, f"{self.spider.listed_kind}s")
+        self._remember(_LISTINGS, None)
+        return True
+
+    def mark_missed_twice(self, known: Iterable[str], listed: Among, url: str = "") -> None:
+        """Mark what whole listings lack, this one and those before it; the rest is left to the next one."""
+        for _ in self.compare(known, listed):
+            pass
+        self.log_renamed()
+        if self.by_listings(url=url):
+            self.spider.run_state.is_whole_listing = True
+
+    def mark_missing(self) -> None:
+        """Mark what whole listings lack, unless this one leaves datasets out or failed at some."""
+        if not self.is_partial():
+            self.mark_missed_twice(self.held(), partial(planned_among, self.spider.records, self.spider.listed_kind))
+
+    def held(self) -> Iterator[str]:
+        """Yield the ids of the source's datasets on disk."""
+        return (held.dataset_id for held in self.spider.opened_index().documents.held(self.spider.listed_kind))
+
+    # What is marked
+
+    @property
+    def place(self) -> str:
+        """The catalogue's address."""
+        return str(getattr(self.spider, self.spider.address))
 
     def mark(
         self, dataset_id: str, url: str, reason: signals.Reason = "not found", renamed_to: str | None = None
@@ -110,6 +215,114 @@ class Withdrawals:
         send, kind = self.spider.crawler.signals.send_catch_log, self.spider.listed_kind
         more = {"reason": reason, "renamed_to": renamed_to}
         send(signals.dataset_withdrawn, kind=kind, dataset_id=dataset_id, url=url, **more)
+
+    def mark_if_missed_before(self, dataset_id: str, url: str) -> bool:
+        """Mark a dataset as withdrawn if the whole listing before this one lacked it, too; return whether it did."""
+        return self._mark_if_not_seen_since(self.last_listing(), dataset_id, url)
+
+    def _mark_if_not_seen_since(self, moment: str | None, dataset_id: str, url: str) -> bool:
+        known = self.spider.opened_index().documents.get(self.spider.listed_kind, dataset_id, None)
+        if not (known and moment) or (known.status != "withdrawn" and known.seen >= moment):
+            return False
+        self.mark(dataset_id, url)
+        return True
+
+    def _mark_long_gone(self, name: str) -> int:
+        """Mark what whole listings on three days lack; return how many of a list are left."""
+        today = str(self.spider.records.job.state.get("started"))
+        days = [moment for moment in self._recall(_LISTINGS) or [] if moment[:10] < today[:10]]
+        first = days[1 - _DAYS] if len(days) >= _DAYS - 1 else None
+        left = sum(not self._mark_if_not_seen_since(first, dataset_id, self.place) for dataset_id in self.ids(name))
+        if left:
+            self.spider.crawler.signals.connect(self._remember_listing, signal=signals.run_ended)
+        return left
+
+    def _remember_listing(self, report: Mapping[str, Any]) -> None:
+        """Remember a whole listing without another fault, once a day."""
+        if report["finish_reason"] != "finished" or report["errors"].keys() - {"shrink"}:
+            return
+        begun = str(report["started"])
+        days = [moment for moment in self._recall(_LISTINGS) or [] if moment[:10] != begun[:10]]
+        self._remember(_LISTINGS, sorted([*days, begun])[-_DAYS:])
+
+    def last_listing(self) -> str | None:
+        """Return when the last complete crawl began that listed everything."""
+        return self.spider.opened_index().runs.last_complete(self.listing_scope)
+
+    # What a user accepts
+
+    def is_accepted(self, name: str, why: str = "") -> bool:
+        """Mark what is gone if the user accepts exactly this list (``ACCEPT_SHRINK``); else report that it is too much.
+
+        A list is accepted once: it is remembered with the run that refused it, until then.
+
+        Args:
+            name: what is gone, a list of the ledger.
+            why: more about it, as the end of a clause.
+        """
+        run, digest, refused = str(self.spider.records.job.state.get("run")), self._digest(name), self._refused()
+        accepts = str(self.spider.crawler.settings.get("ACCEPT_SHRINK") or "")
+        if accepts and refused.get(accepts) == digest:
+            for dataset_id in self.ids(name):
+                self.mark(dataset_id, self.place)
+            refused = {one: other for one, other in refused.items() if other != digest}
+        else:
+            self._report(name, f"{why}; ACCEPT_SHRINK={accepts} accepts another list, or none" if accepts else why, run)
+            refused = dict(sorted({**refused, run: digest}.items())[-_REMEMBERED:])
+        self._store(_REFUSED, refused)
+        return digest not in refused.values()
+
+    def _report(self, name: str, why: str, run: str) -> None:
+        count, limit = self.spider.records.count(name), self.spider.crawler.settings.getfloat("SHRINK_LIMIT")
+        what = f"{count} of {self.known} {self.spider.listed_kind}s are no longer listed ({count / self.known:.1%})"
+        what += f", more than SHRINK_LIMIT allows ({limit:.1%})" if count > limit * self.known else ""
+        message = (
+            f"{what}{why}: nothing is withdrawn. They are "
+            f"{self._names(name, count)}. If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK={run}"
+        )
+        self.spider.failed("list", AnswerError("shrink", message))
+
+    def _names(self, name: str, count: int) -> str:
+        documents = self.spider.opened_index().documents
+        first = islice(self.ids(name), _NAMED)
+        names = ", ".join(one_line(documents.title(dataset_id) or dataset_id, 60) for dataset_id in first)
+        return f"{names} and {count - _NAMED} more" if count > _NAMED else names
+
+    def _digest(self, name: str) -> str:
+        """Return what identifies a list of datasets that this spider's listing lacks."""
+        found = hashlib.sha256(self.listing_scope.encode())
+        for dataset_id in self.ids(name):
+            found.update(f"\0{dataset_id}".encode())
+        return found.hexdigest()
+
+    def _refused(self) -> dict[str, str]:
+        """Return the digests of the lists that were refused, by run."""
+        found = memory.recall(self._folder, _REFUSED)
+        return found if isinstance(found, dict) else {}
+
+    # What is remembered for this scope
+
+    @property
+    def _folder(self) -> Path:
+        return self.spider.opened_index().folder
+
+    def _recall(self, name: str) -> Any:
+        found = memory.recall(self._folder, name)
+        return found.get(self.listing_scope) if isinstance(found, dict) else None
+
+    def _remember(self, name: str, value: Any) -> None:
+        found = memory.recall(self._folder, name)
+        known = found if isinstance(found, dict) else {}
+        new = {**known, self.listing_scope: value}
+        self._store(name, {one: other for one, other in new.items() if other is not None})
+
+    def _store(self, name: str, value: dict[str, Any]) -> None:
+        try:
+            memory.remember(self._folder, name, value or None)
+        except OSError as error:
+            self.spider.logger.warning("%s can't be written (%s): later runs know less", memory.FILE, error.strerror)
+
+    # What has another id now
 
     def note_aliases(self, aliases: Mapping[str, Sequence[str]]) -> None:
         """Note which documents on disk the listing calls by another id, too.
@@ -132,47 +345,15 @@ class Withdrawals:
             return False
         if spider.opened_index().runs.last_had(name, self.listing_scope):
             return False
-        self.mark(dataset_id, str(getattr(spider, spider.address)), "renamed", name)
+        self.mark(dataset_id, self.place, "renamed", name)
         return True
 
-    def mark_if_missed_before(self, dataset_id: str, url: str) -> bool:
-        """Mark a dataset as withdrawn if the whole listing before this one lacked it, too; return whether it did."""
-        known, last = (
-            self.spider.opened_index().documents.get(self.spider.listed_kind, dataset_id, None),
-            self.last_listing(),
-        )
-        if not (known and last) or (known.status != "withdrawn" and known.seen >= last):
-            return False
-        self.mark(dataset_id, url)
-        return True
-
-    def mark_missed_twice(self, known: Iterable[str], listed: Among, url: str) -> None:
-        """Mark what this whole listing lacks and the one before it lacked; the rest is left to the next one."""
-        is_believed = self.find(known, listed)
+    def log_renamed(self) -> None:
         if self.renamed:
             message = "%d %ss have another id now: what is on disk under the old ones is withdrawn"
             self.spider.logger.info(message, self.renamed, self.spider.listed_kind)
-        if not is_believed:
-            return
-        self.spider.run_state.is_whole_listing = True
-        later = sum(not self.mark_if_missed_before(dataset_id, url) for dataset_id in self.ids())
-        if later:
-            message = "%d %s are gone; if the next whole listing lacks them too, they are withdrawn"
-            self.spider.logger.info(message, later, f"{self.spider.listed_kind}s")
 
-    def mark_missing(self) -> None:
-        """Mark what two whole listings in a row lack, unless this one leaves datasets out or failed at some."""
-        spider, state = self.spider, self.spider.run_state
-        is_partial = bool(state.since) or state.has_stale_answer or state.is_limited or spider.limits.is_set
-        if is_partial or spider.records.failures.counts().keys() - _HARMLESS:
-            return
-        known = (held.dataset_id for held in spider.opened_index().documents.held(spider.listed_kind))
-        listed = partial(planned_among, spider.records, spider.listed_kind)
-        self.mark_missed_twice(known, listed, str(getattr(spider, spider.address)))
-
-    def last_listing(self) -> str | None:
-        """Return when the last complete crawl began that listed everything."""
-        return self.spider.opened_index().runs.last_complete(self.listing_scope)
+    # What is not confirmed
 
     def not_confirmed(
         self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None, *, by: str
@@ -185,11 +366,3 @@ class Withdrawals:
         message = f"the dataset is no longer listed, and {by} does not say that it is gone: {error}"
         found = AnswerError(error.kind, message)
         self.spider.failed("fetch", found, request, http_status=status, dataset_id=dataset_id)
-
-
-def _shrunk(gone: str, share: float, limit: float) -> AnswerError:
-    message = (
-        f"{gone} are no longer listed ({share:.1%}), more than SHRINK_LIMIT allows ({limit:.1%}): "
-        f"nothing is withdrawn. If they are gone indeed: -s SHRINK_LIMIT={share + 0.001:.3f}"
-    )
-    return AnswerError("shrink", message)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO, cast
@@ -23,9 +25,11 @@ INTERRUPTED = 130
 def reporting_errors(command: ScrapyCommand) -> Iterator[None]:
     """Run what a command does; turn an error into a sentence and an exit code.
 
-    A reader that closes the pipe early (``| head``) is not an error.
+    A reader that closes the pipe early (``| head``) is not an error. SIGTERM stops it as Ctrl-C does.
     """
     open_streams()
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
         sys.stdout.flush()
@@ -34,6 +38,7 @@ def reporting_errors(command: ScrapyCommand) -> Iterator[None]:
         print_error(error)
     except KeyboardInterrupt:
         command.exitcode = INTERRUPTED
+        print_error(getattr(command, "interrupted", "Stopped."))
     except BrokenPipeError:
         _flush()
     except OSError as error:

@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 _FOLLOWED = 10.0  # seconds between two looks at what other nodes have stored
 
 
-def bring_up(settings: Any, *, creates: bool = False) -> None:
+def bring_up(settings: Any, *, damaged: Callable[[str], None] = print_error, creates: bool = False) -> None:
     """Bring the mirror up to date, if output is in a store.
 
     Args:
         settings: the command's.
+        damaged: called with a sentence for each source that is damaged; the others are brought up to date.
         creates: whether an empty prefix becomes a store.
 
     Raises:
@@ -31,7 +32,7 @@ def bring_up(settings: Any, *, creates: bool = False) -> None:
     if settings["OUTPUT_STORE"]:
         from crawlers.store import location  # noqa: PLC0415 -- few outputs are in a store
 
-        location.bring_up(settings, None, print_error, creates=creates)
+        location.bring_up(settings, None, print_error, damaged=damaged, creates=creates)
 
 
 def look_again(

@@ -14,11 +14,14 @@ from scrapy.utils.conf import arglist_to_dict
 from crawlers.exceptions import CrawlersError, hint
 from crawlers.operate.console import MISTAKE, print_error, reporting_errors
 from crawlers.operate.mirrored import bring_up
+from crawlers.safety.line import one_line
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Container, Iterable, Mapping
+    from collections.abc import Collection, Container, Iterable, Mapping
 
+DAMAGED = 3
+_LONGEST = 2_000  # characters of a sentence
 _LIKE = 0.7
 _CLOSE = 0.9
 """How similar an unknown setting is to a known one to be a typing error: other components have settings, too."""
@@ -84,22 +87,50 @@ class StrictCommand(ScrapyCommand):
 
 
 class ProjectCommand(StrictCommand):
-    """A command of this project: no log, and an error is a sentence and an exit code."""
+    """A command of this project: no log, and an error is a sentence and an exit code.
+
+    Attributes:
+        is_damaged: whether a source can't be read: the others can, and the exit code is `DAMAGED` if it were 0.
+    """
 
     requires_project = True
     requires_crawler_process = False
     default_settings: ClassVar[dict[str, Any]] = {"LOG_ENABLED": False}
     reads_output: ClassVar[bool] = True
     """Whether it reads OUTPUT_DIR, so that a mirror is brought up to date first."""
+    interrupted: str = "Stopped."
+    """The sentence when Ctrl-C or SIGTERM stops it."""
     takes_empty_store: ClassVar[bool] = False
     """Whether it has something to say if nothing was ever stored."""
+    is_damaged = False
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         """Do what the command is for."""
         with reporting_errors(self):
             if self.reads_output:
-                bring_up(self.settings, creates=self.takes_empty_store)
+                bring_up(self.settings, damaged=self.tell_damage, creates=self.takes_empty_store)
             self.execute(args, opts)
+        if self.is_damaged and not self.exitcode:
+            self.exitcode = DAMAGED
+
+    def tell_damage(self, sentence: object) -> None:
+        """Print which source can't be read."""
+        self.is_damaged = True
+        print_error(sentence)
+
+    def catch_up(self, named: Collection[str] | None = None) -> None:
+        """Bring the index up to date with the sources in OUTPUT_DIR.
+
+        Args:
+            named: the sources; by default all.
+
+        Raises:
+            OutputError: there is no index that can be read, and none can be made.
+        """
+        from crawlers.store.index import catch_up  # noqa: PLC0415 -- all commands import this file
+
+        told = lambda sentence: print_error(one_line(sentence, _LONGEST))  # noqa: E731
+        self.is_damaged |= bool(catch_up(self.path("OUTPUT_DIR"), told, named))
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         """Do what the command is for.

@@ -13,6 +13,7 @@ from scrapy.exceptions import NotConfigured
 from crawlers import signals
 from crawlers.extensions.heartbeat import Heartbeat
 from crawlers.extensions.progress import Progress
+from crawlers.extensions.public_hosts import PublicHosts
 from crawlers.extensions.report import Report
 from crawlers.extensions.storing import Storing
 from crawlers.operate.notify import Notify
@@ -62,7 +63,7 @@ class EmptyIndex(Index):
 
 def leave_nothing(settings: BaseSettings) -> None:
     """Disable what writes into OUTPUT_DIR or sends notifications."""
-    for component in (Report, Heartbeat, Index, Notify, Progress, Storing):
+    for component in (Report, Heartbeat, Index, Notify, Progress, PublicHosts, Storing):
         settings.set_in_component_priority_dict("EXTENSIONS", component, None)
     for other in (LoggedFailures, EmptyIndex):
         settings.set_in_component_priority_dict("EXTENSIONS", other, 20)

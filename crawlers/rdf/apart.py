@@ -48,26 +48,26 @@ def reader(file: BinaryIO, format_: Format, base: str) -> Reader | ReaderApart:
     """
     if format_.family != "json":
         return Reader(file, format_, base)
-    body, repairs = file.read(), list[str]()
+    body, misread = file.read(), list[str]()
     if len(body) <= LARGE:
-        body = local(body, repairs)
+        body = local(body, misread)
     if len(body) > LARGE or (len(body) > SCOPED and body.count(b'"@context"') > 1):
-        return ReaderApart(body, format_, base, repairs)
+        return ReaderApart(body, format_, base, misread)
     found = Reader(io.BytesIO(body), format_, base)
-    found.repairs = repairs
+    found.misread = misread
     return found
 
 
 class ReaderApart:
     """What a `Reader` is, for the process that only takes the triples."""
 
-    def __init__(self, body: bytes, format_: Format, base: str, repairs: list[str]) -> None:
+    def __init__(self, body: bytes, format_: Format, base: str, misread: list[str]) -> None:
         self.body = body
         self.size = len(body)
         self.is_cut = format_ is formats.JSON_LD_UP_TO_AN_ERROR
         self.base = base
         self.faults: list[Fault] = []
-        self.repairs = repairs
+        self.misread = misread
         self.count = 0
 
     def batches(self) -> Iterator[list[Triple]]:
@@ -111,16 +111,17 @@ class ReaderApart:
             except EOFError:
                 raise _ended(process.wait(), self.size) from None
             if kind == "end":
-                self.repairs += content[0]
+                self.misread += content[0]
                 return
             if kind == "error":
                 raise AnswerError(*content)
             yield self._triples(*content)
 
-    def _triples(self, triples: list[Any], faults: list[tuple[str, list[str]]]) -> list[Triple]:
-        for number, (message, subjects) in enumerate(faults):
+    def _triples(self, triples: list[Any], faults: list[tuple[str, list[str], bool]]) -> list[Triple]:
+        for number, (message, subjects, is_passed) in enumerate(faults):
             if number == len(self.faults):
                 self.faults.append(Fault(message))
+            self.faults[number].is_passed = is_passed
             known = self.faults[number].subjects
             known += [subject for subject in subjects if subject not in known]
         self.count += len(triples)
@@ -177,9 +178,9 @@ def main(to: int) -> None:
 
 
 def _messages(body: bytes, format_: Format, base: str) -> Iterator[tuple[Any, ...]]:
-    repairs: list[str] = []
-    found = Reader(io.BytesIO(local(body, repairs)), format_, base)
+    misread: list[str] = []
+    found = Reader(io.BytesIO(local(body, misread)), format_, base)
     for batch in chain(found.batches(), [[]]):  # what is at the end may be a fault
         plain = [(name, at, value if type(value) is str else tuple(value)) for name, at, value in batch]
-        yield "triples", plain, [(fault.message, fault.subjects) for fault in found.faults]
-    yield "end", repairs
+        yield "triples", plain, [(fault.message, fault.subjects, fault.is_passed) for fault in found.faults]
+    yield "end", misread

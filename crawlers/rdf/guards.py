@@ -21,6 +21,7 @@ MAX_DEPTH = 1000  # elements in elements, which cost their depth squared
 MAX_ATTRIBUTES = 1000  # of an element
 
 _MAX_TAG = 64
+_SHOWN = 10
 _UNDERSCORED = re.compile(rb"""@(?<=["']@)[a-zA-Z]{1,8}(?:_[a-zA-Z0-9]{1,8}){1,5}""")
 _TRIPLE_TERM = re.compile(
     rb"""<<\((?:\s|\#[^\n]*+)*+(?:[<_\["'(]|[^\s()<>"']*:)"""
@@ -28,7 +29,17 @@ _TRIPLE_TERM = re.compile(
 _SOME_OF_A_CROWD = 2 * MAX_ATTRIBUTES  # bytes: half of what the shortest attributes take
 _STEP = 1 << 14
 _EMPTY = re.compile(rb"""<[^<>"']*+(?:"[^"<]*+"[^<>"']*+|'[^'<]*+'[^<>"']*+)*+>(?<=/>)""")
+_TAIL = 1 << 16  # bytes: comments behind the root's end
+_BESIDE = rb"(?:\s|<\?.*?\?>|<!--.*?-->)*+"
+_ROOT = re.compile(rb"(?:\xef\xbb\xbf)?" + _BESIDE + rb"<([^\s<>/!?]+)", re.DOTALL)
 _CROWDED = re.compile(rb"""<(?:[^<>"']*+(?:"[^"<]*+"|'[^'<]*+')){%d}""" % MAX_ATTRIBUTES)
+_USUAL = (b':about="', b':resource="', b':datatype="', b'lang="', b':nodeID="', b':parseType="', b" xmlns")
+"""What the attributes of nearly all RDF/XML are: a block that has no others is not looked through."""
+_TAG = re.compile(rb"""<[^<>!?/](?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>""")
+_ATTRIBUTE = re.compile(rb"""(\s)(?!xmlns\b)(xsi:)?([A-Za-z_][\w.-]*+)(?!:)(\s*=\s*(?:"[^"]*"|'[^']*'))""")
+_OF_RDF = (b"about", b"resource", b"ID", b"nodeID", b"datatype", b"parseType")
+_NODE_ID = re.compile(rb"""(:nodeID\s*=\s*)(["'])(?![A-Za-z_][\w.-]*+\2)([^"'<]*)""")
+_NO_NAME = re.compile(rb"[^\w.-]")
 
 
 class Guard(io.RawIOBase):
@@ -92,11 +103,32 @@ class TextGuard(Guard):
 
 
 class XMLGuard(Guard):
-    """For RDF/XML without a DTD; an element's attributes and its depth cost their number squared."""
+    """For RDF/XML without a DTD; an element's attributes and its depth cost their number squared.
+
+    A start tag that the parser refuses would take its element's neighbours along: it is repaired.
+
+    Attributes:
+        left_out: the names of attributes that mean nothing in RDF, because they have no namespace.
+    """
 
     depth = 0
+    root = tail = b""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.left_out: dict[str, None] = {}
+
+    @property
+    def breaks_off(self) -> bool:
+        """Whether the file has ended before its root element has: the parser does not tell that."""
+        root = re.escape(self.root)
+        ended = re.compile(rb"(?:</%b\s*|<%b(?=[\s/])[^<]*/)>%b\Z" % (root, root, _BESIDE), re.DOTALL)
+        return bool(self.root) and ended.search(self.tail) is None
 
     def checked(self, block: bytes) -> bytes:
+        if not self.given - len(block):
+            self.root = root[1] if (root := _ROOT.match(block)) else b""
+        self.tail = (self.tail + block[-_TAIL:])[-_TAIL:]
         text = self.rest + block
         if _is_crowded(text):
             raise AnswerError(
@@ -104,8 +136,22 @@ class XMLGuard(Guard):
             )
         begun = text.rfind(b"<")
         self._check_depth(text[:begun] if begun >= 0 else b"")
-        self.rest = text[begun:] if begun >= 0 and len(text) - begun <= _BLOCK else b""
-        return block
+        is_held = bool(block) and begun >= 0 and len(text) - begun <= _BLOCK
+        text, self.rest = (text[:begun], text[begun:]) if is_held else (text, b"")
+        is_usual = text.count(b'="') == sum(map(text.count, _USUAL)) and b"='" not in text
+        return text if is_usual and not _NODE_ID.search(text) else _TAG.sub(self._repaired, text)
+
+    def _repaired(self, tag: re.Match[bytes]) -> bytes:
+        return _NODE_ID.sub(_named, _ATTRIBUTE.sub(self._attribute, tag[0]))
+
+    def _attribute(self, found: re.Match[bytes]) -> bytes:
+        """Give an attribute of RDF its prefix; leave out others without one, and those of XML Schema."""
+        blank, of_schema, name, value = found.groups()
+        if not of_schema and name in _OF_RDF:
+            return b"%brdf:%b%b" % (blank, name, value)
+        if not of_schema and len(self.left_out) < _SHOWN:
+            self.left_out[name.decode()] = None
+        return b""
 
     def _check_depth(self, text: bytes) -> None:
         """Count levels, in steps too short to exceed the limit by much; a raw ``<`` in a value counts as one."""
@@ -120,6 +166,11 @@ class XMLGuard(Guard):
                     "invalid_rdf", f"elements are nested more than {MAX_DEPTH} deep: the rest is not read"
                 )
             at += len(part)
+
+
+def _named(node: re.Match[bytes]) -> bytes:
+    """Give a blank node a name that XML allows: many have a number, or a UUID."""
+    return b"%b%b_%b" % (node[1], node[2], _NO_NAME.sub(lambda found: b"_%02x" % ord(found[0]), node[3]))
 
 
 def _empty(part: bytes, begun: int) -> int:

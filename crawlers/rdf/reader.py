@@ -26,6 +26,7 @@ _BLOCK = 1 << 17  # bytes: the parser asks for two thousand at a time, which cos
 MAX_FAULTS = 100
 """Errors after which the rest of a file is not read."""
 
+_ILL_FORMED = "ill-formed document"  # as pyoxigraph's messages about XML begin
 _GUARDS = {"text": TextGuard, "xml": XMLGuard}
 
 
@@ -38,10 +39,12 @@ class Fault:
         subjects: the subjects described there, the nearest first: the last one before the error, the last one that has
             an IRI, and the first one behind it. The parser does not report whose statement is lost; it is often one of
             these.
+        is_passed: whether reading went on behind it, so that it costs a statement only.
     """
 
     message: str
     subjects: list[str] = field(default_factory=list)
+    is_passed: bool = False
 
 
 class Reader:
@@ -54,7 +57,8 @@ class Reader:
 
     Attributes:
         faults: the errors met so far.
-        repairs: what had to be repaired before, as sentences.
+        misread: what is in another encoding than it should be, as sentences.
+        is_ill_formed: whether the XML was found to be none, so that elements may be taken for another's from there on.
         reached: the last subject that was read, and the last one that has an IRI.
         count: how many triples were read so far.
         ended: whether the file was read to its end, or given up.
@@ -62,7 +66,8 @@ class Reader:
 
     def __init__(self, file: BinaryIO, format_: Format, base: str) -> None:
         self.faults: list[Fault] = []
-        self.repairs: list[str] = []
+        self.misread: list[str] = []
+        self.is_ill_formed = False
         self.reached = ("", "")
         self.count = 0
         self.ended = False
@@ -101,11 +106,19 @@ class Reader:
                 error, self.ended = found, False
             if batch and is_behind_fault:
                 self.faults[-1].subjects.append(batch[0][0])
+                for fault in [] if self.is_ill_formed else self.faults:
+                    fault.is_passed = True
             self.count += len(batch)
             is_behind_fault = bool(error) or (is_behind_fault and not batch)
             yield batch
             if error:
                 self._report(error)
+        is_told = any(not fault.is_passed for fault in self.faults)
+        if isinstance(self.stream, XMLGuard) and self.stream.breaks_off and not is_told:
+            self._add(f"the XML breaks off after {self.stream.given} bytes: its root element has no end")
+        if left_out := getattr(self.stream, "left_out", None):
+            sentence = f"attributes without a namespace are left out: {', '.join(left_out)}"
+            self.faults.append(Fault(sentence, is_passed=True))
 
     def _report(self, error: SyntaxError | MemoryError) -> None:
         if isinstance(error, MemoryError):  # a text of over 16 MiB, not the machine's memory
@@ -114,6 +127,7 @@ class Reader:
         self._add(str(error)[:500])
         if len(self.faults) >= MAX_FAULTS:
             self._stop(f"after {MAX_FAULTS} errors the rest is not read")
+        self.is_ill_formed |= str(error).startswith(_ILL_FORMED)
 
     def _add(self, message: str) -> None:
         self.faults.append(Fault(message, list(dict.fromkeys(filter(None, self.reached)))))

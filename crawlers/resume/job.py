@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 4
+FORMAT = 5
 _SCHEMA = """
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA journal_mode = WAL;
@@ -44,6 +44,10 @@ CREATE TABLE IF NOT EXISTS records (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS listed (dataset_id TEXT, list TEXT, by TEXT, PRIMARY KEY (dataset_id, list)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS failures (key TEXT PRIMARY KEY, kind TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS flaws (
+    dataset_id TEXT, resource_id TEXT, field TEXT, kind TEXT, failed TEXT NOT NULL,
+    PRIMARY KEY (dataset_id, resource_id, field, kind)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS notes (topic TEXT, name TEXT, value TEXT, PRIMARY KEY (topic, name)) WITHOUT ROWID;
 """  # made once the facts say that the ledger is of this format
 _JOBS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -61,7 +65,7 @@ _COMMIT_CHANGES = 2000
 _LONGEST = 20_000  # changes of a callback that does not pause: a transaction takes its size in the WAL, for good
 _FREED = 256  # pages that a commit gives back to the disk, at most: that takes 5 ms
 _SPARE = 4  # if less than this part of the pages is free, it is kept for the next rows
-_ROWS = ("seen", "requests", "records", "listed", "failures", "notes")
+_ROWS = ("seen", "requests", "records", "listed", "failures", "flaws", "notes")
 
 
 class Job:
@@ -216,12 +220,17 @@ class Job:
     def _check(self, identity: dict[str, Any]) -> None:
         self.resumed = self.fact("identity") is not None
         known, wanted = self._object("identity"), {"format": FORMAT} | identity
-        if not self.resumed:
-            self.set_fact("identity", json.dumps(wanted))
-        elif known != wanted and not (self.fact("finished") and known == wanted | {"format": known.get("format")}):
-            raise JobError(_difference(self.path, known, wanted))
-        elif self.fact("finished"):
-            raise _finished(self.path, self._object("state"))
+        if self.resumed:
+            is_other = known != wanted | {"format": known.get("format")}
+            if is_other or not self._is_readable(known):
+                raise JobError(_difference(self.path, known, wanted))
+            if self.fact("finished"):
+                raise _finished(self.path, self._object("state"))
+        self.set_fact("identity", json.dumps(wanted))
+
+    def _is_readable(self, identity: dict[str, Any]) -> bool:
+        """Return whether a job of another format is finished, or goes on in this one: before 5, it had no flaws."""
+        return bool(self.fact("finished")) or identity.get("format") in (FORMAT - 1, FORMAT)
 
     def _object(self, name: str) -> dict[str, Any]:
         """

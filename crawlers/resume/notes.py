@@ -42,6 +42,10 @@ class Notes:
         row = self.job.db.execute(_GET, (topic, name)).fetchone()
         return json.loads(row[0]) if row else None
 
+    def count(self, topic: str) -> int:
+        """Return how many names a topic has."""
+        return int(self.job.db.execute("SELECT count(*) FROM notes WHERE topic = ?", (topic,)).fetchone()[0])
+
     def below(self, topic: str, prefix: str = "") -> Iterator[tuple[str, Any]]:
         """Yield the names that begin with a prefix and are longer, with their values, in their order."""
         last = prefix

@@ -42,6 +42,10 @@ SELECT kind, dataset_id, resource_id FROM records
 WHERE (kind, dataset_id, resource_id) > (?, ?, ?) AND outcome IS NULL ORDER BY kind, dataset_id, resource_id LIMIT ?
 """
 
+_KEPT = """
+SELECT count(*) FROM records WHERE kind = ? AND resource_id = ''
+AND outcome IN ('new', 'updated', 'unchanged', 'restored', 'excluded')
+"""
 _SETTLED = """
 SELECT dataset_id FROM records WHERE kind = ? AND dataset_id > ? AND resource_id = ''
 AND outcome IN ('new', 'updated', 'unchanged', 'restored') ORDER BY dataset_id LIMIT ?
@@ -156,6 +160,10 @@ class Records:
         found = dict(self.job.db.execute("SELECT outcome, count(*) FROM records WHERE outcome IS NOT NULL GROUP BY 1"))
         fallback = self.job.db.execute("SELECT count(*) FROM records WHERE fallback").fetchone()[0]
         return {**found, "fallback": fallback}
+
+    def kept(self, kind: str) -> int:
+        """Return how many records of a kind have their document on disk, or are left out by the operator."""
+        return int(self.job.db.execute(_KEPT, (kind,)).fetchone()[0])
 
     def unaccounted(self) -> Iterator[Reference]:
         """Yield what was expected and never settled."""

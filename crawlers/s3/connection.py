@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from obstore.exceptions import BaseError
-from obstore.store import S3Store
+from obstore.store import HTTPStore, S3Store
 
 from crawlers.exceptions import OutputError
 
@@ -160,7 +160,9 @@ def _is_endpoint(text: str) -> bool:
 
 
 def _is_host(name: str) -> bool:
+    """Return whether a URL can have this host; obstore panics later at punycode that is none."""
     try:
+        HTTPStore.from_url(f"https://{name}")
         if name.startswith("["):
             IPv6Address(name[1:-1])
         elif _NUMBERED.fullmatch(name):

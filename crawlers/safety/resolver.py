@@ -15,14 +15,15 @@ from urllib.request import getproxies
 
 from scrapy import signals
 from scrapy.exceptions import CannotResolveHostError, IgnoreRequest
-from scrapy.resolver import CachingThreadedResolver
+from scrapy.resolver import CachingHostnameResolver
 from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.httpobj import urlparse_cached
+from twisted.internet.address import IPv4Address
 
 from crawlers.exceptions import AnswerError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from scrapy import Request, Spider
     from scrapy.crawler import Crawler
@@ -33,6 +34,7 @@ logger = logging.getLogger(__name__)
 Host = tuple[str, int | None]
 """A name or an address, and a port; ``None`` for any port."""
 
+IPV4: Any = (IPv4Address,)
 _PORTS = {"http": 80, "https": 443}
 _NEVER = (ip_network("2002::/16"), ip_network("fec0::/10"))  # 6to4 wraps any IPv4 address; site-local
 
@@ -40,15 +42,19 @@ _NEVER = (ip_network("2002::/16"), ip_network("fec0::/10"))  # 6to4 wraps any IP
 class ForbiddenAddressError(AnswerError, IgnoreRequest):
     """A request leads to an address that is not public, and not the user's; raised by `PublicOnly`.
 
+    Args:
+        was_public: whether the user named the host, which has had a public address.
+
     Attributes:
         host, port: what was asked, which a redirect may have led to.
     """
 
-    def __init__(self, host: str, port: int, address: str) -> None:
+    def __init__(self, host: str, port: int, address: str, *, was_public: bool = False) -> None:
         self.host, self.port = host, port
+        why = "though it has had a public address" if was_public else "and is no host that you named"
         super().__init__(
             "forbidden_address",
-            f"{host}:{port} leads to {address}, which is not public, and is no host that you named "
+            f"{host}:{port} leads to {address}, which is not public, {why} "
             f"(-s ALLOWED_PRIVATE_HOSTS={host}:{port} would allow it)",
         )
 
@@ -88,8 +94,8 @@ def _host(url: str) -> Host:
     return parts.hostname or "", parts.port or _PORTS.get(parts.scheme)
 
 
-class PublicOnlyResolver(CachingThreadedResolver):
-    """TWISTED_DNS_RESOLVER: Scrapy's own, which gives no address that is neither public nor a named host's.
+class PublicOnlyResolver(CachingHostnameResolver):
+    """TWISTED_DNS_RESOLVER: gives the IPv4 addresses of a name if requests may go to each of them, else none.
 
     Twisted's client takes no reason for that: `PublicOnly` finds it in ``refused``.
 
@@ -97,61 +103,95 @@ class PublicOnlyResolver(CachingThreadedResolver):
         named: the portals, which may be private as long as they have not been public: the owner of a public name may
             give it a private address later. Filled by `PublicOnly`; one set for all the crawls of a process.
         allowed: the hosts that may be private whenever they like.
+        public: the portals that have had a public address.
+        listeners: called with a portal when its first public address is seen.
+        timeout: seconds until a name without an answer has no address: DNS_TIMEOUT.
     """
 
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        super().__init__(*arguments, **keywords)
+    def __init__(self, reactor: Any, cache_size: int, timeout: float = 60.0) -> None:
+        super().__init__(reactor, cache_size)
+        self.timeout = timeout
         self.named: set[Host] = set()
         self.allowed: set[Host] = set()
         self.public: set[str] = set()
+        self.listeners: list[Callable[[str], None]] = []
         self.refused: LocalCache[str, str] = LocalCache(limit=1000)
 
-    def install_on_reactor(self) -> None:
-        super().install_on_reactor()
-        self.names: Any = self.reactor.nameResolver  # Twisted's, which asks this resolver's getHostByName
-        self.reactor.installNameResolver(self)  # type: ignore[arg-type]  # an interface, not a base class
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, reactor: Any) -> Self:
+        found = super().from_crawler(crawler, reactor)
+        found.timeout = crawler.settings.getfloat("DNS_TIMEOUT")
+        return found
+
+    @classmethod
+    def installed(cls) -> Self | None:
+        """Return the one that this process resolves names by, if it does."""
+        from twisted.internet import reactor  # noqa: PLC0415 -- importing it installs it
+
+        found = getattr(reactor, "nameResolver", None)
+        return found if isinstance(found, cls) else None
 
     def resolveHostName(  # noqa: N802
         self,
         resolutionReceiver: IResolutionReceiver,  # noqa: N803
         hostName: str,  # noqa: N803
         portNumber: int = 0,  # noqa: N803
-        addressTypes: Sequence[type[IAddress]] | None = None,  # noqa: N803
+        addressTypes: Sequence[type[IAddress]] | None = None,  # noqa: N803, ARG002
         transportSemantics: str = "TCP",  # noqa: N803
     ) -> Any:
-        checked = _Checked(resolutionReceiver, self, portNumber)
-        return self.names.resolveHostName(checked, hostName, portNumber, addressTypes, transportSemantics)
+        checked: Any = _Checked(resolutionReceiver, self, portNumber)
+        return super().resolveHostName(checked, hostName, portNumber, IPV4, transportSemantics)
 
-    def allows(self, host: str, port: int, address: str) -> bool:
-        """Return whether a host may be connected to at an address, and remember what is refused."""
-        named = is_named(self.named, host, port)
-        if is_public(address):
-            if named:
-                self.public.add(host)
+    def allows(self, host: str, port: int, addresses: Sequence[str]) -> bool:
+        """Return whether a host that has these addresses may be connected to, and remember what is refused."""
+        self.note(host, addresses)
+        private = next((address for address in addresses if not is_public(address)), None)
+        if private is None or is_named(self.private, host, port):
             return True
-        if is_named(self.allowed, host, port) or (named and host not in self.public):
-            return True
-        self.refused[host] = address
+        self.refused[host] = private
         return False
+
+    def note(self, host: str, addresses: Sequence[str]) -> None:
+        """Remember whether a portal has a public address."""
+        is_portal = host not in self.public and any(host == name for name, _ in self.named)
+        if is_portal and any(map(is_public, addresses)):
+            self.public.add(host)
+            for listener in self.listeners:
+                listener(host)
+
+    @property
+    def private(self) -> set[Host]:
+        """The hosts that may be private now."""
+        return self.allowed | {one for one in self.named if one[0] not in self.public}
 
 
 class _Checked:
-    """Passes on the addresses that the resolver allows."""
+    """Passes on the addresses of a name if the resolver allows all of them."""
 
     def __init__(self, receiver: Any, resolver: PublicOnlyResolver, port: int) -> None:
         self.receiver = receiver
         self.resolver = resolver
         self.port = port
+        self.addresses: list[Any] = []
+        self.has_ended = False
 
     def resolutionBegan(self, resolution: Any) -> None:  # noqa: N802
         self.host = resolution.name.lower()
+        self.late = self.resolver.reactor.callLater(self.resolver.timeout, self.resolutionComplete)
         self.receiver.resolutionBegan(resolution)
 
     def addressResolved(self, address: Any) -> None:  # noqa: N802
-        if self.resolver.allows(self.host, self.port, address.host):
-            self.receiver.addressResolved(address)
+        self.addresses.append(address)
 
     def resolutionComplete(self) -> None:  # noqa: N802
+        if self.has_ended:  # the answer came too late
+            return
+        self.has_ended = True
+        if self.late.active():
+            self.late.cancel()
+        if self.resolver.allows(self.host, self.port, [address.host for address in self.addresses]):
+            for address in self.addresses:
+                self.receiver.addressResolved(address)
         self.receiver.resolutionComplete()
 
 
@@ -162,8 +202,8 @@ def is_named(named: set[Host], host: str, port: int) -> bool:
 class PublicOnly:
     """The downloader middleware that tells the resolver which hosts the user named, and says what was refused.
 
-    Named are the host and port of the spider's ``portal`` and ``start_urls``, as long as they do not turn from a public
-    address to a private one; those of ALLOWED_PRIVATE_HOSTS (``["intranet.example.org", "10.0.0.7:8080"]``); and the
+    Named are the host and port of the spider's ``portal`` and ``start_urls``, as long as they have had no public
+    address; those of ALLOWED_PRIVATE_HOSTS (``["intranet.example.org", "10.0.0.7:8080"]``); and the
     proxies of the environment. A proxy resolves names itself: behind one, only addresses that stand in the URL are
     checked.
     """
@@ -180,15 +220,12 @@ class PublicOnly:
         return cls(crawler)
 
     def spider_opened(self, spider: Spider) -> None:
-        from twisted.internet import reactor  # noqa: PLC0415 -- importing it installs it
-
         urls = (getattr(spider, "portal", None), *getattr(spider, "start_urls", ()))
         self.named |= {_host(url) for url in urls if url}
-        resolver = getattr(reactor, "nameResolver", None)
-        if isinstance(resolver, PublicOnlyResolver):
-            self.resolver = resolver
-            resolver.named |= self.named
-            resolver.allowed |= self.allowed | self.proxies
+        self.resolver = PublicOnlyResolver.installed()
+        if self.resolver:
+            self.resolver.named |= self.named
+            self.resolver.allowed |= self.allowed | self.proxies
         else:
             logger.warning("TWISTED_DNS_RESOLVER is not PublicOnlyResolver: names may lead to private addresses")
 
@@ -205,7 +242,8 @@ class PublicOnly:
 
     def _refusal(self, host: str, port: int, address: str) -> ForbiddenAddressError:
         """Log the refusal: Scrapy does not log an IgnoreRequest without an errback."""
-        error = ForbiddenAddressError(host, port, address)
+        was_public = self.resolver is not None and is_named(self.named, host, port)  # else it would not be refused
+        error = ForbiddenAddressError(host, port, address, was_public=was_public)
         logger.warning("%s", error)
         return error
 

@@ -10,7 +10,7 @@ import orjson
 
 from crawlers.exceptions import AnswerError
 from crawlers.safety import bounds
-from crawlers.safety.redact import hidden
+from crawlers.safety.redact import writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -102,23 +102,32 @@ def _integer(digits: str) -> int | str:
 
 
 def dumps(document: Any) -> bytes:
-    """Return UTF-8, indented by 2, keys in their order, a newline at the end; without this process's own secrets.
+    """Return UTF-8, indented by 2, keys in their order, a newline at the end; as it may be stored.
+
+    Raises:
+        ValueError: it is nested too deep to be written.
+    """
+    return writable(verbatim(document))
+
+
+def verbatim(document: Any) -> bytes:
+    """Return the same with what may not be stored: the secrets of this process, the logins in addresses.
 
     Raises:
         ValueError: it is nested too deep to be written.
     """
     try:
-        return hidden(orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
     except orjson.JSONEncodeError:  # integers over 64 bits, lone surrogates, over 254 levels: rare, so slowly
-        return hidden(_slow_dumps(document))
+        return _slow_dumps(document)
 
 
 def line(entry: Mapping[str, Any]) -> bytes:
-    """Return one line of a JSON Lines file: UTF-8, and a newline at the end only."""
+    """Return one line of a JSON Lines file, as it may be stored: UTF-8, and a newline at the end only."""
     try:
-        return hidden(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
+        return writable(orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE))
     except orjson.JSONEncodeError:
-        return hidden((json.dumps(entry) + "\n").encode("ascii"))
+        return writable((json.dumps(entry) + "\n").encode("ascii"))
 
 
 def _slow_dumps(document: Any) -> bytes:

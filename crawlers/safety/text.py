@@ -45,6 +45,8 @@ _ASCII = bytes(range(128))
 _SEVERAL = 4  # characters
 _ENOUGH = 48  # bytes that are not ASCII, to be sure of an encoding that nobody declares
 _LATIN = 0x24F  # the last of the Latin letters
+_LATIN_ALPHABETS = ("cp1252", "cp1250", "cp1254", "cp1257")
+"""The code pages of the Latin alphabets. What few bytes suggest is one of these, and the first one if nothing does."""
 
 
 class Text(NamedTuple):
@@ -111,7 +113,8 @@ def decoded(body: bytes, *labels: str | None, given: str | None = None, is_utf8:
             return read
         if read := _strictly(body, widened(name)):
             return read
-    return _as_utf8(body) or _detected(body) or _damaged(body, codec(given) or next(iter(known), UTF8))
+    found = _as_utf8(body) or _detected(body, "the declared one" if known else "declared")
+    return found or _damaged(body, codec(given) or next(iter(known), UTF8))
 
 
 def of_page(body: bytes, content_type: str, given: str | None = None) -> Text:
@@ -165,15 +168,30 @@ def _damaged(body: bytes, name: str) -> Text:
     return Text(text, name, f"Some of it is not in its encoding ({name}): U+FFFD stands for what can't be read.")
 
 
-def _detected(body: bytes) -> Text | None:
-    """Return the text as its bytes suggest; where those are few, or of a Latin alphabet, it is reported as a guess."""
+def _detected(body: bytes, what: str) -> Text | None:
+    """Return the text as its bytes suggest; where those are few, or of a Latin alphabet, it is reported as a guess.
+
+    Args:
+        what: what its encoding is not, for that sentence.
+    """
     sample = b" ".join(_FOREIGN.findall(body[: 16 * _SAMPLE]))[:_SAMPLE]
-    best = from_bytes(sample[: sample.rfind(b" ") if len(sample) == _SAMPLE else None]).best()
-    read = _strictly(body, codec(best.encoding) if best else None)
+    sample = sample[: sample.rfind(b" ") if len(sample) == _SAMPLE else None]
     is_enough = len(sample.translate(None, _ASCII)) >= _ENOUGH
+    name = _likely(sample)
+    if name is None or (not is_enough and _MANY_BYTES.fullmatch(name)):
+        name = _likely(sample, *_LATIN_ALPHABETS) or _LATIN_ALPHABETS[0]
+    read = _strictly(body, name)
     if read is None or (is_enough and not _is_latin(read.text) and not _is_narrow(read.text)):
         return read
-    return read._replace(flaw=f"Its encoding is not declared, and was guessed ({read.encoding}): set `encoding`.")
+    return read._replace(flaw=f"Its encoding is not {what}, and was guessed ({read.encoding}): set `encoding`.")
+
+
+def _likely(sample: bytes, *among: str) -> str | None:
+    """Return the encoding that bytes suggest, of these or of all; the first one if it is as likely as the best."""
+    found = [*from_bytes(sample, cp_isolation=[*among])]
+    equal = [one for one in found if (one.chaos, one.coherence) == (found[0].chaos, found[0].coherence)]
+    names = [codec(name) for one in equal for name in one.could_be_from_charset]
+    return _LATIN_ALPHABETS[0] if _LATIN_ALPHABETS[0] in names else next(iter(names), None)
 
 
 def _is_latin(text: str) -> bool:
@@ -244,17 +262,23 @@ def in_utf8(file: BinaryIO, label: str | None, given: str | None, flaws: list[st
     if name in ("", UTF8) and is_utf8(file):
         file.seek(start)
         return file
-    name = name or codec(given) or _encoding_of_file(file, label)
+    name = name or codec(given) or encoding_of_file(file, flaws, label)
     return io.BufferedReader(Pieces(chunks(file, name, start, flaws)), buffer_size=1 << 17)
 
 
-def _encoding_of_file(file: BinaryIO, label: str | None) -> str:
-    """Return the encoding of the first piece that is not ASCII, which stands for all of it."""
+def encoding_of_file(file: BinaryIO, flaws: list[str], *labels: str | None) -> str:
+    """Return the encoding of the first piece that is not ASCII, which stands for all of it; a guess is a flaw.
+
+    Args:
+        labels: the encodings that its header and it itself declare, the first to be believed first.
+    """
     file.seek(0)
     while chunk := file.read(CHUNK):
         if not chunk.isascii():
             whole = chunk[: chunk.rfind(b"\n") + 1]  # the last line of a piece may end within a character
-            return widened(decoded(chunk if whole.isascii() else whole, label, is_utf8=True).encoding)
+            found = decoded(chunk if whole.isascii() else whole, *labels, is_utf8=True)
+            flaws += [found.flaw] if found.flaw and found.encoding != UTF8 else []  # else `chunks` has it
+            return widened(found.encoding)
     return UTF8
 
 

@@ -5,9 +5,10 @@ An offset counts the bytes of all lines that were ever written, in whatever file
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-FILES = ("manifest.jsonl", "errors.jsonl")
+FILES = ("manifest.jsonl", "errors.jsonl", "flaws.jsonl")
 """The files that can be compacted."""
 _RUN = re.compile(r"[0-9]{8}T[0-9]{6}Z(?:-[0-9]{1,6})?")
 _PART = re.compile(r"(\w+)-([0-9]{8}T[0-9]{6}Z)(?:-([0-9]{1,6}))?(?:\.([0-9]{1,9}))?\.jsonl\.zst")
@@ -33,6 +34,7 @@ _HEAD = 18  # bytes in which a frame says how long its content is
 _LEVEL = 10
 _COMPRESSION = zstd.CompressionParameter
 _TAIL = 256
+_FIRST = 4096  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def size(folder: Path, file: str) -> int:
         now = inside.size(folder, file)
     except FileNotFoundError:
         now = 0
-    return packed(folder, file) + now
+    return packed(folder, file) + now - doubled(folder, file)
 
 
 def packed(folder: Path, file: str) -> int:
@@ -100,6 +102,29 @@ def packed(folder: Path, file: str) -> int:
         OSError: a part can't be read.
     """
     return sum(length(folder, name) for name in parts(folder, file))
+
+
+def doubled(folder: Path, file: str) -> int:
+    """Return the bytes at the beginning of a file that its last part has, too.
+
+    There are some if a compaction was killed before it removed them: `finish` does that, before anything is appended.
+
+    Raises:
+        OSError: the part can't be read. A missing file has none.
+    """
+    for name in parts(folder, file)[-1:]:
+        status, held = inside.status(folder, name), length(folder, name)
+        with suppress(OSError), inside.opened(folder, file) as now:  # readers of the part report that it is damaged
+            head = _head(folder, name, status.st_mtime_ns, status.st_size)
+            is_same = now.read(len(head)) == head  # its first lines say when they were written
+            return held if head and is_same and os.fstat(now.fileno()).st_size >= held else 0
+    return 0
+
+
+@lru_cache(maxsize=1_000)
+def _head(folder: Path, name: str, changed: int, long: int) -> bytes:  # noqa: ARG001 -- as for _content
+    with _unpacked(folder, name) as file:
+        return file.read(_FIRST)
 
 
 def lines(folder: Path, file: str, offset: int = 0) -> Iterator[tuple[int, bytes | None]]:
@@ -116,8 +141,9 @@ def lines(folder: Path, file: str, offset: int = 0) -> Iterator[tuple[int, bytes
             file_.seek(offset)
             yield from json_lines.lines(file_)
         offset = 0
+    begin = doubled(folder, file)
     with inside.opened(folder, file) as now:
-        now.seek(offset)
+        now.seek(begin + offset)
         yield from json_lines.lines(now)
 
 
@@ -144,8 +170,9 @@ def _is_line_start(folder: Path, file: str, offset: int) -> bool:
     here = offset - packed(folder, file)  # what is moved stays as it was
     if here <= 0:
         return True
+    begin = doubled(folder, file)
     with inside.opened(folder, file) as now:
-        now.seek(here - 1)
+        now.seek(begin + here - 1)
         return now.read(1) == b"\n"
 
 
@@ -167,8 +194,9 @@ def mark(folder: Path, file: str, end: int) -> bytes:
         return b"?"
     if not end:
         return b""
+    begin = doubled(folder, file)
     with inside.opened(folder, file) as now:
-        now.seek(max(0, here - _TAIL))
+        now.seek(begin + max(0, here - _TAIL))
         return (names[-1].encode() + b"\n" if names else b"") + now.read(min(here, _TAIL))
 
 
@@ -188,8 +216,8 @@ def _content(folder: Path, name: str, changed: int, long: int) -> int:  # noqa: 
     with inside.opened(folder, name) as file:
         try:
             found = zstd.get_frame_info(file.read(_HEAD)).decompressed_size
-        except zstd.ZstdError as error:
-            raise OSError(0, f"it is damaged ({error})", name) from None
+        except zstd.ZstdError:
+            raise OSError(0, "it is damaged", name) from None
     if found is not None:
         return found
     with _unpacked(folder, name) as file_:
@@ -205,15 +233,15 @@ def _unpacked(folder: Path, name: str) -> Iterator[BinaryIO]:
     try:
         with inside.opened(folder, name) as file, zstd.ZstdFile(file) as moved:
             yield cast("BinaryIO", moved)
-    except (zstd.ZstdError, EOFError) as error:
-        raise OSError(0, f"it is damaged ({error})", name) from None
+    except (zstd.ZstdError, EOFError):
+        raise OSError(0, "it is damaged", name) from None
 
 
 # Writing
 
 
 def compact(folder: Path, file: str) -> Moved | None:
-    """Move the lines of all runs but the last one into a compressed part; return ``None`` if there are none.
+    """Move the lines of all runs but the last one into a compressed part; return ``None`` without any.
 
     The part is whole on the disk before the lines go. A kill between the two is noticed by `finish`. The caller has the
     source's lock.
@@ -222,7 +250,10 @@ def compact(folder: Path, file: str) -> Moved | None:
         OSError: a file can't be read or written.
     """
     finish(folder, file)
-    end, run, count = _old(folder, file)
+    try:
+        end, run, count = _old(folder, file)
+    except FileNotFoundError:
+        return None
     if not end:
         return None
     part = _next(folder, file, run)

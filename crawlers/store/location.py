@@ -130,14 +130,19 @@ def opened(
 
 
 def bring_up(
-    settings: BaseSettings, names: Collection[str] | None, lost: Callable[[str], None], *, creates: bool = False
+    settings: BaseSettings,
+    names: Collection[str] | None,
+    lost: Callable[[str], None],
+    *,
+    damaged: Callable[[str], None] | None = None,
+    creates: bool = False,
 ) -> list[str]:
     """Bring the mirror up to date, if output is in a store; return the sources that have changed.
 
     Args:
         names: of the sources; ``None``: all.
-        lost: called with a sentence if the store gives no answer, so that the mirror may be behind, and for each source
-            that is damaged.
+        lost: called with a sentence if the store gives no answer, so that the mirror may be behind.
+        damaged: called with a sentence for each source that is damaged; by default ``lost``.
         creates: whether an empty prefix becomes a store.
 
     Raises:
@@ -145,7 +150,7 @@ def bring_up(
     """
     try:
         found = mirror(settings, creates=creates)
-        return found.refresh(names, lost) if found else []
+        return found.refresh(names, damaged or lost) if found else []
     except StoreUnreachableError as error:
         folder = Path(settings["OUTPUT_DIR"])
         if not any(folder.glob("[!.]*/runs")):

@@ -44,5 +44,7 @@ def tables(content: str, path: Path) -> dict[str, Any]:
         return tomllib.loads(content)
     except tomllib.TOMLDecodeError as error:
         raise SourcesError(f"{path} is not TOML: {error}.") from None
+    except ValueError:  # Python's, of what is TOML
+        raise SourcesError(f"{path} has a number with too many digits.") from None
     except RecursionError:
         raise SourcesError(f"{path} is not a list of sources: its tables are nested too deeply.") from None

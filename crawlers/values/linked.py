@@ -112,7 +112,7 @@ class LinkedRecord(Record):
                 return found
             if text and not _NO_MOMENT.match(text) and not frequency(text):
                 wrong = "in the future" if found else "no date"
-                self.flaw(f"{self.path}{name} {text[:_SHOWN]!r} is {wrong}")
+                self.flaw(f"{self.path}{name} {text[:_SHOWN]!r} is {wrong}", name)
         return None
 
     def license(self) -> License | None:

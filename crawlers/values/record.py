@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawlers import values
 from crawlers.exceptions import AnswerError
+from crawlers.items import Flaw
 from crawlers.safety import bounds, strict_json
 from crawlers.values.markup import markdown
 
@@ -24,9 +25,11 @@ T = TypeVar("T")
 
 FLAWS = 20
 """A broken record lists this many flaws, then one sentence that there are more."""
-MORE_FLAWS = "the record has more flaws than these"
+MORE_FLAWS = Flaw("the record has more flaws than these", "more")
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
+_POSITION = re.compile(r"\[[0-9]+\]$")
+_RESOURCE = re.compile(r"(?:resources|distribution)\[[0-9]+\]\.")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]+)*")
 _LONGEST_NUMBER = 10**30
 _TYPES = {str: "a text", bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "an object"}
@@ -36,16 +39,16 @@ class Record:
     """Typed reading of one JSON object.
 
     ``data`` is the object; CKAN's ``extras``, in whatever form, are read as if they were fields of it. A value of the
-    wrong type adds a sentence to ``flaws``, which the records inside this one share. ``path`` is the place of this
+    wrong type adds a flaw to ``flaws``, which the records inside this one share. ``path`` is the place of this
     record in the whole one: ``resources[3].``. Every getter takes names in order of preference and returns the first
     one's value.
     """
 
     __slots__ = ("data", "fields", "flaws", "path")
 
-    def __init__(self, data: dict[str, Any], flaws: list[str] | None = None, path: str = "") -> None:
+    def __init__(self, data: dict[str, Any], flaws: list[Flaw] | None = None, path: str = "") -> None:
         self.data = data
-        self.flaws: list[str] = [] if flaws is None else flaws
+        self.flaws: list[Flaw] = [] if flaws is None else flaws
         self.path = path
         self.fields = data
         if "extras" in data:
@@ -131,17 +134,22 @@ class Record:
         most = bounds.ENTRIES.most
         if len(entries) <= most:
             return entries
-        self.flaw(f"{self.path}{name} has {len(entries):,} entries: the first {most:,} are read")
+        self.flaw(f"{self.path}{name} has {len(entries):,} entries: the first {most:,} are read", name, "cut_value")
         return entries[:most]
 
-    def flaw(self, sentence: str) -> None:
-        """Add a sentence once; of many flaws the first `FLAWS`."""
-        if sentence not in self.flaws and len(self.flaws) <= FLAWS:
-            self.flaws.append(sentence if len(self.flaws) < FLAWS else MORE_FLAWS)
+    def flaw(self, sentence: str, place: str = "", kind: str = "unreadable_value") -> None:
+        """Add a flaw once; of many the first `FLAWS`.
+
+        Args:
+            sentence: what is wrong.
+            place: the field concerned, as it is named in this record: ``tags[0]``.
+            kind: one of `crawlers.signals.FLAWS`.
+        """
+        note(self.flaws, Flaw(sentence, *_located(self, place, kind)))
 
     def mistyped(self, place: str, value: Any, wanted: str) -> None:
         """Add the flaw that a value is of another type than it should be."""
-        self.flaw(f"{self.path}{place} is {_TYPES.get(type(value), 'null')}, not {wanted}")
+        self.flaw(f"{self.path}{place} is {_TYPES.get(type(value), 'null')}, not {wanted}", place)
 
     def as_text(self, place: str, value: Any) -> str | None:
         """Return one value as a text: a number written out, a list joined, a translation into English."""
@@ -155,6 +163,22 @@ class Record:
         if not found:
             self.mistyped(place, value, "a text")
         return found and values.text(found)
+
+
+def note(flaws: list[Flaw], flaw: Flaw) -> None:
+    """Add a flaw to others, unless it is among them; of many the first `FLAWS`, then that there are more."""
+    if flaw not in flaws and len(flaws) <= FLAWS:
+        flaws.append(flaw if len(flaws) < FLAWS else MORE_FLAWS)
+
+
+def _located(record: Record, place: str, kind: str) -> tuple[str, str, str | None]:
+    """Return a flaw's field, kind and resource; a resource without an id is told by its position."""
+    field = _POSITION.sub("", f"{record.path}{place}".removesuffix("."))
+    inside = _RESOURCE.match(record.path)
+    given = record.fields.get("id") if inside and inside.end() == len(record.path) else None
+    if not isinstance(given, str) or not given:
+        return field, kind, None
+    return field[len(record.path) :], kind, given
 
 
 def _extras(record: Record) -> dict[str, Any]:

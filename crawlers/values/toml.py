@@ -97,6 +97,8 @@ def table(text: str) -> Table:
         return Table(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise RulesError(f"this is not TOML: {error}.") from None
+    except ValueError:  # Python's, of what is TOML
+        raise RulesError("this has a number with too many digits.") from None
     except RecursionError:
         raise RulesError("its tables are nested too deeply.") from None
 

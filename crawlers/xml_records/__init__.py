@@ -4,7 +4,18 @@ A record's document is its element, with the namespaces in scope.
 """
 
 from crawlers.xml_records.element import parse, root
-from crawlers.xml_records.record import READERS, dataset, document, is_record, lazily, read, records, scope, triples
+from crawlers.xml_records.record import (
+    READERS,
+    dataset,
+    document,
+    is_readable,
+    is_record,
+    lazily,
+    read,
+    records,
+    scope,
+    triples,
+)
 
-__all__ = ["READERS", "dataset", "document", "is_record", "lazily", "parse"]
+__all__ = ["READERS", "dataset", "document", "is_readable", "is_record", "lazily", "parse"]
 __all__ += ["read", "records", "root", "scope", "triples"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from crawlers import values
-from crawlers.items import Agent, Dataset, License, Place, Relation, Resource
+from crawlers.items import Agent, Dataset, Flaw, License, Place, Relation, Resource
 from crawlers.values import licenses, periods, places
 from crawlers.values.formats import file_type
 from crawlers.values.languages import languages
@@ -54,7 +54,7 @@ def dataset(element: Any, *, source: str, url: str, language: str | None = None)
     Args:
         language: the tag of the texts to prefer.
     """
-    flaws: list[str] = []
+    flaws: list[Flaw] = []
     identifier, address = _identity(element)
     item = Dataset(source=source, id=identifier or url, identifier=identifier, uri=address, landing_page=address)
     item.title = _preferred([each for each in _all(element, "title") if not each.get("titleType")], language)
@@ -146,14 +146,15 @@ def _dates(element: Any, kind: str) -> Iterator[str]:
     return (text for each in _all(element, "date") if each.get("dateType") == kind and (text := _text(each)))
 
 
-def _date(element: Any, kind: str, flaws: list[str]) -> str | None:
+def _date(element: Any, kind: str, flaws: list[Flaw]) -> str | None:
     """Return the latest date of a type that has come; one in the future is a flaw, such as the end of an embargo."""
     found = list(filter(None, map(values.xsd_date, _dates(element, kind))))
-    flaws += [f"the date {date!r} of type {kind} is in the future" for date in found if not values.has_come(date)]
+    ahead = (date for date in found if not values.has_come(date))
+    flaws += [Flaw(f"the date {date!r} of type {kind} is in the future", f"date {kind}") for date in ahead]
     return max(filter(values.has_come, found), default=None)
 
 
-def _issued(element: Any, flaws: list[str]) -> str | None:
+def _issued(element: Any, flaws: list[Flaw]) -> str | None:
     year = values.date(_first(element, "publicationYear") or "")
     kinds = (_date(element, kind, flaws) for kind in ("Issued", "Available"))
     return next(filter(None, kinds), None) or year or _date(element, "Created", flaws)
@@ -195,12 +196,12 @@ def _rights(element: Any) -> tuple[License | None, str | None, str | None]:
     return best, access, "\n\n".join(others) or None
 
 
-def _places(element: Any, flaws: list[str]) -> Iterator[Place]:
+def _places(element: Any, flaws: list[Flaw]) -> Iterator[Place]:
     for each in _all(element, "geoLocation"):
         name, shapes = _first(each, "geoLocationPlace"), list(_shapes(each))
         geometry = places.outline(*(text for text in shapes if text))
         if shapes and geometry is None:
-            flaws.append("a geoLocation is no place on Earth")
+            flaws.append(Flaw("a geoLocation is no place on Earth", "geoLocation"))
         if name or geometry:
             yield Place(name=name, geometry=geometry)
 

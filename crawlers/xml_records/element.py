@@ -18,29 +18,39 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 
-def root(response: Response) -> Any:
+def root(response: Response, flaws: list[str] | None = None) -> Any:
     """Return the root element of an answer.
+
+    Args:
+        flaws: takes a sentence if the answer is in another encoding than it should be.
 
     Raises:
         AnswerError: it is not XML, or not harmless.
     """
     charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
     declared = response.meta.get("encoding") if response.request else None
-    return parse(open_body(response), charset, encoding=declared)
+    return parse(open_body(response), charset, encoding=declared, flaws=flaws)
 
 
-def parse(body: bytes | BinaryIO, charset: str | None = None, *, encoding: str | None = None) -> Any:
+def parse(
+    body: bytes | BinaryIO,
+    charset: str | None = None,
+    *,
+    encoding: str | None = None,
+    flaws: list[str] | None = None,
+) -> Any:
     """Return the root element of a text.
 
     Args:
         charset: as its HTTP header says.
         encoding: as the user says.
+        flaws: takes a sentence if it is in another encoding than it should be.
 
     Raises:
         AnswerError: it is not XML, or not harmless, or too large.
     """
     file = BytesIO(body) if isinstance(body, bytes) else body
-    harmless = xml.plain(file, charset, encoding=encoding, is_bounded=True).read()
+    harmless = xml.plain(file, charset, flaws, encoding, is_bounded=True).read()
     bounds.check_markup(harmless)
     try:
         return etree.fromstring(harmless, etree.XMLParser(resolve_entities=False, no_network=True))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 
 from crawlers.exceptions import AnswerError
+from crawlers.items import Flaw
 from crawlers.kinds.dcat import mapping
 from crawlers.rdf.formats import RDF_XML
 from crawlers.rdf.graphs import graph
@@ -16,7 +17,7 @@ from crawlers.rdf.reader import Reader
 
 if TYPE_CHECKING:
     from crawlers.items import Dataset
-    from crawlers.rdf.terms import Graph
+    from crawlers.rdf.terms import Graph, Triple
 
 _ROOT = f"{{{RDF}}}RDF"
 _DATASET = f"{{{DCAT}}}Dataset", f"{{{DCAT}}}DatasetSeries"
@@ -30,41 +31,60 @@ def recognise(element: Any) -> str | None:
 
 
 def dataset(element: Any, *, source: str, url: str, language: str | None = None) -> Dataset:
-    """Return the item of an rdf:RDF with one dataset, or of a dcat:Dataset; what the element cites is not the dataset.
+    """Return the item of an rdf:RDF, or of a dcat:Dataset; what the element cites is not the dataset.
+
+    What can't be read is in ``flaws``.
 
     Raises:
-        AnswerError: it can't be read, or describes no dataset, or several (invalid_record); the dataset has no
-            identity (missing_id).
+        AnswerError: it describes no dataset (invalid_record), or one that has no identity (missing_id).
     """
-    return mapping.dataset(*description(element, url), source=source, language=language)
+    found, flaws = _graph(element, url)
+    subject, *others = _datasets(found, flaws)
+    item = mapping.dataset(found, subject, source=source, language=language)
+    if others:
+        sentence = f"its RDF describes {len(others) + 1} datasets, and this is the first one"
+        flaws.append(Flaw(sentence, "dataset", "cut_value"))
+    item.flaws += flaws
+    return item
 
 
 def description(element: Any, url: str) -> tuple[Graph, str]:
     """Return what an element says, and the name of its dataset; raise as `dataset` does."""
-    found = _graph(element, url)
-    return found, _subject(found)
+    found, flaws = _graph(element, url)
+    return found, _datasets(found, flaws)[0]
 
 
-def _graph(element: Any, url: str) -> Graph:
+def _graph(element: Any, url: str) -> tuple[Graph, list[Flaw]]:
+    """Return what can be read of an element, and a sentence about what can't."""
     if element.tag != _ROOT:
         root = etree.Element(_ROOT)
         root.append(etree.fromstring(etree.tostring(element, with_tail=False)))
         element = root
     reader = Reader(io.BytesIO(etree.tostring(element, encoding="utf-8", with_tail=False)), RDF_XML, url)
-    found = graph(reader)
-    for fault in reader.faults:
-        raise AnswerError("invalid_record", f"the RDF can't be read: {fault.message}")
-    return found
+    read: list[Triple] = []
+    wrong: list[str] = []
+    try:
+        for triple in reader:
+            read.append(triple)  # noqa: PERF402 -- what was read before an error stays
+    except AnswerError as error:
+        wrong = [str(error)]
+    wrong += [fault.message for fault in reader.faults]
+    more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    flaws = [Flaw(f"its RDF can't be read in full: {wrong[0]}{more}", "", "unreadable_statement")] if wrong else []
+    return graph(read), flaws
 
 
-def _subject(description: Graph) -> str:
-    """Return the dataset: the topic of the catalogue's record, else the one that no other dataset cites."""
-    found = {subject for subject, node in description.items() if not _TYPES.isdisjoint(node.get(TYPE, []))}
+def _datasets(description: Graph, flaws: list[Flaw]) -> list[str]:
+    """Return the dataset, or several: the topic of the catalogue's record, else those that no other dataset cites.
+
+    Raises:
+        AnswerError: there is none.
+    """
+    found = [subject for subject, node in description.items() if not _TYPES.isdisjoint(node.get(TYPE, []))]
     topics = {str(term) for node in description.values() for term in node.get(FOAF + "primaryTopic", [])}
-    chosen = found & topics or found
-    if len(chosen) > 1:
-        named = {str(term) for each in chosen for name in _PARTS for term in description[each].get(name, [])}
-        chosen = chosen - named or chosen
-    if len(chosen) != 1:
-        raise AnswerError("invalid_record", f"the RDF of one record describes {len(chosen) or 'no'} datasets, not one")
-    return chosen.pop()
+    chosen = [each for each in found if each in topics] or found
+    cited = {str(term) for each in chosen for name in _PARTS for term in description[each].get(name, [])}
+    chosen = [each for each in chosen if each not in cited] or chosen
+    if not chosen:
+        raise AnswerError("invalid_record", next(iter(flaws), "its RDF describes no dataset"))
+    return chosen

@@ -12,6 +12,7 @@ from xml.sax.saxutils import quoteattr
 from lxml import etree
 
 from crawlers.exceptions import AnswerError
+from crawlers.items import Dataset, Flaw
 from crawlers.kinds.dcat import reader as rdf
 from crawlers.safety import bounds
 from crawlers.values.lazy_dataset import LazyDataset
@@ -21,7 +22,6 @@ from crawlers.xml_records.element import parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from crawlers.items import Dataset
     from crawlers.rdf.terms import Graph
 
 
@@ -53,15 +53,18 @@ FORMATS = (
 
 READERS = dict.fromkeys((source for each in FORMATS for source in each.sources), "crawlers.xml_records:read")
 """What the kinds whose records are XML declare as readers, by ``metadata_source``."""
+UNREAD = "xml"
+"""The ``metadata_source`` of a record in a format that is not read: it is kept as it is."""
 
 _DEEPEST = 12
 _BEYOND = etree.XPath(f"descendant::node()[{bounds.RECORD.most + 1}]")
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _TYPE = re.compile(rb":type=[\"']([A-Za-z_][A-Za-z0-9_.-]{0,99}):")
 _REPLACED = "\ufffd".encode()
+_NO_DATA = "FC_FeatureCatalogue"
 _UNSUPPORTED = {
     "metadata": "an FGDC (CSDGM) record, which is not read: ask for ISO 19139",
-    "FC_FeatureCatalogue": "a feature catalogue (ISO 19110), which describes no data",
+    _NO_DATA: "a feature catalogue (ISO 19110), which describes no data",
     "MD_Metadata": "an ISO record in an unknown namespace",
     "MI_Metadata": "an ISO record in an unknown namespace",
     "DIF": "a DIF record, which is not read: ask for ISO 19139",
@@ -94,6 +97,15 @@ def is_record(root: Any) -> bool:
     return next(records(root), None) is not None
 
 
+def is_readable(root: Any) -> bool:
+    """Return whether an element can be read as a record, even as one without an id or about no data."""
+    try:
+        lazily(root, source="", url="https://example.org/")
+    except AnswerError as error:
+        return error.kind == "missing_id" or (error.kind == "unsupported" and is_record(root))
+    return True
+
+
 def format_of(element: Any) -> tuple[Format, str] | None:
     """Return the format of an element that is a record, and its ``metadata_source``."""
     return next(((each, found) for each in FORMATS if (found := each.recognise(element))), None)
@@ -119,6 +131,8 @@ def dataset(
 ) -> Dataset:
     """Return the item of a record, with its document and ``metadata_source``.
 
+    A record whose id is given is kept whatever can't be read of it: a flaw says what.
+
     Args:
         root: the record's element, or one that wraps it.
         url: the address that gave it.
@@ -126,10 +140,10 @@ def dataset(
         language: the tag of the texts to prefer; by default the record's own language.
 
     Raises:
-        AnswerError: it is not a record (invalid_record), of a format that is not read, or about something that is no
-            data (unsupported), or has no id (missing_id).
+        AnswerError: it is about something that is no data (unsupported); or no id is given, and it is not a record
+            (invalid_record), of a format that is not read (unsupported), or has no id (missing_id).
     """
-    element, format_, metadata_source = _only_record(root)
+    element, format_, metadata_source = _only_record(root, is_kept=id is not None)
     body = document(element)
     item = _mapped(element, format_, id, body, source=source, url=url, language=language)
     item.metadata_source, item.document = metadata_source, body
@@ -137,13 +151,19 @@ def dataset(
 
 
 def _mapped(element: Any, format_: Format, own_id: str | None, body: bytes, **given: Any) -> Dataset:
-    item = format_.map(element, **given)
+    try:
+        item = format_.map(element, **given)
+    except AnswerError as error:
+        if own_id is None or error.kind == "unsupported":
+            raise
+        item = Dataset(source=given["source"], id=own_id, flaws=[Flaw(str(error))])
     item.id = own_id or item.id
     if _REPLACED in body:
-        item.flaws.append(
+        sentence = (
             "some of its texts are not in the encoding that the XML declares, and have U+FFFD for what can't be read: "
             "-a encoding= says the right one, such as windows-1252"
         )
+        item.flaws.append(Flaw(sentence, "encoding", "repaired_text"))
     for resource in item.resources:
         resource.dataset_id = item.id
     return item
@@ -166,7 +186,7 @@ def lazily(
     Args:
         given: fields that the record has not, such as ``metadata_url``.
     """
-    element, format_, metadata_source = _only_record(root)
+    element, format_, metadata_source = _only_record(root, is_kept=id is not None)
     if format_.glance is None:
         item = dataset(element, source=source, url=url, id=id, language=language)
         for name, value in given.items():
@@ -180,18 +200,29 @@ def lazily(
     return LazyDataset(mapping, source=source, document=body, **fields)
 
 
-def _only_record(root: Any) -> tuple[Any, Format, str]:
-    """Return the one record in an element, its format and its ``metadata_source``."""
+def _only_record(root: Any, *, is_kept: bool = False) -> tuple[Any, Format, str]:
+    """Return the one record in an element, its format and its ``metadata_source``.
+
+    Args:
+        is_kept: whether an element that is none, or has several, is a record that is not read.
+    """
     found = list(islice(records(root), 2))
-    if len(found) > 1:
-        raise AnswerError("invalid_record", f"there are several records where one is expected, in {_name(root)}")
-    if not found:
-        raise _refusal(root)
-    format_, metadata_source = format_of(found[0])  # type: ignore[misc]  # it was found by that
-    return found[0], format_, metadata_source
+    if len(found) == 1:
+        format_, metadata_source = format_of(found[0])  # type: ignore[misc]  # it was found by that
+        return found[0], format_, metadata_source
+    refusal = _refusal(root, has_several=bool(found))
+    if not is_kept or etree.QName(root).localname == _NO_DATA:
+        raise refusal
+    return root, Format((UNREAD,), lambda _: UNREAD, partial(_unread, refusal)), UNREAD
 
 
-def _refusal(root: Any) -> AnswerError:
+def _unread(refusal: AnswerError, *_: Any, **__: Any) -> Dataset:
+    raise AnswerError("invalid_record", str(refusal))
+
+
+def _refusal(root: Any, *, has_several: bool) -> AnswerError:
+    if has_several:
+        return AnswerError("invalid_record", f"there are several records where one is expected, in {_name(root)}")
     for element in islice(root.iter("*"), 20):
         if known := _UNSUPPORTED.get(etree.QName(element).localname):
             return AnswerError("unsupported", f"this is {known}")

@@ -79,6 +79,7 @@ class API:
     """
     Attributes:
         files: how many resources a dataset of a udata portal has.
+        details: the records that a udata portal gives at their own addresses, by id; ``None`` if it gives none.
         entries: the datasets in the order in which they are listed.
     """
 
@@ -86,6 +87,7 @@ class API:
     count: int = 250
     traps: frozenset[str] = frozenset()
     files: int = 1
+    details: dict[str, Any] | None = None
     entries: list[Entry] = field(init=False)
     pages: int = 0
 
@@ -138,6 +140,9 @@ class API:
         path = urlsplit(asked.path).path
         if path == "/robots.txt":
             return Answer(b"", 404)
+        if self.details is not None and path.startswith("/api/1/datasets/") and not self.is_listing(asked):
+            record = self.details.get(path.rstrip("/").rpartition("/")[2])
+            return Answer(json.dumps(record).encode()) if record else Answer(b"{}", 404)
         if not self.is_listing(asked):
             return self.software.other(self, asked) if self.software.other else Answer(b"{}", 404)
         self.pages += 1
@@ -872,6 +877,43 @@ def worldbank_view(_: API, asked: Asked) -> Answer:
     return Answer(json.dumps(view | {"Resources": [file | {"format": "CSV"}]}).encode())
 
 
+def dkan1_record(api: API, entry: Entry, title: str) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "name": f"dataset-{entry.number}",
+        "title": title,
+        "notes": f"<p>What {entry.id} is.</p>",
+        "url": f"{api.url}/?q=dataset/dataset-{entry.number}",
+        "maintainer": "City",
+        "maintainer_email": "city@example.org",
+        "license_title": "http://creativecommons.org/licenses/by/4.0",
+        "metadata_created": "Tue, 03/14/2017 - 10:20",
+        "metadata_modified": entry.modified,
+        "revision_timestamp": entry.modified,
+        "groups": [{"title": "City"}],
+        "tags": [{"id": "1", "name": "trees"}],
+        "resources": [
+            {
+                "id": f"{entry.id}-1",
+                "name": "File",
+                "url": f"{api.url}/{entry.id}.csv",
+                "format": "csv",
+                "size": "12.3 KB",
+            }
+        ],
+    }
+
+
+def dkan1_page(api: API, page: Page, _: Asked) -> dict[str, Any]:
+    return {"help": "x", "success": True, "result": [api.records(page)]}
+
+
+def dkan1_list(api: API, asked: Asked) -> Answer:
+    if asked.action != "package_list":
+        return Answer(b"", 404)
+    return Answer(json.dumps({"help": "x", "success": True, "result": [each.id for each in api.entries]}).encode())
+
+
 ZENODO = {"read": by_page("page", "size", 10), "page": hits_page, "most": 25}
 SOFTWARE = {
     "opendatasoft": Software(
@@ -897,6 +939,11 @@ SOFTWARE = {
         "/api/1/metastore/schemas/dataset/items",
         *(lambda *_: (0, 10**6, everything), lambda api, page, _: api.records(page), dkan_record),
         most=10**6,
+    ),
+    "dkan1": Software(
+        "/api/3/action/current_package_list_with_resources",
+        *(by_offset("offset", "limit", 10), dkan1_page, dkan1_record),
+        other=dkan1_list,
     ),
     "dataverse": Software(
         "/api/search", by_offset("start", "per_page", 10), dataverse_page, dataverse_record, other=dataverse_files

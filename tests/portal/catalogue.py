@@ -112,16 +112,19 @@ class Catalogue:
 
     Attributes:
         deleted: datasets that only a token shows, as deleted ones; a purged one is gone altogether.
+        ghosts: ids that are counted and listed where ids are asked for, and have no dataset.
+        hidden: those of datasets that listings of records leave out.
     """
 
     resources_each: int = 3
     datasets: dict[str, Dataset] = field(default_factory=dict)
     deleted: dict[str, Dataset] = field(default_factory=dict)
+    ghosts: set[str] = field(default_factory=set)
+    hidden: set[str] = field(default_factory=set)
     ids_by_name: dict[str, str] = field(default_factory=dict)
     ids_by_resource: dict[str, str] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
     indexes: "count[int]" = field(default_factory=count)
-    _hides: bool | None = None
     _orders: dict[str, list[Dataset]] = field(default_factory=dict)
     _matches: dict[tuple[str, str, str], list[Dataset]] = field(default_factory=dict)
 
@@ -162,7 +165,6 @@ class Catalogue:
     def _forget(self, dataset_id: str) -> None:
         self._orders.clear()
         self._matches.clear()
-        self._hides = None
         old = self.datasets.get(dataset_id)
         if old:
             self.ids_by_name.pop(old.term("name"), None)
@@ -191,13 +193,11 @@ class Catalogue:
         resources = dataset.package["resources"]
         return dataset.package, next(resource for resource in resources if resource["id"] == resource_id)
 
-    @property
-    def hides(self) -> bool:
-        """Whether some of the datasets are private, or drafts."""
-        with self.lock:
-            if self._hides is None:
-                self._hides = not all(dataset.is_public for dataset in self.datasets.values())
-            return self._hides
+    def left_out(self, search: Search, *, has_fields: bool) -> set[str]:
+        """The ids whose records a search does not give, although it counts them."""
+        if has_fields:
+            return set()
+        return self.ghosts if "id:(" in search.fq else self.ghosts | self.hidden
 
     def organizations(self) -> dict[str, Package]:
         """By name, each as the first dataset of it has it."""

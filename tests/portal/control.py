@@ -93,6 +93,9 @@ def change(portal: Portal, _log: Log, request: Request) -> Any:
         catalogue.purge(key)
     for package in wanted.get("put", ()):
         catalogue.put(package)
+    catalogue.ghosts |= set(wanted.get("ghosts", ()))
+    catalogue.ghosts -= set(wanted.get("unhide", ()))
+    catalogue.hidden |= set(wanted.get("unhide", ()))
     portal.schemas |= wanted.get("schemas", {})
     return {"added": catalogue.grow(wanted.get("add", 0)), "count": len(catalogue.datasets)}
 

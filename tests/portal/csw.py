@@ -150,6 +150,8 @@ class Catalogue:
         faults: the names of what is wrong with it; see `answer`.
         broken: the ids of records that it can't render in any schema but Dublin Core.
         lost: the ids of records that it can't render at all.
+        shows: whether it answers to GetRecordById.
+        unlisted: the ids of records that it gives by their ids alone.
     """
 
     records: list[Record]
@@ -161,6 +163,8 @@ class Catalogue:
     faults: tuple[str, ...] = ()
     broken: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    shows: bool = False
+    unlisted: tuple[str, ...] = ()
     questions: list[Question] = field(default_factory=list)
 
     def __call__(self, asked: Asked) -> Answer:
@@ -168,6 +172,8 @@ class Catalogue:
             return Answer(b"", 404)
         if "no_post" in self.faults and asked.method == "POST":
             return Answer(b"<html>Method not allowed</html>", 405, {"Content-Type": "text/html"})
+        if self.shows and asked.parameters.get("request") == "GetRecordById":
+            return self.one(asked.parameters["id"], asked.parameters["outputSchema"])
         found = question(asked)
         if found is None:
             return self.capabilities()
@@ -224,10 +230,22 @@ class Catalogue:
     def xml(self, body: str, status: int = 200) -> Answer:
         return Answer(f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- pycsw 3 -->\n{body}'.encode(), status, XML)
 
+    def one(self, name: str, schema: str) -> Answer:
+        """Return a record by its id; CSW 3.0 says that there is none, and 2.0.2 gives none."""
+        records = [one.xml(schema) for one in self.records if one.id == name]
+        if self.version == "2.0.2":
+            space = f'xmlns:csw="{CSW[self.version]}"'
+            return self.xml(f"<csw:GetRecordByIdResponse {space}>{''.join(records)}</csw:GetRecordByIdResponse>")
+        if records:
+            return self.xml(records[0])
+        answer = self.exception("NotFound", "id", f"No records found for {name}")
+        return Answer(answer.body, 404, answer.headers)
+
     # What it gives
 
     def matching(self, asked: Question) -> list[Record]:
         found = self.records if "ignores_filter" in self.faults else [*filter(asked.is_met, self.records)]
+        found = [one for one in found if one.id not in self.unlisted]
         if "unordered" in self.faults and not asked.sort:  # neighbouring pages overlap
             return found if asked.start == 1 else [*found[1:], found[0]]
         return found

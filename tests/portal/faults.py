@@ -176,6 +176,13 @@ def gone(fault: Fault, request: Request) -> Answer | None:
 
 
 @acts(INSTEAD)
+def longest(fault: Fault, request: Request) -> Answer | None:
+    """4094 is the request line that gunicorn takes, with its method and version."""
+    line = f"{request.method} {request.address} HTTP/1.1\r\n"
+    return page(400 if fault.number % 2 else 414) if len(line) > fault.number else None
+
+
+@acts(INSTEAD)
 def forbidden(fault: Fault, request: Request) -> Answer | None:
     return page(403) if fault.hits(request) else None
 
@@ -341,6 +348,12 @@ def unsorted(_fault: Fault, search: Search) -> Search:
 @acts(SEARCHES)
 def ignore_start(_fault: Fault, search: Search) -> Search:
     return replace(search, start=0, fq=KEYSET.sub("", search.fq))
+
+
+@acts(SEARCHES)
+def filters_late(_fault: Fault, search: Search) -> Search:
+    """The first page ignores the filter, and those behind an id do not."""
+    return search if KEYSET.search(search.fq) else replace(search, fq="")
 
 
 @acts(FIELDS)

@@ -24,7 +24,16 @@ DATACITE = (
     '<resource xmlns="http://datacite.org/schema/kernel-4"><identifier identifierType="DOI">10.5072/{name}</identifier>'
     "<titles><title>{title}</title></titles><publisher>Amt</publisher></resource>"
 )
-FORMATS = {"oai_dc": DC, "oai_datacite": DATACITE}
+DCAT = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:dcat="http://www.w3.org/ns/dcat#"
+ xmlns:dct="http://purl.org/dc/terms/"><dcat:Dataset rdf:about="https://example.org/{name}"><dct:title>{title}</dct:title>
+<dct:license rdf:resource="https://example.org/l">Licence ouverte</dct:license></dcat:Dataset></rdf:RDF>"""
+FORMATS = {
+    "oai_dc": DC,
+    "oai_datacite": DATACITE,
+    "datacite": DATACITE.replace(' xmlns="http://datacite.org/schema/kernel-4"', ""),  # as pycsw 3 gives it
+    "dcat": DCAT,  # a property has an address and a text, as GeoNetwork gives it
+    "marcxml": '<record xmlns="http://www.loc.gov/MARC21/slim"><leader>{title}</leader></record>',
+}
 
 
 @dataclass
@@ -90,6 +99,10 @@ class Repository:
         return self.answered(f"<ListMetadataFormats>{found}</ListMetadataFormats>")
 
     def GetRecord(self, given: dict[str, str]) -> Answer:
+        if "no_get" in self.traps:
+            return self.error(self.traps["no_get"])
+        if given["identifier"].removeprefix("oai:test:") in self.traps.get("says_nothing_of", ()):
+            return Answer(b"Bad gateway", 502)
         found = [each for each in self.records if f"oai:test:{each.name}" == given["identifier"]]
         if not found:
             return self.error("idDoesNotExist")
@@ -116,6 +129,7 @@ class Repository:
         if self.daily and (len(begin) > 10 or len(until) > 10):
             return self.error("badArgument", "granularity")
         found = [each for each in self.records if self.is_in(each, chosen, begin, until)]
+        found = [each for each in found if each.name not in self.traps.get("unlisted", ())]
         return self.page(found, int(start), [prefix, chosen, begin, until])
 
     def is_in(self, each: Held, chosen: str, begin: str, until: str) -> bool:

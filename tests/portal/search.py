@@ -26,12 +26,12 @@ TOKEN = re.compile(
         (?P<field>(?:\*|[A-Za-z_][\w.]*):)
       | (?P<range>{RANGE})
       | (?P<quoted>{QUOTED})
-      | (?P<mark>[()+-])
-      | (?P<bare>(?:\\.|[^\s()"\[\]{{}}:/\\])+)
+      | (?P<mark>[()+!-])
+      | (?P<bare>(?:\\.|[^\s()"\[\]{{}}:/\\!])+)
     )""",
     re.VERBOSE,
 )
-KEYSET = re.compile(rf"(?:^|\s)\+?id:(?P<open>[\[{{])\s*(?P<bound>{BOUND})\s+TO\s+\*\s*[\]}}]")
+KEYSET = re.compile(rf"(?:^|\s)\+id:(?P<open>[\[{{])\s*(?P<bound>{BOUND})\s+TO\s+\*\s*[\]}}]")
 
 
 class QuerySyntaxError(ValueError):
@@ -63,7 +63,11 @@ def _inside_parentheses(text: str, position: int) -> bool:
 
 
 def parse(query: str) -> Test:
-    """Clauses joined by spaces or AND must all hold; OR, parentheses and leading signs work as in Solr."""
+    """As Lucene's classic parser with AND as its default operator, which CKAN asks for.
+
+    A clause is required, optional or excluded. OR makes the clause before it optional, too, whatever sign that has:
+    beside a required clause both sides of an OR are only wishes.
+    """
     return Parser(query).query()
 
 
@@ -82,34 +86,47 @@ class Parser:
         self.at = 0
 
     def query(self) -> Test:
-        test = self.alternatives() if self.tokens else _anything
+        test = self.clauses() if self.tokens else _anything
         if self.at < len(self.tokens):
             raise QuerySyntaxError(f"Cannot parse: unexpected {self.tokens[self.at][1]!r}")
         return test
 
-    def alternatives(self, field: str = "", depth: int = 0) -> Test:
-        found = [[self.clause(field, depth)]]
+    def clauses(self, field: str = "", depth: int = 0) -> Test:
+        found: list[tuple[str, Test]] = []
         while self.at < len(self.tokens) and self.tokens[self.at][1] != ")":
-            if self.accept("OR"):
-                found.append([self.clause(field, depth)])
-            else:
-                self.accept("AND")
-                found[-1].append(self.clause(field, depth))
-        return _any_of([_all_of(tests) for tests in found])
+            conjunction = self.operator()
+            if conjunction and not found:
+                raise QuerySyntaxError(f"Cannot parse: unexpected {conjunction!r}")
+            occurs, test = self.clause(field, depth)
+            if conjunction and found[-1][0] != "-":
+                found[-1] = ("+" if conjunction == "AND" else "", found[-1][1])
+            found.append(("" if conjunction == "OR" and occurs != "-" else occurs, test))
+        if not found:
+            raise QuerySyntaxError("Cannot parse: nothing is asked for")
+        return _decided(found, is_nested=depth > 0)
 
-    def clause(self, field: str, depth: int) -> Test:
-        if self.accept("-") or self.accept("NOT"):
-            return _not(self.clause(field, depth))
-        self.accept("+")
+    def operator(self) -> str:
+        for operator, words in (("AND", ("AND", "&&")), ("OR", ("OR", "||"))):
+            if any(map(self.accept, words)):
+                return operator
+        return ""
+
+    def clause(self, field: str, depth: int) -> tuple[str, Test]:
+        is_excluded = any(map(self.accept, ("-", "!", "NOT")))
+        if not is_excluded:
+            self.accept("+")
         kind, token = self.take()
+        if kind == "bare" and token in {"AND", "OR", "NOT", "&&", "||"}:
+            raise QuerySyntaxError(f"Cannot parse: unexpected {token!r}")
         if kind == "field":
             field, (kind, token) = token[:-1], self.take()
-        return self.group(field, depth + 1) if token == "(" else _term(field, kind, token)
+        test = self.group(field, depth + 1) if token == "(" and kind == "mark" else _term(field, kind, token)
+        return "-" if is_excluded else "+", test
 
     def group(self, field: str, depth: int) -> Test:
         if depth > DEPTH:
             raise QuerySyntaxError("Cannot parse: too deep")
-        test = self.alternatives(field, depth)
+        test = self.clauses(field, depth)
         if not self.accept(")"):
             raise QuerySyntaxError("Cannot parse: a parenthesis is not closed")
         return test
@@ -179,13 +196,22 @@ def _anything(_dataset: Searchable) -> bool:
     return True
 
 
-def _not(test: Test) -> Test:
-    return lambda dataset: not test(dataset)
+def _decided(clauses: list[tuple[str, Test]], *, is_nested: bool) -> Test:
+    """The set that clauses describe: all of the required, none of the excluded; one of the others if none is required.
+
+    Solr lets a query that only excludes begin with everything, and a group in parentheses with nothing.
+    """
+    required, others, excluded = ([test for occurs, test in clauses if occurs == one] for one in ("+", "", "-"))
+    if not required and not others:
+        others = [_nothing if is_nested else _anything]
+
+    def test(dataset: Searchable) -> bool:
+        if any(one(dataset) for one in excluded):
+            return False
+        return all(one(dataset) for one in required) and (bool(required) or any(one(dataset) for one in others))
+
+    return clauses[0][1] if len(clauses) == 1 and not excluded else test
 
 
-def _all_of(tests: list[Test]) -> Test:
-    return tests[0] if len(tests) == 1 else lambda dataset: all(test(dataset) for test in tests)
-
-
-def _any_of(tests: list[Test]) -> Test:
-    return tests[0] if len(tests) == 1 else lambda dataset: any(test(dataset) for test in tests)
+def _nothing(_dataset: Searchable) -> bool:
+    return False

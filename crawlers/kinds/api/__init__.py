@@ -11,4 +11,5 @@ KIND = Kind(
     detector="crawlers.kinds.api.detection:APIDetector",
     template="spider.tmpl",
     find_reader="crawlers.kinds.api.documents:reader",
+    find_volatile="crawlers.kinds.api.documents:volatile",
 )

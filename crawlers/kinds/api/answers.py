@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from crawlers.safety.line import one_line
 
 if TYPE_CHECKING:
-    from crawlers.kinds.api.declaration import Listing
+    from crawlers.kinds.api.declaration import Declaration, Listing
     from crawlers.kinds.api.expressions import Expression
 
 _SHOWN = 200
@@ -49,3 +52,24 @@ def refusal(page: Any, listing: Listing) -> str | None:
     if listing.ok is not None and listing.ok.find(page) is not True:
         return f"it is not ok: {listing.ok.text}"
     return None
+
+
+def collections(content: Any, declaration: Declaration, root: str) -> list[str]:
+    """Return the addresses of the collections that a server has, each a portal of its own.
+
+    Args:
+        content: the JSON of its list of collections.
+        root: the server's address.
+    """
+    expression = declaration.recognise.collections
+    found = expression.find(content) if expression else None
+    names = [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    return [f"{root}/collections/{quote(name, safe=':')}" for name in names]
+
+
+def choice(addresses: list[str], declaration: Declaration) -> str:
+    """Return the sentence that asks for one of a server's collections; without a full stop."""
+    count = f"{len(addresses)} {'collection' if len(addresses) == 1 else 'collections'}"
+    asks = "name it" if len(addresses) == 1 else "name one of them"
+    what = f"this is the root of a server, which has {count} of {declaration.title}"
+    return one_line(f"{what}: {asks}: {', '.join(addresses[:10])}", 1000)

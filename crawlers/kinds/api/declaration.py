@@ -12,6 +12,7 @@ from typing import Literal
 
 from crawlers.items import Dataset, Resource
 from crawlers.kinds.api.expressions import Expression, Template
+from crawlers.values.volatile import Volatile
 
 Values = Mapping[str, tuple["Value", ...]]
 """Parameters or headers by name; several values are the parameter repeated."""
@@ -263,6 +264,8 @@ class Declaration:
         id: where a record has its id.
         aliases: where it has other ids of the same dataset, a list.
         skip: what is true of a record that is not a dataset.
+        counters: the fields that move in a record although nobody edits it, by their paths.
+        sets: its lists whose order has no meaning.
         names: more names for the templates, ``[names]``: where a record has their values.
         metadata_url: the address of one record; what follows ``{portal}`` tells the portal when it is read again.
         fields: ``[dataset]``: which value of a record is which of an item's fields.
@@ -281,6 +284,8 @@ class Declaration:
     id: Expression
     aliases: Expression | None = None
     skip: Expression | None = None
+    counters: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
     names: Mapping[str, Expression] = field(default_factory=dict)
     metadata_url: Template
     fields: Mapping[str, Filler]
@@ -288,3 +293,8 @@ class Declaration:
     follow: tuple[Follow, ...] = ()
     check: str | None = None
     recognise: Recognition = Recognition()
+
+    @property
+    def volatile(self) -> Volatile:
+        """What changes in a record without an edit."""
+        return Volatile.named(self.counters, self.sets)

@@ -9,18 +9,18 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from crawlers import arguments
 from crawlers.exceptions import AnswerError, RulesError
 from crawlers.kind import Detector, Finding
+from crawlers.kinds.api.answers import choice, collections
 from crawlers.kinds.api.checks import CHECKS, UncheckedError
 from crawlers.kinds.api.expressions import ExpressionError
 from crawlers.kinds.api.file import FOLDER, load, shipped
 from crawlers.kinds.api.mapping import portal_names
 from crawlers.rdf import formats
 from crawlers.safety import strict_json
-from crawlers.safety.line import one_line
 from crawlers.values.toml import folders
 
 if TYPE_CHECKING:
@@ -59,9 +59,10 @@ class APIDetector(Detector):
         if probe.is_settled:
             return []
         places = _hinted(probe)
+        is_led = bool(places)
         if not places and (probe.is_named(self.kind) or _is_worth_a_guess(probe)):
             places = [(declaration, _host(_here(probe))) for declaration in _common()]
-        found = yield from _proven(probe, places)
+        found = yield from _proven(probe, places, is_led=is_led)
         return found or (yield from _collections(probe))
 
     def _named(self, probe: Probe, declaration: Declaration) -> Asking[list[Finding]]:
@@ -70,12 +71,16 @@ class APIDetector(Detector):
             return [] if isinstance(probe.first, AnswerError) else [_finding(declaration, probe.url)]
         here = _plain(probe.url)
         roots = dict.fromkeys((*_marked(declaration, here), here, *_roots(here)))
-        found = yield from _proven(probe, [(declaration, root) for root in roots])
+        found = yield from _proven(probe, [(declaration, root) for root in roots], is_led=False)
         return found or (yield from _collections(probe))
 
 
-def _proven(probe: Probe, places: list[tuple[Declaration, str]]) -> Asking[list[Finding]]:
-    """Return the catalogue at the first place that proves to have it."""
+def _proven(probe: Probe, places: list[tuple[Declaration, str]], *, is_led: bool) -> Asking[list[Finding]]:
+    """Return the catalogue at the first place that proves to have it.
+
+    Args:
+        is_led: whether the address, the page or the headers hint at these places.
+    """
     for declaration, root in places:
         template = declaration.recognise.probe
         address = template.address(portal_names(root)) if template else None
@@ -87,14 +92,14 @@ def _proven(probe: Probe, places: list[tuple[Declaration, str]]) -> Asking[list[
         other = str(answer) if isinstance(answer, AnswerError) else f"not an answer of {declaration.title}"
         probe.say(address, (refusal or declaration.title) if is_found else other)
         if is_found and not refusal:
-            return [_finding(declaration, root)]
+            return [replace(_finding(declaration, root), is_led=is_led)]
         if probe.is_inconclusive(address) or probe.is_unreachable:
             break
     return []
 
 
 def _collections(probe: Probe) -> Asking[list[Finding]]:
-    """Return the first collection that a landing page leads to, if a software lists those one by one."""
+    """Return the only collection that a landing page leads to, if a software lists those one by one."""
     first = probe.first
     landing = None if isinstance(first, AnswerError) else _content(first)
     if isinstance(first, AnswerError) or not isinstance(landing, dict) or not isinstance(landing.get("links"), list):
@@ -102,21 +107,14 @@ def _collections(probe: Probe) -> Asking[list[Finding]]:
     root = _plain(first.url)
     for declaration in (one for one in _declarations().values() if one.recognise.collections):
         answer = yield from probe.ask(f"{root}/collections?f=json")
-        names = _names(declaration, answer)
-        probe.say(f"{root}/collections", f"{len(names)} collections of {declaration.title}")
-        if names:
-            found = _finding(declaration, f"{root}/collections/{quote(names[0], safe=':')}")
-            others = f"{root} has {len(names)} such collections: {', '.join(names[:10])}." if len(names) > 1 else ""
-            return [replace(found, note=one_line(others, 500))]
+        addresses = [] if isinstance(answer, AnswerError) else collections(_content(answer), declaration, root)
+        probe.say(f"{root}/collections", f"{len(addresses)} collections of {declaration.title}")
+        if len(addresses) == 1:
+            return [_finding(declaration, addresses[0])]
+        if addresses:
+            probe.leave_open(choice(addresses, declaration))
+            break
     return []
-
-
-def _names(declaration: Declaration, answer: Answer) -> list[str]:
-    expression = declaration.recognise.collections
-    if isinstance(answer, AnswerError) or expression is None:
-        return []
-    found = expression.find(_content(answer))
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
 
 def is_proven(declaration: Declaration, answer: Answer, root: str) -> bool:

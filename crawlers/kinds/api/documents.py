@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset, Document
     from crawlers.kind import Reader
     from crawlers.kinds.api.declaration import Declaration
+    from crawlers.values.volatile import Volatile
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +31,12 @@ def reader(metadata_source: str | None) -> Reader | None:
     except RulesError as error:
         _log(str(error))
         return None
+
+
+def volatile(metadata_source: str | None) -> Volatile | None:
+    """Return what a declaration says moves in its records by itself; ``None`` if there is none of that name."""
+    found = reader(metadata_source)
+    return found.args[0].volatile if isinstance(found, partial) else None
 
 
 @cache

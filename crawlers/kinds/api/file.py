@@ -173,6 +173,8 @@ def _declaration(file: Table, text: str, name: str) -> Declaration:
         id=dataset.expression("id"),
         aliases=dataset.optional("aliases"),
         skip=dataset.optional("skip"),
+        counters=dataset.texts("counters"),
+        sets=dataset.texts("sets"),
         names=names,
         metadata_url=_metadata_url(file, listed.url, known),
         fields=dataset.fields(DATASET_FIELDS, known),

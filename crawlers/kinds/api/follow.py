@@ -90,13 +90,7 @@ class Followed:
         yield self.item(asked["record"], asked["allowed"])
 
     def address(self, wanted: Follow, record: Any, url: str) -> str | None:
-        """Return the address of what a record lacks; ``None`` if it needs nothing."""
-        if wanted.when and not wanted.when.find(record):
-            return None
-        if isinstance(wanted.url, Template):
-            return wanted.url.address(Reading(record, self.spider.declaration).names(str(self.spider.portal)))
-        found = answers.text(record, wanted.url)
-        return absolute(found, url) if found else None
+        return detail_address(wanted, Reading(record, self.spider.declaration), str(self.spider.portal), url)
 
     def ask(self, address: str, asked: dict[str, Any]) -> Output:
         """Yield the request for an address; the item as it is if that is at a host that is not the catalogue's."""
@@ -119,7 +113,7 @@ class Followed:
         wanted = self.wanted[asked["place"]]
         try:
             document = self.spider.listing.reader.document(response)
-            found = _part(wanted, document)
+            found = detail(wanted, document)
             link = self.link(wanted, document, response)
             known = _known(asked, response.url, found, link)
         except AnswerError as error:
@@ -161,7 +155,21 @@ class Followed:
         yield item
 
 
-def _part(wanted: Follow, document: Any) -> Any:
+def detail_address(wanted: Follow, record: Reading, portal: str, url: str) -> str | None:
+    """Return the address of what a record lacks; ``None`` if it needs nothing.
+
+    Args:
+        url: of the answer that has the record, to which addresses in it are relative.
+    """
+    if wanted.when and not wanted.when.find(record.record):
+        return None
+    if isinstance(wanted.url, Template):
+        return wanted.url.address(record.names(portal))
+    found = answers.text(record.record, wanted.url)
+    return absolute(found, url) if found else None
+
+
+def detail(wanted: Follow, document: Any) -> Any:
     """Return what is wanted of an answer.
 
     Raises:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from scrapy import Request
+
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import twins
+from crawlers.kinds.api.answers import choice, collections
 from crawlers.kinds.api.page import Found, PageReader
 from crawlers.kinds.api.position import Position
 from crawlers.kinds.api.query import Query
@@ -19,7 +23,6 @@ from crawlers.values.addresses import host
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -165,11 +168,36 @@ class APIListing(PagedListing[Position]):
             yield from self.end(request, replace(here, at=None), empty)
             return
         other = self.recovery.instead(request, here, error, status, failure)
-        if other is None:
-            yield from super().refused(request, here, error, status)
-        else:
+        if other is not None:
             self.spider.logger.info("%s: %s; listing it another way", self.spider.portal, error)
             yield self.request(other)
+        elif status == 404 and not here.pages and self.declaration.recognise.collections:
+            yield self.collections(here, error)
+        else:
+            yield from super().refused(request, here, error, status)
+
+    def collections(self, here: Position, error: AnswerError) -> Request:
+        """Return the request for the collections of a server whose root may have been given for one of them."""
+        keywords = {"cursor": here.plain(), "kind": error.kind, "message": str(error)}
+        address = f"{self.spider.portal}/collections?f=json"
+        headers = self.query.headers()
+        return Request(
+            address, self.parse_collections, errback=self.no_collections, headers=headers, cb_kwargs=keywords
+        )
+
+    def parse_collections(self, response: Response, cursor: dict[str, Any], kind: str, message: str) -> Iterator[Any]:
+        """Report which collections there are."""
+        error = AnswerError(kind, message)
+        with suppress(AnswerError):
+            found = collections(self.reader.document(response), self.declaration, str(self.spider.portal))
+            if found:
+                error = AnswerError("refused", choice(found, self.declaration))
+        yield from super().refused(response.request, self.cursor(**cursor), error, 404)
+
+    def no_collections(self, failure: Failure) -> Iterator[Any]:
+        request = failures.request(failure)
+        here, error = self.cursor(**request.cb_kwargs["cursor"]), request.cb_kwargs
+        yield from super().refused(request, here, AnswerError(error["kind"], error["message"]), 404)
 
     # Records
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from crawlers import values
-from crawlers.items import Dataset, Resource
+from crawlers.items import Dataset, Flaw, Resource
 from crawlers.kinds.api.expressions import ExpressionError, Template
 from crawlers.kinds.api.normaliser import DATASET, RESOURCE, Normaliser, with_file_type
 from crawlers.values.addresses import absolute
 from crawlers.values.lazy_dataset import LazyDataset
-from crawlers.values.record import FLAWS, MORE_FLAWS
+from crawlers.values.record import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -192,7 +192,7 @@ class _Values:
 
     def __init__(self, reading: Reading, names: Mapping[str, Any]) -> None:
         self.reading, self.names = reading, names
-        self.flaws: list[str] = []
+        self.flaws: list[Flaw] = []
 
     def found(
         self, fillers: Mapping[str, Filler], part: Any, names: Mapping[str, Any] | None = None, path: str = ""
@@ -217,15 +217,11 @@ class _Values:
         try:
             found = filler(part)
         except ExpressionError as error:
-            self.flaw(f"{path}{name} can't be read: {error}")
+            note(self.flaws, Flaw(f"{path}{name} can't be read: {error}", f"{path}{name}"))
             return None
         if isinstance(found, list):
             return [each for each in found if each is not None]
         return self.absolute(found) if name in _ADDRESSES else found
-
-    def flaw(self, sentence: str) -> None:
-        if len(self.flaws) <= FLAWS:
-            self.flaws.append(sentence if len(self.flaws) < FLAWS else MORE_FLAWS)
 
     def absolute(self, value: Any) -> Any:
         """Return an address that is relative as it is meant: to the portal, or to the file of a catalogue of files."""
@@ -241,7 +237,7 @@ class _Values:
         found = self.value(declared.each, view, path, "each")
         parts = [part for part in (found if isinstance(found, list) else [found]) if _is_true(part)]
         if len(parts) > _MOST:
-            self.flaw(f"{len(parts)} resources, {_MOST} kept")
+            note(self.flaws, Flaw(f"{len(parts)} resources, {_MOST} kept", "resources", "cut_value"))
         return parts[:_MOST]
 
     def resources(self) -> Iterator[Resource]:

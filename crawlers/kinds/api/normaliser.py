@@ -59,7 +59,7 @@ class Normaliser(LinkedRecord):
     def count(self, name: str, what: str) -> None:
         """Note as a flaw that a field has more values than are kept."""
         if (number := len(self.many(name))) > _MOST:
-            self.flaw(f"{self.path}{name}: {number} {what}, {_MOST} kept")
+            self.flaw(f"{self.path}{name}: {number} {what}, {_MOST} kept", name, "cut_value")
 
     def people(self, name: str, role: str) -> Iterator[Agent]:
         """Yield the agents of texts and of ``{name, email, url, uri, role}``."""
@@ -129,7 +129,7 @@ def temporal(record: Normaliser, name: str) -> Period | None:
         return None
     found = period_of(value)
     if not found and record.text(name):
-        record.flaw(f"{record.path}{name} is no period")
+        record.flaw(f"{record.path}{name} is no period", name)
     return found
 
 

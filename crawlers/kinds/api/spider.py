@@ -21,8 +21,9 @@ from crawlers.kinds.api.listing import APIListing
 from crawlers.kinds.api.position import Position
 from crawlers.kinds.api.recovery import from_failure
 from crawlers.kinds.api.static_tree import StaticTree
+from crawlers.kinds.api.withdrawals import GoneAPI
 from crawlers.listing.listed import ListedSpider
-from crawlers.listing.since import OVERLAP, beginning, since
+from crawlers.listing.since import LAST, OVERLAP, beginning, since
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.politeness import failures
 from crawlers.values.moment import now, written
@@ -63,7 +64,10 @@ class APISpider(ListedSpider):
             help="Which software it is: a declaration's name (opendatasoft), or the path of its file.",
             parse=arguments.text,
         ),
-        "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
+        "since": Argument(
+            help="Only what changed since then: last (the last complete crawl), or a date, if the software can tell.",
+            parse=since,
+        ),
     }
     portal: str | None = None
     software: str | None = None
@@ -83,15 +87,16 @@ class APISpider(ListedSpider):
             self.declaration: Declaration = lasting(software)
         except RulesError as error:
             raise ArgumentError(str(error)) from None
-        if self.args["since"] and not self.declaration.list.since:
-            message = f"can't be asked for what changed ([list.since] of {self.declaration.name}): leave -a since= out"
-            raise ArgumentError(f"spider {self.name}: this software {message}")
+        if self.args["since"] not in (None, LAST) and not self.declaration.list.since:
+            message = "can't filter by date (its declaration has no [list.since]): leave -a since= out"
+            raise ArgumentError(f"spider {self.name}: {self.declaration.name} {message}")
         self.identity = {"declaration": hashlib.sha256(self.declaration.text.encode()).hexdigest()}
         headers = self.declaration.list.headers.items()
         self.secret_headers = {
             name: value.env for name, several in headers for value in several if isinstance(value, Variable)
         }
         self.followed = Followed(self)
+        self.gone = GoneAPI(self)
         listing = APIListing(self, self.limits.datasets)
         self.secret_addresses = [str(self.portal), listing.query.address(self.declaration.list.url)]
         return listing
@@ -111,10 +116,12 @@ class APISpider(ListedSpider):
     @cached_property
     def changed_since(self) -> str:
         """The moment after which changes are requested; empty if everything is listed."""
-        return beginning(self) if self.args["since"] else ""
+        return beginning(self) if self.args["since"] and self.declaration.list.since else ""
 
     async def start(self) -> AsyncIterator[Request]:
         self.completeness.begin("datasets")
+        if self.args["since"] and not self.declaration.list.since:
+            self.logger.info("%s can't filter by date: everything is listed", self.declaration.name)
         if self.declaration.list.walk:
             yield self.tree.root()
         elif self.declaration.check:

@@ -10,6 +10,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import answers, paging
 from crawlers.kinds.api.mapping import Reading
 from crawlers.listing.completeness import Ending
+from crawlers.listing.spider import repeated
 from crawlers.politeness import failures
 from crawlers.values.addresses import absolute
 
@@ -96,7 +97,8 @@ class StaticTree:
             spider.withdrawals.note_aliases({reading.id: reading.aliases})
             yield spider.item(reading, self.allowed(reading, response.request), response.url)
         else:
-            error = AnswerError("duplicate_id", "another file has a record with the same id, so this one is not kept")
+            known, title = spider.opened_index().documents.title(reading.id), reading.dataset("", spider.source).title
+            error = repeated(known, title, "another file")
             spider.failed("list", error, response.request, dataset_id=reading.id)
 
     def is_enough(self) -> bool:

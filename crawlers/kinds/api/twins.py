@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import AnswerError
+from crawlers.listing.spider import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 def report(spider: CatalogueSpider, entries: list[Entry], request: Request | None) -> None:
     """Report the ids that several records of a page have, if those differ: the first one is kept."""
-    for id_ in dict.fromkeys(_shared(entries)):
-        if spider.seen(id_, list_name="twins", listed_by=request):
-            message = "another record of the page has the same id and other content; the first one is kept"
-            spider.failed("list", AnswerError("duplicate_id", message), request, dataset_id=id_)
+    for first, other in _shared(entries):
+        if spider.seen(str(first.id), list_name="twins", listed_by=request):
+            title, again = (each.reading.dataset("", spider.source).title for each in (first, other))
+            spider.failed("list", repeated(title, again, "the page"), request, dataset_id=first.id)
 
 
-def _shared(entries: list[Entry]) -> Iterator[str]:
+def _shared(entries: list[Entry]) -> Iterator[tuple[Entry, Entry]]:
     first: dict[str, Entry] = {}
     for entry in entries:
         if entry.id is not None and first.setdefault(entry.id, entry).record != entry.record:
-            yield entry.id
+            yield first[entry.id], entry

@@ -9,6 +9,7 @@ KIND = Kind(
     address="portal",
     example="https://demo.ckan.org",
     readers=dict.fromkeys(("package_search", "package_show"), "crawlers.kinds.ckan.mapping:read"),
+    volatile="volatile.toml",
     detector="crawlers.kinds.ckan.detection:CKANDetector",
     robots_exempt=(r"/api/([123]/)?action/\w+$",),  # CKAN's stock robots.txt disallows the very API it documents
     template="spider.tmpl",

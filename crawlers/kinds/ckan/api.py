@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from crawlers.signals import Reason
 
 _LOCALE = re.compile(r"/[a-z]{2}([_-][A-Za-z]{2,4})?$")
-_LONGEST = 6000  # characters of a query: servers take request lines of 8 KB
+LONGEST = 3500  # bytes of an address: gunicorn takes request lines of 4,094
 _ABSENT: dict[Any, Reason] = {"Not Found Error": "not found", "Authorization Error": "no longer public"}
 _STATES: dict[Any, Reason] = {"deleted": "deleted", "draft": "no longer public"}
 
@@ -38,6 +38,10 @@ class ApiVariant:
     url: str
     post: bool = False
 
+    def address(self, action: str, parameters: dict[str, Any]) -> str:
+        """Return the address of an action, if its parameters are in that."""
+        return f"{self.url}/{action}?{urlencode(parameters)}"
+
     def request(self, action: str, parameters: dict[str, Any], **keywords: Any) -> Request:
         """Return the request for an action; a query too long for an address goes into a body, which CKAN accepts, too.
 
@@ -45,9 +49,9 @@ class ApiVariant:
         'https://example.org/api/3/action/package_show?id=a+b'
         """
         headers = {"Accept": "application/json"}
-        query = urlencode(parameters)
-        if not self.post and len(query) <= _LONGEST:
-            return Request(f"{self.url}/{action}?{query}", headers=headers, **keywords)
+        address = self.address(action, parameters)
+        if not self.post and len(address) <= LONGEST:
+            return Request(address, headers=headers, **keywords)
         headers["Content-Type"] = "application/json"
         body = json.dumps(parameters)
         return Request(f"{self.url}/{action}", method="POST", headers=headers, body=body, **keywords)
@@ -112,16 +116,9 @@ def absence(response: Response) -> Reason | None:
     return _ABSENT.get(_word(answer.get("error"), "__type"))
 
 
-def given(response: Response) -> dict[str, Any]:
-    """Return the record that package_show gives of a dataset that is listed.
-
-    Raises:
-        AnswerError: as `result`; or the record is no longer public (refused).
-    """
-    reason = absence(response)
-    if reason:
-        raise AnswerError("refused", f"the portal lists the dataset, and says of it: {reason}")
-    return result(response)
+def is_there(record: Any) -> bool:
+    """Return whether a record is of a dataset that people may see: some extensions list deleted ones and drafts."""
+    return _word(record, "state") not in _STATES
 
 
 def date(response: Response) -> str | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
-from crawlers.kinds.ckan.query import behind, joined
+from crawlers.kinds.ckan.query import behind
 from crawlers.listing import paging
 from crawlers.safety import bounds
 from crawlers.values.moment import moment
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.ckan.query import Query
 
+_LOWEST = "0"  # nearly all ids are greater: a count behind it is asked for as pages are
 _MILLISECOND = timedelta(milliseconds=1)
+_DRIFT, _DRIFT_SHARE = 10, 0.02  # datasets that may come or go; of a large catalogue, the share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +49,11 @@ class Cursor(paging.Cursor):
         stamps: whether the ids come with their stamps, to find what has changed.
         skipping: why the next record alone is not available: only its id is requested, to go on after it.
         skipped: how many records in a row were skipped this way.
+        apart: how many records were of deleted datasets, or of drafts, which count as not there.
+        absent: how many ids the portal lists and has no dataset of, as it says itself.
+        instead_of: the list that came short, if this one is of the ids that it may lack.
+        counted: how many datasets there are, as the page before counted them.
+        is_doubtful: whether a page counted so differently from the one before it that it may answer another question.
     """
 
     rows: int
@@ -64,11 +71,18 @@ class Cursor(paging.Cursor):
     stamps: bool = False
     skipping: str | None = None
     skipped: int = 0
+    apart: int = 0
+    absent: int = 0
+    instead_of: dict[str, Any] | None = None
+    counted: int | None = None
+    is_doubtful: bool = False
 
     @property
     def name(self) -> str:
         if self.stamps:
             return "stamps"
+        if self.instead_of:
+            return "all ids"
         return "ids" if self.ids else "datasets"
 
     @property
@@ -93,12 +107,12 @@ class Cursor(paging.Cursor):
     def parameters(self, query: Query) -> dict[str, Any]:
         """Return package_search's parameters."""
         clauses = query.clauses()
-        clauses += [f"metadata_modified:[{self.since} TO *]"] if self.since else []
-        if self.start is None and self.last is not None and not self.counting:
-            clauses.insert(0, behind(self.last))
+        clauses += [f"+metadata_modified:[{self.since} TO *]"] if self.since else []
+        if self.start is None and self.last is not None and (not self.counting or self.is_doubtful):
+            clauses.insert(0, behind(_LOWEST if self.counting else self.last))
         parameters: dict[str, Any] = {"q": query.q or "*:*", "sort": "id asc", "rows": self.rows, **query.visible()}
         if clauses:
-            parameters["fq"] = joined(clauses)
+            parameters["fq"] = " ".join(clauses)
         if self.counting:
             return parameters | {"rows": 0}
         if self.start is not None:
@@ -111,16 +125,17 @@ class Cursor(paging.Cursor):
         """Return the cursor of the same page by its offset."""
         return replace(self, start=self.received, skipping=None)
 
-    def after(self, page: Page, *, listed: int, resources: int) -> Self:
+    def after(self, page: Page, *, listed: int, resources: int, apart: int = 0) -> Self:
         """Return the cursor behind a page.
 
         Args:
             listed: how many of its records were new, and within the user's limits.
             resources: how many resources those have.
+            apart: how many new ones were of datasets that are not there.
         """
         received = self.received + len(page.records)
         by_id = self.start is None and (not self.first or page.follows(None))
-        total = page.total(self)
+        total, counted = page.total(self), page.counted(self)
         return replace(
             self,
             last=next(reversed(page.ids()), self.last),
@@ -128,12 +143,15 @@ class Cursor(paging.Cursor):
             received=received,
             listed=self.listed + listed,
             resources=self.resources + resources,
-            expected=self.expected if total is None else total,
+            expected=self.expected if total is None else total - self.apart - apart,
             promised=total if self.promised is None else self.promised,
             largest=max(self.largest, len(page.records)),
-            stale=0 if listed else self.stale + 1,
-            shifted=self.shifted or (self.start is not None and self.expected not in (None, total)),
+            apart=self.apart + apart,
+            stale=0 if listed or apart else self.stale + 1,
+            shifted=self.shifted or (self.start is not None and self.counted not in (None, counted)),
             skipped=0,
+            counted=counted,
+            is_doubtful=self.is_doubtful or not fits(self.counted, counted),
         )
 
     def behind(self, identifier: str) -> Self:
@@ -143,12 +161,17 @@ class Cursor(paging.Cursor):
 
     def short(self) -> bool:
         """Return whether fewer were listed than there were at the beginning."""
-        return self.promised is not None and self.listed < self.promised
+        return self.promised is not None and self.listed + self.apart < self.promised
 
     def restarted(self, count: int) -> Self:
         """Return the start of a second walk, by offset: keyset paging fails if the portal sorts and compares apart."""
-        begun = replace(self, start=0, received=0, last=None, counting=False, second=True)
-        return replace(begun, promised=count, expected=count)
+        begun = replace(self, start=0, received=0, last=None, counting=False, second=True, counted=None)
+        return replace(begun, promised=count, expected=count - self.apart)
+
+    def of_all_ids(self, count: int) -> Self:
+        """Return the start of a list of all ids, by offset: what this list lacks of them may be found by its id."""
+        lacking = replace(self, counting=False, skipping=None, expected=count - self.apart).plain()
+        return type(self)(rows=self.rows, variant=self.variant, ids=True, start=0, instead_of=lacking)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +195,11 @@ class Page:
         bounds.RECORDS.check(len(records))
         return cls(_without_duplicates(records), count if isinstance(count, int) else None)
 
+    @property
+    def alive(self) -> list[Any]:
+        """The records of datasets that are there, and those without an id."""
+        return [record for record in self.records if api.is_there(record) or identity(record) is None]
+
     def ids(self) -> list[str]:
         return [identifier for identifier in map(identity, self.records) if identifier]
 
@@ -185,7 +213,11 @@ class Page:
         """Return how many datasets there are: paged by id, the portal counts what is left."""
         if self.count is None or cursor.start is not None:
             return self.count
-        return cursor.listed + max(self.count, len(self.records))
+        return cursor.listed + cursor.apart + max(self.count, len(self.records))
+
+    def counted(self, cursor: Cursor) -> int | None:
+        """Return how many records there are by this page's count alone, whatever was new on the pages before."""
+        return self.count if self.count is None or cursor.start is not None else cursor.received + self.count
 
     @property
     def is_whole(self) -> bool:
@@ -211,6 +243,15 @@ class Page:
         left = self.count if cursor.start is None else self.count - cursor.received
         full = cursor.rows if cursor.first else min(cursor.rows, cursor.largest)
         return len(self.records) == left and left < full
+
+
+def fits(before: int | None, now: int | None) -> bool:
+    """Return whether two counts may be of one question: the catalogue changes while it is listed, but not by so much.
+
+    >>> fits(2977, 746), fits(2977, 3036), fits(5, 15), fits(5, 16)
+    (False, True, True, False)
+    """
+    return before is None or now is None or abs(now - before) <= max(_DRIFT, _DRIFT_SHARE * before)
 
 
 def _without_duplicates(records: list[Any]) -> list[Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from crawlers.kind import Asking, Probe
 
 _SITE_ROOT = re.compile(rb"""data-site-root=["']([A-Za-z0-9:/._~%-]{1,500})["']""")
+_OWN_PAGE = re.compile(rb"""data-site-root=|<meta[^>]{0,99}\bcontent=["']ckan [0-9]""", re.IGNORECASE)
 _LOCALE = re.compile(r"/[a-z]{2}([_-][A-Za-z]{2,4})?$")
 _NARROWER = re.compile(r"/(organization|group)/([A-Za-z0-9_-]{1,100})/?$")
 _QUERY = {"q": "q", "organization": "organization", "groups": "group", "tags": "tag"}
@@ -47,7 +48,9 @@ class CKANDetector(Detector):
             count = None if isinstance(answer, AnswerError) else _count(_content(answer.body))
             if count is not None:
                 probe.say(address, f"CKAN, {count} dataset{'s' * (count != 1)}")
-                return [Finding(self.kind, root, f"CKAN's API is there, and says that it has {count} datasets")]
+                reason = f"CKAN's API is there, and says that it has {count} datasets"
+                is_led = bool(_OWN_PAGE.search(body)) or urlsplit(root).path == _without_locale(url)
+                return [Finding(self.kind, root, reason, is_led=is_led)]
             probe.say(address, str(answer) if isinstance(answer, AnswerError) else "not an answer of CKAN's API")
             if probe.is_inconclusive(address):
                 break
@@ -93,8 +96,13 @@ def roots(url: str, body: bytes) -> Iterator[str]:
             if parts.scheme == "https":  # behind a proxy that does TLS, CKAN may take its own address for an http one
                 root = root.replace("http:", "https:", 1)
             yield from [root] if urlsplit(root).netloc == parts.netloc else []
-    host, path = f"{parts.scheme}://{parts.netloc}", arguments.folder(url)
-    yield from (host + path, host + _LOCALE.sub("", path), host)
+    host = f"{parts.scheme}://{parts.netloc}"
+    yield from (host + arguments.folder(url), host + _without_locale(url), host)
+
+
+def _without_locale(url: str) -> str:
+    """Return the path of a portal whose pages are below one more part for each language."""
+    return _LOCALE.sub("", arguments.folder(url))
 
 
 def _is_api(body: bytes) -> bool:

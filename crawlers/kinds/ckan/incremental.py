@@ -7,14 +7,13 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.cursor import Cursor, Page, identity, is_same_stamp, stamp
 from crawlers.kinds.ckan.exports import LEVELS
-from crawlers.kinds.ckan.questions import BATCH, ask_among, check_identity, show, take_record
+from crawlers.kinds.ckan.questions import BATCH, Batches, begun
 from crawlers.kinds.ckan.recovery import Refusal
+from crawlers.listing.completeness import less
 from crawlers.listing.since import LAST, OVERLAP, base
-from crawlers.politeness import failures
 from crawlers.values.moment import moment, written
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from scrapy import Request
     from scrapy.http import Response
-    from twisted.python.failure import Failure
 
     from crawlers.kinds.ckan.listing import Output
     from crawlers.kinds.ckan.spider import CKANSpider
@@ -103,13 +101,18 @@ class Incremental:
         return Cursor(rows=self.spider.listing.rows(), variant=here.variant, since=begun)
 
 
-class Changes:
-    """Requests the records of the datasets that `Incremental` noted as changed, 100 at a time."""
+class Changes(Batches):
+    """Requests the records of the datasets that `Incremental` noted as changed, many at a time.
+
+    What the portal does not give, `Ghosts` asks for one by one; then `Gone` looks for what is no longer listed.
+    """
+
+    batch_list = "changed"
 
     def __init__(self, spider: CKANSpider) -> None:
         self.spider = spider
 
-    def begin(self, changed: int, after: Cursor) -> Iterator[Request]:
+    def begin(self, changed: int, after: Cursor) -> Iterator[Any]:
         """Request the first of them.
 
         Args:
@@ -119,74 +122,34 @@ class Changes:
         listed = self.spider.records.count("datasets")
         self.spider.run_state.expected = listed + changed
         self.spider.completeness.begin("changed")
-        yield from self.ask("", listed, _size(after), after.variant)
+        about = {"variant": after.variant, "cursor": after.plain(), "listed": listed}
+        yield from self.ask_batch(begun(about, _size(after)))
 
-    def ask(self, last: str, listed: int, size: int, variant: int) -> Iterator[Request]:
-        """Request the next of them.
+    def take(self, response: Response, records: dict[str, Any], asked: dict[str, Any]) -> Output:
+        self.spider.run_state.count_listed(asked["about"]["listed"] + asked["count"])
+        return super().take(response, records, asked)
 
-        Args:
-            last: the id behind which they begin.
-            listed: how many have been listed before.
-            size: how many to request at once.
-        """
-        ids = self.spider.records.behind(last, "changed", size)
-        if not ids:
-            self.spider.completeness.end("changed")
-            return
-        keywords = {"ids": ids, "listed": listed + len(ids), "size": size, "variant": variant}
-        yield ask_among(self.spider, ids, variant, callback=self.parse, errback=self.failed, cb_kwargs=keywords)
+    def leave(self, ids: list[str]) -> None:
+        self.spider.ghosts.leave(ids)
 
-    def parse(self, response: Response, ids: list[str], listed: int, size: int, variant: int) -> Output:
-        try:
-            found = {identity(record): record for record in Page.read(response).records}
-        except AnswerError as error:
-            yield from self.ask_for_each(Refusal.from_answer(error, response), response.request, response.cb_kwargs)
-            return
-        yield from self.ask(ids[-1], listed, size, variant)
-        self.spider.run_state.count_listed(listed)
-        for position, identifier in enumerate(ids):
-            if identifier in found:
-                yield from take_record(self.spider, response, found[identifier], variant, position)
-            else:
-                yield show(self.spider, identifier, variant, self.parse_shown, self.shown_failed)
+    def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
+        self.spider.completeness.end("changed")
+        yield from self.spider.ghosts.check({**asked["about"], "count": asked["count"]})
 
-    def failed(self, failure: Failure) -> Output:
-        request = failures.request(failure)
-        yield from self.ask_for_each(Refusal.from_failure(failure), request, request.cb_kwargs)
-
-    def ask_for_each(self, refusal: Refusal, request: Request | None, asked: dict[str, Any]) -> Output:
-        """Request each dataset of a batch that did not come; none if the portal blocks all.
+    def end(self, about: dict[str, Any], given: int, absent: int) -> Iterator[Any]:
+        """Count what came, and yield what looks for those that are gone.
 
         Args:
-            asked: the keywords of the batch's request.
+            given: how many of them the portal gave.
+            absent: how many it does not have, as it says itself.
         """
-        if refusal.error.kind == "blocked":
-            self.spider.completeness.end("changed")
-            self.spider.failed("list", refusal.error, request, http_status=refusal.status)
-            return
-        message = "%s: %s; requesting each of %d datasets"
-        self.spider.logger.info(message, self.spider.portal, refusal.error, len(asked["ids"]))
-        yield from self.ask(asked["ids"][-1], asked["listed"], asked["size"], asked["variant"])
-        self.spider.run_state.count_listed(asked["listed"])
-        for identifier in asked["ids"]:
-            yield show(self.spider, identifier, asked["variant"], self.parse_shown, self.shown_failed)
-
-    def parse_shown(self, response: Response, dataset_id: str, variant: int) -> Output:
-        try:
-            record = api.given(response)
-            check_identity(record, dataset_id)
-        except AnswerError as error:
-            self.not_shown(dataset_id, Refusal.from_answer(error, response), response.request)
-            return
-        yield from take_record(self.spider, response, record, variant, 0)
-
-    def shown_failed(self, failure: Failure) -> None:
-        request = failures.request(failure)
-        self.not_shown(request.cb_kwargs["dataset_id"], Refusal.from_failure(failure), request)
-
-    def not_shown(self, dataset_id: str, refusal: Refusal, request: Request | None) -> None:
-        subject = {"http_status": refusal.status, "dataset_id": dataset_id, "missing": "dataset"}
-        self.spider.failed("fetch", refusal.error, request, **subject)
+        state, after = self.spider.run_state, Cursor(**about["cursor"])
+        if absent:
+            state.expected = about["listed"] + self.spider.records.count("changed") - absent
+            state.note("evidence", after.name, less(absent))
+        state.count_listed(about["listed"] + given)
+        if not self.spider.limits.is_set:
+            yield self.spider.gone.find(after)
 
 
 def is_cheaper_whole(changed: int, after: Cursor) -> bool:

@@ -9,7 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Export, Profile
-from crawlers.kinds.ckan.cursor import Cursor, Page, identity, resources
+from crawlers.kinds.ckan import api
+from crawlers.kinds.ckan.cursor import Cursor, Page, fits, identity, resources
 from crawlers.kinds.ckan.recovery import Refusal, another
 from crawlers.listing import paging
 from crawlers.listing.completeness import Ending
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 
     Found = Dataset | Export | Profile | Request
     Output = Iterator[Found | AsyncIterator[Found]]
+
+
+_NO_CKAN = (
+    "CKAN's package_search is not there. DKAN 1, which has some of CKAN's actions, is listed with "
+    "scrapy crawl api -a kind=dkan1 -a portal=; what else may be there, scrapy sources add NAME URL finds out"
+)
 
 
 class CKANListing(PagedListing[Cursor]):
@@ -64,7 +71,7 @@ class CKANListing(PagedListing[Cursor]):
         page = Page.read(response)
         if _is_redirected(response) and not _is_answer_to(response, self.request(here)):
             raise AnswerError("refused", f"the portal redirected to another question, {response.url[:300]}")
-        entries = [Entry(identity(record), record, resources(record)) for record in page.records]
+        entries = [Entry(identity(record), record, resources(record)) for record in page.alive]
         return paging.Page(entries, page.total(here), answer=page)
 
     def items(self, response: Response, entry: Entry, allowed: int, here: Cursor, position: int) -> Output:
@@ -85,13 +92,35 @@ class CKANListing(PagedListing[Cursor]):
         elif here.is_by_id and not page.follows(here.last):
             self.spider.logger.info("%s does not page by id: continuing by offset", self.spider.portal)
             yield self.request(here.by_offset())
-        elif self.spider.incremental and (other := self.spider.incremental.instead(response, here, page)):
+        elif here.instead_of and page.is_whole:
+            yield self.listed_again(here)
+        elif (
+            not here.instead_of
+            and self.spider.incremental
+            and (other := self.spider.incremental.instead(response, here, page))
+        ):
             yield other
         else:
             yield from self.list_page(response, here, found)
 
+    def instead(self, response: Response, here: Cursor, page: Page) -> Request | None:
+        """Return the request for another list if this one can't say what has changed."""
+        incremental = self.spider.incremental
+        return incremental.instead(response, here, page) if incremental and not here.instead_of else None
+
     def after(self, here: Cursor, page: paging.Page[Cursor], taken: list[tuple[Entry, int]]) -> Cursor:
-        return here.after(page.answer, listed=len(taken), resources=sum(allowed for _, allowed in taken))
+        return here.after(
+            page.answer,
+            listed=len(taken),
+            resources=sum(allowed for _, allowed in taken),
+            apart=self.count_apart(here, page.answer),
+        )
+
+    def count_apart(self, here: Cursor, page: Page) -> int:
+        """Return how many datasets of a page are not there, and were on no page before."""
+        ids = [name for record in page.records if not api.is_there(record) and (name := identity(record))]
+        by = f"{here.second} {here.received}"
+        return sum(self.spider.seen(each, list_name="not there", listed_by=by) for each in ids)
 
     def following(self, here: Cursor, after: Cursor, page: paging.Page[Cursor]) -> Cursor | None:
         if page.answer.is_last(here) or after.loops:
@@ -100,21 +129,38 @@ class CKANListing(PagedListing[Cursor]):
         return replace(after, rows=min(rows, here.rows * 10))
 
     def end(self, request: Request | None, after: Cursor, page: Any = None) -> Output:  # noqa: ARG002
-        """Request the count again if fewer were listed than were promised, or none at all; else judge the list."""
+        """Request the count if too few were listed, or none, or if pages count differently; else judge the list."""
+        if after.instead_of and self.spider.ghosts:
+            yield from self.spider.ghosts.explain(after)
+            return
         nothing = after.promised == 0 and not self.spider.query.filtered and not after.since
-        if (after.short() or nothing) and not after.second and not after.loops:
+        if (after.short() or nothing or after.is_doubtful) and not after.second and not after.loops:
             yield self.request(replace(after, counting=True, skipping=None))
         else:
             yield from self.judge(request, after)
 
     def counted(self, response: Response, here: Cursor, page: Page) -> Output:
         count = page.count if page.count is not None else here.promised or 0  # no answer changes no promise
-        if count > here.listed and here.start is None:
-            message = "%s has %d datasets and listed %d: listing again, by offset"
-            self.spider.logger.info(message, self.spider.portal, count, here.listed)
-            yield self.request(here.restarted(count))
+        is_contradicted = here.is_doubtful and not fits(here.promised, count)
+        if here.is_doubtful:  # then the count is of nearly all ids, which shows only whether it is one question
+            count = here.promised or 0
+        if is_contradicted:
+            message = f"the portal counts {count} datasets on its first page, and {page.count} behind an id"
+            error = AnswerError("count_mismatch", f"{message}: it answers two questions, and neither list is whole")
+            self.spider.completeness.end(here.name)
+            self.spider.failed("list", error, response.request)
+        elif count > here.listed + here.apart and here.start is None:
+            message = "%s has %d datasets and listed %d: looking for the others"
+            self.spider.logger.info(message, self.spider.portal, count - here.apart, here.listed)
+            yield self.request(here.of_all_ids(count) if self.spider.ghosts else here.restarted(count))
         else:
-            yield from self.judge(response.request, replace(here, expected=count))
+            yield from self.judge(response.request, replace(here, expected=count - here.apart))
+
+    def listed_again(self, here: Cursor) -> Request:
+        """Return the request that lists all records again, by offset, where a list of ids does not help."""
+        short = Cursor(**(here.instead_of or {}))
+        self.spider.logger.info("%s: listing again, by offset", self.spider.portal)
+        return self.request(short.restarted((short.expected or 0) + short.apart))
 
     def judge(self, request: Request | None, after: Cursor) -> Output:
         """Decide whether the list was whole; yield what follows, or report why it was not."""
@@ -129,7 +175,9 @@ class CKANListing(PagedListing[Cursor]):
             self.spider.completeness.end(after.name)
             self.spider.failed("list", AnswerError("paging", message), request)
             return
-        ending = Ending(subject=self.subject, listed=after.listed, total=expected, is_last_page_short=True)
+        ending = Ending(
+            subject=self.subject, listed=after.listed, total=expected, absent=after.absent, is_last_page_short=True
+        )
         if self.spider.completeness.conclude(after.name, ending, request):
             if not after.ids and expected is None:
                 self.spider.run_state.expected = after.listed
@@ -155,6 +203,9 @@ class CKANListing(PagedListing[Cursor]):
 
     def not_listed(self, request: Request | None, here: Cursor, refusal: Refusal) -> Output:
         """Try what may still help; else end the list and report the first variant's refusal."""
+        if here.instead_of:
+            yield self.listed_again(here)
+            return
         if here.first and self.first_refusal is None:
             self.first_refusal = refusal
         incremental = self.spider.incremental
@@ -166,7 +217,9 @@ class CKANListing(PagedListing[Cursor]):
             return
         blocked = refusal.error.kind == "blocked"
         cause = self.first_refusal if here.first and self.first_refusal and not blocked else refusal
-        yield from self.refused(request, here, cause.error, cause.status)
+        is_no_ckan = here.first and cause.lasting and not cause.spoken
+        error = AnswerError(cause.error.kind, f"{cause.error}: {_NO_CKAN}") if is_no_ckan else cause.error
+        yield from self.refused(request, here, error, cause.status)
 
 
 def _is_redirected(response: Response) -> bool:

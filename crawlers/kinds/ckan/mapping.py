@@ -174,7 +174,7 @@ def _label(fields: Record, place: str, value: Any, keys: tuple[str, ...]) -> str
         ):
             return text
     if not any(value.get(key) for key in keys):
-        fields.flaw(f"{fields.path}{place} has no {keys[-1]}")
+        fields.flaw(f"{fields.path}{place} has no {keys[-1]}", place, "missing_value")
     return None
 
 
@@ -216,7 +216,7 @@ def _place(fields: Record, geometry: str, prefix: str = "") -> Place | None:
 
 def _resources(fields: Record, dataset_id: str) -> list[Resource]:
     if not isinstance(fields.data.get("resources"), list):
-        fields.flaw("the record has no list of resources")
+        fields.flaw("the record has no list of resources", "resources", "missing_value")
         return []
     return [_resource(each, dataset_id) for each in fields.objects("resources")]
 
@@ -260,7 +260,7 @@ def _resource_id(fields: Record, dataset_id: str) -> str:
     if found := fields.text("id"):
         return found
     place = fields.path.removesuffix(".")
-    fields.flaw(f"{place} has no id")
+    fields.flaw(f"{place} has no id", "id", "missing_value")
     return f"{dataset_id}-{place.removeprefix('resources[')[:-1]}"
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
 from crawlers import arguments
 from crawlers.arguments import Argument
+from crawlers.listing.confirmation import flat
 from crawlers.listing.spider import CatalogueSpider
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from scrapy.http import Response
 
     from crawlers.kinds.ckan.api import ApiVariant
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.ckan.incremental import Incremental
     from crawlers.kinds.ckan.listing import CKANListing, Found, Output
     from crawlers.kinds.ckan.query import Query
+    from crawlers.kinds.ckan.withdrawals import Ghosts
 
 
 ROWS = Argument(
@@ -35,6 +38,7 @@ class PackageSpider(CatalogueSpider):
         variants: the variants of the API; the cursor has the index of the one that works.
         listing: the pages of the listing.
         incremental: what ``since=`` lists; ``None`` if the spider does not take it.
+        ghosts: the questions about ids without a dataset; ``None`` if the spider does not ask.
     """
 
     portal: str | None = None
@@ -42,15 +46,12 @@ class PackageSpider(CatalogueSpider):
     variants: list[ApiVariant]
     listing: CKANListing
     incremental: Incremental | None = None
+    ghosts: Ghosts | None = None
 
     async def parse_page(self, response: Response, cursor: dict[str, Any]) -> AsyncIterator[Found]:
-        """Yield what a page leads to; what takes long is an iterator that lets other work go on meanwhile."""
-        for found in self.listing.parse_page(response, cursor):
-            if isinstance(found, AsyncIterator):
-                async for later in found:
-                    yield later
-            else:
-                yield found
+        """Yield what a page leads to."""
+        async for found in flat(self.listing.parse_page(response, cursor)):
+            yield found
 
     @abstractmethod
     def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:

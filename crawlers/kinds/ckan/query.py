@@ -1,10 +1,36 @@
-"""What package_search is asked for: the user's filters as CKAN's parameters."""
+"""What package_search is asked for: the user's filters as CKAN's parameters.
+
+CKAN puts ``+capacity:public`` before fq, and Solr decides clause by clause what is required: beside that, both sides of
+an OR are only wishes. So each clause goes whole, as one that is required.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from crawlers import arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOCAL = "that CKAN takes: it has local parameters, {!...}; write field:value instead"
+_TOKEN = re.compile(
+    r"""
+      (?P<blank> [\s\u3000]+ | /\*.*?\*/ | [~^][0-9.=]* )
+    | (?P<value> "(?:\\.|[^"\\])*" | [\[{](?!!)(?:"(?:\\.|[^"\\])*"|[^\]}"])*[\]}] | /(?:\\.|[^/\\])+/ )
+    | (?P<local> \{! )
+    | (?P<open> (?:filter)?\( )
+    | (?P<close> \) )
+    | (?P<colon> : )
+    | (?P<sign> [+!-](?!\s) )
+    | (?P<word> [+!-] | (?:\\.|[^\s\u3000"()\[\]{}:^~/\\+!-])(?:\\.|[^\s\u3000"()\[\]{}:^~/\\!])* )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""The tokens of Solr's standard query parser; a range and a regular expression are values as a quoted text is."""
+_JOINS = ("AND", "OR", "&&", "||")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +54,10 @@ class Query:
         return any((self.q, self.fq, self.organization, self.group, self.tag))
 
     def clauses(self) -> list[str]:
-        """Return the filters as clauses of Solr's query language."""
+        """Return the filters as clauses of Solr's query language, each of them required."""
         named = (("organization", self.organization), ("groups", self.group), ("tags", self.tag))
-        clauses = [f"{field}:{_term(value)}" for field, value in named if value]
-        return clauses + ([self.fq] if self.fq else [])
+        clauses = [f"+{field}:{_term(value)}" for field, value in named if value]
+        return clauses + ([required(self.fq)] if self.fq else [])
 
     def visible(self) -> dict[str, Any]:
         """Return the parameter that includes private datasets for a token's user; CKAN includes no drafts with it."""
@@ -42,36 +68,91 @@ def among(ids: list[str], query: Query) -> dict[str, Any]:
     r"""Return the parameters of a package_search for the datasets that have one of these ids.
 
     >>> among(["a", 'b"'], Query())["fq"]
-    'id:("a" OR "b\\"")'
+    '+id:("a" OR "b\\"")'
     """
     quoted = (_quoted(identifier) for identifier in ids)
-    found = {"q": "*:*", "fq": f"id:({' OR '.join(quoted)})", "sort": "id asc", "rows": len(ids)}
+    found = {"q": "*:*", "fq": f"+id:({' OR '.join(quoted)})", "sort": "id asc", "rows": len(ids)}
     return found | query.visible()
 
 
-def joined(clauses: list[str]) -> str:
-    """Return a filter that requires all clauses: CKAN reads a blank as AND, and an OR of the user's is kept together.
+def search(text: str) -> str:
+    """Return what q may be.
 
-    >>> joined(["id:{a TO *]", "res_format:CSV OR res_format:XLSX", "-archived:true"])
-    '+id:{a TO *] +(res_format:CSV OR res_format:XLSX) -archived:true'
+    Raises:
+        ValueError: it has local parameters.
     """
-    return clauses[0] if len(clauses) == 1 else " ".join(map(_required, clauses))
+    if "{!" in text:
+        raise ValueError(f"a search {_LOCAL}")
+    return arguments.text(text)
+
+
+def filter_query(text: str) -> str:
+    """Return what fq may be.
+
+    Raises:
+        ValueError: it has local parameters, or a quote, a bracket or a parenthesis has no counterpart.
+    """
+    _top(text)
+    return arguments.text(text)
+
+
+def required(clause: str) -> str:
+    """Return a filter of the user's as one clause that holds, whatever is before it or behind it.
+
+    Solr finds nothing for a group that only excludes: that begins with everything.
+
+    >>> required("res_format:CSV OR res_format:XLSX"), required("-archived:true")
+    ('+(res_format:CSV OR res_format:XLSX)', '+(*:* -archived:true)')
+    """
+    signs = _top(clause)
+    return f"+(*:* {clause})" if signs and all(signs) else f"+({clause})"
+
+
+def _top(clause: str) -> list[bool]:
+    """Return whether each term outside parentheses excludes: it has -, ! or NOT before it.
+
+    Raises:
+        ValueError: as `filter_query`.
+    """
+    signs: list[bool] = []
+    depth, before, is_excluded = 0, "", False
+    for kind, text in _tokens(clause):
+        is_sign = kind == "sign" or text == "NOT"
+        if not depth and kind in ("value", "open", "word") and not is_sign and text not in _JOINS and before != ":":
+            signs.append(is_excluded)
+        if not depth:
+            is_excluded = is_sign and text != "+"
+        depth += (kind == "open") - (kind == "close")
+        before = text
+        if depth < 0:
+            break
+    if depth:
+        raise ValueError("a filter that Solr can read: a parenthesis is missing")
+    return signs
+
+
+def _tokens(clause: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    while at < len(clause):
+        found = _TOKEN.match(clause, at)
+        if found is None:
+            raise ValueError(f"a filter that Solr can read: it breaks off at {clause[at : at + 20]!r}")
+        kind = str(found.lastgroup)
+        if kind == "local":
+            raise ValueError(f"a filter {_LOCAL}")
+        if kind != "blank":
+            yield kind, found[0]
+        at = found.end()
 
 
 def behind(identifier: str) -> str:
     r"""Return the clause for ids greater than one.
 
     >>> behind("a b")
-    'id:{a\\ b TO *]'
+    '+id:{a\\ b TO *]'
     """
     escaped = re.sub(r"([^\w.-])", r"\\\1", identifier)
-    return f"id:{{{escaped} TO *]"
-
-
-def _required(clause: str) -> str:
-    if re.search(r"\bOR\b|\|\|", clause):
-        return f"+({clause})"
-    return clause if clause[0] in "+-" else f"+{clause}"
+    return f"+id:{{{escaped} TO *]"
 
 
 def _term(value: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
-from crawlers.kinds.ckan import api, exports, mapping
+from crawlers.kinds.ckan import api, exports, mapping, query
 from crawlers.kinds.ckan.access import Access
 from crawlers.kinds.ckan.cursor import Cursor, identity
 from crawlers.kinds.ckan.exports import Exports
@@ -16,7 +16,8 @@ from crawlers.kinds.ckan.incremental import Changes, Incremental, is_cheaper_who
 from crawlers.kinds.ckan.listing import CKANListing
 from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
-from crawlers.kinds.ckan.withdrawals import Gone
+from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
+from crawlers.listing.confirmation import flat
 from crawlers.listing.since import since
 from crawlers.safety.tokens import token
 from crawlers.store.index.complete_runs import FILTERS
@@ -48,6 +49,7 @@ class CKANSpider(PackageSpider):
         incremental: what ``since=`` lists.
         changes: the records that have changed.
         gone: the questions about what is no longer listed.
+        ghosts: those about ids that are listed without a dataset.
         access: the question whether the token is accepted.
         exports: the documents besides the listing.
     """
@@ -56,8 +58,8 @@ class CKANSpider(PackageSpider):
     address = "portal"
     arguments: ClassVar[dict[str, Argument]] = PackageSpider.arguments | {
         "portal": Argument(help="The portal's address.", parse=arguments.portal),
-        "q": Argument(help="Only what this search finds: cod-ab-global, title:flood.", parse=arguments.text),
-        "fq": Argument(help="A Solr filter: has_geodata:true -archived:true.", parse=arguments.text),
+        "q": Argument(help="Only what this search finds: cod-ab-global, title:flood.", parse=query.search),
+        "fq": Argument(help="A Solr filter: has_geodata:true -archived:true.", parse=query.filter_query),
         "organization": Argument(help="Only this organisation's, by its name in addresses.", parse=arguments.text),
         "group": Argument(help="Only this group's, by its name in addresses; a country at HDX.", parse=arguments.text),
         "tag": Argument(help="Only datasets with this tag.", parse=arguments.text),
@@ -72,6 +74,8 @@ class CKANSpider(PackageSpider):
     export = "package_show"
     level: str = "snapshot"
     incremental: Incremental
+    gone: Gone
+    ghosts: Ghosts
 
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
@@ -82,7 +86,8 @@ class CKANSpider(PackageSpider):
         self.variants = api.variants(self.portal)
         self.listing = CKANListing(self)
         self.incremental, self.changes = Incremental(self), Changes(self)
-        self.gone, self.access, self.exports = Gone(self), Access(self), Exports(self)
+        self.gone, self.ghosts = Gone(self), Ghosts(self)
+        self.access, self.exports = Access(self), Exports(self)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
@@ -135,7 +140,7 @@ class CKANSpider(PackageSpider):
 
     async def list_complete(self, after: Cursor) -> AsyncIterator[Found]:
         """Yield what there is to do when a list was whole: list the ids, ask about the token, then `follow`."""
-        if after.since and self.sees_everything:
+        if after.since and not self.limits.is_set:
             yield self.listing.begin(Cursor(rows=self.args["rows"], variant=after.variant, ids=True))
             return
         if not after.ids and not after.since and not self.limits.is_set:
@@ -147,23 +152,18 @@ class CKANSpider(PackageSpider):
             yield found
 
     async def follow(self, after: Cursor) -> AsyncIterator[Found]:
-        """Yield the requests for what has changed, and about what is gone."""
+        """Yield the requests for what has changed, which look for what is gone at their end, or for that."""
         changed = self.records.count("changed") if after.ids else 0
         if after.stamps and is_cheaper_whole(changed, after):
             reason = f"{changed} of {after.listed} datasets have changed"
             yield self.incremental.list_everything(after.variant, reason)
             return
         if changed or after.stamps:
-            for request in self.changes.begin(changed, after):
-                yield request
-        if self.sees_everything:
+            async for found in flat(self.changes.begin(changed, after)):
+                yield found
+        elif not self.limits.is_set:
             async for found in self.gone.find(after):
                 yield found
-
-    @property
-    def sees_everything(self) -> bool:
-        """Whether neither a filter nor a limit leaves datasets out."""
-        return not self.query.filtered and not self.limits.is_set
 
 
 def _about(record: Any) -> dict[str, str | None]:

@@ -1,19 +1,20 @@
-"""Datasets on disk that the portal no longer lists: each is marked as withdrawn only if the portal confirms it."""
+"""Datasets on disk that the portal no longer lists, and ids that it lists without a dataset: what it says of each."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
-
-from scrapy.spidermiddlewares.httperror import HttpError
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
-from crawlers.kinds.ckan.cursor import Page, identity
-from crawlers.kinds.ckan.questions import BATCH, ask_among, check_identity, show, take_record
+from crawlers.kinds.ckan.cursor import Cursor
+from crawlers.kinds.ckan.questions import Batches, begun, check_identity, show, take_record
 from crawlers.kinds.ckan.recovery import Refusal
-from crawlers.politeness import failures
+from crawlers.listing.confirmation import THERE, Confirmation, Fate
+from crawlers.listing.withdrawals import LIST
 from crawlers.resume.records import listed_among
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.ckan.cursor import Cursor
     from crawlers.kinds.ckan.listing import Found, Output
     from crawlers.kinds.ckan.spider import CKANSpider
     from crawlers.signals import Reason
@@ -32,141 +32,191 @@ FEW = 10
 """As many are requested singly in parallel: a question about all of them would be one request more."""
 _SOURCES = ("package_search", "package_show")
 _LISTS = ("datasets", "ids", "stamps")
+_NOT_GIVEN = "not given"
+_OUTSIDE = "outside the filter"
 
 
-class Gone:
-    """Asks the portal about each dataset that a complete list of everything lacks.
+class Absences(Batches, Confirmation):
+    """Asks about datasets: package_search about many at once, then package_show for each that it does not give.
 
-    #. `Withdrawals` compares the list with the index and notes in the ledger what it lacks.
-    #. package_search is asked about 100 of those at a time: what it finds is still there.
-    #. The control question: package_show is asked for a dataset that is listed. If the portal does not give that, what
-       it says of others does not count.
-    #. package_show is asked for each of the rest: it answers from the database, with the reason, while lists come from
-       the search index, which is rebuilt now and then.
+    package_show answers from the database, with the reason, while lists come from the search index, which is rebuilt
+    now and then.
     """
+
+    spider: CKANSpider
 
     def __init__(self, spider: CKANSpider) -> None:
         self.spider = spider
 
-    async def find(self, after: Cursor) -> AsyncIterator[Found]:
-        """Compare the list with the index, a part at a time, and yield the requests about what it lacks."""
-        withdrawals = self.spider.withdrawals
-        for _ in withdrawals.compare(self.known(), partial(listed_among, self.spider.records, _LISTS)):
-            await asyncio.sleep(0)
-        if withdrawals.gone and not self.spider.access.is_refused and withdrawals.is_believed():
-            control = withdrawals.control or self.any_listed(after, withdrawals.gone)
-            for request in self.ask("", control, after.variant):
-                yield request
+    def question(self, dataset_id: str, about: dict[str, Any]) -> Request:
+        return show(self.spider, dataset_id, about["variant"])
 
-    def known(self) -> Iterator[str]:
-        """Yield the source's datasets that are CKAN's: another spider may write into the same folder."""
-        held = self.spider.opened_index().documents.held()
-        return (known.dataset_id for known in held if known.metadata_source in _SOURCES)
-
-    def any_listed(self, after: Cursor, gone: int) -> str:
-        """Return the id of a dataset that the list has; empty if it has none, which is reported."""
-        listed = self.spider.records.behind("", after.name, 1)
-        if listed:
-            return listed[0]
-        message = f"all {gone} datasets are no longer listed, and none is left to check the portal by"
-        self.spider.failed("list", AnswerError("shrink", f"{message}: nothing is withdrawn"))
-        return ""
-
-    # Are they still there?
-
-    def ask(self, last: str, control: str, variant: int) -> Iterator[Request]:
-        """Yield the request about the next of those that are no longer listed.
-
-        Args:
-            last: the id behind which they begin.
-            control: a dataset that is listed, and on disk if one of those is; without one nothing is requested.
-        """
-        ids = self.spider.withdrawals.behind(last, BATCH) if control else []
-        if len(ids) > FEW:
-            keywords = {"ids": ids, "control": control, "variant": variant}
-            callbacks = {"callback": self.parse_unlisted, "errback": self.unlisted_failed}
-            yield ask_among(self.spider, ids, variant, **callbacks, cb_kwargs=keywords)
-        elif ids:
-            yield from self.ask_for_missing(ids, ids[-1], control, variant)
-
-    def parse_unlisted(self, response: Response, ids: list[str], control: str, variant: int) -> Output:
-        """Take what is still there: it may have changed unnoticed, as it is not listed."""
-        try:
-            found = {identity(record): record for record in Page.read(response).records}
-        except AnswerError:
-            found = {}
-        missing = [dataset_id for dataset_id in ids if dataset_id not in found]
-        yield from self.ask_for_missing(missing, ids[-1], control, variant)
-        for position, identifier in enumerate(ids):
-            if identifier in found:
-                yield from take_record(self.spider, response, found[identifier], variant, position)
-
-    def unlisted_failed(self, failure: Failure) -> Output:
-        """Request each dataset of a batch that did not come."""
-        asked = failures.request(failure).cb_kwargs
-        yield from self.ask_for_missing(asked["ids"], asked["ids"][-1], asked["control"], asked["variant"])
-
-    # Does the portal give what it lists?
-
-    def ask_for_missing(self, ids: list[str], last: str, control: str, variant: int) -> Iterator[Request]:
-        """Yield the control question before these are requested singly; without any, the request about the next."""
-        if not ids:
-            yield from self.ask(last, control, variant)
-            return
-        request = show(self.spider, control, variant, self.parse_control, self.control_failed)
-        request.cb_kwargs.update(ids=ids, last=last)
-        yield request
-
-    def parse_control(self, response: Response, dataset_id: str, variant: int, ids: list[str], last: str) -> Output:
-        try:
-            check_identity(api.result(response), dataset_id)
-        except AnswerError as error:
-            self.without_control(ids, Refusal(error, response.status), response.request)
-            return
-        for missing in ids:
-            yield show(self.spider, missing, variant, self.parse_gone, self.gone_failed)
-        yield from self.ask(last, dataset_id, variant)
-
-    def control_failed(self, failure: Failure) -> None:
-        request = failures.request(failure)
-        self.without_control(request.cb_kwargs["ids"], Refusal.from_failure(failure), request)
-
-    def without_control(self, ids: list[str], refusal: Refusal, request: Request | None) -> None:
-        many = "1 dataset is" if len(ids) == 1 else f"{len(ids)} datasets are"
-        reason = "the portal does not give one either that it lists"
-        message = f"{many} no longer listed, and nothing is withdrawn: {reason} ({refusal.error})"
-        error = AnswerError(refusal.error.kind, message)
-        self.spider.failed("list", error, request, http_status=refusal.status)
-
-    # Why each is gone
-
-    def parse_gone(self, response: Response, dataset_id: str, variant: int) -> Output:
-        """Mark a dataset that the portal says is gone; one that it gives is not gone, listed or not."""
-        reason = self.reason(response)
-        if reason:
-            self.spider.withdrawals.mark(dataset_id, response.url, reason)
-            return
-        try:
-            record = api.result(response)
-        except AnswerError as error:
-            withdrawals = self.spider.withdrawals
-            withdrawals.not_confirmed(dataset_id, error, response.request, response.status, by="the portal")
-            return
-        if identity(record) == dataset_id:
-            yield from take_record(self.spider, response, record, variant, 0)
-
-    def gone_failed(self, failure: Failure) -> None:
-        request, withdrawals = failures.request(failure), self.spider.withdrawals
-        dataset_id = request.cb_kwargs["dataset_id"]
-        reason = self.reason(failure.value.response) if isinstance(failure.value, HttpError) else None
-        if reason:
-            withdrawals.mark(dataset_id, request.url, reason)
-        else:
-            refusal = Refusal.from_failure(failure)
-            withdrawals.not_confirmed(dataset_id, refusal.error, request, refusal.status, by="the portal")
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
+        """Return why a dataset is gone, or its record; that is taken, listed or not."""
+        if reason := self.reason(response):
+            return Fate(reason)
+        record = api.result(response)
+        check_identity(record, dataset_id)
+        return Fate(output=take_record(self.spider, response, record, about["variant"], 0))
 
     def reason(self, response: Response) -> Reason | None:
         """Return why a dataset is gone; private ones only look gone to a token that may have expired."""
         reason = api.absence(response)
         is_doubtful = self.spider.has_token and not self.spider.access.is_accepted
         return None if reason == "no longer public" and is_doubtful else reason
+
+    def error(self, failure: Failure) -> AnswerError:
+        return Refusal.from_failure(failure).error
+
+    def leave(self, ids: list[str]) -> None:
+        for dataset_id in ids:
+            self.spider.seen(dataset_id, list_name=self.list_name, listed_by=None)
+
+    def any_listed(self, name: str) -> str:
+        """Return a dataset that a list has, and that the portal gave if it was asked; empty if there is none."""
+        return next(self.spider.records.listed(name, without=_NOT_GIVEN), "")
+
+
+class Gone(Absences):
+    """What a complete list lacks of the datasets on disk: of all, or of those that this filter listed before.
+
+    `Withdrawals` compares the list with the index and notes in the ledger what it lacks. What package_search gives of
+    that without the filter is outside the filter now; without a filter it is still there.
+    """
+
+    batch_list = LIST
+    list_name = "unlisted"
+
+    async def find(self, after: Cursor) -> AsyncIterator[Found]:
+        """Compare the list with the index, a part at a time, and yield the requests about what it lacks."""
+        withdrawals = self.spider.withdrawals
+        for _ in withdrawals.compare(self.known(), partial(listed_among, self.spider.records, _LISTS)):
+            await asyncio.sleep(0)
+        is_given = not self.spider.records.is_listed(withdrawals.control, _NOT_GIVEN)
+        control = (withdrawals.control if is_given else "") or self.any_listed(after.name)
+        if not self.spider.access.is_refused and withdrawals.is_to_ask(has_control=bool(control)):
+            for found in self.begin({"variant": after.variant, "control": control}):
+                yield found
+
+    def known(self) -> Iterator[str]:
+        """Yield the source's datasets that are CKAN's and this filter's: other crawls may write into the folder."""
+        index = self.spider.opened_index()
+        if self.spider.query.filtered:
+            yield from index.runs.last_seen_by(self.spider.name, self.spider.given, _SOURCES)
+        else:
+            yield from (held.dataset_id for held in index.documents.held() if held.metadata_source in _SOURCES)
+
+    def begin(self, about: dict[str, Any]) -> Iterator[Any]:
+        if self.spider.query.filtered or self.spider.withdrawals.gone > FEW:
+            yield from self.ask_batch(begun(about))
+        else:
+            self.leave(list(self.spider.withdrawals.ids()))
+            yield from self.confirm(about["control"], about)
+
+    def take(self, response: Response, records: dict[str, Any], asked: dict[str, Any]) -> Output:
+        if not self.spider.query.filtered:
+            yield from super().take(response, records, asked)
+            return
+        for dataset_id in records:
+            self.notes.put(_OUTSIDE, dataset_id, response.url)
+
+    def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
+        return self.confirm(asked["about"]["control"], asked["about"])
+
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
+        found = super().fate(response, dataset_id, about)
+        return Fate() if found.reason is None and self.spider.query.filtered else found
+
+    def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
+        for dataset_id, url in self.notes.below(_OUTSIDE):
+            self.spider.withdrawals.mark(dataset_id, url, "no longer in the filter")
+        yield from ()
+
+
+class Ghosts(Absences):
+    """Ids that the portal lists without giving their datasets: in its search index, and not in its database.
+
+    They are found where fewer records came than the portal counts, and among those that have changed. If the portal
+    says of one that it is not there, it does not count.
+    """
+
+    batch_list = "lacking"
+    list_name = _NOT_GIVEN
+
+    def explain(self, after: Cursor) -> Iterator[Any]:
+        """Yield the questions about what a list of all ids has and the list of records lacks.
+
+        Args:
+            after: the cursor behind the list of ids.
+        """
+        records, listing, short = self.spider.records, self.spider.listing, Cursor(**(after.instead_of or {}))
+        most = self.spider.crawler.settings.getint("CONFIRM_MAX")
+        for dataset_id in islice(records.listed(after.name, without="datasets"), most + 1):
+            self.spider.seen(dataset_id, list_name=self.batch_list, listed_by=None)
+        count = records.count(self.batch_list)
+        if count > most:
+            yield listing.listed_again(after)
+        elif count > FEW:
+            yield from self.ask_batch(begun({"variant": short.variant, "cursor": short.plain()}))
+        elif count:
+            self.leave(list(records.listed(self.batch_list)))
+            yield from self.check({"variant": short.variant, "cursor": short.plain(), "count": 0})
+        else:
+            yield from listing.judge(None, short)
+
+    def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
+        return self.check({**asked["about"], "count": asked["count"]})
+
+    def check(self, about: dict[str, Any]) -> Iterator[Any]:
+        """Yield the questions about what was not given.
+
+        Args:
+            about: the ``variant``, the ``cursor`` behind the list, and the ``count`` of records that came by their ids.
+        """
+        control = self.any_listed(Cursor(**about["cursor"]).name)
+        if control or not self.spider.records.count(self.list_name):
+            yield from self.confirm(control, about)
+        else:
+            error = AnswerError("refused", "the portal lists no dataset that it can be checked by")
+            yield from self.unchecked(error, None, None, about, is_end=False)
+
+    def left_open(self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None) -> None:
+        subject = {"http_status": status, "dataset_id": dataset_id, "missing": "dataset"}
+        self.spider.failed("fetch", error, request, **subject)
+
+    def mark(self, dataset_id: str, fate: dict[str, Any]) -> None:
+        known = self.spider.opened_index().documents.get("dataset", dataset_id, None)
+        if known and known.status != "withdrawn":
+            super().mark(dataset_id, fate)
+
+    def settled(self, about: dict[str, Any]) -> Iterator[Any]:
+        answers = list(self.answers())
+        absent = sum(each not in ("", THERE) for each in answers)
+        after = Cursor(**about["cursor"])
+        given = about["count"] + answers.count(THERE)
+        if after.ids:
+            yield from self.spider.changes.end(about, given, absent)
+        else:
+            expected = (after.expected or 0) - absent
+            self.spider.run_state.count_listed(after.listed + given)
+            yield from self.spider.listing.judge(
+                None, replace(after, listed=after.listed + given, expected=expected, absent=absent)
+            )
+
+    def unchecked(
+        self,
+        error: AnswerError,
+        request: Request | None,
+        status: int | None,
+        about: dict[str, Any],
+        *,
+        is_end: bool,  # noqa: ARG002
+    ) -> Iterator[Any]:
+        """Report each that was not given: what the portal says of it does not count."""
+        after = Cursor(**about["cursor"])
+        for dataset_id in self.spider.records.listed(self.list_name):
+            self.left_open(dataset_id, error, request, status)
+        if after.ids:
+            yield from self.spider.changes.end(about, about["count"], 0)
+        else:
+            yield from self.spider.listing.judge(request, replace(after, listed=after.listed + about["count"]))

@@ -43,34 +43,40 @@ class CSWDetector(Detector):
             return [self._finding(endpoint(probe.url))]
         if probe.is_settled and not probe.is_named(self.kind):
             return []
-        places = [*_places(probe.url, is_named=probe.is_named(self.kind)), *_linked(probe.first)]
-        for address in dict.fromkeys(places):
+        led = [*_led(probe.url), *_linked(probe.first)]
+        usual = _usual(probe.url) if probe.is_named(self.kind) else ()
+        for address in dict.fromkeys((*led, *usual)):
             if probe.is_unreachable:
                 break
             answer = yield from probe.ask(with_parameters(address, _QUESTION))
             probe.say(address, _described(answer))
             if not isinstance(answer, AnswerError) and _is_answer(answer):
-                return [self._finding(address)]
+                return [self._finding(address, is_led=address in led)]
         return []
 
-    def _finding(self, address: str) -> Finding:
-        return Finding(self.kind, address, "it is a catalogue service (CSW)")
+    def _finding(self, address: str, *, is_led: bool = True) -> Finding:
+        return Finding(self.kind, address, "it is a catalogue service (CSW)", is_led=is_led)
 
 
-def _places(url: str, *, is_named: bool) -> Iterator[str]:
-    """Yield where the service may be.
+def _led(url: str) -> Iterator[str]:
+    """Yield where an address that looks like a service's, or a GeoNetwork's, leads.
 
-    >>> list(_places("https://example.org/geonetwork/srv/fre/catalog.search", is_named=False))
+    >>> list(_led("https://example.org/geonetwork/srv/fre/catalog.search"))
     ['https://example.org/geonetwork/srv/eng/csw']
     """
     parts = urlsplit(url)
-    host = f"{parts.scheme}://{parts.netloc}"
-    is_own = _is_hinted(url)
-    if is_own or is_named:
+    if _is_hinted(url):
         yield endpoint(url.partition("#")[0])
-    if "/srv/" in parts.path and not is_own:
-        yield f"{host}{parts.path.partition('/srv/')[0]}/srv/eng/csw"
-    for path in _USUAL if is_named else ():
+    elif "/srv/" in parts.path:
+        yield f"{parts.scheme}://{parts.netloc}{parts.path.partition('/srv/')[0]}/srv/eng/csw"
+
+
+def _usual(url: str) -> Iterator[str]:
+    """Yield the address itself, then where services usually are: below it, and below the host."""
+    parts = urlsplit(url)
+    host = f"{parts.scheme}://{parts.netloc}"
+    yield endpoint(url.partition("#")[0])
+    for path in _USUAL:
         yield from dict.fromkeys((host + arguments.folder(url).rstrip("/") + path, host + path))
 
 

@@ -11,11 +11,12 @@ from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.csw import capabilities, getrecords, moves
 from crawlers.kinds.csw.position import ROWS, Position
-from crawlers.kinds.csw.records import doubles, entry
+from crawlers.kinds.csw.records import doubles, entry, title
 from crawlers.kinds.csw.recovery import FINAL, another, check
 from crawlers.kinds.csw.results import of_failure, results
 from crawlers.listing.completeness import Ending
 from crawlers.listing.paging import WINDOWS, Entry, Page, PagedListing
+from crawlers.listing.spider import repeated
 from crawlers.politeness import failures
 from crawlers.values.moment import now
 
@@ -96,6 +97,8 @@ class CSWListing(PagedListing[Position]):
     def read(self, response: Response, here: Position) -> Page[Position]:
         found = results(response, here.rows)
         check(here, found)
+        for sentence in found.flaws:
+            self.spider.failed("parse", AnswerError("repaired_text", sentence), response.request)
         read = (entry(element, response, here, self.spider) for element in found.elements)
         entries = [record for record in read if record]
         is_apart = len(entries) < len(found.elements)
@@ -127,10 +130,9 @@ class CSWListing(PagedListing[Position]):
                 self.spider.logger.info("The server gives only a part of a long list: trying ranges of dates")
             yield self.request(self.noted(here, other))
             return
-        for identifier in doubles(page.entries):
-            message = "the server has several records with this identifier, so only the first one is kept"
-            error = AnswerError("duplicate_id", message)
-            self.spider.failed("list", error, response.request, dataset_id=identifier)
+        for first, again in doubles(page.entries):
+            error = repeated(title(first), title(again), "the server")
+            self.spider.failed("list", error, response.request, dataset_id=first.id)
         for position in there.unrendered:
             error = AnswerError("refused", f"the server can't render the record at position {position}")
             self.spider.failed("list", error, response.request)

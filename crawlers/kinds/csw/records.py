@@ -45,7 +45,14 @@ def _item(element: Any, here: Position, spider: CSWSpider) -> Dataset:
     Raises:
         AnswerError: it can't be read, has no identifier, or describes no data (unsupported).
     """
-    item = xml_records.lazily(element, source=spider.source, url=here.endpoint, language=spider.args["language"])
+    given = {"source": spider.source, "url": here.endpoint, "language": spider.args["language"]}
+    try:
+        item = xml_records.lazily(element, **given)
+    except AnswerError:
+        name = identifier(element) or catalogue_id(element)
+        if name is None:
+            raise
+        item = xml_records.lazily(element, id=name, **given)  # it is kept as it is, unless it describes no data
     if item.id in ("", here.endpoint):  # which stands for an id that is missing
         raise AnswerError("missing_id", "a record has no identifier, so it is not kept")
     name = catalogue_id(element) if schemas.by_uri(here.uri).is_rdf else item.id
@@ -53,11 +60,16 @@ def _item(element: Any, here: Position, spider: CSWSpider) -> Dataset:
     return item
 
 
-def doubles(entries: list[Entry]) -> list[str]:
-    """Return the ids that a page has again for another record, each time that it has."""
+def doubles(entries: list[Entry]) -> list[tuple[Entry, Entry]]:
+    """Return the records whose id a page has again for another one, with that one, each time that it has."""
     first: dict[str, Entry] = {}
     pairs = [(first.setdefault(entry.id, entry), entry) for entry in entries if entry.id is not None]
-    return [str(entry.id) for known, entry in pairs if known is not entry and _content(known) != _content(entry)]
+    return [(known, entry) for known, entry in pairs if known is not entry and _content(known) != _content(entry)]
+
+
+def title(entry: Entry) -> str | None:
+    """Return a record's title; ``None`` of one that can't be read."""
+    return None if isinstance(entry.record, dict) else entry.record.title
 
 
 def _content(entry: Entry) -> Any:

@@ -47,11 +47,13 @@ class Results(NamedTuple):
         elements: those that can be read as XML.
         holes: the places, from 0, where the server gives a comment instead of a record.
         matched: how many records the server says there are.
+        flaws: what is in another encoding than it should be, as sentences.
     """
 
     elements: list[Any]
     holes: tuple[int, ...]
     matched: int | None
+    flaws: list[str]
 
     @property
     def received(self) -> int:
@@ -71,7 +73,8 @@ def results(response: Response, rows: int) -> Results:
     head = open_body(response).read(_HEAD)
     if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
         raise html_error(head)
-    top = root(response)
+    flaws: list[str] = []
+    top = root(response, flaws)
     if error := exception(top):
         raise error
     found = next(top.iter("{*}SearchResults"), None)
@@ -81,9 +84,8 @@ def results(response: Response, rows: int) -> Results:
     matched = _number(found.get("numberOfRecordsMatched"))
     elements = list(found.iterchildren("*"))
     bounds.RECORDS.check(len(elements))
-    return Results(
-        elements, _holes(response, len(elements), _number(found.get("numberOfRecordsReturned")), rows), matched
-    )
+    holes = _holes(response, len(elements), _number(found.get("numberOfRecordsReturned")), rows)
+    return Results(elements, holes, matched, flaws)
 
 
 def _number(text: str | None) -> int | None:

@@ -12,6 +12,7 @@ from crawlers.arguments import Argument
 from crawlers.kinds.csw import getrecords, schemas
 from crawlers.kinds.csw.listing import CSWListing
 from crawlers.kinds.csw.position import Position
+from crawlers.kinds.csw.withdrawals import GoneCSW
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import beginning, since
 
@@ -33,6 +34,10 @@ class CSWSpider(ListedSpider):
         ),
         "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
     }
+
+    def __init__(self, **given: str) -> None:
+        super().__init__(**given)
+        self.gone = GoneCSW(self)
 
     def make_listing(self) -> CSWListing:
         return CSWListing(self)

@@ -7,6 +7,7 @@ KIND = Kind(
     title="DCAT catalogue",
     spider="crawlers.kinds.dcat.generic:DCAT",
     address="url",
+    is_at_root=False,
     example="https://example.org/catalog.ttl",
     readers={"rdf": "crawlers.kinds.dcat.reader:rdf", "data_json": "crawlers.kinds.dcat.reader:pod"},
     triples={"rdf": "crawlers.kinds.dcat.reader:triples"},

@@ -56,12 +56,12 @@ def read(
     charsets = http_content_type_encoding(content_type), response.meta.get("encoding") if response.request else None
     if format_.family == "json":
         return _json_page(file, response, charsets, name=name, language=language, max_json=max_json, make=make)
-    repairs: list[str] = []
+    misread: list[str] = []
     if is_xml := format_.family == "xml":
         _check_known(response)
-    file = xml.plain(file, charsets[0], repairs, charsets[1]) if is_xml else in_utf8(file, *charsets, repairs)
+    file = xml.plain(file, charsets[0], misread, charsets[1]) if is_xml else in_utf8(file, *charsets, misread)
     page = make(file, format_, response.url, name=name, language=language)
-    page.repairs = repairs
+    page.misread = misread
     return page
 
 
@@ -96,13 +96,16 @@ def _json_page(
     make: Callable[..., RDFPage],
 ) -> Page:
     body = _read_json(file, max_json)
+    misread: list[str] = []
+    body = _utf8(body, *charsets, misread)
     faults: list[str] = []
-    body = _utf8(body, *charsets, faults)
     content = _content(body, faults)
     if data_json.recognised(content):
         if make is not RDFPage:
             raise AnswerError("not_rdf", "this is a data.json, and the rules are about RDF: leave -a rules= out")
-        return DataJSONPage(content, faults, name=name)
+        page: Page = DataJSONPage(content, faults, name=name)
+        page.misread = misread
+        return page
     if content is None and b'"@' not in body:
         raise AnswerError("not_json", faults[0])
     if b'"@' not in body:
@@ -110,7 +113,7 @@ def _json_page(
     format_ = formats.JSON_LD_UP_TO_AN_ERROR if content is None else formats.JSON_LD
     del content
     page = make(io.BytesIO(body), format_, response.url, name=name, language=language)
-    page.repairs = faults
+    page.misread = misread
     return page
 
 

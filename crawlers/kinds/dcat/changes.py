@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from crawlers.kinds.dcat.walk_state import Place
     from crawlers.store.index import Held
 
-_HARMLESS = {"invalid_record"}
-"""The failure of a record that still exists and is kept; any other failure may hide a record."""
 _CONDITIONS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
 
 
@@ -62,7 +60,7 @@ class Changes:
         spider, state = self.spider, self.spider.run_state
         if after.number > 2:
             state.validators = {}  # those of the first page do not cover the others
-        has_failures = bool(set(spider.records.failures.counts()) - _HARMLESS)
+        has_failures = bool(spider.records.failures.counts())  # any of them may hide a record
         if spider.limits.is_set or state.has_stale_answer or has_failures:
             return
         known = (held.dataset_id for held in self._known())

@@ -29,7 +29,7 @@ _DATASETS = re.compile(rb"http://www\.w3\.org/ns/dcat#|\bdcat:(Dataset|Catalog|d
 
 
 class DCATDetector(Detector):
-    """Takes what was typed, what its page links to, or the first of the usual files."""
+    """Takes what was typed, what its page links to, or the first of the usual files; of several links none."""
 
     kind = "dcat"
 
@@ -55,30 +55,34 @@ class DCATDetector(Detector):
             return [Finding(self.kind, probe.url, f"it is {reason}")]  # a redirect may be signed, and temporary
         if probe.is_settled:
             return []
-        linked = _linked(probe)
+        try:
+            linked = _linked(probe.first)
+        except AnswerError as error:
+            probe.leave_open(str(error))
+            return []
         for address in dict.fromkeys([*linked, *_places(getattr(probe.first, "url", probe.url))]):
             if probe.is_unreachable:
                 break
             reason = self._reason((yield from probe.look(address)))
             if reason:
-                how = "the page links to" if address in linked else "there is"
-                return [Finding(self.kind, address, f"{how} {reason}")]
+                is_led = address in linked
+                how = "the page links to" if is_led else "there is"
+                return [Finding(self.kind, address, f"{how} {reason}", is_led=is_led)]
         return []
 
     def _reason(self, answer: Answer) -> str | None:
         return None if isinstance(answer, AnswerError) else self.recognise(answer)
 
 
-def _linked(probe: Probe) -> list[str]:
-    """Return the address of the catalogue that the page links to, if it does."""
-    first = probe.first
+def _linked(first: Answer) -> list[str]:
+    """Return the address of the catalogue that the page links to, if it does.
+
+    Raises:
+        AnswerError: it links to several files that are equally good.
+    """
     if isinstance(first, AnswerError) or formats.of_answer(first) != "html":
         return []
-    try:
-        address = alternate(HtmlResponse(first.url, headers=first.headers, body=first.body))
-    except AnswerError as error:
-        probe.say(first.url, str(error))
-        return []
+    address = alternate(HtmlResponse(first.url, headers=first.headers, body=first.body))
     return [safe_url_string(address)] if address else []
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from crawlers.items import Dataset
+from crawlers.items import Dataset, Flaw
 from crawlers.kinds.dcat import data_json, mapping
-from crawlers.kinds.dcat.catalogue import Catalogue
+from crawlers.kinds.dcat.catalogue import CATALOGUE, Catalogue
 from crawlers.kinds.dcat.description import MAX_NODES, SHARED_FACTOR
 from crawlers.kinds.dcat.mapping.losses import has_lost, is_cut
 from crawlers.kinds.dcat.paging import Paging
@@ -29,9 +29,15 @@ if TYPE_CHECKING:
     Amend = Callable[[Dataset], None]
 
 _STEPS = 1000
-_TOO_LONG = "its description is too long: nodes with many or long texts are named, and what they say is left out"
-_TOO_MANY = f"its description has more than {MAX_NODES} nodes: the rest is left out"
-_TORN = "a part of the file next to its description can't be read: it may be incomplete"
+_TOO_LONG = Flaw(
+    "its description is too long: nodes with many or long texts are named, and what they say is left out",
+    "",
+    "cut_value",
+)
+_TOO_MANY = Flaw(f"its description has more than {MAX_NODES} nodes: the rest is left out", "", "cut_value")
+_TORN = Flaw(
+    "a part of the file next to its description can't be read: it may be incomplete", "", "unreadable_statement"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ class Page(ABC):
     Attributes:
         source: the item's ``metadata_source``.
         faults: the places that can't be read.
-        repairs: what had to be repaired before the page could be read, as sentences.
+        misread: what is in another encoding than it should be, as sentences; known when the page is read.
         paging: what the page says about further pages.
         nameless: how many records without an id were met so far.
     """
@@ -67,7 +73,7 @@ class Page(ABC):
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
-        self.repairs: list[str] = []
+        self.misread: list[str] = []
         self.paging = Paging()
         self.nameless = 0
 
@@ -83,9 +89,18 @@ class Page(ABC):
     def is_first(self, identifier: str) -> bool:
         """Return whether no record of this page had that id before."""
 
+    @property
+    def is_torn(self) -> bool:
+        """Whether more than statements of the page's datasets may be lost."""
+        return bool(self.faults)
+
     def owner(self, fault: Fault) -> str | None:  # noqa: ARG002
         """Return the id of the dataset that a fault may belong to; known after the last of `records`."""
         return None
+
+    def costs_a_statement(self, fault: Fault) -> bool:  # noqa: ARG002
+        """Return whether a fault cost its dataset, or nobody knows which, a statement, and no other one anything."""
+        return False
 
     def has_lost(self, document: Any, before: Any) -> bool:  # noqa: ARG002
         """Return whether a document lacks statements that an older document of the same dataset has."""
@@ -198,7 +213,7 @@ class RDFPage(Page):
             yield
         for fault in self.faults[known:]:
             fault.subjects.append(latest)
-        self.repairs += self.reader.repairs
+        self.misread += self.reader.misread
         self.catalogue.descriptions.budget += SHARED_FACTOR * self.reader.size
 
     def records(self) -> Iterator[Record]:
@@ -212,7 +227,7 @@ class RDFPage(Page):
         description, is_everything = self.catalogue.description(subject)
         mapped, amend = self.mapped(description, subject)
         identifier = identity or mapping.identity(mapped, subject)
-        is_torn = bool(self.faults) and self._is_torn(description, identifier)
+        is_torn = self._is_torn(description, identifier) if self.faults else False
 
         def dataset() -> Dataset:
             found = mapping.dataset(mapped, subject, source=self.name, language=self.language, amend=amend)
@@ -238,19 +253,34 @@ class RDFPage(Page):
         return Record(key, identifier, f"dataset {number} of the page, which has no IRI,", item)
 
     def _is_torn(self, description: Graph, identifier: str | None) -> bool:
-        """Return whether a fault may have taken something from a description; remember whose the fault is."""
+        """Return whether a fault may have taken more from a description than a statement; remember whose each is."""
         is_torn = is_cut(description)
         for number, fault in enumerate(self.faults):
             near = next((at for at, subject in enumerate(fault.subjects) if subject in description), None)
             if near is not None:
-                is_torn = True
+                is_torn |= not self._is_of_a_statement(number)
                 if identifier:
                     self.owners[number] = min(self.owners.get(number, (near, identifier)), (near, identifier))
         return is_torn
 
+    @property
+    def is_torn(self) -> bool:
+        return not all(map(self._is_of_a_statement, range(len(self.faults))))
+
+    def _is_of_a_statement(self, number: int) -> bool:
+        """Return whether reading went on behind a fault, and the page's list of datasets would name a lost one."""
+        near = self.faults[number].subjects[:1]
+        is_of_list = any(self.catalogue.roles.has(subject, CATALOGUE) for subject in near)
+        return self.faults[number].is_passed and self.catalogue.has_list and not is_of_list
+
     def owner(self, fault: Fault) -> str | None:
         owner = self.owners.get(self.faults.index(fault))
         return owner[1] if owner else None
+
+    def costs_a_statement(self, fault: Fault) -> bool:
+        if fault.is_passed and not fault.subjects:
+            return True
+        return self._is_of_a_statement(self.faults.index(fault)) and self.owner(fault) is not None
 
     def has_lost(self, document: Any, before: Any) -> bool:
         return has_lost(graph_of(document), graph_of(before))

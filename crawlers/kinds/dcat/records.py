@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import AnswerError
+from crawlers.items import Flaw
 from crawlers.kinds.dcat.walk_state import request_key
 from crawlers.listing.spider import remembering
 from crawlers.safety import inside, strict_json
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_NAMELESS = 1000
 """Records of a page without an id: no error line for each of millions."""
+_LOST = Flaw("it lacks what the document on disk has, and a part of the file can't be read", "", "unreadable_statement")
 _STEP = 10  # records between two moments in which their number is published
 
 
@@ -68,10 +70,15 @@ class PageRecords:
         self.spider.run_state.count_listed(self.after.listed)
 
     def report_faults(self) -> None:
-        """Report what of the page could not be read."""
+        """Report what of the page could not be read, or had to be guessed."""
+        request = self.response.request
+        for sentence in self.page.misread:
+            self.spider.failed("parse", AnswerError("repaired_text", sentence), request)
         for fault in self.page.faults:
-            error = AnswerError("invalid_rdf", fault.message)
-            self.spider.failed("parse", error, self.response.request, dataset_id=self.page.owner(fault))
+            is_flaw = self.page.costs_a_statement(fault)
+            self.after.listing.has_gaps |= not is_flaw
+            kind = "unreadable_statement" if is_flaw else "invalid_rdf"
+            self.spider.failed("parse", AnswerError(kind, fault.message), request, dataset_id=self.page.owner(fault))
 
     def _item(self, record: Record) -> Iterator[Dataset]:
         """Yield the item, or report why the record is not kept.
@@ -98,9 +105,9 @@ class PageRecords:
             subject = {"dataset_id": record.id, "missing": "dataset"}
             self.spider.failed("parse", error, self.response.request, **subject)
             return
-        if self.page.faults and not dataset.torn and self._has_lost(dataset):
+        if self.page.is_torn and not dataset.torn and self._has_lost(dataset):
             dataset.torn = True
-            dataset.flaws.append("it lacks what the document on disk has, and a part of the file can't be read")
+            dataset.flaws.append(_LOST)
         dataset.metadata_source = self.page.source
         # Withdrawals look at the catalogue's own pages: another catalogue that those name may be gone itself
         is_own_page = self.after.way == "page" and not self.after.listing.branch

@@ -181,8 +181,6 @@ class DCATSpider(CatalogueSpider):
             await in_turns(page.load())
 
     def _outputs(self, response: Response, here: Place, page: Page) -> Iterator[Dataset | Request]:
-        for repair in page.repairs:
-            self.logger.warning("%s: %s", response.url, repair)
         after = here.after(page)
         if not after.listing.branch:
             self.run_state.expected = after.listing.total

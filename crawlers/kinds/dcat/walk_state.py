@@ -111,7 +111,7 @@ class Listing:
         Args:
             is_page: whether the answer is one of the catalogue's pages, and not a single dataset.
         """
-        moved = replace(self, is_empty=True, has_gaps=self.has_gaps or bool(page.faults))
+        moved = replace(self, is_empty=True)
         if self.look:
             return replace(moved, looked=self.looked + 1)
         if not is_page:

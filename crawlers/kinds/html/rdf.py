@@ -13,6 +13,7 @@ from crawlers.kinds.dcat.answer import read
 from crawlers.listing.spider import in_turns
 from crawlers.politeness import failures
 from crawlers.rdf import formats
+from crawlers.safety import inside, strict_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -97,13 +98,30 @@ class LinkedRDF:
     def _without_rdf(
         self, stage: Stage, error: AnswerError, request: Request | None, status: int | None, about: dict[str, Any]
     ) -> Iterator[Dataset]:
-        """Keep the document on disk as it is; if there is none, yield the item of what the page itself says."""
-        known = self.spider.opened_index().documents.get("dataset", about["dataset_id"], None)
-        is_kept = known is not None and known.status != "withdrawn"
-        subject = {"dataset_id": about["dataset_id"], "missing": "dataset" if is_kept else None}
-        self.spider.failed(stage, error, request, http_status=status, **subject)
-        if not is_kept:
-            yield from self.spider.pages.items(request, **about)
+        """Keep a document on disk that has the RDF; else yield the item of what the page itself says.
+
+        RDF that can't be read is a flaw of that item.
+        """
+        dataset_id = about["dataset_id"]
+        if self._has_rdf(dataset_id):
+            self.spider.failed(stage, error, request, http_status=status, dataset_id=dataset_id, missing="dataset")
+            return
+        if error.kind == "invalid_rdf":
+            error = AnswerError("unreadable_statement", f"the RDF that the page links to can't be read: {error}")
+        self.spider.failed(stage, error, request, http_status=status, dataset_id=dataset_id, field="rdf")
+        yield from self.spider.pages.items(request, **about)
+
+    def _has_rdf(self, dataset_id: str) -> bool:
+        """Return whether the dataset's document on disk has RDF, which a new one would lack."""
+        index = self.spider.opened_index()
+        known = index.documents.get("dataset", dataset_id, None)
+        if known is None or known.status == "withdrawn":
+            return False
+        try:
+            document = strict_json.loads(inside.read(index.folder, known.file))
+        except (OSError, ValueError):
+            return False
+        return isinstance(document, dict) and "rdf" in document
 
 
 async def description(

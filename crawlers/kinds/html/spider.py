@@ -63,6 +63,7 @@ class HTMLSpider(CatalogueSpider):
     }
 
     rules: str | None = None
+    gone: GonePages
 
     def __init__(self, **given: str) -> None:
         super().__init__(**given)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
-
-from scrapy.spidermiddlewares.httperror import HttpError
+from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.conclusion import GONE
 from crawlers.kinds.html.links import canonical
 from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import missing
-from crawlers.politeness import failures
-from crawlers.resume.records import planned_among
+from crawlers.listing.confirmation import Confirmation, Fate
+from crawlers.resume.records import planned_among, received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from scrapy import Request
     from scrapy.http import Response
-    from twisted.python.failure import Failure
 
     from crawlers.kinds.html.spider import HTMLSpider
     from crawlers.store.index import Held
@@ -29,26 +26,64 @@ SOURCES = ("html", "schema_org", "rdf", "schema_org+html", "rdf+html")
 """The ``metadata_source`` of a record that began with a page."""
 
 
-class GonePages:
+class GonePages(Confirmation):
     """Requests the page of each dataset that is no longer listed, and withdraws the dataset if it is gone."""
+
+    list_name = "unlisted"
+    by = "its page"
+    spider: HTMLSpider
 
     def __init__(self, spider: HTMLSpider) -> None:
         self.spider = spider
         self.site = spider.site
 
-    def requests(self) -> Iterator[Request]:
-        withdrawals = self.spider.withdrawals
+    def requests(self) -> Iterator[Any]:
+        """Yield the questions about what this whole listing lacks, and does not list by another id."""
+        withdrawals, records = self.spider.withdrawals, self.spider.records
         ids = (held.dataset_id for held in self._known())
-        if not withdrawals.find(ids, partial(planned_among, self.spider.records, "dataset")):
-            return
-        self.spider.run_state.is_whole_listing = True
+        for _ in withdrawals.compare(ids, partial(planned_among, records, "dataset")):
+            pass
         for dataset_id in withdrawals.ids():
-            known = self.spider.opened_index().documents.get("dataset", dataset_id, None)
-            url = str(known.metadata_url if known else None)
+            url = self._address(dataset_id)
             if self._is_another(url, dataset_id):
                 withdrawals.mark(dataset_id, url)
             else:
-                yield self.spider.pages.request(url, dataset_id, self.parse_gone, self.gone_failed, dont_cache=True)
+                self.spider.seen(dataset_id, list_name=self.list_name, listed_by=None)
+        if not records.count(self.list_name):
+            self.spider.run_state.is_whole_listing = True
+            return
+        control = next(received(records, "dataset"), withdrawals.control)  # its page was there in this run
+        if withdrawals.is_to_ask(self.list_name, has_control=bool(control)):
+            yield from self.confirm(control, {})
+
+    def _address(self, dataset_id: str) -> str:
+        known = self.spider.opened_index().documents.get("dataset", dataset_id, None)
+        return str(known.metadata_url if known else None)
+
+    def question(self, dataset_id: str, about: dict[str, Any]) -> Request:  # noqa: ARG002
+        return self.spider.pages.request(self._address(dataset_id), dataset_id, None, None)
+
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:  # noqa: ARG002
+        """Return that a dataset is gone unless its page still describes it: then it exists, listed or not.
+
+        A page that no longer describes it may be a night's maintenance.
+        """
+        if response.status >= 400 and response.status not in GONE:
+            raise AnswerError("http", f"HTTP {response.status}")
+        if response.status in GONE or self._is_another(response.url, dataset_id):
+            return Fate("not found")
+        try:
+            found, link = self.spider.pages.read(response, dataset_id)
+        except AnswerError as error:
+            if error.kind != "missing_field":
+                raise
+            return Fate("not found", is_doubtful=True)
+        is_empty = not link and not found.get("flaws") and bool(missing(found, self.site))
+        return Fate("not found" if is_empty else None, is_doubtful=is_empty)
+
+    def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
+        self.spider.run_state.is_whole_listing = True
+        yield from ()
 
     def _is_listed(self, dataset_id: str) -> bool:
         return self.spider.records.is_planned("dataset", dataset_id)
@@ -64,36 +99,3 @@ class GonePages:
         """Return whether an address is that of a dataset that is listed, by another id."""
         current = identify(canonical(url, self.site.links.drop), self.site)
         return current != known_id and self._is_listed(current)
-
-    def parse_gone(self, response: Response, dataset_id: str) -> None:
-        """Withdraw the dataset unless its page still describes it: then it exists, listed or not."""
-        if self._is_another(response.url, dataset_id):
-            self.spider.withdrawals.mark(dataset_id, response.url)
-            return
-        try:
-            found, link = self.spider.pages.read(response, dataset_id)
-        except AnswerError as error:
-            if error.kind == "missing_field":
-                self._withdraw_later(dataset_id, response.url)
-            else:
-                self.spider.withdrawals.not_confirmed(
-                    dataset_id, error, response.request, response.status, by="its page"
-                )
-            return
-        if not link and not found.get("flaws") and missing(found, self.site):
-            self._withdraw_later(dataset_id, response.url)
-
-    def _withdraw_later(self, dataset_id: str, url: str) -> None:
-        """Withdraw the dataset if the last complete listing lacked it too: this may be a night's maintenance."""
-        if not self.spider.withdrawals.mark_if_missed_before(dataset_id, url):
-            message = "%s is gone; if the next complete listing lacks it too, it is withdrawn"
-            self.spider.logger.info(message, url)
-
-    def gone_failed(self, failure: Failure) -> None:
-        request, status = failures.request(failure), failures.status(failure)
-        dataset_id = request.cb_kwargs["dataset_id"]
-        if isinstance(failure.value, HttpError) and status in GONE:
-            self.spider.withdrawals.mark(dataset_id, request.url)
-        else:
-            error = failures.from_failure(failure)
-            self.spider.withdrawals.not_confirmed(dataset_id, error, request, status, by="its page")

@@ -7,9 +7,10 @@ KIND = Kind(
     title="OAI-PMH repository",
     spider="crawlers.kinds.oai.generic:OAI",
     address="url",
+    is_at_root=False,
     example="https://example.org/oai",
     readers=dict.fromkeys(
-        ("iso19139", "iso19115_3", "rdf_xml", "datacite", "dublin_core"), "crawlers.xml_records:read"
+        ("iso19139", "iso19115_3", "rdf_xml", "datacite", "dublin_core", "xml"), "crawlers.xml_records:read"
     ),
     triples={"rdf_xml": "crawlers.xml_records:triples"},
     detector="crawlers.kinds.oai.detection:OAIDetector",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import unescape
@@ -45,6 +45,7 @@ class Record:
     Args:
         identifier: its header's; ``None`` if it has none.
         datestamp: its header's; empty if it has none.
+        sets: the setSpecs of its header.
         is_deleted: whether its header has the status deleted.
         metadata: the element below ``metadata``; ``None`` if there is none, or its XML can't be read.
         text: its XML as it came, if that can't be read.
@@ -52,6 +53,7 @@ class Record:
 
     identifier: str | None
     datestamp: str = ""
+    sets: tuple[str, ...] = ()
     is_deleted: bool = False
     metadata: Any = None
     text: bytes = b""
@@ -66,6 +68,7 @@ class Answer:
         size: the ``completeListSize``; ``None`` if none is given.
         services: those of the records that describe a service instead of data.
         is_none: whether the repository answered noRecordsMatch.
+        flaws: what is in another encoding than it should be, as sentences.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -73,6 +76,7 @@ class Answer:
     size: int | None = None
     services: list[Record] = field(default_factory=list)
     is_none: bool = False
+    flaws: list[str] = field(default_factory=list)
 
 
 def is_oai(root: Any) -> bool:
@@ -87,12 +91,14 @@ def page(response: Response) -> Answer:
         OAIError: the repository answered with an error.
         AnswerError: an OAI-PMH repository gives no such page.
     """
+    flaws: list[str] = []
     try:
-        return _read(_root(response))
+        found = _read(_root(response, flaws))
     except AnswerError as error:
         if error.kind != "invalid_record":
             raise
-        return _cut(response, error)
+        found = _cut(response, error)
+    return replace(found, flaws=flaws)
 
 
 def content(response: Response) -> Any:
@@ -105,9 +111,9 @@ def content(response: Response) -> Any:
     return _checked(_root(response))
 
 
-def _root(response: Response) -> Any:
+def _root(response: Response, flaws: list[str] | None = None) -> Any:
     try:
-        root = xml_records.root(response)
+        root = xml_records.root(response, flaws)
     except AnswerError as error:
         if b"OAI-PMH" in response.body[:4096]:
             raise
@@ -150,6 +156,7 @@ def _headed(header: Any, metadata: Any = None) -> Record:
     return Record(
         identifier=_text(header.find("{*}identifier")) or None,
         datestamp=_text(header.find("{*}datestamp")),
+        sets=tuple(map(_text, header.iterfind("{*}setSpec"))),
         is_deleted=(header.get("status") or "").strip().lower() == "deleted",
         metadata=metadata,
     )

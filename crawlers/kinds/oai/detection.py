@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl, urlsplit
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urljoin, urlsplit
 
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
@@ -13,18 +14,22 @@ from crawlers.kind import Detector, Finding
 from crawlers.kinds.oai.answer import is_oai
 from crawlers.kinds.oai.spider import endpoint
 from crawlers.values.addresses import linked
+from crawlers.values.tables import toml_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from scrapy.http import Response
 
     from crawlers.kind import Answer, Asking, Probe
 
 _PATH = re.compile(r"(^|[/_.-])oai(2d|2|-?pmh)?([/_.-]|$)", re.IGNORECASE)
+_HEAD = 64 * 1024  # bytes of a page in which its software is looked for
 _ROOT = re.compile(rb"<(?:[\w.-]{1,60}:)?OAI-PMH[\s>]")
 
 
 class OAIDetector(Detector):
-    """Asks an address that looks like a repository's, or that the user says is one."""
+    """Asks an address that looks like a repository's, or that the user says is one, and where its software has it."""
 
     kind = "oai"
 
@@ -35,22 +40,53 @@ class OAIDetector(Detector):
         is_named = probe.is_named(self.kind)
         if _is_there(probe.first):
             return [self._finding(endpoint(probe.url))]
-        place = probe.url.partition("#")[0] if is_named or _is_hinted(probe.url) else _linked(probe.first)
-        if probe.is_unreachable or (probe.is_settled and not is_named) or not place:
+        if probe.is_settled and not is_named:
             return []
-        address = endpoint(place)
-        answer = yield from probe.ask(f"{address}{'&' if urlsplit(address).query else '?'}verb=Identify")
-        probe.say(address, _described(answer))
-        return [self._finding(address)] if _is_there(answer) else []
+        own = [probe.url.partition("#")[0]] if is_named or _is_hinted(probe.url) else _linked(probe.first)
+        led = [*own, *_doors(probe.url, probe.first)]
+        for place in dict.fromkeys((*led, *(_all_doors(probe.url) if is_named else ()))):
+            if probe.is_unreachable:
+                break
+            address = endpoint(place)
+            answer = yield from probe.ask(f"{address}{'&' if urlsplit(address).query else '?'}verb=Identify")
+            probe.say(address, _described(answer))
+            if _is_there(answer):
+                return [self._finding(address, is_led=place in led)]
+        return []
 
-    def _finding(self, address: str) -> Finding:
-        return Finding(self.kind, address, "it is an OAI-PMH repository")
+    def _finding(self, address: str, *, is_led: bool = True) -> Finding:
+        return Finding(self.kind, address, "it is an OAI-PMH repository", is_led=is_led)
 
 
-def _linked(first: Answer) -> str | None:
+def _linked(first: Answer) -> list[str]:
     """Return the first repository that a page links to."""
     found = () if isinstance(first, AnswerError) else linked(first.body, first.url)
-    return next((address for address in found if _is_hinted(address)), None)
+    return [address for address in found if _is_hinted(address)][:1]
+
+
+@cache
+def _software() -> Mapping[str, Any]:
+    return toml_table("crawlers.kinds.oai", "software.toml")
+
+
+def _doors(url: str, first: Answer) -> list[str]:
+    """Return where the repository is by the software that an address or its page shows.
+
+    >>> _doors("https://example.org/id/eprint/7/", AnswerError("http", "HTTP 404"))
+    ['https://example.org/cgi/oai2']
+    """
+    page = b"" if isinstance(first, AnswerError) else first.body[:_HEAD].lower()
+    shown = [
+        software
+        for software in _software().values()
+        if any(part in urlsplit(url).path for part in software["paths"])
+        or any(text.encode() in page for text in software["page"])
+    ]
+    return [urljoin(url, door) for software in shown for door in software["doors"]]
+
+
+def _all_doors(url: str) -> list[str]:
+    return [urljoin(url, door) for software in _software().values() for door in software["doors"]]
 
 
 def _is_hinted(url: str) -> bool:

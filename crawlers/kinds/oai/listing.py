@@ -14,7 +14,7 @@ from crawlers.kinds.oai import answer as answers
 from crawlers.kinds.oai.answer import Answer, OAIError
 from crawlers.kinds.oai.cursor import LARGE, Cursor
 from crawlers.kinds.oai.metadata import is_service
-from crawlers.kinds.oai.recovery import another, check_dates, fault, is_ended, is_final
+from crawlers.kinds.oai.recovery import UnreadFormatError, another, check_dates, fault, is_ended, is_final
 from crawlers.listing.completeness import Ending
 from crawlers.listing.paging import Entry, Page, PagedListing
 from crawlers.politeness import failures
@@ -57,10 +57,14 @@ class OAIListing(PagedListing[Cursor]):
         if not found.records and here.is_whole and not here.since and not here.pages:
             raise AnswerError("no_datasets", "the repository has no records, or none in this set")
         check_dates(here, found, _TOLERANCE)
+        for sentence in found.flaws:
+            self.spider.failed("parse", AnswerError("repaired_text", sentence), response.request)
         alive = [record for record in found.records if not (record.is_deleted and record.identifier)]
         found = replace(found, services=[record for record in alive if record.identifier and is_service(record)])
         services = {record.identifier for record in found.services}
         alive = [record for record in alive if record.identifier not in services]
+        if not here.listed and not here.since and here.others and self.spider.metadata.is_unread(alive):
+            raise UnreadFormatError(here.prefix)
         return Page([self.spider.metadata.entry(record, here.prefix) for record in alive], answer=found)
 
     def page_failed(self, failure: Failure) -> Iterator[Any]:

@@ -43,6 +43,11 @@ class Metadata:
                 count = len(self.item(record, prefix).resources)
         return Entry(record.identifier, record, count)
 
+    def is_unread(self, records: list[Record]) -> bool:
+        """Return whether none of these records can be read, although some have metadata."""
+        given = [record.metadata for record in records if record.metadata is not None]
+        return bool(given) and not any(map(xml_records.is_readable, given))
+
     def item(self, record: Record, prefix: str) -> Dataset:
         """Return the item of a record.
 

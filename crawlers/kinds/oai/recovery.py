@@ -33,8 +33,17 @@ class WindowsIgnoredError(AnswerError):
         super().__init__("paging", "the repository ignores from and until: it gives records of other dates")
 
 
+class UnreadFormatError(AnswerError):
+    """A repository lists and gives a format of whose records none can be read."""
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__("unsupported", f"none of the first records in the format {prefix} can be read")
+
+
 def another(here: Cursor, error: AnswerError) -> Cursor | None:
     """Return where the records may be that a page did not give; ``None`` if nothing else can be requested."""
+    if isinstance(error, UnreadFormatError):
+        return replace(here.restarted(), is_restarted=False, prefix=here.others[0], others=here.others[1:])
     if isinstance(error, OAIError) and error.code != "badResumptionToken":
         return _other_question(here, error.code)
     if is_final(here, error):
@@ -53,7 +62,7 @@ def another(here: Cursor, error: AnswerError) -> Cursor | None:
 
 def _other_question(here: Cursor, code: str) -> Cursor | None:
     """Return the cursor of the same page, requested as the repository's error suggests."""
-    if code == "cannotDisseminateFormat" and here.others and not here.pages:
+    if code == "cannotDisseminateFormat" and here.others and not here.listed:
         return replace(here, prefix=here.others[0], others=here.others[1:])
     if code == "badArgument" and here.token and not here.has_prefix_beside:
         return replace(here, has_prefix_beside=True)

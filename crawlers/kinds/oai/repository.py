@@ -75,7 +75,7 @@ class Repository:
             yield self.spider.listing.begin(Cursor(**cursor))
             return
         names = [(element.text or "").strip() for element in root.iterfind(".//{*}metadataPrefix")]
-        first, *others = ordered(names, self.held_prefix()) or [LEAST]
+        first, *others = dict.fromkeys((*ordered(names, self.held_prefix()), LEAST))
         self.spider.logger.info("%s gives %s; requesting %s", self.spider.url, ", ".join(names)[:500], first)
         yield self.spider.listing.begin(Cursor(**cursor | {"prefix": first, "others": others}))
 

@@ -13,6 +13,7 @@ from crawlers.arguments import Argument
 from crawlers.kinds.oai.listing import OAIListing
 from crawlers.kinds.oai.metadata import Metadata
 from crawlers.kinds.oai.repository import Repository
+from crawlers.kinds.oai.withdrawals import GoneOAI
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import since
 
@@ -63,6 +64,7 @@ class OAISpider(ListedSpider):
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
         self.repository, self.metadata = Repository(self), Metadata(self)
+        self.gone = GoneOAI(self)
 
     def make_listing(self) -> OAIListing:
         return OAIListing(self)

@@ -7,6 +7,7 @@ KIND = Kind(
     title="SDMX service",
     spider="crawlers.kinds.sdmx.generic:SDMX",
     address="url",
+    is_at_root=False,
     example="https://example.org/sdmx/2.1",
     readers={"sdmx": "crawlers.kinds.sdmx.mapping:read"},
     detector="crawlers.kinds.sdmx.detection:SDMXDetector",

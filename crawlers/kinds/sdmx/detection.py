@@ -42,7 +42,7 @@ class SDMXDetector(Detector):
         return [] if isinstance(answer, AnswerError) or not _is_list(answer) else [self._finding(root)]
 
     def _finding(self, root: str) -> Finding:
-        return Finding(self.kind, root, "it is an SDMX service")
+        return Finding(self.kind, root, "it is an SDMX service", is_led=True)
 
 
 def _is_list(response: Response) -> bool:

@@ -75,9 +75,9 @@ class DataflowListing(PagedListing[Cursor]):
         """
         entries: dict[Any, Entry] = {}
         ranks: dict[Any, Any] = {}
-        broken = None
+        broken, misread = None, list[str]()
         try:
-            for element in dataflows(response):
+            for element in dataflows(response, misread):
                 key = identity(element) or len(entries)
                 if key not in ranks or rank(element) > ranks[key]:  # some services give all versions
                     entries[key], ranks[key] = self.entry(element), rank(element)
@@ -87,6 +87,8 @@ class DataflowListing(PagedListing[Cursor]):
             if error.kind == "too_large":
                 raise
             broken = error  # what came before it is kept
+        for sentence in misread:
+            self.spider.failed("parse", AnswerError("repaired_text", sentence), response.request)
         if not entries:
             raise broken or AnswerError("no_datasets", "the service lists no dataflows")
         return Page(list(entries.values()), answer=broken)
@@ -119,15 +121,18 @@ class DataflowListing(PagedListing[Cursor]):
         yield item
 
 
-def dataflows(response: Response) -> Iterator[Any]:
+def dataflows(response: Response, misread: list[str]) -> Iterator[Any]:
     """Yield the dataflows of an answer, each valid until the next.
+
+    Args:
+        misread: takes a sentence if the answer is in another encoding than it should be.
 
     Raises:
         AnswerError: it is not SDMX-ML, breaks off, or is only a part, as it says itself.
     """
     charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
     declared = response.meta.get("encoding") if response.request else None
-    file = xml.plain(open_body(response), charset, encoding=declared, is_bounded=True)
+    file = xml.plain(open_body(response), charset, misread, declared, is_bounded=True)
     lack, held = "", 0
     try:
         for event, element in etree.iterparse(file, ("start", "end"), resolve_entities=False, no_network=True):

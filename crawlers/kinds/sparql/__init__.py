@@ -7,6 +7,7 @@ KIND = Kind(
     title="SPARQL endpoint",
     spider="crawlers.kinds.sparql.generic:SPARQL",
     address="url",
+    is_at_root=False,
     example="https://example.org/sparql",
     detector="crawlers.kinds.sparql.detection:SPARQLDetector",
     template="spider.tmpl",

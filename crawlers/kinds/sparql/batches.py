@@ -183,7 +183,9 @@ class Batches(Graphs):
                 if iri in found:
                     yield from self.spider.guarded(self.item(page, iri, response.request), response, {"id": iri})
             for fault in page.faults:
-                self.spider.failed("parse", AnswerError("invalid_rdf", fault.message), response.request)
+                owner = page.owner(fault)
+                kind = "unreadable_statement" if page.costs_a_statement(fault) else "invalid_rdf"
+                self.spider.failed("parse", AnswerError(kind, fault.message), response.request, dataset_id=owner)
         self.failed = 0 if found else self.failed + (len(here.iris) > 1)
         if missing := [iri for iri in here.iris if iri not in found]:
             nothing = AnswerError("undescribed", "the endpoint lists the dataset, and its answer does not describe it")

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
+from crawlers.items import Flaw
 from crawlers.kinds.dcat.answer import read
 from crawlers.listing.spider import in_turns
 from crawlers.rdf.namespaces import RDF
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset
 
 
+class StatementError(AnswerError):
+    """A statement of a file's RDF can't be read.
+
+    Args:
+        dataset_id: the dataset that lacks it, if that is known.
+        is_flaw: whether it costs no more than that.
+    """
+
+    def __init__(self, message: str, dataset_id: str | None, *, is_flaw: bool) -> None:
+        super().__init__("unreadable_statement" if is_flaw else "invalid_rdf", message)
+        self.dataset_id = dataset_id
+
+
 async def datasets(response: Response, *, source: str, most_json: int) -> AsyncIterator[Dataset | AnswerError | None]:
     """Yield the datasets of a file, what is wrong with a record of it that can't be read, ``None`` for one of no data.
 
@@ -30,25 +44,36 @@ async def datasets(response: Response, *, source: str, most_json: int) -> AsyncI
     Raises:
         AnswerError: the file is not one that can be read.
     """
-    root = xml_records.root(response) if urlsplit(response.url).path.lower().endswith(".xml") else None
+    misread: list[str] = []
+    root = xml_records.root(response, misread) if urlsplit(response.url).path.lower().endswith(".xml") else None
     if root is not None and not root.tag.startswith(f"{{{RDF}"):
-        for found in _of_elements(root, response, source):
+        for found in _of_elements(root, response, source, misread):
             yield found
         return
     async for dataset in _of_rdf(response, source, most_json):
         yield dataset
 
 
-def _of_elements(root: Any, response: Response, source: str) -> Iterator[Dataset | AnswerError | None]:
+def _of_elements(
+    root: Any, response: Response, source: str, misread: list[str]
+) -> Iterator[Dataset | AnswerError | None]:
     """Yield the datasets of the elements that are records; a file without any is one error.
 
     A record that describes a service or a feature catalogue gives ``None``, as a catalogue service keeps it apart.
+
+    Args:
+        misread: sentences about the file's encoding, which are flaws of each dataset.
     """
     found = list(xml_records.records(root)) or [root]
     for element in found:
         try:
-            is_service = xml_records.scope(element) == "service"
-            yield None if is_service else xml_records.lazily(element, source=source, url=response.url)
+            if xml_records.scope(element) == "service":
+                yield None
+                continue
+            dataset = xml_records.lazily(element, source=source, url=response.url)
+            if misread:  # else its flaws need not be known yet
+                dataset.flaws += [Flaw(sentence, "encoding", "repaired_text") for sentence in misread]
+            yield dataset
         except AnswerError as error:
             is_known = element.tag.endswith("}FC_FeatureCatalogue") or xml_records.is_record(element)
             yield None if error.kind == "unsupported" and is_known else error
@@ -58,6 +83,7 @@ async def _of_rdf(response: Response, source: str, most_json: int) -> AsyncItera
     page = read(response, name=source, language=None, max_json=most_json)
     if page is None:
         raise AnswerError("not_rdf", "an HTML page came instead of a record")
+    count = 0
     with closing(page):
         await in_turns(page.load())
         for record in page.records():
@@ -70,6 +96,11 @@ async def _of_rdf(response: Response, source: str, most_json: int) -> AsyncItera
                 yield error
                 continue
             dataset.metadata_source = page.source
+            if page.misread:
+                dataset.flaws += [Flaw(sentence, "encoding", "repaired_text") for sentence in page.misread]
+            count += 1
             yield dataset
         for fault in page.faults:
-            yield AnswerError("invalid_rdf", fault.message)
+            owner = page.owner(fault)
+            is_flaw = page.costs_a_statement(fault) or (count == 1 and fault.is_passed and owner is not None)
+            yield StatementError(fault.message, owner, is_flaw=is_flaw)

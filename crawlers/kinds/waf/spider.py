@@ -13,9 +13,9 @@ from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.kinds.waf.folder import Folder, is_listing, root_of
-from crawlers.kinds.waf.records import datasets
+from crawlers.kinds.waf.records import StatementError, datasets
 from crawlers.listing.completeness import Ending
-from crawlers.listing.spider import CatalogueSpider, in_turns
+from crawlers.listing.spider import CatalogueSpider, in_turns, repeated
 from crawlers.politeness import failures
 from crawlers.rdf import formats
 from crawlers.values.moment import now
@@ -153,42 +153,56 @@ class WAFSpider(CatalogueSpider):
         if "cached" in response.flags:
             self.run_state.has_stale_answer = True
         max_size = self.crawler.settings.getint("JSON_MAXSIZE")
-        ids: set[str] = set()
+        known: dict[str, Dataset] = {}
         try:
             number = -1
             async for found in datasets(response, source=self.source, most_json=max_size):
                 number += 1
                 if isinstance(found, AnswerError):
-                    self.failed("parse", found, response.request)
+                    subject = {"dataset_id": found.dataset_id} if isinstance(found, StatementError) else {}
+                    self.failed("parse", found, response.request, **subject)
                 elif found is None:
                     self.seen(f"{number} {response.url}", list_name="apart", listed_by=response.request)
                 else:
-                    for dataset in self.guarded(self.keep(found, response, ids), response, None):
+                    for dataset in self.guarded(self.keep(found, response, known), response, None):
                         yield dataset
         except AnswerError as error:
             self.failed("parse", error, response.request)
 
-    def keep(self, dataset: Dataset, response: Response, ids: set[str]) -> Iterator[Dataset]:
+    def keep(self, dataset: Dataset, response: Response, known: dict[str, Dataset]) -> Iterator[Dataset]:
         """Yield a dataset, unless the user wants no more, or another file has it, too, or another one of that id.
 
         The dataset that reaches the user's limit is kept with all its resources. Another one of that id is reported.
 
         Args:
-            ids: those of the file's records before this one; takes this one's.
+            known: the file's records before this one, by id; takes this one.
         """
-        is_again = dataset.id in ids
-        ids.add(dataset.id)
+        first = known.setdefault(dataset.id, dataset)
         digest = hashlib.sha256(repr(dataset.document).encode()).hexdigest()
         if self.has_enough_resources(dataset):
             self.run_state.is_limited = True
         elif not self.seen(dataset.id, list_name="contents", listed_by=digest):
-            self.failed("list", _double(dataset, response, is_again), response.request, dataset_id=dataset.id)
+            error = self.double(dataset, response, first)
+            self.failed("list", error, response.request, dataset_id=dataset.id)
         elif self.expect("dataset", dataset.id, listed_by=response.request):
             self.run_state.count_listed(self.records.expected)
             for number in range(len(dataset.resources) if self.limits.resources else 0):
                 self.seen(f"{number} {dataset.id}", list_name="resources", listed_by=None)
             dataset.metadata_url, dataset.retrieved = response.url, now()
             yield dataset
+
+    def double(self, dataset: Dataset, response: Response, first: Dataset) -> AnswerError:
+        """Return what is wrong with another record of an id.
+
+        Args:
+            first: the first record of that id in the same file.
+        """
+        if dataset.id == response.url:
+            message = "a file has several records without an identifier: the first has the file's address, the others"
+            return AnswerError("missing_id", f"{message} are not kept")
+        if first is not dataset:
+            return repeated(first.title, dataset.title, "the same file")
+        return repeated(self.opened_index().documents.title(dataset.id), dataset.title, "another file")
 
     def has_enough_resources(self, dataset: Dataset) -> bool:
         """Return whether the datasets before this one have as many resources as the user wants."""
@@ -220,20 +234,6 @@ def _faults(page: HtmlResponse | None, found: list[Entry], root: str) -> Iterato
     if unknown:
         message = f"the listing has {len(unknown)} links that are not followed, such as {unknown[0][:_SHOWN]}"
         yield AnswerError("unproven", f"{message}: they may lead to more records")
-
-
-def _double(dataset: Dataset, response: Response, is_again: bool) -> AnswerError:
-    """Return what is wrong with another record of an id.
-
-    Args:
-        is_again: whether the same file has both.
-    """
-    if dataset.id == response.url:
-        message = "a file has several records without an identifier: the first has the file's address, the others"
-        return AnswerError("missing_id", f"{message} are not kept")
-    where = "the same file" if is_again else "another file"
-    message = f"{where} has a different record with the same identifier, so this one is not kept"
-    return AnswerError("duplicate_id", message)
 
 
 def html_page(response: Response) -> HtmlResponse | None:

@@ -61,10 +61,11 @@ def execute(command: ProjectCommand, args: list[str], opts: argparse.Namespace) 
     assert settings is not None  # noqa: S101  # Scrapy sets them
     with Holdings(command.path("OUTPUT_DIR"), settings) as holdings:
         try:
-            return int(getattr(import_module(module), function)(holdings, names, opts))
+            code = int(getattr(import_module(module), function)(holdings, names, opts))
         except DamagedError as error:
             print_error(error)
             return DAMAGED
+        return code or (DAMAGED if holdings.damaged else 0)
 
 
 def _refuse_options(name: str, word: _Word, opts: argparse.Namespace) -> None:

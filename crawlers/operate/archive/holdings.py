@@ -91,6 +91,7 @@ class Holdings:
 
     Attributes:
         db: the index, read-only but for temporary tables; up to date, but for archives that are being crawled.
+        damaged: the sources that can't be read.
 
     Raises:
         ArchiveError: OUTPUT_DIR has no archive.
@@ -103,7 +104,7 @@ class Holdings:
         self.archives = archives(output)
         if not self.archives:
             raise ArchiveError(f"{output} has no archive yet: `scrapy crawl archive -a of=SOURCE` fills one.")
-        catch_up(output, lambda sentence: print_error(one_line(sentence, 2_000)))
+        self.damaged = set(catch_up(output, lambda sentence: print_error(one_line(sentence, 2_000))))
         self.db = connect(output)
         self._tables = 0
 
@@ -112,6 +113,12 @@ class Holdings:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.db.close()
+
+    def tell_damage(self, source: str, error: object) -> None:
+        """Print once why a source can't be read."""
+        if source not in self.damaged:
+            self.damaged.add(source)
+            print_error(error)
 
     @cached_property
     def blobs(self) -> Blobs:

@@ -71,23 +71,22 @@ def take_stock(holdings: Holdings) -> None:
     """Fill the tables `stored`, from the store, and `recorded`, from the manifests.
 
     Raises:
-        ArchiveError: the store or a manifest can't be read.
+        ArchiveError: the store can't be read.
     """
     read_manifests(holdings)
     _list_store(holdings.db, holdings.blobs)
 
 
 def read_manifests(holdings: Holdings) -> None:
-    """Fill the table `recorded` from the manifests.
-
-    Raises:
-        ArchiveError: one of them can't be read.
-    """
+    """Fill the table `recorded` from the manifests; one that can't be read is noted in ``holdings.damaged``."""
     holdings.db.executescript(_TABLES)
     for source in holdings.archives:
-        with transaction(holdings.db):
-            for line in _lines(holdings.output / source):
-                _record(holdings.db, source, line)
+        try:
+            with transaction(holdings.db):
+                for line in _lines(holdings.output / source):
+                    _record(holdings.db, source, line)
+        except ArchiveError as error:
+            holdings.tell_damage(source, error)
 
 
 def _record(db: sqlite3.Connection, source: str, line: _Line) -> None:

@@ -98,6 +98,7 @@ def prune(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> int
             stack.enter_context(_alone(holdings.output / source, is_locked=opts.yes))
         _check(holdings)
         take_stock(holdings)
+        _refuse_damage(holdings)
         _choose(holdings)
         leftovers = list(_leftovers(holdings))
         if _print_all(holdings, leftovers) == 0:
@@ -138,11 +139,21 @@ def _alone(folder: Path, *, is_locked: bool) -> Iterator[None]:
         os.close(descriptor)
 
 
+def _refuse_damage(holdings: Holdings) -> None:
+    """
+    Raises:
+        ArchiveError: an archive can't be read, which may need any file.
+    """
+    if damaged := sorted(holdings.damaged.intersection(holdings.archives)):
+        raise ArchiveError(f"{', '.join(damaged)} can't be read, and may need any of the files: nothing was removed.")
+
+
 def _check(holdings: Holdings) -> None:
     """
     Raises:
-        ArchiveError: the index lacks captures of a crawl that has just ended.
+        ArchiveError: an archive can't be read, or the index lacks captures of a crawl that has just ended.
     """
+    _refuse_damage(holdings)
     behind = [source for source in holdings.archives if is_behind(holdings.db, holdings.output / source)]
     if behind or archives(holdings.output) != holdings.archives:
         raise ArchiveError("An archive was crawled a moment ago: run scrapy archive prune again.")

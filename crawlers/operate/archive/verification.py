@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
-import time
-from typing import TYPE_CHECKING, Any
-
-from tqdm import tqdm
+from typing import TYPE_CHECKING
 
 from crawlers.exceptions import ArchiveError, DamagedError
 from crawlers.operate.archive.holdings import StoredFile
 from crawlers.operate.archive.inventory import UNREFERENCED, missing, stored, take_stock
+from crawlers.operate.verification import DIFFERS, Progress, Verified, print_difference, print_table
 from crawlers.safety.line import safe_line
 from crawlers.safety.locks import is_crawled
-from crawlers.store.figures.formatting import number, size
+from crawlers.store.figures.formatting import counted, number, size
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +20,6 @@ if TYPE_CHECKING:
 
     from crawlers.operate.archive.holdings import Holdings
 
-DAMAGED = 3
 _LONGEST = 5_000  # characters of an address
 _SAMPLE = re.compile(r"([0-9]{1,12})(%?)")
 _CHOSEN = """
@@ -32,6 +28,8 @@ FROM stored WHERE :source IS NULL OR sha256 IN (SELECT sha256 FROM captures WHER
 _MEND = (
     "Delete a damaged file from the store: the next crawl that asks for it fetches it again, if the host still has it."
 )
+_BEING_CRAWLED = "An archive is being crawled: what is unreferenced may be a file whose capture is not written yet."
+_PRUNE = "`scrapy archive prune` lists unreferenced files that are an hour old, and removes them with --yes."
 _USERS = """
 SELECT source, dataset_id, resource_id, url FROM captures WHERE sha256 = ? ORDER BY is_last DESC, time DESC LIMIT 1
 """
@@ -48,15 +46,15 @@ def verify(holdings: Holdings, names: list[str], opts: argparse.Namespace) -> in
     take_stock(holdings)
     absent = _print_all("missing", missing(holdings, source))
     damaged = _hash(holdings, source, sample)
-    loose = 0 if source else _print_all("unreferenced", holdings.rows(UNREFERENCED))
+    loose = 0 if source or holdings.damaged else _print_all("unreferenced", holdings.rows(UNREFERENCED))
     held = next(holdings.rows(f"SELECT count(*), coalesce(sum(bytes), 0) {_CHOSEN}", {"source": source}))
-    print(f"{holdings.blobs.location}: {_files(held[0])}, {size(held[1])}.")
-    print(f"{_files(damaged)} damaged, {_files(absent)} missing, {_files(loose)} unreferenced.")
+    print_table([Verified(source or holdings.blobs.location, held[0], held[1], damaged, absent, loose)])
     if damaged:
         print(_MEND)
+    is_busy = any(is_crawled(holdings.output / source) for source in holdings.archives)
     if loose:
-        print(_hint(holdings))
-    return DAMAGED if absent or damaged else 0
+        print(_BEING_CRAWLED if is_busy else _PRUNE)
+    return DIFFERS if absent or damaged or (loose and not is_busy) else 0
 
 
 def _sample(text: str | None) -> tuple[int, bool] | None:
@@ -78,15 +76,11 @@ def _sample(text: str | None) -> tuple[int, bool] | None:
     return int(found[1]), bool(found[2])
 
 
-def _files(count: int) -> str:
-    return f"{number(count)} {'file' if count == 1 else 'files'}"
-
-
 def _print_all(word: str, rows: Iterable[sqlite3.Row]) -> int:
     """Print files, a line each; return how many they are."""
     count = 0
     for row in rows:
-        print(f"{word:<12}  {_described(row)}", flush=True)
+        print_difference(word, _described(row))
         count += 1
     return count
 
@@ -96,12 +90,6 @@ def _described(row: sqlite3.Row) -> str:
     about = [parts.get(name) for name in ("source", "dataset_id", "resource_id", "url")]
     about += [size(parts["bytes"])] if "bytes" in parts else []
     return "  ".join([parts["sha256"], *(safe_line(part, _LONGEST) for part in about if part)])
-
-
-def _hint(holdings: Holdings) -> str:
-    if any(is_crawled(holdings.output / source) for source in holdings.archives):
-        return "An archive is being crawled: what is unreferenced may be a file whose capture is not written yet."
-    return "`scrapy archive prune` lists unreferenced files that are an hour old, and removes them with --yes."
 
 
 def _hash(holdings: Holdings, source: str | None, sample: tuple[int, bool] | None) -> int:
@@ -116,9 +104,10 @@ def _hash(holdings: Holdings, source: str | None, sample: tuple[int, bool] | Non
         where | {"count": count},
     )
     if sample:
-        print(f"{_files(count)} of {number(total)} {'is' if count == 1 else 'are'} checked, chosen at random.")
+        chosen = counted(count, "file")
+        print(f"{chosen} of {number(total)} {'is' if count == 1 else 'are'} checked, chosen at random.")
     volume = next(holdings.rows("SELECT coalesce(sum(bytes), 0) FROM chosen"))[0]
-    progress = _Progress(count, volume, holdings.settings.getfloat("LOGSTATS_INTERVAL"))
+    progress = Progress(count, volume, holdings.settings.getfloat("LOGSTATS_INTERVAL"))
     damaged = sum(_is_damaged(holdings, row, progress) for row in holdings.rows("SELECT * FROM chosen ORDER BY sha256"))
     progress.close()
     return damaged
@@ -132,7 +121,7 @@ def _share(total: int, amount: int, is_percentage: bool) -> int:
     return -(-total * amount // 100) if is_percentage else min(total, amount)
 
 
-def _is_damaged(holdings: Holdings, row: sqlite3.Row, progress: _Progress) -> bool:
+def _is_damaged(holdings: Holdings, row: sqlite3.Row, progress: Progress) -> bool:
     """Read a file; print it if it is damaged.
 
     Raises:
@@ -152,7 +141,7 @@ def _is_damaged(holdings: Holdings, row: sqlite3.Row, progress: _Progress) -> bo
         word = "damaged"
         if not isinstance(error, DamagedError):
             word, about = "unreadable", f"{about}  {safe_line(error, _LONGEST)}"
-        progress.say(f"{word:<12}  {about}")
+        progress.say(word, about)
         return True
     finally:
         progress.end_file()
@@ -163,47 +152,3 @@ def _user(holdings: Holdings, sha256: str) -> str:
     """Return the resource that has a file."""
     rows = list(holdings.rows(_USERS, (sha256,)))
     return "  ".join(safe_line(part, _LONGEST) for part in rows[0]) if rows else "no capture has it"
-
-
-class _Progress:
-    """A bar on a terminal, else a line on standard error each so often.
-
-    Args:
-        files: the number of files.
-        volume: their bytes.
-        interval: seconds between lines; 0 = neither lines nor a bar.
-    """
-
-    def __init__(self, files: int, volume: int, interval: float) -> None:
-        self.files, self.volume, self.interval = files, volume, interval
-        self.done_files = self.done_bytes = 0
-        self.next = time.monotonic() + interval
-        self.bar: tqdm[Any] | None = None
-        if interval and sys.stderr.isatty():
-            tqdm.monitor_interval = 0  # no thread of its own
-            self.bar = tqdm(total=volume, unit="B", unit_scale=True, dynamic_ncols=True, leave=False)
-
-    def add(self, count: int) -> None:
-        """Count bytes that were read."""
-        self.done_bytes += count
-        if self.bar is not None:
-            self.bar.update(count)
-        elif self.interval and time.monotonic() >= self.next:
-            self.next = time.monotonic() + self.interval
-            done = f"{number(self.done_files)} of {_files(self.files)}, {size(self.done_bytes)} of {size(self.volume)}"
-            print(f"{done} checked so far", file=sys.stderr, flush=True)
-
-    def end_file(self) -> None:
-        """Count a file."""
-        self.done_files += 1
-
-    def say(self, text: str) -> None:
-        """Print a line above the bar."""
-        if self.bar is not None:
-            self.bar.clear()
-        print(text, flush=True)
-
-    def close(self) -> None:
-        """Remove the bar."""
-        if self.bar is not None:
-            self.bar.close()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import OutputError, hint
+from crawlers.exceptions import OutputError, StoreUnreachableError, hint
+from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
 
 if TYPE_CHECKING:
     import argparse
     from pathlib import Path
-
-    from crawlers.store import compacted
 
 
 class Command(ProjectCommand):
@@ -36,7 +35,7 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.mirrored import owning
-        from crawlers.store.index.catch_up import catch_up, sources_in
+        from crawlers.store.index.catch_up import sources_in
 
         output = self.path("OUTPUT_DIR")
         known = sources_in(output)
@@ -46,17 +45,22 @@ class Command(ProjectCommand):
         if bool(args) == opts.all:
             raise OutputError("name the sources to compact, or all of them by --all.")
         self.exitcode = 0
-        catch_up(output, named=args)  # before its offsets mean other files
-        with owning(self.settings, args or known) as owners:
-            for name in args or known:
-                self._compact(output / name)
-            for name, owner in owners.items():
-                owner.store(is_end=True)
-                print(f"{name}: {owner.sum_up()} objects that nobody needs were removed from the store")
+        self.catch_up(args)  # before its offsets mean other files
+        for name in args or known:
+            try:
+                with owning(self.settings, [name]) as owners:
+                    self._compact(output / name)
+                    for owner in owners.values():
+                        owner.store(is_end=True)
+                        print(f"{name}: {owner.sum_up()} objects that nobody needs were removed from the store")
+            except StoreUnreachableError:
+                raise
+            except OutputError as error:
+                self.exitcode = 1
+                print_error(error)
 
     def _compact(self, folder: Path) -> None:
-        from crawlers.operate.console import print_error
-        from crawlers.store.compacted import FILES
+        from crawlers.store.compacted import FILES, compact
         from crawlers.store.figures.formatting import number, size
         from crawlers.store.folder import lock
         from crawlers.store.index.catch_up import moved
@@ -68,7 +72,7 @@ class Command(ProjectCommand):
             print_error(f"{folder.name}: {error}")
             return
         try:
-            done = [found for file in FILES if (found := _part(folder, file))]
+            done = [found for file in FILES if (found := compact(folder, file))]
             moved(folder.parent, folder.name)
         except OSError as error:
             self.exitcode = 1
@@ -81,12 +85,6 @@ class Command(ProjectCommand):
             print(f"{folder.name}: {number(one.lines)} lines of {one.file} are in {one.part}, {lengths}")
         if not done:
             print(f"{folder.name}: its lines are all of one run")
-
-
-def _part(folder: Path, file: str) -> compacted.Moved | None:
-    from crawlers.store.compacted import compact
-
-    return compact(folder, file) if (folder / file).exists() else None
 
 
 def _listed(names: list[str]) -> str:

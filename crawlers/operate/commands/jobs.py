@@ -12,8 +12,20 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import RunError, hint
 from crawlers.operate.strict_command import ProjectCommand
 from crawlers.signals import ADVICE
-from crawlers.store.runs import STATES, Run, find, items, runs, sources
-from crawlers.store.runs.words import coloured, described, duration, errors, item_line, listed, looks, minute, table
+from crawlers.store.runs import STATES, Run, damaged, find, items, runs, sources
+from crawlers.store.runs.stored import UNREADABLE
+from crawlers.store.runs.words import (
+    coloured,
+    counted,
+    described,
+    duration,
+    item_line,
+    judged,
+    listed,
+    looks,
+    minute,
+    table,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -22,12 +34,12 @@ if TYPE_CHECKING:
     from crawlers.store.runs import State
 
 _COUNTS = ("new", "updated", "unchanged", "withdrawn")
-_HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "took", "started", "req/s", "why")
+_HEADING = ("run", "source", "state", "datasets", *_COUNTS, "errors", "flaws", "took", "started", "req/s", "why")
 _FAILED: tuple[State, ...] = ("incomplete", "blocked", "failed", "interrupted")
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 shown, 1 no such run or source."""
+    """Exit code: 0 shown, 1 no such run or source, 3 shown, and a source can't be read."""
 
     takes_empty_store = True
     verbs = ("show",)
@@ -55,6 +67,8 @@ class Command(ProjectCommand):
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         self.output, self.jobs = self.path("OUTPUT_DIR"), self.path("JOBS_DIR")
         self.colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        for sentence in damaged(self.output):
+            self.tell_damage(sentence)
         for line in self._lines(args, opts):
             print(line)
 
@@ -95,11 +109,12 @@ class Command(ProjectCommand):
             known = sources(self.output)
             meant, names = hint(source, known), ", ".join(known) or "none"
             raise RunError(f"{self.output} has no runs of a source {source!r}.{meant} There are: {names}.")
+        self.is_damaged |= any(run.why == UNREADABLE for run in found)
         order = {"pending": 0, "running": 1}
         return sorted(found, key=lambda run: order.get(run.state, 2))
 
     def _shown(self, run: Run) -> Iterator[str]:
-        yield f"{run.source}/{run.run}: {coloured(run.state, run.state, colours=self.colours)}"
+        yield f"{run.source}/{run.run}: {coloured(run.state, judged(run.state, run.flaws), colours=self.colours)}"
         yield from described(run, ADVICE)
         for number, item in enumerate(items(run)):
             if not number:
@@ -118,7 +133,8 @@ def _row(run: Run) -> tuple[str, ...]:
         run.state,
         datasets,
         *counts,
-        errors(run),
+        counted(run.errors),
+        str(sum(run.flaws.values()) or ""),
         duration(run.seconds),
         minute(run.started),
         "" if run.pace is None else f"{run.pace:.2f}",

@@ -22,6 +22,7 @@ class Command(ProjectCommand):
     """Exit code: 0 pulled, 1 not pulled, 3 without sources that are damaged or can't be written, 130 interrupted."""
 
     reads_output = False
+    interrupted = "Stopped: run the same command to continue."
 
     def syntax(self) -> str:
         return "s3://BUCKET/PREFIX FOLDER [SOURCE ...]"

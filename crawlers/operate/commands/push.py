@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import OutputError, hint
+from crawlers.exceptions import OutputError, StoreUnreachableError, hint
+from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
 
 if TYPE_CHECKING:
@@ -14,11 +15,14 @@ if TYPE_CHECKING:
 
     from crawlers.store.bucket.mirror import Mirror
 
+NOT_ALL = 1
+
 
 class Command(ProjectCommand):
-    """Exit code: 0 pushed, 1 not pushed, 130 interrupted."""
+    """Exit code: 0 pushed, 1 not all was pushed, 130 interrupted."""
 
     reads_output = False
+    interrupted = "Stopped: run the same command to continue."
 
     def syntax(self) -> str:
         return "FOLDER s3://BUCKET/PREFIX [SOURCE ...]"
@@ -30,13 +34,11 @@ class Command(ProjectCommand):
         return (
             "Store what a folder has, such as an OUTPUT_DIR, in a bucket that several machines may share then. The "
             "same command stores what is new, and goes on after an interruption. Sources that the store has from "
-            "elsewhere are refused. Exit code: 0 pushed, 1 not pushed, 130 interrupted."
+            "elsewhere are refused. Exit code: 0 pushed, 1 not all was pushed, 130 interrupted."
         )
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
-        from crawlers.operate.console import print_error
         from crawlers.operate.mirrored import Counted
-        from crawlers.store.folder import lock
         from crawlers.store.location import checked, opened
 
         if len(args) < 2:
@@ -51,13 +53,31 @@ class Command(ProjectCommand):
             _check(here, name, is_there=name in there)
         for name in names:
             counted.begin(name)
-            held = lock(folder / name)
             try:
-                with here.own(name):
-                    pass  # it stores all that there is
-            finally:
-                os.close(held)
-            print(counted.end())
+                _push(here, name)
+            except StoreUnreachableError:
+                raise
+            except OutputError as error:
+                self.exitcode = NOT_ALL
+                print_error(f"{name} was not pushed: {error}")
+            else:
+                print(counted.end())
+
+
+def _push(here: Mirror, source: str) -> None:
+    """
+    Raises:
+        OutputError: it is being crawled, or can't be read or stored.
+    """
+    from crawlers.store.bucket.replay import written
+    from crawlers.store.folder import lock
+
+    held = lock(here.folder / source)
+    try:
+        with written(here.folder / source), here.own(source):
+            pass  # it stores all that there is
+    finally:
+        os.close(held)
 
 
 def _chosen(folder: Path, names: list[str]) -> list[str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import OutputError
+from crawlers.exceptions import DamagedSourceError, OutputError
 from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
 
@@ -18,7 +17,7 @@ INCOMPLETE = 3
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 rebuilt, 1 not rebuilt, 3 rebuilt without the documents that could not be read."""
+    """Exit code: 0 rebuilt, 1 not rebuilt, 3 rebuilt without the documents, or sources, that could not be read."""
 
     def short_desc(self) -> str:
         return "Rebuild index.sqlite from the manifests"
@@ -46,12 +45,12 @@ class Command(ProjectCommand):
         with usable(output):
             remove(output)
         places.forget_all(output)
-        try:
-            for source in sources:
+        self.interrupted = "index.sqlite is incomplete: run scrapy reindex again."
+        for source in sources:
+            try:
                 self._read(output, source)
-        except KeyboardInterrupt:
-            print("index.sqlite is incomplete: run scrapy reindex again.", file=sys.stderr)
-            raise
+            except DamagedSourceError as error:
+                self._report(str(error))
         if sources:
             self._store_columns(output)
         else:

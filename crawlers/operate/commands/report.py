@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 written, 1 not written."""
+    """Exit code: 0 written, 1 not written, 3 written, and a source can't be read."""
 
     def syntax(self) -> str:
         return "[--format html|markdown] [-o FILE] [source ...]"
@@ -45,12 +44,11 @@ class Command(ProjectCommand):
     def _write(self, args: list[str], file: Path | None, form: str) -> None:
         from crawlers.operate.report.report import has_files, write, write_links, write_summary
         from crawlers.store.export.target import target
-        from crawlers.store.index import catch_up
         from crawlers.store.index.reader import connect, readable
         from crawlers.store.runs import unfinished
 
         output, jobs = self.path("OUTPUT_DIR"), self.path("JOBS_DIR")
-        catch_up(output, print_error, args)
+        self.catch_up(args)
         with readable(output), closing(connect(output)) as db:
             is_page = form == "html"
             links = _beside(file) if is_page and file and has_files(db, args) else None

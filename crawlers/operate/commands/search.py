@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import IndexUnreadableError, hint
-from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
 from crawlers.safety.line import one_line
 
@@ -23,7 +22,7 @@ _WIDEST = 200  # characters of a title
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 even if nothing is found, 1 if there is no index or no such source."""
+    """Exit code: 0 even if nothing is found, 1 if there is no index or no such source, 3 if a source can't be read."""
 
     def syntax(self) -> str:
         return "[--source SOURCE] [--limit N] [--json] [--withdrawn] word ..."
@@ -43,12 +42,15 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         output = self.path("OUTPUT_DIR")
+        self.catch_up([opts.source] if opts.source else None)
         found = _search(output, " ".join(args), opts)
         if opts.json:
             rows = [_described(one, output) for one in found.rows]
             print(json.dumps({"total": found.total, "datasets": rows}, indent=2))
         else:
             _print(found, " ".join(args), output)
+            if self.is_damaged:
+                print("Sources that can't be read are left out, or shown as they were.")
 
 
 def _number(text: str) -> int:
@@ -58,11 +60,9 @@ def _number(text: str) -> int:
 
 
 def _search(output: Path, words: str, opts: argparse.Namespace) -> Results:
-    from crawlers.store.index import catch_up
     from crawlers.store.index.reader import connect, readable
     from crawlers.store.index.search import search
 
-    catch_up(output, lambda sentence: print_error(one_line(sentence, 2_000)), [opts.source] if opts.source else None)
     with readable(output), closing(connect(output)) as db:
         if opts.source is not None:
             _check(db, output, opts.source)

@@ -66,7 +66,7 @@ class Command(ProjectCommand):
         )
         group.add_argument("--force", action="store_true", help="write the table without checking the address")
 
-        parser.add_argument("--yes", action="store_true", help="purge: delete without asking")
+        parser.add_argument("--yes", action="store_true", help="purge, add: do it without asking")
 
     def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
         """Read the options; settings that go into a table are checked with the table."""

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import ExportError
-from crawlers.operate.console import print_error
 from crawlers.operate.strict_command import ProjectCommand
-from crawlers.safety.line import one_line
 
 if TYPE_CHECKING:
     import argparse
 
 
 class Command(ProjectCommand):
-    """Exit code: 0 shown or written, 1 no such source, metric or subject, or not written."""
+    """Exit code: 0 shown or written, 1 no such source, metric or subject, or not written, 3 a source can't be read."""
 
     def syntax(self) -> str:
         return "SOURCE [--metric NAME ...] [--subject NAME ...] [--since DAY] [-o x.csv|x.parquet]"
@@ -38,13 +36,12 @@ class Command(ProjectCommand):
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         from crawlers.operate.timeseries import Selection, shown, write
-        from crawlers.store.index import catch_up
         from crawlers.store.index.reader import connect, readable
 
         if len(args) != 1:
             raise ExportError(f"scrapy timeseries takes {self.syntax()}: name one source, before the options.")
         output = self.path("OUTPUT_DIR")
-        catch_up(output, lambda sentence: print_error(one_line(sentence, 2_000)), args)
+        self.catch_up(args)
         with readable(output), closing(connect(output)) as db:
             selection = Selection(db, args[0], opts.metric, opts.subject, opts.since)
             if opts.output:

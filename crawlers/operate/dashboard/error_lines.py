@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawlers.operate.dashboard.tail import Budget, backwards
+from crawlers.safety import inside
 from crawlers.store import compacted
 from crawlers.store.runs.items import bounds
 
@@ -40,7 +41,11 @@ def of_run(run: Run, budget: Budget) -> Iterator[dict[str, Any]]:
     if run.folder is None or run.run is None:
         return
     begin, end = bounds(run.details, "errors")
-    moved = compacted.packed(run.folder, _FILE)
+    try:
+        moved = compacted.packed(run.folder, _FILE) - compacted.doubled(run.folder, _FILE)
+    except OSError:
+        budget.damaged.add(run.source)
+        return
     if begin >= moved:
         texts = backwards(run.folder / _FILE, budget, begin - moved, None if end is None else end - moved)
     else:
@@ -60,12 +65,20 @@ def _read_all(texts: Iterable[bytes], source: str, wanted: Wanted) -> Iterator[d
 
 
 def _newest_first(folder: Path, budget: Budget) -> Iterator[bytes]:
-    """Yield the lines of errors.jsonl, then those of its compressed parts, the newest first."""
-    yield from backwards(folder / _FILE, budget)
-    for part in reversed(compacted.parts(folder, _FILE)):
-        if not budget.take(compacted.length(folder, part)):
-            return
-        yield from reversed([text for _, text in compacted.unpacked(folder, part) if text])
+    """Yield the lines of errors.jsonl, then those of its compressed parts, the newest first.
+
+    A source whose lines can't be read is noted in the budget.
+    """
+    try:
+        if (folder / _FILE).exists():
+            inside.size(folder, _FILE)
+        yield from backwards(folder / _FILE, budget, compacted.doubled(folder, _FILE))
+        for part in reversed(compacted.parts(folder, _FILE)):
+            if not budget.take(compacted.length(folder, part)):
+                return
+            yield from reversed([text for _, text in compacted.unpacked(folder, part) if text])
+    except OSError:
+        budget.damaged.add(folder.name)
 
 
 def _read(text: bytes, wanted: Wanted) -> dict[str, Any] | None:

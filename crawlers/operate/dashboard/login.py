@@ -10,11 +10,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import ceil
 from typing import TYPE_CHECKING
 
 from flask import request
-from werkzeug.exceptions import Forbidden, TooManyRequests
+from werkzeug.exceptions import Forbidden
 
 from crawlers.operate.dashboard.server import DashboardError
 from crawlers.safety.redact import hide
@@ -27,9 +26,7 @@ LASTS = 8 * 3600
 """Seconds until a session ends."""
 _SHORTEST = 8  # characters of a password
 _SESSIONS = 100
-_FREE = 5  # wrong passwords before the next one must wait
-_LONGEST_WAIT = 60.0  # seconds
-_FORGOTTEN = 900.0  # seconds after which wrong passwords no longer count
+_ROUNDS = 200_000  # of a password's hash: a guess takes a twentieth of a second, and one at a time is checked
 
 
 def take_password(variable: str, environment: MutableMapping[str, str]) -> str | None:
@@ -78,18 +75,19 @@ class Session:
 class Login:
     """The sessions of a dashboard. They end after eight hours, and with the process.
 
+    No number of wrong passwords keeps the right one out; each takes so long that few can be tried.
+
     Args:
         password: what an operator knows.
         clock: returns the seconds since some moment.
     """
 
     def __init__(self, password: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self.digest = _digest(password)
+        self.salt = secrets.token_bytes(16)
+        self.digest = self._slow_digest(password)
         self.clock = clock
         self.sessions: OrderedDict[str, Session] = OrderedDict()
-        self.failures = 0
-        self.failed = -_FORGOTTEN
-        self.changing = threading.Lock()
+        self.checking, self.changing = threading.Lock(), threading.Lock()
 
     def session(self) -> Session | None:
         """Return the session of the request; ``None`` if its browser is not logged in."""
@@ -101,15 +99,12 @@ class Login:
         """Return the id of a new session, which replaces that of the request.
 
         Raises:
-            TooManyRequests: too many passwords were wrong, so even the right one has to wait.
             Forbidden: the password is wrong.
         """
-        with self.changing:
-            self._wait_for_turn()
-            if not hmac.compare_digest(_digest(password), self.digest):
-                self.failures, self.failed = self.failures + 1, self.clock()
+        with self.checking:
+            if not hmac.compare_digest(self._slow_digest(password), self.digest):
                 raise Forbidden("The password is wrong.")
-            self.failures = 0
+        with self.changing:
             self.sessions.pop(request.cookies.get(COOKIE, ""), None)
             made = secrets.token_urlsafe(32)
             self.sessions[made] = Session(self.clock() + LASTS)
@@ -136,19 +131,8 @@ class Login:
             raise Forbidden("This form is of an earlier session: reload its page, and send it again.")
         return found
 
-    def _wait_for_turn(self) -> None:
-        """Let wrong passwords wait, each twice as long as the one before.
-
-        Raises:
-            TooManyRequests: the next one is too early.
-        """
-        now = self.clock()
-        if now - self.failed > _FORGOTTEN:
-            self.failures = 0
-        wait = min(2.0 ** (self.failures - _FREE), _LONGEST_WAIT) if self.failures >= _FREE else 0
-        left = ceil(self.failed + wait - now)
-        if left > 0:
-            raise TooManyRequests(f"Too many passwords were wrong: try again in {left} s.", retry_after=left)
+    def _slow_digest(self, password: str) -> bytes:
+        return hashlib.pbkdf2_hmac("sha256", password.encode("utf-8", "surrogatepass"), self.salt, _ROUNDS)
 
 
 def check_origin() -> None:

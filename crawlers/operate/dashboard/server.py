@@ -24,6 +24,8 @@ HOST = "127.0.0.1"
 LARGEST = 64 * 1024
 """Bytes of a request's body."""
 _THREADS = 8
+_CONNECTIONS = 500  # at once, most of them idle: a browser keeps some open for each of its tabs
+_IDLE = 30  # seconds until one of these is closed
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _WARMED = 5.0  # seconds between checks whether the overview is out of date
 
@@ -54,6 +56,10 @@ class Server:
             map=self.connections,
             sockets=[own],
             threads=_THREADS,
+            connection_limit=_CONNECTIONS,
+            channel_timeout=_IDLE,
+            cleanup_interval=_IDLE // 3,
+            asyncore_use_poll=True,  # select knows no more than 1,024 files
             ident=None,
             max_request_body_size=LARGEST,
             **proxy,

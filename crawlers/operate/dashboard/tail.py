@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,10 +21,17 @@ LONGEST = 256 * 1024  # bytes in a line; a longer one is left out
 
 @dataclass(slots=True)
 class Budget:
-    """The bytes that may still be read, of all files together; ``spent`` if something was left unread."""
+    """The bytes that may still be read, of all files together.
+
+    Args:
+        left: how many.
+        spent: whether something was left unread.
+        damaged: the sources with a file that can't be read.
+    """
 
     left: int
     spent: bool = False
+    damaged: set[str] = field(default_factory=set)
 
     def take(self, wanted: int) -> bool:
         """Return whether a number of bytes may be read, and count them."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import ExportError
 from crawlers.operate.ecosystem.profiles import profiles
-from crawlers.store.export.csv import cell
+from crawlers.store.export.csv import cell, straight
 from crawlers.store.export.literals import plain
 from crawlers.store.export.target import target
 
@@ -139,4 +139,4 @@ def _cell(value: Any) -> str:
     """
     if value is None or isinstance(value, str):
         return cell(value)
-    return plain(json.dumps(value, ensure_ascii=False)) or ""
+    return straight(plain(json.dumps(value, ensure_ascii=False)) or "")

@@ -22,7 +22,7 @@ from crawlers.operate.harvest.retention import remove_logs, remove_reports
 from crawlers.operate.mirrored import store_rest
 from crawlers.operate.notify import notify
 from crawlers.operate.setting_types import lacks
-from crawlers.store.runs.words import duration, errors, listed, table
+from crawlers.store.runs.words import counted, duration, listed, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _LONGEST = 36_500  # days, a hundred years
 _FEW = 2  # crawls, for which a fork server costs more than it saves
-_HEADING = ("source", "state", "datasets", "new", "updated", "unchanged", "withdrawn", "errors", "took")
+_HEADING = ("source", "state", "datasets", "new", "updated", "unchanged", "withdrawn", "errors", "flaws", "took")
 
 
 class Crawls:
@@ -220,6 +220,7 @@ def _days(name: str, text: str) -> int:
 def _row(outcome: Outcome) -> tuple[str, ...]:
     run = outcome.run
     if run is None:
-        return outcome.source, outcome.state, *[""] * 7
+        return outcome.source, outcome.state, *[""] * 8
     counts = [str(run.counts.get(name, 0)) for name in ("new", "updated", "unchanged", "withdrawn")]
-    return outcome.source, run.state, listed(run), *counts, errors(run), duration(run.seconds)
+    flaws = str(sum(run.flaws.values()) or "")
+    return outcome.source, run.state, listed(run), *counts, counted(run.errors), flaws, duration(run.seconds)

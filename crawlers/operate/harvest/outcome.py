@@ -66,6 +66,7 @@ def write_failed_start(output: Path, job: Job, why: str) -> dict[str, Any]:
         "listed": 0,
         "counts": dict.fromkeys(OUTCOMES, 0),
         "errors": {},
+        "flaws": {},
         **dict.fromkeys(("requests", "retries", "bytes"), 0),
         "resumed": False,
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import answers, paging
 from crawlers.kinds.api.declaration import Variable
 from crawlers.kinds.api.file import load
+from crawlers.kinds.api.follow import detail, detail_address
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.api.position import Position
 from crawlers.kinds.api.query import Query
@@ -26,10 +27,11 @@ from crawlers.operate.sources.dry_run import Coverage, coverage, lines
 from crawlers.politeness import failures
 from crawlers.safety import strict_json
 from crawlers.safety.line import one_line
+from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
     from scrapy import Request
     from scrapy.commands import ScrapyCommand
@@ -55,12 +57,14 @@ class Tried:
         declaration: what it was read by.
         portal: what ``{portal}`` stood for.
         page: its JSON.
+        details: what was requested for its first dataset, by `Follow.into`: the JSON, or why there is none.
     """
 
     url: str
     declaration: Declaration
     portal: str
     page: Any
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     def found(self) -> dict[str, Any]:
         """Return what the page holds, as ``--json`` prints it."""
@@ -69,6 +73,9 @@ class Tried:
         records = answers.records(self.page, declaration.list)
         read = [Reading(record, declaration) for record in records or []]
         kept = [record for record in read if record.is_dataset]
+        followed = {into: one for into, one in self.details.items() if not isinstance(one, AnswerError)}
+        if kept and followed:
+            kept[0] = Reading(kept[0].record | followed, declaration)
         items = [record.dataset(self.portal, "try") for record in kept]
         shown = [self._fields(item) for item in items]
         nameless = sum(1 for one in shown if one["id"] is None)
@@ -80,6 +87,7 @@ class Tried:
             "skipped": len(records or []) - len(kept),
             "total": answers.total(self.page, declaration.list.total),
             "next": self._next(records or []),
+            "follow": {into: _found(one) for into, one in self.details.items()},
             "fields": [asdict(one) for one in coverage(shown)],
             "flaws": sorted({flaw for item in items for flaw in item.flaws}),
             "missing": ["records"] if refusal or not kept else ["id"] * bool(nameless),
@@ -99,6 +107,11 @@ class Tried:
             return paging.following(self.page, records, self.url, Position(), self.declaration.list)
         except AnswerError as error:
             return str(error)
+
+
+def _found(detail: Any) -> Any:
+    """Return how much of a detail came, or why nothing did."""
+    return str(detail) if isinstance(detail, AnswerError) else len(detail) if isinstance(detail, list) else 1
 
 
 def _plain(value: Any) -> Any:
@@ -125,7 +138,10 @@ def preview(command: ScrapyCommand, args: list[str], opts: argparse.Namespace) -
     if asked:
         _crawl(command, declaration, asked, came)
     pages = {one: _page(one, came) for one in named}
-    results = [Tried(one, declaration, _portal(one, declaration), page).found() for one, page in pages.items()]
+    details = {one: came[one].get("details", {}) for one in pages}
+    results = [
+        Tried(one, declaration, _portal(one, declaration), page, details[one]).found() for one, page in pages.items()
+    ]
     if opts.json:
         print(json.dumps(results, ensure_ascii=False, indent=2))
     else:
@@ -178,10 +194,10 @@ def _saved(path: Path) -> dict[str, Any]:
 
 
 class AnswersSpider(scrapy.Spider):
-    """Requests the first page of portals, or pages of their APIs.
+    """Requests the first page of portals, or pages of their APIs; and what a crawl would for the first dataset there.
 
     Attributes:
-        came: the JSON of each address, or the error.
+        came: the JSON of each address, with the details of its first dataset, or the error.
         secret_headers: as `crawlers.safety.tokens` wants them.
     """
 
@@ -213,11 +229,56 @@ class AnswersSpider(scrapy.Spider):
 
     def parse_page(self, response: Response, address: str) -> Iterator[Request]:
         try:
-            self.came[address] = {"json": strict_json.loads(response.body)}
+            page = strict_json.loads(response.body)
         except AnswerError as error:
             self.came[address] = error
+            return
         except ValueError as error:
             self.came[address] = AnswerError("not_json", f"it is not JSON: {error}")
+            return
+        self.came[address] = {"json": page, "details": {}}
+        read = (Reading(one, self.declaration) for one in answers.records(page, self.declaration.list) or [])
+        if self.declaration.follow and (first := next((one for one in read if one.is_dataset), None)):
+            yield from self.details(response, address, first.record)
+
+    def details(self, response: Response, address: str, record: Any) -> Iterator[Request]:
+        """Yield the request for the next thing that a record lacks."""
+        portal, came = _portal(address, self.declaration), self.came[address]["details"]
+        for wanted in self.declaration.follow:
+            if wanted.into in came:
+                continue
+            reading = Reading(record, self.declaration)
+            if target := detail_address(wanted, reading, portal, response.url):
+                try:
+                    paging.check_host(target, {host(portal), *self.declaration.list.hosts})
+                except AnswerError as error:
+                    came[wanted.into] = error
+                    continue
+                keywords = {"address": address, "record": record, "into": wanted.into}
+                yield scrapy.Request(
+                    target,
+                    self.parse_detail,
+                    errback=self.detail_failed,
+                    headers=Query(self.declaration, portal, _ROWS).headers(),
+                    cb_kwargs=keywords,
+                    dont_filter=True,
+                )
+                return
+
+    def parse_detail(self, response: Response, address: str, record: Any, into: str) -> Iterator[Request]:
+        wanted = next(one for one in self.declaration.follow if one.into == into)
+        try:
+            found = detail(wanted, strict_json.loads(response.body))
+        except AnswerError as error:
+            found = error
+        except ValueError as error:
+            found = AnswerError("not_json", f"it is not JSON: {error}")
+        self.came[address]["details"][into] = found
+        yield from self.details(response, address, record | ({} if isinstance(found, AnswerError) else {into: found}))
+
+    def detail_failed(self, failure: Failure) -> Iterator[Request]:
+        known, error = failures.request(failure).cb_kwargs, failures.from_failure(failure)
+        self.came[known["address"]]["details"][known["into"]] = error
         yield from ()
 
     def failed(self, failure: Failure) -> None:
@@ -244,10 +305,18 @@ def _lines(result: dict[str, Any], declaration: Declaration, width: int) -> Iter
         yield _line("total", f"no number at {declaration.list.total.text}")
     nothing = f", nothing at {declaration.list.next.text}" if declaration.list.next and not result["next"] else ""
     yield _line("next page", f"{result['next'] or 'none'}, by {declaration.list.paging.kind}{nothing}")
-    yield from (_line("follow", f"{one.into}: not requested here; a crawl does") for one in declaration.follow)
+    yield from (_line("follow", _followed(one.into, result["follow"])) for one in declaration.follow)
     yield from lines([Coverage(**one) for one in result["fields"]], width)
     yield from (_line("flaw", one) for one in result["flaws"][:5])
     yield ""
+
+
+def _followed(into: str, found: dict[str, Any]) -> str:
+    """Return what was requested for the first dataset, as a line."""
+    if into not in found:
+        return f"{into}: not requested: the first dataset needs it not, or this is a saved page"
+    came = found[into]
+    return f"{into}: {came}" if isinstance(came, str) else f"{into}: {came} of the first dataset"
 
 
 def _line(name: str, text: Any) -> str:

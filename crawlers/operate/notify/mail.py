@@ -119,16 +119,22 @@ def body(notice: Notice) -> str:
     """Return the text of a mail."""
     report = notice.report
     counts = [f"{count:>7} {safe_line(name)}" for name, count in (report.get("counts") or {}).items() if count]
-    errors = [f"{count:>7} {safe_line(kind)}: {_meaning(kind)}" for kind, count in (report.get("errors") or {}).items()]
-    first = islice(_error_lines(notice), LINES)
+    errors, flaws = (
+        [f"{count:>7} {safe_line(kind)}: {_meaning(kind)}" for kind, count in (report.get(name) or {}).items()]
+        for name in ("errors", "flaws")
+    )
+    first = islice(_lines(notice, "errors"), LINES)
+    appeared = islice((line for line in _lines(notice, "flaws") if line.get("status") == "new"), LINES)
     parts = (
         notice.text,
         safe_line(report.get("why"), 4096),
         notice.advice,
         _section("Documents:", counts),
         _section("Errors:", errors),
+        _section("Flaws of records that are kept:", flaws),
         _files(notice),
         _section("The first lines of errors.jsonl:", map(_described, first)),
+        _section("The first new flaws:", map(_described, appeared)),
     )
     return "\n\n".join(filter(None, parts)) + "\n"
 
@@ -154,12 +160,16 @@ def _files(notice: Notice) -> str:
     return "\n".join(lines)
 
 
-def _error_lines(notice: Notice) -> Iterator[dict[str, Any]]:
-    """Yield the error lines of a run, which begin where its report says."""
+def _lines(notice: Notice, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a run, which begin where its report says.
+
+    Args:
+        name: errors or flaws.
+    """
     report, run = notice.report, notice.report.get("run")
     marks = (f'"run":{json.dumps(run)}'.encode(), f'"run": {json.dumps(run)}'.encode())
     with suppress(OSError):
-        for raw in compacted.between(notice.folder, "errors.jsonl", *bounds(report, "errors")):
+        for raw in compacted.between(notice.folder, f"{name}.jsonl", *bounds(report, name)):
             line = _object(raw) if len(raw) < _LONGEST and any(mark in raw for mark in marks) else {}
             if line.get("run") == run:
                 yield line

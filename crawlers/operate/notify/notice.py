@@ -10,7 +10,7 @@ from typing import Any, get_args
 from crawlers.operate.notify.failures import FAILED, Failures
 from crawlers.safety.line import safe_line
 from crawlers.store.runs.run import State
-from crawlers.store.runs.words import excluded, looked_at, looks, minute, nothing_changed
+from crawlers.store.runs.words import counted, judged, left_out, looked_at, looks, minute, nothing_changed
 from crawlers.values.moment import seconds
 
 VERDICTS = tuple(state for state in get_args(State) if state not in ("pending", "running"))
@@ -28,7 +28,7 @@ NOT_STARTED = "No request was made. Correct the mistake; `scrapy sources validat
 
 FIELDS = (
     *("source", "spider", "run", "verdict", "finish_reason", "expected", "listed"),
-    *("datasets_on_disk", "unchanged_since", "counts", "errors"),
+    *("datasets_on_disk", "unchanged_since", "counts", "errors", "flaws", "new_flaws"),
     *("started", "finished"),
 )
 """The report's fields that a notification repeats."""
@@ -66,17 +66,24 @@ class Notice:
 
     @property
     def state(self) -> str:
-        """Return the verdict, and whether the source fails again or has recovered.
+        """Return the verdict, the flaws, and whether the source fails again or has recovered.
 
         >>> before = Failures(2, "2026-11-19T02:00:00Z")
         >>> Notice({"verdict": "failed"}, Path(), before).state, Notice({"verdict": "complete"}, Path(), before).state
         ('failed again (run 3 in a row since 2026-11-19 02:00)', 'recovered: complete after 2 failed runs')
         """
-        verdict, count = self.report["verdict"], self.before.count
+        verdict, count = judged(self.report["verdict"], self.report.get("flaws") or {}), self.before.count
+        verdict += f", {self.new_flaws} of them new" if self.new_flaws else ""
         if self.has_recovered:
             return f"recovered: {verdict} after {count} failed {'run' if count == 1 else 'runs'}"
         since = minute(self.before.since)
-        return f"{verdict} again (run {count + 1} in a row since {since})" if count else str(verdict)
+        return f"{verdict} again (run {count + 1} in a row since {since})" if count else verdict
+
+    @property
+    def new_flaws(self) -> int:
+        """How many flaws appeared in the run."""
+        found = self.report.get("new_flaws")
+        return found if isinstance(found, int) else 0
 
     @property
     def not_started(self) -> str | None:
@@ -103,7 +110,7 @@ class Notice:
             return unchanged
         expected = self.report.get("expected")
         total = f" of {expected}" if expected is not None else ""
-        what = "files looked at" if seen else f"datasets listed{excluded(self.report)}"
+        what = "files looked at" if seen else f"datasets listed{left_out(self.report)}"
         return f"{self.report.get('listed') or 0}{total} {what}"
 
     @property
@@ -133,6 +140,5 @@ class Notice:
         errors = self.report.get("errors") or {}
         if not errors:
             return ""
-        kinds = ", ".join(f"{kind} {count}" for kind, count in errors.items())
         total = sum(errors.values())
-        return f"; {total} {'error' if total == 1 else 'errors'} ({kinds})"
+        return f"; {total} {'error' if total == 1 else 'errors'} ({counted(errors)})"

@@ -64,12 +64,14 @@ class Notifications:
 
     Args:
         verdicts: the verdicts that the channels are notified of.
+        flaws: whether they are notified of new flaws, too.
         channels: the webhook and the mailbox, where configured.
         prometheus: the file, which is written after every run.
         seconds: how long the end of a crawl may wait for all channels together.
     """
 
     verdicts: frozenset[str]
+    flaws: bool
     channels: tuple[Channel, ...]
     prometheus: Prometheus | None
     seconds: float
@@ -84,6 +86,7 @@ class Notifications:
         found = (Webhook.from_settings(settings), Mail.from_settings(settings))
         return cls(
             verdicts=_verdicts(settings),
+            flaws=settings.getbool("NOTIFY_FLAWS"),
             channels=tuple(channel for channel in found if channel),
             prometheus=Prometheus.from_settings(settings),
             seconds=_seconds(settings),
@@ -109,7 +112,8 @@ class Notifications:
         except NotificationError as error:
             failures = [(self.prometheus, str(error))]
         notice = Notice(report, folder, failures_before(report, folder, self.verdicts) if self.channels else Failures())
-        channels = self.channels if report["verdict"] in self.verdicts or notice.has_recovered else ()
+        is_news = report["verdict"] in self.verdicts or notice.has_recovered or (self.flaws and notice.new_flaws)
+        channels = self.channels if is_news else ()
         failed = [*failures, *_send_all(channels, notice, self.seconds)]
         return [_sentence(channel.name, report, reason) for channel, reason in failed if channel]
 

@@ -13,7 +13,7 @@ from crawlers.operate.notify.channel import NotificationError
 from crawlers.operate.notify.notice import VERDICTS
 from crawlers.safety.line import safe_line
 from crawlers.safety.locks import alone
-from crawlers.signals import KINDS, OUTCOMES
+from crawlers.signals import FLAWS, KINDS, OUTCOMES
 from crawlers.values.moment import seconds
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ METRICS = {
     "last_run_documents": ("Documents of the last run by outcome.", ["source", "outcome"]),
     "last_run_files": ("Files that the last run of an archive looked at, by what it found.", ["source", "state"]),
     "last_run_errors": ("Errors of the last run.", ["source", "kind"]),
+    "last_run_flaws": ("Flaws of records that are kept, after the last run.", ["source", "kind"]),
     "last_run_verdict": ("1 for the last run's verdict, 0 for the others.", ["source", "verdict"]),
     "last_run_requests": ("Requests of the last run.", ["source"]),
 }
@@ -129,7 +130,8 @@ def _values(run: LastRun) -> Iterator[tuple[str, tuple[str, ...], Any]]:
     for state in get_args(State):
         yield "last_run_files", (source, state), _table(report, "captures").get(state)
     for kind in KINDS:
-        yield "last_run_errors", (source, kind), _table(report, "errors").get(kind)
+        name = "flaws" if kind in FLAWS else "errors"
+        yield f"last_run_{name}", (source, kind), _table(report, name).get(kind)
     for verdict in VERDICTS:
         yield "last_run_verdict", (source, verdict), int(report["verdict"] == verdict)
 

@@ -118,6 +118,14 @@ class Adding:
             return self._with_learned_rules(spider)
         return self.source(spider, spider_choice.arguments(best, self.address, self.known.spiders[spider]))
 
+    @property
+    def question(self) -> str:
+        """Why the user has to agree to what was found, as a sentence; empty if not."""
+        if self.found is None or self.detection.is_led(self.found):
+            return ""
+        where = f"{self.found.address} is not below {self.address}, and nothing there leads to it"
+        return f"{where}: it may be another catalogue."
+
     def forced(self) -> Source:
         """Return the source as the user typed it.
 
@@ -180,6 +188,8 @@ class Adding:
     def _nothing(self) -> str:
         """Return why no source was found."""
         answers = self.detection.answers.values()
+        if self.detection.hindrance:
+            return f"Nothing is added. {self.detection.hindrance}"
         if all(isinstance(answer, AnswerError) for answer in answers):
             reason = next(map(str, answers), "it was not requested")
             return f"{self.address} is not available: {reason}.{_force(self.spider)}"

@@ -12,7 +12,9 @@ from scrapy.utils.conf import arglist_to_dict
 from crawlers.exceptions import SourcesError
 from crawlers.operate.sources import edit
 from crawlers.operate.sources.add import Adding
+from crawlers.operate.sources.duplicates import misplaced
 from crawlers.operate.sources.probe import probe
+from crawlers.operate.sources.purge import approved
 from crawlers.operate.sources.registry import portal
 from crawlers.safety.redact import redact
 from crawlers.store.sources_file import text
@@ -35,7 +37,7 @@ def add(call: Call) -> int:
 
     Raises:
         UsageError: an argument is not NAME=VALUE, or the address is missing.
-        SourcesError: there is such a source, or nothing that could be harvested at the address.
+        SourcesError: there is such a source, or nothing that could be harvested at the address, or nobody agrees.
     """
     file, names, opts = call.file, call.names, call.opts
     if len(names) not in ((1,) if opts.known is not None else (2, 3)):
@@ -50,12 +52,28 @@ def add(call: Call) -> int:
     address = known.address if known else names[-1]
     adding = Adding(name, spider, address, table, rules, file.known, force=opts.force)
     source = _found(call.command, adding)
+    if not (opts.yes or _is_wanted(adding)):
+        print("Nothing was added.")
+        return 0
     learned = adding.learned.rules if adding.learned else None
     with edit.new_file(rules, learned) if learned else nullcontext():
         edit.write(file.path, lambda content: _added(file, content, source))
-    for line in _summary(file.path, adding, source, call.output / source.name):
+    hint = misplaced(source, file.known)  # of one that was not looked for
+    for line in (*_summary(file.path, adding, source, call.output / source.name), *filter(None, [hint])):
         print(redact(line)[:_LONGEST])
     return 0
+
+
+def _is_wanted(adding: Adding) -> bool:
+    """Ask about a catalogue to which nothing at the address leads.
+
+    Raises:
+        SourcesError: there is no terminal to ask on.
+    """
+    if not (adding.found and adding.question):
+        return True
+    take = f"To take it: scrapy sources add {adding.name} {adding.found.address}, or add --yes."
+    return approved(f"{adding.question} {take}", f"{adding.question} Take it?")
 
 
 def _check_new(file: SourcesFile, name: str, content: str) -> None:

@@ -54,8 +54,9 @@ def schedule(call: Call) -> int:
     name, *words = call.names
     when = " ".join(words)
     states.change(call.file, [name], {"schedule": None if when.lower() == "none" else when})
-    source = call.file.read()[0][name].schedule
-    print(f"[{name}] is due {source.text}, in UTC." if source else f"[{name}] has no schedule: --due skips it.")
+    found = call.file.read()[0][name].schedule
+    how = f"is due {found.text}, in {found.timezone}" if found else "has no schedule: --due skips it"
+    print(f"[{name}] {how}.")
     return 0
 
 

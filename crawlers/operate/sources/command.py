@@ -49,12 +49,11 @@ class _Verb(NamedTuple):
 
 
 _HERE = "crawlers.operate.sources"
+_ADD = ("known", "schedule", "contact", "spargs", "rules", "force", "review", "yes")
 _VERBS = {
     "list": _Verb("listing:print_list", ("json",), 0, 0),
     "known": _Verb("listing:print_known", ("json", "country", "kind"), 0, 1),
-    "add": _Verb(
-        "add_table:add", ("known", "schedule", "contact", "spargs", "rules", "force", "review", "country", "kind"), 1, 3
-    ),
+    "add": _Verb("add_table:add", (*_ADD, "country", "kind"), 1, 3),
     "validate": _Verb("validation:validate", ("show",)),
     "enable": _Verb("changes:enable", (), 1),
     "disable": _Verb("changes:disable", (), 1),

@@ -6,24 +6,30 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from crawlers import arguments, kind
 from crawlers.exceptions import AnswerError
 from crawlers.listing import other_answers
+from crawlers.politeness.blocked import challenge
 from crawlers.rdf import formats
+from crawlers.signals import ADVICE
+from crawlers.values.addresses import linked
 
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-    from crawlers.kind import Answer, Asking, Detector, Finding
+    from crawlers.kind import Answer, Asking, Finding, GuardedDetector
 
 MOST = 8
 """Requests, at most, until it is known what an address is."""
 HEAD = 2 * 1024 * 1024
 """Bytes of an answer that are looked at."""
 
+_LINKS = 5
+"""A page with this number of links is one of the portal's, even if a form on it has a captcha."""
 _ENOUGH = f"not requested, {MOST} requests are enough"
 _OVER = {"dns", "connection", "timeout", "blocked", "forbidden_address"}  # the host is unreachable
 _NO_ROBOTS = "is unreachable"  # as `crawlers.politeness.robots` says it
@@ -58,6 +64,7 @@ class Detection:
         first: the answer to the address itself.
         found: what it may be harvested as, the best first.
         notes: each address that was asked for, and what it gave, for messages.
+        choice: why the user has to choose among several catalogues, as a sentence; empty if not.
     """
 
     url: str
@@ -67,6 +74,7 @@ class Detection:
     found: list[Finding] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
     answers: dict[str, Answer] = field(default_factory=dict)
+    choice: str = ""
     _doubts: dict[str, str] = field(default_factory=dict)
     _limit: int = MOST
 
@@ -94,7 +102,7 @@ class Detection:
                 return AnswerError("ignored", _ENOUGH)
             if not _is_plain(address):
                 return AnswerError("ignored", "not an address that can be requested")
-            self.answers[address] = answer = yield address
+            self.answers[address] = answer = _checked((yield address))
             why = _unclear(answer)
             self._doubts |= {address: why} if why else {}
         return self.answers[address]
@@ -109,15 +117,32 @@ class Detection:
         """Tell people what an address gave."""
         self.notes.append((address, text))
 
+    def leave_open(self, sentence: str) -> None:
+        """Say why the user has to choose among several catalogues: then nothing weaker is looked for."""
+        self.choice = sentence
+
     @property
     def is_settled(self) -> bool:
         """Whether a stronger kind was found, or may be there."""
-        return bool(self.found or self._doubts)
+        return bool(self.found or self._doubts or self.choice)
 
     @property
     def is_unreachable(self) -> bool:
         """Whether the host does not answer, or its robots.txt does not, without which nothing else is requested."""
         return any(isinstance(answer, AnswerError) and _is_over(answer) for answer in self.answers.values())
+
+    def is_led(self, finding: Finding) -> bool:
+        """Return whether what the user typed leads to a catalogue: it is below that, or below where that redirects."""
+        places = (self.url, getattr(self.first, "url", self.url))
+        return finding.is_led or any(arguments.is_within(finding.address, place) for place in places)
+
+    @property
+    def hindrance(self) -> str:
+        """Why nothing can be added: the user has to choose, or a robot check came; empty if nothing of that is so."""
+        if self.choice:
+            return f"{self.url}: {self.choice}."
+        blocked = [(url, found) for url, found in self.answers.items() if getattr(found, "kind", "") == "blocked"]
+        return "".join(f"{url}: {found}. {ADVICE['blocked']}" for url, found in blocked[:1])
 
     @property
     def unclear(self) -> str | None:
@@ -138,7 +163,11 @@ class Detection:
         return None if isinstance(self.first, AnswerError) else other_answers.named(self.first)
 
     def lines(self) -> Iterator[str]:
-        """Yield what each address gave; those that are not there, and those left out, on a line each."""
+        """Yield which kinds can't be recognised, and what each address gave.
+
+        Those addresses that are not there, and those left out, are on a line each.
+        """
+        yield from (detector.failure for detector in _detectors() if detector.failure)
         missing = [address for address, text in self.notes[1:] if "HTTP 404" in text]
         left = [address for address, text in self.notes if text == _ENOUGH]
         yield from (f"{address}: {text}" for address, text in self.notes if address not in (*missing, *left))
@@ -148,10 +177,18 @@ class Detection:
 
 
 @cache
-def _detectors() -> tuple[Detector, ...]:
+def _detectors() -> tuple[GuardedDetector, ...]:
     """Return the detectors of all kinds, the strongest first; those that take nearly any page are last."""
     found = filter(None, map(kind.detector, kind.registered()))
     return tuple(sorted(found, key=lambda detector: detector.is_fallback))
+
+
+def _checked(answer: Answer) -> Answer:
+    """Return the answer; an error in place of a robot check, which has hardly a link, whatever its HTTP status."""
+    if isinstance(answer, AnswerError) or len(list(islice(linked(answer.body, answer.url), _LINKS))) == _LINKS:
+        return answer
+    check = challenge(answer)
+    return AnswerError("blocked", check) if check else answer
 
 
 def _unclear(answer: Answer) -> str | None:

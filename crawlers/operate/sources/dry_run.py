@@ -42,12 +42,14 @@ class DryRun:
         expected: how many datasets the catalogue states; ``None`` if it states none.
         records: the items.
         errors: the number of each kind, and the first message of each.
+        flaws: the same of what could not be read of records that are kept.
     """
 
     verdict: str
     expected: int | None
     records: list[dict[str, Any]]
     errors: dict[str, tuple[int, str]] = field(default_factory=dict)
+    flaws: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     @property
     def is_successful(self) -> bool:
@@ -72,7 +74,8 @@ def dry_run(source: Source, known: Known, settings: Mapping[str, str]) -> DryRun
             reason = redact(output.strip().splitlines()[-1][:500]) if output.strip() else f"exit code {code}"
             raise _not_started(source, reason)
         report = json.loads(reports[-1].read_bytes())
-        return DryRun(report["verdict"], report["expected"], _records(folder), _errors(folder / "output" / source.name))
+        found = (_kinds(folder / "output" / source.name / name) for name in ("errors.jsonl", "flaws.jsonl"))
+        return DryRun(report["verdict"], report["expected"], _records(folder), *found)
 
 
 def _check_notifications(source: Source, known: Known, settings: Mapping[str, str]) -> None:
@@ -137,9 +140,8 @@ def _records(folder: Path) -> list[dict[str, Any]]:
     return list(_lines(path)) if path.exists() else []
 
 
-def _errors(folder: Path) -> dict[str, tuple[int, str]]:
+def _kinds(path: Path) -> dict[str, tuple[int, str]]:
     found: dict[str, tuple[int, str]] = {}
-    path = folder / "errors.jsonl"
     for _, line in zip(range(_MAX_ERRORS), _lines(path) if path.exists() else (), strict=False):
         count, first = found.get(line["kind"], (0, line["error"]))
         found[line["kind"]] = count + 1, first

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from crawlers.exceptions import SourcesError
+from crawlers.kind import registered
 
 if TYPE_CHECKING:
     from crawlers.arguments import Argument
@@ -29,6 +30,12 @@ def address(source: Source, known: Known) -> str | None:
     """Return where a source's catalogue is: as its table says, else as its spider does."""
     spider = known.spiders[source.spider]
     return source.arguments.get(_address_argument(source, known)) or getattr(spider, spider.address, None)
+
+
+def misplaced(source: Source, known: Known) -> str:
+    """Return why a source's address is hardly one of its kind, as a sentence; empty if it may be one."""
+    kind, where = registered().get(known.spiders[source.spider].kind), address(source, known)
+    return kind.misplaced(where) if kind and where else ""
 
 
 def _address_argument(source: Source, known: Known) -> str:

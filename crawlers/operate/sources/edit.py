@@ -6,12 +6,13 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any
 
 import tomlkit
+from tomlkit.exceptions import TOMLKitError
 
 from crawlers.exceptions import SourcesError
 from crawlers.safety.locks import alone
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HEADER = re.compile(r"\s*\[\[?\s*(?P<key>[^\]#]+?)\s*\]\]?\s*(#.*)?$")
 _FIRST_KEY = re.compile(r"""(\s*\[\[?\s*)(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)""")
 _NO_VALUE = re.compile(r"\s*(#.*)?$")
+_BY_HAND = "The table is written in a way that can't be changed automatically: edit the file."
 
 
 def add(text: str, source: Source) -> str:
@@ -70,13 +72,39 @@ def _with_key(text: str, path: tuple[str, ...], value: Any) -> str:
         del wanted[path[-1]]
     elif _at(content, path) is None and (added := _inserted(text, path, value, content)):
         return _checked(added, copy)
-    document: Any = tomlkit.parse(text)
-    table = _at(document, path[:-1], make=True)
-    if value is None:
-        del table[path[-1]]
-    else:
-        table[path[-1]] = value
-    return _checked(tomlkit.dumps(document), copy)
+    lines = text.splitlines(keepends=True)
+    first, last = _place(text, lines, path)
+    lines[first:last] = [_rewritten("".join(lines[first:last]), path, value)]
+    return _checked("".join(lines), copy)
+
+
+def _rewritten(text: str, path: tuple[str, ...], value: Any) -> str:
+    """Return a part of the file with a value at a path of keys; ``None`` removes it.
+
+    Raises:
+        SourcesError: tomlkit, which does not read all of TOML, can't change it.
+    """
+    try:
+        document: Any = tomlkit.parse(text)
+        table = _at(document, path[:-1], make=True)
+        if value is None:
+            del table[path[-1]]
+        else:
+            table[path[-1]] = value
+        return tomlkit.dumps(document)
+    except TOMLKitError:
+        raise SourcesError(_BY_HAND) from None
+
+
+def _place(text: str, lines: list[str], path: tuple[str, ...]) -> tuple[int, int]:
+    """Return the first line and the end of the table that has a key: another one can't stand in the way of a change."""
+    headers = [*_headers(text), (len(lines), [])]
+    for (first, key), (following, _) in pairwise(headers):
+        if key and tuple(key) == path[: len(key)]:
+            with suppress(tomllib.TOMLDecodeError):
+                if _at(tomllib.loads("".join(lines[first:following])), path) is not None:
+                    return first, following
+    return 0, len(lines)
 
 
 def _at(content: Any, path: tuple[str, ...], *, make: bool = False) -> Any:
@@ -128,9 +156,7 @@ def remove(text: str, name: str) -> str:
     if gone:
         rest = "".join(left).strip("\r\n")
         return _checked(rest + _end(text) if rest else "", content)
-    document: Any = tomlkit.parse(text)
-    document.remove(name)
-    return _checked(tomlkit.dumps(document), content)
+    return _checked(_rewritten(text, (name,), None), content)
 
 
 def write(path: Path, change: Callable[[str], str]) -> None:
@@ -149,6 +175,8 @@ def write(path: Path, change: Callable[[str], str]) -> None:
             _replace(target, change(read_text(path) if path.exists() else ""))
     except OSError as error:
         raise SourcesError(f"{path} can't be written: {error.strerror}.") from None
+    except RecursionError:  # dotted keys are read to any depth, and changed to some hundred
+        raise SourcesError(f"{path} is not changed: its tables are nested too deeply.") from None
 
 
 def _replace(target: Path, text: str) -> None:
@@ -220,7 +248,7 @@ def _checked(text: str, content: dict[str, Any]) -> str:
             return text
     except tomllib.TOMLDecodeError:
         pass
-    raise SourcesError("The table is written in a way that can't be changed automatically: edit the file.")
+    raise SourcesError(_BY_HAND)
 
 
 def _filled(content: dict[str, Any]) -> dict[str, Any]:

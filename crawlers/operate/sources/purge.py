@@ -34,7 +34,7 @@ def purge(call: Call) -> int:
     with idle(left):
         for line in _described(left):
             print(line)
-        if not (call.opts.yes or _is_approved()):
+        if not (call.opts.yes or approved("There is no terminal to ask on: add --yes to delete this.", "Delete this?")):
             print("Nothing was deleted.")
             return 0
         _delete(left, call.output)
@@ -92,16 +92,16 @@ def _extent(folder: Path) -> tuple[int, int]:
     return count, volume
 
 
-def _is_approved() -> bool:
-    """Ask on the terminal.
+def approved(otherwise: str, question: str) -> bool:
+    """Ask on the terminal; return whether the answer is yes.
 
     Raises:
-        SourcesError: there is none.
+        SourcesError: there is none; with the sentence for that.
     """
     if not sys.stdin.isatty():
-        raise SourcesError("There is no terminal to ask on: add --yes to delete this.")
+        raise SourcesError(otherwise)
     try:
-        return input("Delete this? [y/N] ").strip().lower() in ("y", "yes")
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
     except EOFError:
         return False
 

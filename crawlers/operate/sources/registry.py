@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import SourcesError
 from crawlers.values.tables import csv_rows
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _NEAR = 5
 _LIKE = 0.8
-_HEAD = ("name", "kind", "country", "address", "title")
+_HEAD = ("name", "kind", "country", "address", "its list says", "title")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ class Portal:
         kind: the kind of catalogue.
         arguments: what the kind's spider needs to know besides the address, as NAME=VALUE words.
         provenance: the lists that have it.
+        listed_datasets: how many datasets its list says that it has, as digits; empty if it does not say.
+        enabled: False if its list does not harvest it; empty if it does, or does not say.
     """
 
     name: str
@@ -36,6 +38,8 @@ class Portal:
     arguments: str
     address: str
     provenance: str
+    listed_datasets: str = ""
+    enabled: str = ""
 
     @property
     def given(self) -> dict[str, str]:
@@ -53,7 +57,14 @@ class Portal:
 
     def row(self) -> tuple[str, ...]:
         """Return the row of the table."""
-        return self.name, " ".join(self.kinds), self.country or "-", self.address, self.title or "-"
+        kinds, country, title = " ".join(self.kinds), self.country or "-", self.title or "-"
+        return self.name, kinds, country, self.address, ", ".join(self.doubts) or "-", title
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What its list says that speaks against it."""
+        said = {"0 datasets": self.listed_datasets == "0", "not enabled": self.enabled == "False"}
+        return tuple(what for what, is_said in said.items() if is_said)
 
 
 def portals() -> list[Portal]:
@@ -116,4 +127,10 @@ def lines(found: Sequence[Portal]) -> list[str]:
 
 def as_json(found: Sequence[Portal]) -> str:
     """Return portals as a JSON array, with all that the registry says."""
-    return json.dumps([asdict(portal) | {"arguments": portal.given} for portal in found], indent=2, ensure_ascii=False)
+    return json.dumps([_plain(portal) for portal in found], indent=2, ensure_ascii=False)
+
+
+def _plain(portal: Portal) -> dict[str, Any]:
+    listed = int(portal.listed_datasets) if portal.listed_datasets else None
+    said = {"listed_datasets": listed, "enabled": False if portal.enabled == "False" else None}
+    return asdict(portal) | {"arguments": portal.given} | said

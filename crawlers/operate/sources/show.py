@@ -21,7 +21,7 @@ from crawlers.store.index.counts import held
 from crawlers.store.index.database import NAME
 from crawlers.store.index.reader import connect, readable
 from crawlers.store.runs import runs
-from crawlers.store.runs.words import minute
+from crawlers.store.runs.words import counted, judged, minute
 from crawlers.store.sources_file import text
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _counted(call: Call, name: str) -> tuple[dict[str, int], dict[str, int]]:
 
 
 def _run(run: Run) -> dict[str, Any]:
-    names = ("run", "state", "started", "finished", "listed", "counts", "errors", "log")
+    names = ("run", "state", "started", "finished", "listed", "counts", "errors", "flaws", "log")
     return {name: getattr(run, name) for name in names}
 
 
@@ -111,8 +111,8 @@ def _lines(facts: Mapping[str, Any]) -> Iterator[str]:
     yield "  runs" if facts["runs"] else "  runs       never"
     for run in facts["runs"]:
         changes = ", ".join(f"{count} {name}" for name, count in run["counts"].items() if count)
-        errors = ", ".join(f"{kind} {count}" for kind, count in run["errors"].items())
-        yield "    " + "  ".join(filter(None, (minute(run["started"]), run["state"], changes, errors)))
+        state = judged(run["state"], run["flaws"])
+        yield "    " + "  ".join(filter(None, (minute(run["started"]), state, changes, counted(run["errors"]))))
 
 
 def _on_disk(found: Mapping[str, int]) -> str:

@@ -13,6 +13,7 @@ from crawlers import signals
 from crawlers.exceptions import CrawlersError
 from crawlers.operate.sources.command import report
 from crawlers.operate.sources.dry_run import RECORDS, coverage, dry_run, lines
+from crawlers.operate.sources.duplicates import misplaced
 from crawlers.safety.redact import redact
 
 if TYPE_CHECKING:
@@ -72,21 +73,25 @@ def _try(call: Call, source: Source, shown: int) -> int:
         return report({source.name: str(error)})
     named = getattr(known.spiders[source.spider], "declared", None)
     declared = named(source.arguments) if named else ()
-    print("\n".join(_described(source, found, declared)), flush=True)
+    print("\n".join(_described(source, found, declared, misplaced(source, known))), flush=True)
     for record in found.records[:shown]:
         print(redact(json.dumps(record, indent=2, ensure_ascii=False)), flush=True)
     return 0 if found.is_successful else NOT_RIGHT
 
 
-def _described(source: Source, found: DryRun, declared: Collection[str]) -> Iterator[str]:
+def _described(source: Source, found: DryRun, declared: Collection[str], hint: str) -> Iterator[str]:
     """Yield what a dry run found, for a terminal.
 
     Args:
         declared: the fields that the source's declaration fills.
+        hint: why its address may be wrong, as a sentence.
     """
     total = "" if found.expected is None else f" of {found.expected}"
     yield f"{source.name}: {found.verdict}, {len(found.records)}{total} datasets crawled"
     width = shutil.get_terminal_size((120, 24)).columns
     yield from lines(coverage(found.records), width, declared)
-    for kind, (count, first) in found.errors.items():
-        yield redact(f"  ! {kind} ({count}): {signals.KINDS.get(kind, '')} First: {first}")[:_LONGEST]
+    if hint and not found.is_successful:
+        yield f"  ! {hint}"
+    for mark, kinds in (("!", found.errors), ("~", found.flaws)):
+        for kind, (count, first) in kinds.items():
+            yield redact(f"  {mark} {kind} ({count}): {signals.KINDS.get(kind, '')} First: {first}")[:_LONGEST]

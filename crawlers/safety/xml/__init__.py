@@ -40,7 +40,7 @@ def plain(
     Args:
         file: a document of any size that can be read again from its beginning.
         charset: the one that the Content-Type names.
-        flaws: takes a sentence for each kind of repair, when it is made.
+        flaws: takes a sentence about what can't be read, or is guessed, at once or while the result is read.
         encoding: the one that the user says it is in.
         is_bounded: whether it has few entities, which take their time: for an answer that is read at once.
 
@@ -58,7 +58,7 @@ def plain(
         return file
     bounds.check_sections(file, and_entities=is_bounded)
     text = _behind(chunks(file, found, flaws), prolog.length)
-    return io.BufferedReader(Pieces(Body(prolog.entities, flaws).pieces(text)), buffer_size=1 << 17)
+    return io.BufferedReader(Pieces(Body(prolog.entities).pieces(text)), buffer_size=1 << 17)
 
 
 def _behind(pieces: Iterator[bytes], length: int) -> Iterator[bytes]:

@@ -80,14 +80,11 @@ class Body:
     """
     Args:
         entities: what the DTD declared.
-        flaws: takes a sentence for each kind of repair.
     """
 
-    def __init__(self, entities: Entities, flaws: list[str]) -> None:
+    def __init__(self, entities: Entities) -> None:
         self.entities = entities
-        self.flaws = flaws
         self._read = self._grown = 0
-        self._bare = False
 
     def pieces(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """
@@ -134,9 +131,6 @@ class Body:
 
     def _replaced(self, reference: re.Match[bytes]) -> bytes:
         if reference[1] is None:
-            if not self._bare:
-                self._bare = True
-                self.flaws.append("A & in it begins no entity: it was taken for the character.")
             return b"&amp;"
         text = self.entities.text(reference[1].decode(UTF8, "replace"))
         if text is None:

@@ -1,9 +1,9 @@
 """Which encoding an XML document is in, and its text as UTF-8.
 
-The user's word decides, then a byte order mark, then what the bytes show: whatever the labels say, text that is valid
-UTF-8 all through is UTF-8. Then the document's own declaration, and at last the charset of the Content-Type. RFC 7303
-ranks the last two the other way round, but servers add a default charset to files they have not looked into more often
-than they know.
+A byte order mark decides, then what the bytes show: whatever the labels say, text that is valid UTF-8 all through is
+UTF-8. Then the user's word, the document's own declaration, and the charset of the Content-Type. RFC 7303 ranks the
+last two the other way round, but servers add a default charset to files they have not looked into more often than they
+know. What is declared as UTF-8 and is not, is read as its bytes suggest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Encoding(NamedTuple):
 
 
 def encoding_of(file: BinaryIO, charset: str | None, flaws: list[str], given: str | None = None) -> Encoding:
-    """Return the file's encoding; an unknown one is taken for UTF-8.
+    """Return the file's encoding; a guess is a flaw.
 
     Args:
         charset: the one that the Content-Type names.
@@ -40,14 +40,12 @@ def encoding_of(file: BinaryIO, charset: str | None, flaws: list[str], given: st
         return marked
     declared = _DECLARED.match(head)
     label = given or (declared[1].decode("ascii") if declared else (charset or "").strip("\"' "))
-    name = text.codec(label)
-    if name is None and label:
-        flaws.append(f"The encoding {label} is not known: the document was read as UTF-8.")
-    if name is None or not ONE_BYTE.fullmatch(name):
-        return Encoding(name or UTF8)
+    name = text.codec(label) or UTF8
+    if name != UTF8 and not ONE_BYTE.fullmatch(name):
+        return Encoding(name)
     if text.is_utf8(file):
         return Encoding(UTF8)
-    return Encoding(text.widened(name))
+    return Encoding(text.encoding_of_file(file, flaws, charset, label) if name == UTF8 else text.widened(name))
 
 
 def _marked(head: bytes) -> Encoding | None:

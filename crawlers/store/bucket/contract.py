@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import OutputError
 from crawlers.safety import inside
 from crawlers.safety.names import is_source
+from crawlers.store.memory import FILE as MEMORY
 from crawlers.store.runs.run import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LINES = ("manifest.jsonl", "errors.jsonl", "captures.jsonl")
+LINES = ("manifest.jsonl", "errors.jsonl", "flaws.jsonl", "captures.jsonl")
 """The files that only grow."""
 FOLDERS = ("datasets", "dataset_metadata", "resource_metadata", "sites", "extensions")
 """The folders of documents."""
@@ -24,7 +25,8 @@ _OTHER_FOLDERS = ("runs", "timeseries")
 _NAME = r"(?!\.)[A-Za-z0-9._-]{1,250}"
 _DOCUMENT = re.compile(rf"(?:{'|'.join(FOLDERS)})/{_NAME}\.(?:json|xml)")
 _OTHER = re.compile(
-    rf"runs/{RUN.pattern}\.json|timeseries/[0-9]{{4}}\.csv|(?:manifest|errors)-{RUN.pattern}(?:\.[0-9]{{1,9}})?\.jsonl\.zst"
+    rf"runs/{RUN.pattern}\.json|timeseries/[0-9]{{4}}\.csv|{re.escape(MEMORY)}|"
+    rf"(?:manifest|errors|flaws)-{RUN.pattern}(?:\.[0-9]{{1,9}})?\.jsonl\.zst"
 )
 _SOURCE = re.compile(r"leases/(.+)\.json")
 
@@ -39,7 +41,7 @@ def is_document(file: str) -> bool:
 
 
 def is_other(file: str) -> bool:
-    """Return whether a file is a run report, a time series, or a part of a compacted file.
+    """Return whether a file is a run report, a time series, memory.json, or a part of a compacted file.
 
     >>> is_other("runs/20261120T030000Z.json"), is_other("timeseries/2026.csv"), is_other("running.json")
     (True, True, False)
@@ -65,7 +67,7 @@ def files(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
 
 
 def names(folder: Path) -> list[str]:
-    """Return the files in a source's folder itself that are neither documents nor grow: parts of compacted files."""
+    """Return the files in a source's folder itself that are neither documents nor grow: memory.json, old lines."""
     try:
         return sorted(path.name for path in folder.iterdir() if is_other(path.name))
     except OSError:

@@ -116,7 +116,8 @@ class Mirror:
         for source, entry in self.sources().items():
             if names is None or source in names:
                 try:
-                    changed += [source] * self._refresh(source, entry)
+                    with written(self.folder / source):
+                        changed += [source] * self._refresh(source, entry)
                 except StoreUnreachableError:
                     raise
                 except StoreError as error:

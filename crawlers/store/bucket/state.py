@@ -7,7 +7,7 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from crawlers.exceptions import OutputError
+from crawlers.exceptions import OutputError, StoreError
 from crawlers.store.bucket.log import Growth, Part, Segment
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class State:
         keeps: the sentence of an error, where the folder must keep what was never stored; else empty.
 
     Raises:
-        OutputError: it can't be used.
+        StoreError: it can't be used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -104,7 +104,9 @@ class State:
             self.db = sqlite3.connect(path, isolation_level=None, timeout=10.0, check_same_thread=False)
             self.db.executescript(f"PRAGMA synchronous = NORMAL; {_SCHEMA}")
         except sqlite3.DatabaseError as error:
-            raise OutputError(f"{path} can't be used ({error}): remove it, and its source's folder.") from None
+            if hasattr(self, "db"):
+                self.db.close()
+            raise StoreError(f"{path} can't be used ({error}): remove it, and its source's folder.") from None
 
     def __enter__(self) -> Self:
         return self

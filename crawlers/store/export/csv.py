@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import IO, TYPE_CHECKING
 
 from crawlers.items import Dataset
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from crawlers.items import Agent, Place
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _BETWEEN = " | "
 _TEXTS = (
     *("source", "id", "identifier", "uri", "name", "title", "description", "landing_page", "issued", "modified"),
@@ -43,13 +45,18 @@ def write(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
 
 
 def cell(value: str | None) -> str:
-    """Return a text that a spreadsheet shows and does not run; line ends are normalised.
+    r"""Return a text that a spreadsheet shows and does not run; line ends are normalised.
 
-    >>> cell("=HYPERLINK(1)"), cell("-1"), cell("a=b"), cell(None)
-    ("'=HYPERLINK(1)", "'-1", 'a=b', '')
+    >>> cell("=HYPERLINK(1)"), cell("-1"), cell("a=b"), cell(None), cell("\u202e=1")
+    ("'=HYPERLINK(1)", "'-1", 'a=b', '', "'=1")
     """
-    text = plain(value) or ""
+    text = straight(plain(value) or "").strip()
     return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def straight(text: str) -> str:
+    """Return a text without the controls of its direction (Unicode's Bidi_Control), which turn the cells behind it."""
+    return text if text.isascii() else _TURNS.sub("", text)
 
 
 def _one_line(value: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import ExportError, hint
+from crawlers.exceptions import DamagedSourceError, ExportError, hint
 from crawlers.store.index import Index
 from crawlers.store.index.stored_dataset import UNREADABLE, item, left_out
 
@@ -35,10 +35,14 @@ def items(output: Path, sources: Sequence[str], lost: Callable[[str], None]) -> 
     """Yield the datasets that are not withdrawn, by source and id.
 
     Args:
-        lost: called with a sentence for each document that cannot be read; the others follow.
+        lost: called with a sentence for each document, and each source, that cannot be read; the others follow.
     """
     for source in sources:
-        index = Index(output, source)
+        try:
+            index = Index(output, source)
+        except DamagedSourceError as error:
+            lost(str(error))
+            continue
         try:
             for held in index.documents.held():
                 try:

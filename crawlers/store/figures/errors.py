@@ -1,4 +1,4 @@
-"""The errors after the last runs, by kind: how many, in which sources, what they mean and what to do."""
+"""The errors after the last runs, by kind: how many, in which sources, what they mean, what to do; and flaws."""
 
 from __future__ import annotations
 
@@ -11,6 +11,23 @@ if TYPE_CHECKING:
 
 
 _BROKEN = "SELECT * FROM broken WHERE source IN (SELECT value FROM json_each(?)) ORDER BY count DESC, source"
+
+_FLAWS = "SELECT kind, count(*) FROM flaws WHERE source = ? GROUP BY kind ORDER BY 2 DESC, kind"
+_NEWEST = """
+    SELECT dataset_id, coalesce(d.title, f.dataset_title) AS dataset_title, resource_id, field, f.kind, error, time
+    FROM flaws f LEFT JOIN datasets d USING (source, dataset_id) WHERE source = ?
+    ORDER BY time DESC, dataset_id, resource_id, field LIMIT ?
+"""
+
+
+def flaws(db: sqlite3.Connection, source: str) -> list[tuple[str, int]]:
+    """Return how many flaws of each kind a source has, the most frequent first."""
+    return [(kind, count) for kind, count in db.execute(_FLAWS, (source,))]
+
+
+def newest_flaws(db: sqlite3.Connection, source: str, limit: int) -> list[dict[str, Any]]:
+    """Return the flaws of a source that appeared last."""
+    return [dict(row) for row in db.execute(_NEWEST, (source, limit))]
 
 
 def errors(db: sqlite3.Connection, names: str) -> list[dict[str, Any]]:

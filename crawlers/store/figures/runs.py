@@ -66,7 +66,8 @@ def reported(
         current: runs to leave out, each a source and a run: those that were resumed and are running.
     """
     rows = db.execute(_RUNS, {**words, "limit": limit})
-    return (dict(row) for row in rows if (row["source"], row["run"]) not in current)
+    there = (dict(row) for row in rows if (row["source"], row["run"]) not in current)
+    return (row | {"flaws": sum(json.loads(row["flaws"] or "{}").values())} for row in there)
 
 
 def indexed(db: sqlite3.Connection, source: str, name: str) -> Run | None:
@@ -100,7 +101,7 @@ def key(run: Run) -> Key:
 def _run(row: dict[str, Any]) -> Run:
     counts = {count: row.pop(count) or 0 for count in OUTCOMES}
     state, arguments, errors = row.pop("verdict"), row.pop("arguments"), json.loads(row.pop("errors"))
-    reason, seconds = row.pop("finish_reason"), row["seconds"]
+    reason, seconds, flaws = row.pop("finish_reason"), row["seconds"], json.loads(row.pop("flaws") or "{}")
     row["resumed"] = bool(row["resumed"])
     return Run(
         **row,
@@ -108,6 +109,7 @@ def _run(row: dict[str, Any]) -> Run:
         arguments=json.loads(arguments) if arguments else {},
         counts=counts,
         errors=errors,
+        flaws=flaws,
         pace=round(row["requests"] / seconds, 2) if seconds and not row["resumed"] else None,
         why="" if reason in (None, "finished") else reason,
         details={"finish_reason": reason},

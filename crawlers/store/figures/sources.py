@@ -37,7 +37,8 @@ _COUNTS_OF_ONE = """
 _SUCCESS = "SELECT max(finished) FROM runs WHERE source = ? AND verdict IN ('complete', 'partial')"
 _LAST_COMPLETE = "SELECT max(started) FROM runs WHERE source = ? AND verdict = 'complete'"
 _RUNS = """
-    SELECT source, run, started, seconds, verdict, expected, listed, new, updated, withdrawn, restored, failed, since
+    SELECT source, run, started, seconds, verdict, expected, listed, new, updated, withdrawn, restored, failed, since,
+        (SELECT coalesce(sum(value), 0) FROM json_each(flaws)) AS flaws
     FROM runs WHERE source = ? ORDER BY finished DESC, run DESC LIMIT ?
 """
 _GROWN = """
@@ -117,7 +118,7 @@ def _runs(db: sqlite3.Connection, source: str) -> list[Row]:
 
 
 def _history(runs: list[Row]) -> Row:
-    last = runs[-1] if runs else dict.fromkeys(("seconds", "listed", "expected", "held", "since", *_COUNTS))
+    last = runs[-1] if runs else dict.fromkeys(("seconds", "listed", "expected", "held", "since", "flaws", *_COUNTS))
     for run in runs:
         run["title"] = _title(run)
     return {
@@ -132,7 +133,7 @@ def _title(run: Row) -> str:
     """Return the tooltip of a run's mark: the moment, the verdict, and the counts that are not 0."""
     expected = "" if run["expected"] is None else f" of {run['expected']:,}"
     among = " that had changed" if run["since"] else ""
-    changes = [f"{run[name]:,} {name}" for name in _COUNTS if run[name]]
+    changes = [f"{run[name]:,} {name}" for name in (*_COUNTS, "flaws") if run[name]]
     started = formatting.date(run["started"])
     what = [f"{started} {run['verdict']}", f"{run['listed'] or 0:,}{expected} datasets{among} listed", *changes]
     return ", ".join([*what, formatting.duration(run["seconds"])])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Capture
 from crawlers.safety import inside, json_lines
+from crawlers.safety.redact import writable
 from crawlers.store.folder import tail
 from crawlers.store.index.database import transaction
 from crawlers.store.index.removal import forget_rows
@@ -188,7 +189,7 @@ def _lines(folder: Path, offset: int) -> Iterator[tuple[int, dict[str, Any] | No
         damaged = 0
         for length, text in json_lines.lines(file):
             offset += length
-            found = _entry(json_lines.entry(text), folder.name)
+            found = _entry(json_lines.entry(text and writable(text)), folder.name)  # earlier versions wrote logins
             damaged += found is None
             yield offset, found
     if damaged:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from crawlers.exceptions import IndexUnreadableError, OutputError
+from crawlers.exceptions import DamagedSourceError, IndexUnreadableError, OutputError
 from crawlers.safety.damaged_database import identity
 from crawlers.safety.locks import is_crawled
-from crawlers.store.index import captures, manifest, observations, reports
+from crawlers.store.index import captures, flaws, manifest, observations, reports
 from crawlers.store.index.database import NAME, Database, transaction, usable
 from crawlers.store.index.index import Index
 from crawlers.store.index.reader import connect, readable
@@ -28,34 +29,44 @@ _SOURCES = "SELECT source FROM sources"
 _DESCRIBED = "SELECT described FROM sources WHERE source = ?"
 
 
-def catch_up(output: Path, lost: Callable[[str], None] = logger.warning, named: Collection[str] | None = None) -> None:
+def catch_up(
+    output: Path, lost: Callable[[str], None] = logger.warning, named: Collection[str] | None = None
+) -> list[str]:
     """Bring index.sqlite up to date with every source in OUTPUT_DIR; those that are being crawled do so themselves.
 
-    Nothing is written if every source is up to date. Without a source, no index is made.
+    Nothing is written if every source is up to date. Without a source, no index is made. A source whose files can't be
+    read stays as the index has it.
 
     Args:
         output: OUTPUT_DIR.
-        lost: called with a sentence for each document that cannot be read (the others follow), and for an index that
-            is behind, and can be read but not written.
+        lost: called with a sentence for each document that cannot be read (the others follow), for each source that
+            cannot, and for an index that is behind, and can be read but not written.
         named: the sources to bring up to date; all, if there are none or one of them does not exist.
+
+    Returns:
+        the sources that can't be read.
 
     Raises:
         OutputError: there is no index that can be read, and none can be made.
     """
     sources = sources_in(output)
     asked = named if named and set(named) <= set(sources) else sources
+    damaged: dict[str, str] = {}
     if not sources and not (output / NAME).exists():
-        return
+        return []
     try:
         with usable(output):
             before = identity(output / NAME)
-            _bring_up(output, sources, asked, lost)
+            damaged |= _bring_up(output, sources, asked, lost)
             if before and before != identity(output / NAME):  # it was damaged: the new one lacks the other sources
-                _bring_up(output, sources, sources, lost)
+                damaged |= _bring_up(output, sources, sources, lost)
     except OutputError as error:
         if not _is_readable(output):
             raise
         lost(f"{error} It is behind: what follows may be old.")
+    for sentence in damaged.values():
+        lost(sentence)
+    return list(damaged)
 
 
 def rebuild(output: Path, source: str, lost: Callable[[str], None]) -> int:
@@ -106,21 +117,34 @@ def moved(output: Path, source: str) -> None:
     if (output / NAME).exists():
         with usable(output), closing(Database(output, patience=PATIENCE).db) as db, transaction(db):
             manifest.moved(db, output / source)
+            flaws.moved(db, output / source)
 
 
-def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Callable[[str], None]) -> None:
+def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Callable[[str], None]) -> dict[str, str]:
+    """Return why sources can't be read, by their names; the others are brought up to date."""
     late, gone = _late(output, [source for source in asked if not is_crawled(output / source)], sources)
+    damaged = {}
     for source in late:
-        index = Index(output, source, PATIENCE, tell=lost)
+        try:
+            index = Index(output, source, PATIENCE, tell=lost)
+        except DamagedSourceError as error:
+            damaged[source] = str(error)
+            continue
         try:
             index.describe(lost)
+        except DamagedSourceError as error:
+            damaged[source] = str(error)
         finally:
             index.close()
+    for source in [source for source in gone if os.path.lexists(output / source) and not (output / source).is_dir()]:
+        gone.remove(source)
+        damaged[source] = f"{source}: {output / source} is not a folder: restore it from a backup, or remove it."
     if gone:
         with closing(Database(output, patience=PATIENCE).db) as db:
             for source in gone:
                 forget(db, source)
         _forget_columns(output, gone)
+    return damaged
 
 
 def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str], list[str]]:
@@ -128,10 +152,17 @@ def _late(output: Path, idle: list[str], sources: list[str]) -> tuple[list[str],
     try:
         with readable(output), closing(connect(output)) as db:
             gone = [source for (source,) in db.execute(_SOURCES) if source not in sources]
-            late = [source for source in idle if is_behind(db, output / source)]
+            late = [source for source in idle if _may_be_behind(db, output / source)]
             return late, gone
     except IndexUnreadableError:
         return idle, []
+
+
+def _may_be_behind(db: sqlite3.Connection, folder: Path) -> bool:
+    try:
+        return is_behind(db, folder)
+    except OSError:
+        return True
 
 
 def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
@@ -140,6 +171,8 @@ def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
     if not described or not described[0] or manifest.read_to(db, folder) != manifest.size(folder):
         return True
     if captures.read_to(db, folder) != captures.size(folder) or observations.is_behind(db, folder):
+        return True
+    if flaws.read_to(db, folder) != flaws.size(folder):
         return True
     return reports.is_behind(db, folder)
 

@@ -11,7 +11,7 @@ from crawlers.store.index.database import transaction
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from crawlers.store.index.batch import Batch
@@ -26,10 +26,23 @@ _STATUS = """
 SELECT status FROM complete JOIN changes USING (source)
 WHERE source = ? AND scope = ? AND dataset_id = ? AND changes.run <= complete.run ORDER BY time DESC LIMIT 1
 """
+_ARGUMENTS = "SELECT DISTINCT spider, arguments FROM runs WHERE source = ?"
+_SEEN_BY = """
+SELECT dataset_id FROM documents d WHERE d.source = :source AND d.kind = 'dataset' AND d.dataset_id > :after
+    AND d.status != 'withdrawn' AND d.metadata_source IN (SELECT value FROM json_each(:origins)) AND EXISTS (
+        SELECT 1 FROM runs r WHERE r.source = d.source AND r.spider = :spider
+        AND r.arguments IN (SELECT value FROM json_each(:arguments)) AND (
+            r.started = d.last_seen OR (r.run = d.run AND NOT EXISTS (
+                SELECT 1 FROM runs o WHERE o.source = d.source AND o.started = d.last_seen
+            ))
+        )
+    ) ORDER BY d.dataset_id LIMIT :many
+"""
 _VALIDATORS = """
 SELECT validators, run FROM complete WHERE source = :source AND scope = :scope AND NOT EXISTS
 (SELECT 1 FROM documents WHERE source = :source AND run > complete.run)
 """
+_MANY = 500  # datasets read in one query
 _MARKED = 10_000  # datasets that are marked as seen in one transaction
 _SEEN = """
 UPDATE documents SET last_seen = :at WHERE source = :source AND kind = 'dataset'
@@ -66,6 +79,11 @@ def scope(spider: str, given: Mapping[str, str]) -> str:
     return json.dumps({"spider": spider, **kept}, sort_keys=True)
 
 
+def _selection(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the arguments that choose the portal and what is listed of it."""
+    return {name: value for name, value in given.items() if name in (*FILTERS, "portal")}
+
+
 def listing(scope: str) -> str:
     """Return the scope of the listing alone: it may be whole although a record of it fails in every run."""
     return f"listing {scope}"
@@ -94,6 +112,26 @@ class CompleteRuns:
         """Return whether the last complete run of this scope left a dataset that is not withdrawn."""
         rows = self.database.rows(_STATUS, (self.folder.name, scope, dataset_id))
         return bool(rows) and rows[0][0] != "withdrawn"
+
+    def last_seen_by(self, spider: str, given: Mapping[str, str], origins: Sequence[str]) -> Iterator[str]:
+        """Yield the datasets that are not withdrawn and that a run with these filters saw last, by id.
+
+        Where an index was rebuilt, which run saw a dataset last is not known: then the one that wrote it counts.
+
+        Args:
+            spider: the spider's name.
+            given: the run's arguments.
+            origins: the ``metadata_source`` names of the documents that count.
+        """
+        runs, last = self.database.rows(_ARGUMENTS, (self.folder.name,)), ""
+        chosen = _selection({name: redact(value) for name, value in given.items()})
+        arguments = [known for name, known in runs if name == spider and _selection(json.loads(known)) == chosen]
+        words: dict[str, Any] = {"source": self.folder.name, "spider": spider, "arguments": json.dumps(arguments)}
+        words |= {"origins": json.dumps(origins), "many": _MANY}
+        pending = self.batch.of_kind("dataset")
+        while rows := self.database.rows(_SEEN_BY, {**words, "after": last}):
+            yield from (dataset_id for (dataset_id,) in rows if dataset_id not in pending)
+            last = rows[-1][0]
 
     def validators(self, scope: str) -> dict[str, str]:
         """Return the ETag and Last-Modified headers that the last complete run of this scope received.

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from crawlers.exceptions import OutputError
+from crawlers.exceptions import DamagedSourceError, OutputError
 from crawlers.safety import damaged_database
 from crawlers.safety.damaged_database import identity, is_damaged, is_unusable, set_aside
 from crawlers.store.index.schema import TABLES, VERSION
@@ -33,6 +33,8 @@ OF_A_SOURCE = (
     "runs",
     "run_errors",
     "interrupted",
+    "flaws",
+    "flaws_read",
     "captures",
     "captures_read",
     "observations",
@@ -242,6 +244,24 @@ def usable(output: Path) -> Iterator[None]:
     except OSError as error:
         path = error.filename or output
         raise OutputError(f"{path} can't be used ({error.strerror}): {_NOT_YOURS}.") from None
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[None]:
+    """Say which source can't be read, if one of its files can't be.
+
+    Args:
+        folder: the source's.
+
+    Raises:
+        DamagedSourceError: instead of an error of the operating system.
+    """
+    try:
+        yield
+    except OSError as error:
+        what = f"{folder.name}: {folder / (error.filename or '')} can't be read ({error.strerror or error})"
+        advice = "restore it from a backup, or move it away and crawl the source again"
+        raise DamagedSourceError(f"{what}: {advice}.") from None
 
 
 def _what_to_do(error: sqlite3.DatabaseError) -> str:

@@ -7,8 +7,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from crawlers import kind as kinds
 from crawlers.items import Document, Kind, Status
 from crawlers.safety import inside, strict_json
+from crawlers.safety.redact import has_login
 from crawlers.store.index.description import Description
 from crawlers.store.index.full_text import of_datasets
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from crawlers.store.index.batch import Batch
     from crawlers.store.index.database import Database
+    from crawlers.values.volatile import Volatile
 
 Key = tuple[str, str, str]
 """Kind, dataset id, resource id or ""."""
@@ -38,6 +41,7 @@ WHERE source = ?1 AND kind = 'resource_metadata' AND dataset_id IN ({{ids}})
 _FLAWLESS = """
 SELECT dataset_id, sha256 FROM datasets
 WHERE source = ?1 AND dataset_id IN ({ids}) AND flaws = 0
+AND NOT EXISTS (SELECT 1 FROM flaws f WHERE f.source = ?1 AND f.dataset_id = datasets.dataset_id)
 """
 _HELD = """
 SELECT dataset_id, file, last_seen, metadata_source, metadata_url, metadata_modified, renamed_from FROM documents
@@ -144,6 +148,7 @@ class Record(NamedTuple):
     document: Document | bytes | None
     stamp: str | None
     """The source's own."""
+    metadata_source: str | None = None
 
 
 class Documents:
@@ -153,12 +158,20 @@ class Documents:
         database: index.sqlite.
         batch: the documents that wait to be written; they are newer than those in the database.
         folder: the source's.
+
+    Attributes:
+        differing: files that are not what the manifest says, and their documents (`crawlers.store.open_batch`).
+        are_hashed: whether a file is compared by its SHA-256, too, not by its size alone: VERIFY_DOCUMENTS.
+        keeps_counters: whether a counter that moved makes a record another one.
     """
 
     def __init__(self, database: Database, batch: Batch, folder: Path) -> None:
         self.database = database
         self.batch = batch
         self.folder = folder
+        self.differing: dict[str, Key] = {}
+        self.are_hashed = False
+        self.keeps_counters = False
 
     def get(self, kind: str, dataset_id: str, resource_id: str | None) -> Known | None:
         """Return what is known of a document; ``None`` if it was never written."""
@@ -178,7 +191,7 @@ class Documents:
         return {(kind, dataset_id, resource_id): Known(*row) for kind, dataset_id, resource_id, *row in rows} | pending
 
     def flawless(self, ids: Collection[str]) -> dict[str, str]:
-        """Return the SHA-256 of the datasets among these whose record, as the index describes it, has no flaw."""
+        """Return the SHA-256 of the datasets among these whose record has no flaw, and had none."""
         return dict(self.database.healing(lambda db: of_datasets(db, _FLAWLESS, self.folder.name, ids)))
 
     def current(
@@ -196,8 +209,12 @@ class Documents:
 
     def is_intact(self, known: Known) -> bool:
         """Return whether the document is on disk with the recorded size: a power cut may leave an empty file."""
+        if known.file in self.differing:
+            return False
         try:
-            return inside.size(self.folder, known.file) == known.bytes
+            if inside.size(self.folder, known.file) != known.bytes:
+                return False
+            return not self.are_hashed or _sha256(self.folder, known.file) == known.sha256
         except OSError:
             return False
 
@@ -207,7 +224,10 @@ class Documents:
         return known is not None and self.is_intact(known)
 
     def is_on_disk(self, known: Known, record: Record) -> bool:
-        """Return whether the document on disk is this record; a new stamp alone does not count as a change.
+        """Return whether the document on disk is this record.
+
+        A new stamp alone, and what a kind declares as volatile, do not count as changes. The document is read only if
+        the bytes differ. Its content decides, so a rebuilt index decides the same.
 
         Args:
             known: the document on disk.
@@ -215,15 +235,22 @@ class Documents:
         """
         if known.file != record.file or known.status == "withdrawn" or not self.is_intact(known):
             return False
-        return known.sha256 == record.sha256 or self._differs_by_stamp(known, record)
+        return known.sha256 == record.sha256 or self._says_the_same(known, record)
 
-    def _differs_by_stamp(self, known: Known, record: Record) -> bool:
-        if not (known.metadata_modified and record.stamp and isinstance(record.document, dict)):
+    def _says_the_same(self, known: Known, record: Record) -> bool:
+        if not isinstance(record.document, dict):
+            return False
+        volatile = kinds.volatile(record.metadata_source)
+        volatile = volatile.without_counters() if self.keeps_counters else volatile
+        stamp = record.stamp if known.metadata_modified else None
+        if not stamp and not volatile.inner:
             return False
         body = inside.read(self.folder, known.file)
         if hashlib.sha256(body).hexdigest() != known.sha256:  # a run was killed before it wrote the manifest's line
             return False
-        return _is_same_but_for(record.stamp, strict_json.loads(body), record.document)
+        if has_login(body):  # an earlier version wrote it
+            return False
+        return _is_same_but_for(stamp, volatile, strict_json.loads(body), record.document)
 
     def held(self, kind: Kind = "dataset") -> Iterator[Held]:
         """Yield the source's datasets that are not withdrawn: those in the batch, then the others by id.
@@ -269,6 +296,10 @@ class Documents:
         return rows[0][0] if rows else None
 
 
+def _sha256(folder: Path, file: str) -> str:
+    return hashlib.sha256(inside.read(folder, file)).hexdigest()
+
+
 def stored(db: sqlite3.Connection, source: str, key: Key) -> Known | None:
     """Return what index.sqlite has of a document; ``None`` if it has nothing."""
     row = db.execute(_GET, (source, *key)).fetchone()
@@ -291,13 +322,15 @@ def _held(dataset_id: str, known: Known) -> Held:
     return Held(dataset_id, known.file, known.seen, *origin, known.metadata_modified, known.renamed_from)
 
 
-def _is_same_but_for(stamp: str, before: Any, now: Any) -> bool:
-    """Return whether two records are equal apart from the stamp.
+def _is_same_but_for(stamp: str | None, volatile: Volatile, before: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Return whether two records are equal apart from the stamp and what is volatile.
 
     The stamp on disk may be older than the last one seen: an unchanged record is not written again.
     """
-    stamps = {name for name, value in now.items() if value == stamp}
+    stamps = {name for name, value in now.items() if stamp and value == stamp}
     if len({repr(before.get(name)) for name in stamps}) > 1:
         return False  # one of them was no stamp before
-    old, new = ({name: value for name, value in record.items() if name not in stamps} for record in (before, now))
-    return bool(old == new)
+    try:
+        return volatile.essence(before, stamps) == volatile.essence(now, stamps)
+    except RecursionError:
+        return False

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 
-from crawlers.exceptions import FiguresError
+from crawlers.exceptions import DamagedSourceError, FiguresError
 from crawlers.resume import Job
-from crawlers.store.index import captures, manifest, observations, reports
+from crawlers.store.index import captures, flaws, manifest, observations, reports
 from crawlers.store.index.batch import Batch
 from crawlers.store.index.captures import Captures
 from crawlers.store.index.complete_runs import CompleteRuns, mark_seen, remember
-from crawlers.store.index.database import PATIENT, Database, transaction, usable
+from crawlers.store.index.database import PATIENT, Database, reading, transaction, usable
 from crawlers.store.index.description import describe as describe_item
 from crawlers.store.index.documents import Documents, Known, Line, Outcome, without_exports
+from crawlers.store.index.flaws import Flaws
 from crawlers.store.index.missing_descriptions import describe
 from crawlers.store.index.removal import forget
 
@@ -54,12 +55,14 @@ class Index:
     Attributes:
         documents: what is known of the source's documents.
         captures: what its looks at linked files found, if it is an archive.
+        flaws: what of its documents could not be read.
         runs: the last complete runs of the source.
         failed: why the last write failed; ``None`` if it did not.
         forgot: whether the index was rebuilt since this run began, so that it lacks which datasets the run has seen.
 
     Raises:
         OutputError: index.sqlite cannot be used or not be brought up to date.
+        DamagedSourceError: the source can't be read.
     """
 
     def __init__(
@@ -79,9 +82,14 @@ class Index:
         self.forgot = False
         with usable(output):
             self.database = Database(output, self._catch_up, patience, for_crawl=for_crawl, tell=tell)
-            self.database.healing(self._catch_up)
+            try:
+                self.database.healing(self._catch_up)
+            except DamagedSourceError:
+                self.database.db.close()
+                raise
         self.documents = Documents(self.database, self.batch, self.folder)
         self.captures = Captures(self.database, source)
+        self.flaws = Flaws(self.database, source)
         self.runs = CompleteRuns(self.database, self.batch, self.folder)
 
     @classmethod
@@ -96,6 +104,7 @@ class Index:
             raise NotConfigured("the spider crawls no catalogue")
         index = cls(Path(crawler.settings["OUTPUT_DIR"]), source, for_crawl=True)
         index.forgot = index.forgot and Job.from_crawler(crawler).resumed
+        index.documents.keeps_counters = crawler.settings.getbool("KEEP_COUNTERS")
         index.database.wait(_CRAWLING)
         crawler.signals.connect(index.engine_stopped, signal=signals.engine_stopped)
         return index
@@ -156,7 +165,7 @@ class Index:
 
     def flush(self) -> bool:
         """Write the batch; return ``False`` if that fails now: the batch is kept, and ``failed`` says why."""
-        if not (self.batch.documents or self.reports or self.captures.waiting):
+        if not (self.batch.documents or self.reports or self.captures.waiting or self.flaws.waiting):
             return True
         try:
             self.database.reopen()
@@ -173,15 +182,25 @@ class Index:
         with transaction(db):
             manifest.store(db, self.folder, self.batch, manifest.size(self.folder))
             self.captures.write(db, self.folder)
+            self.flaws.write(db, self.folder)
             whole = [report["started"] for report in self.reports if remember(db, self.source, report)]
         self.batch.clear()
         self.captures.clear()
+        self.flaws.clear()
         self.reports = []
         if whole and self.forgot:
             mark_seen(db, self.source, max(whole))
 
     def _catch_up(self, db: sqlite3.Connection) -> None:
-        """Read what the manifest has and the index lacks; all of it if the manifest is another one."""
+        """Read what the manifest has and the index lacks; all of it if the manifest is another one.
+
+        Raises:
+            DamagedSourceError: a file can't be read.
+        """
+        with reading(self.folder):
+            self._read(db)
+
+    def _read(self, db: sqlite3.Connection) -> None:
         begin = manifest.read_to(db, self.folder)
         if begin is None:
             forget(db, self.source)
@@ -191,6 +210,7 @@ class Index:
         if begin < manifest.size(self.folder):
             manifest.read(db, self.folder, begin)
         captures.catch_up(db, self.folder)
+        flaws.catch_up(db, self.folder)
         observations.catch_up(db, self.folder)
         reports.update(db, self.folder)
 
@@ -199,8 +219,12 @@ class Index:
 
         Args:
             lost: called with a sentence for each document that cannot be read; the others follow.
+
+        Raises:
+            DamagedSourceError: the manifest can't be read.
         """
-        self.database.healing(lambda db: describe(db, self.folder, lost))
+        with reading(self.folder):
+            self.database.healing(lambda db: describe(db, self.folder, lost))
 
     def settle(self) -> bool:
         """Write and describe all that is known by now; return whether that succeeded."""

@@ -76,7 +76,7 @@ def read(db: sqlite3.Connection, folder: Path, begin: int) -> None:
     The datasets of these lines are not described yet (`crawlers.store.index.missing_descriptions`).
     """
     end, batch = begin, Batch(folder.name, described=False)
-    for end, line in _lines(folder, begin):
+    for end, line in lines(folder, begin):
         if line:
             batch.add(*_with_origin(db, folder.name, batch, line))
         if batch.full:
@@ -96,7 +96,7 @@ def _with_origin(db: sqlite3.Connection, source: str, batch: Batch, line: Line) 
     return key, known, time
 
 
-def _lines(folder: Path, offset: int) -> Iterator[tuple[int, Line | None]]:
+def lines(folder: Path, offset: int) -> Iterator[tuple[int, Line | None]]:
     """Yield where each line ends and what it says; ``None`` for a damaged line: its document is written again."""
     damaged = 0
     for length, text in compacted.lines(folder, FILE, offset):

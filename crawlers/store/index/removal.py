@@ -16,6 +16,7 @@ _KEYS = {
     "documents": ("kind", "dataset_id"),
     "resources": ("dataset_id",),
     "changes": ("dataset_id",),
+    "flaws": ("dataset_id",),
     "observations": ("day", "metric"),
 }
 """The tables without a rowid that may be large, and by what their rows are ordered within a source."""

@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 UNREADABLE = (OSError, ValueError, RecursionError)
 """What `read` raises for a damaged report; `rows` raises ValueError."""
 
-_RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 23)})"  # noqa: S608
+_RUN = f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 24)})"  # noqa: S608
 _NO_ERRORS = "DELETE FROM run_errors WHERE source = ? AND run = ?"
 _ERROR = "INSERT INTO run_errors VALUES (?, ?, ?, ?)"
 _ARGUMENTS = "SELECT arguments FROM runs WHERE source = ? AND run < ? ORDER BY run DESC LIMIT 1"
@@ -139,6 +139,7 @@ def _rows(source: str, report: Mapping[str, Any]) -> Rows:
         *(_number(report["counts"].get(name, 0)) for name in OUTCOMES),
         *map(_number, (report["requests"], report["retries"], report["bytes"], report["resumed"])),
         _text(report["since"]) if report.get("since") else None,
+        json.dumps({_text(kind): _number(count) for kind, count in (report.get("flaws") or {}).items()}),
     )
     return Rows(key, run, [(*key, _text(kind), _number(count)) for kind, count in report["errors"].items()])
 

@@ -10,7 +10,7 @@ interrupted run was last changed: one that is resumed gets another.
 
 from __future__ import annotations
 
-VERSION = 18  # of the tables and the views; an index of another version is rebuilt
+VERSION = 19  # of the tables and the views; an index of another version is rebuilt
 
 SEARCHED = (
     *("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "details"),
@@ -88,7 +88,7 @@ CREATE TABLE IF NOT EXISTS runs (
     source TEXT, run TEXT, spider TEXT, arguments TEXT, started TEXT, finished TEXT, seconds REAL,
     finish_reason TEXT, verdict TEXT, expected INTEGER, listed INTEGER,
     new INTEGER, updated INTEGER, unchanged INTEGER, withdrawn INTEGER, restored INTEGER, fallback INTEGER,
-    failed INTEGER, requests INTEGER, retries INTEGER, bytes INTEGER, resumed INTEGER, since TEXT,
+    failed INTEGER, requests INTEGER, retries INTEGER, bytes INTEGER, resumed INTEGER, since TEXT, flaws TEXT,
     PRIMARY KEY (source, run)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS runs_started ON runs (started, source, run);
@@ -98,6 +98,14 @@ CREATE TABLE IF NOT EXISTS interrupted (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS run_errors (
     source TEXT, run TEXT, kind TEXT, count INTEGER, PRIMARY KEY (source, run, kind)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS flaws (
+    source TEXT, dataset_id TEXT, resource_id TEXT, field TEXT, kind TEXT,
+    time TEXT NOT NULL, run TEXT NOT NULL, dataset_name TEXT, dataset_title TEXT, url TEXT, error TEXT,
+    PRIMARY KEY (source, dataset_id, resource_id, field, kind)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS flaws_read (
+    source TEXT PRIMARY KEY, bytes INTEGER NOT NULL, tail BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS captures (
     source TEXT NOT NULL, dataset_id TEXT NOT NULL, resource_id TEXT NOT NULL, url TEXT NOT NULL,

@@ -85,7 +85,7 @@ class SkipUnchanged(BaseSpiderMiddleware):
         except ValueError:  # the dataset is dropped, and the document on disk stays
             return False
         file = self.names.file("dataset", dataset.id, None, dataset.name)
-        record = Record(file, sha256, dataset.document, dataset.metadata_modified)
+        record = Record(file, sha256, dataset.document, dataset.metadata_modified, dataset.metadata_source)
         return known is None or not self.documents.is_on_disk(known, record)
 
 

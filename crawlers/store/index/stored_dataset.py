@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from crawlers import kind
 from crawlers.safety import inside, strict_json
+from crawlers.safety.redact import writable
 from crawlers.store.index import reports
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def item(folder: Path, dataset_id: str, known: Known | Held) -> Dataset:
     Raises:
         OSError, ValueError, AnswerError, SyntaxError: see `UNREADABLE`.
     """
-    body = inside.read(folder, known.file)
+    body = writable(inside.read(folder, known.file))  # an earlier version wrote logins, too
     document = body if known.file.endswith(".xml") else strict_json.loads(body)
     found = kind.dataset(
         document,

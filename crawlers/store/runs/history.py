@@ -159,6 +159,16 @@ def sources(output: Path) -> list[str]:
     return sorted(path.name for path in folders if (path / "runs").is_dir() or (path / "running.json").exists())
 
 
+def damaged(output: Path) -> list[str]:
+    """Return a sentence for each source in OUTPUT_DIR whose run reports can't be read."""
+    places = (path / "runs" for path in sorted(output.glob("[!.]*/")))
+    return [
+        f"{place.parent.name}: {place} is not a folder: restore it from a backup, or remove it."
+        for place in places
+        if place.is_symlink() or (place.exists() and not place.is_dir())
+    ]
+
+
 def _names(output: Path, source: str | None) -> list[str]:
     if source is None:
         return sources(output)

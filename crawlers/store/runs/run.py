@@ -25,6 +25,7 @@ class Run:
         listed: datasets so far, while it runs.
         counts: new, updated, unchanged, withdrawn, restored, fallback, failed.
         errors: how many of each kind.
+        flaws: how many of each kind stood after it.
         pace: requests per second: since its last sign of life while it runs, else on the whole; ``None`` if not known.
         why: while it runs, why it waits; else why it ended, unless it finished.
         log: the file it logs to, where there is one.
@@ -45,6 +46,7 @@ class Run:
     listed: int = 0
     counts: dict[str, int] = field(default_factory=dict)
     errors: dict[str, int] = field(default_factory=dict)
+    flaws: dict[str, int] = field(default_factory=dict)
     requests: int = 0
     retries: int = 0
     bytes: int = 0

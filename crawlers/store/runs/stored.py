@@ -15,6 +15,8 @@ from crawlers.safety.locks import is_crawled, is_held
 from crawlers.store.runs.run import Run, State
 from crawlers.values.moment import moment, seconds
 
+UNREADABLE = "unreadable report"
+"""Why a run failed whose report can't be read."""
 _LARGEST = 8 * 1024 * 1024  # bytes; a report has a few thousand
 _VERDICTS: dict[str, State] = {one: one for one in get_args(State) if one not in ("pending", "running")}
 _SILENT = 6  # intervals without a heartbeat after which a crawl on another machine counts as crashed
@@ -23,8 +25,8 @@ _AHEAD = 60  # seconds that another machine's clock may be
 
 
 def reported(path: Path) -> Run:
-    """Return the run of a report; if it cannot be read, a failed run without details."""
-    report = _object(path.parent.parent, f"runs/{path.name}")
+    """Return the run of a report; if it cannot be read, a failed run with that reason."""
+    report = _object(path.parent.parent, f"runs/{path.name}") or {"finish_reason": UNREADABLE}
     state = _VERDICTS.get(str(report.get("verdict")), "failed")
     return _run(path.parent.parent, path.stem, report, state=state, report=path)
 
@@ -95,6 +97,7 @@ def _run(folder: Path, name: str | None, record: dict[str, Any], *, state: State
         bytes=_number(record.get("bytes")),
         counts=_mapping(record.get("counts"), int),
         errors=_mapping(record.get("errors"), int),
+        flaws=_mapping(record.get("flaws"), int),
         resumed=record.get("resumed") is True,
         pace=_pace(record, took),
         why=_why(record),

@@ -22,18 +22,29 @@ _COLOURS = {
 
 
 def sentence(run: Run) -> str:
-    """Return a run in one line: the state, the datasets, the documents, the errors."""
+    """Return a run in one line: the state, the flaws, the datasets, the documents, the errors."""
+    state = judged(run.state, run.flaws)
     if looks(run.details) is not None:
-        return f"{run.state}. {looked_at(run.details)}."
+        return f"{state}. {looked_at(run.details)}."
     if done := published(run.details):
-        return f"{run.state}. {done}."
+        return f"{state}. {done}."
     quiet = nothing_changed(run.details)
     if quiet:
-        return f"{run.state}. {quiet[0].upper()}{quiet[1:]}."
+        return f"{state}. {quiet[0].upper()}{quiet[1:]}."
     became = ", ".join(f"{run.counts.get(name, 0)} {name}" for name in ("new", "updated", "unchanged"))
     gone = f", {run.counts['withdrawn']} withdrawn" if run.counts.get("withdrawn") else ""
-    wrong = f" Errors: {errors(run)}." if run.errors else ""
-    return f"{run.state}. {listed(run)} datasets listed{excluded(run.details)}; documents: {became}{gone}.{wrong}"
+    wrong = f" Errors: {counted(run.errors)}." if run.errors else ""
+    return f"{state}. {listed(run)} datasets listed{left_out(run.details)}; documents: {became}{gone}.{wrong}"
+
+
+def judged(state: str, flaws: Mapping[str, int]) -> str:
+    """Return a verdict, and how many flaws stand: the catalogue may be whole and untidy.
+
+    >>> judged("complete", {"missing_value": 11, "repaired_text": 1}), judged("complete", {})
+    ('complete, 12 flaws', 'complete')
+    """
+    count = sum(flaws.values())
+    return f"{state}, {count} {'flaw' if count == 1 else 'flaws'}" if count else state
 
 
 _NOUNS = {"captures": "file", "portals": "portal", "repositories": "repository"}
@@ -118,18 +129,22 @@ def listed(run: Run) -> str:
     return str(run.listed) if run.expected is None else f"{run.listed} of {run.expected}"
 
 
-def excluded(report: Mapping[str, Any]) -> str:
-    """Return how many of the listed datasets the operator excludes, as the end of a clause; empty if none.
+def left_out(report: Mapping[str, Any]) -> str:
+    """Return how many of the listed datasets the operator excludes, and how many were not kept, as the end of a clause.
 
-    >>> excluded({"excluded": 3}), excluded({})
-    (', 3 of them excluded', '')
+    >>> left_out({"excluded": 3, "not_kept": 2}), left_out({})
+    (', 3 of them excluded, 2 of them not kept', '')
     """
-    count = report.get("excluded")
-    return f", {count} of them excluded" if isinstance(count, int) and count else ""
+    counts = {"excluded": report.get("excluded"), "not kept": report.get("not_kept")}
+    return "".join(f", {count} of them {why}" for why, count in counts.items() if isinstance(count, int) and count)
 
 
-def errors(run: Run) -> str:
-    return ", ".join(f"{kind} {count}" for kind, count in run.errors.items())
+def counted(kinds: Mapping[str, int]) -> str:
+    """
+    >>> counted({"http": 3, "timeout": 1})
+    'http 3, timeout 1'
+    """
+    return ", ".join(f"{kind} {count}" for kind, count in kinds.items())
 
 
 def duration(seconds: float | None) -> str:
@@ -188,9 +203,10 @@ def described(run: Run, advice: Mapping[str, str] = MappingProxyType({})) -> Ite
     yield from _field("waits", run.why if run.state == "running" else "")
     yield from _field("pace", "" if run.pace is None else f"{run.pace:.2f} requests per second")
     yield from _counts(run)
-    for kind, count in run.errors.items():
-        yield from _field("errors", f"{count} {kind}: {KINDS.get(kind, '')}")
-        yield from _field("advice", advice.get(kind, ""))
+    for name, kinds in (("errors", run.errors), ("flaws", run.flaws)):
+        for kind, count in kinds.items():
+            yield from _field(name, f"{count} {kind}: {KINDS.get(kind, '')}")
+            yield from _field("advice", advice.get(kind, ""))
     yield from _field("requests", f"{run.requests}, {run.retries} of them retries; {run.bytes} bytes")
     yield from _field("resumed", "yes" if run.resumed else "")
     yield from _field("log", run.log or "")
@@ -202,7 +218,7 @@ def _counts(run: Run) -> Iterator[str]:
     if done := published(run.details):
         yield from _field("published", done)
     elif seen is None:
-        yield from _field("datasets", f"{listed(run)} listed{excluded(run.details)}")
+        yield from _field("datasets", f"{listed(run)} listed{left_out(run.details)}")
         yield from _field("documents", ", ".join(f"{count} {name}" for name, count in run.counts.items() if count))
     else:
         yield from _field(seen.plural, f"{listed(run) if seen.noun == 'file' else sum(seen.states.values())} looked at")

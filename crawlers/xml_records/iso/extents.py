@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crawlers import values
@@ -48,7 +49,7 @@ def _box(box: Part) -> Place | None:
     sides: list[Any] = [_degrees(text or "") for text in texts]
     if fault := _fault(sides):
         written = ", ".join(str(text)[:20] for text in texts)
-        box.context.flaws.flaw(f"the box {written} (west, south, east, north) {fault}")
+        box.context.flaws.flaw(f"the box {written} (west, south, east, north) {fault}", "spatial")
         return None
     west, south, east, north = sides
     if west <= east:
@@ -83,7 +84,7 @@ def _fault(sides: list[Any]) -> str | None:
 
 def period(identification: Part) -> Period | None:
     """Return the period from the earliest start to the latest end; it is open where one of several is open."""
-    flaw = identification.context.flaws.flaw
+    flaw = partial(identification.context.flaws.flaw, place="temporal")
     found = []
     for time in identification.find("time"):
         each = _period(time, flaw)

@@ -98,7 +98,7 @@ def _describe(item: Dataset, record: Part, identification: Part) -> None:
     item.uri = item.uri or values.url(record.text("uri") or "")
     item.title = identification.line("title")
     if not item.title:
-        record.context.flaws.flaw("the record has no title")
+        record.context.flaws.flaw("the record has no title", "title", "missing_value")
     item.description = markdown(identification.text("description") or identification.text("purpose") or "")
     item.version = identification.line("edition")
     item.provenance = markdown("\n\n".join(record.texts("provenance")))
@@ -129,7 +129,7 @@ def _dates(identification: Part) -> dict[str, list[str]]:
             found.setdefault(what, []).append(moment)
         else:
             wrong = "is in the future" if moment else "is no date"
-            identification.context.flaws.flaw(f"{what} {text[:_SHOWN]!r} {wrong}")
+            identification.context.flaws.flaw(f"{what} {text[:_SHOWN]!r} {wrong}", what)
     return found
 
 

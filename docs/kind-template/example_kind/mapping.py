@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crawlers import values
-from crawlers.items import Dataset, Resource
+from crawlers.items import Dataset, Flaw, Resource
 
 
 def dataset(record: dict[str, Any], *, source: str) -> Dataset:
@@ -14,7 +14,7 @@ def dataset(record: dict[str, Any], *, source: str) -> Dataset:
     item.title, item.description = record.get("title"), record.get("summary")
     item.modified = values.date(str(record.get("updated") or ""))
     if record.get("updated") and item.modified is None:
-        item.flaws.append(f"updated {record['updated']!r} is no date")
+        item.flaws.append(Flaw(f"updated {record['updated']!r} is no date", "updated"))
     item.resources = [_resource(file, item.id) for file in record.get("files") or []]
     return item
 

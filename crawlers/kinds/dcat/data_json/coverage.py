@@ -48,7 +48,7 @@ def covered(
     found = [each for each in (*nodes, *(any_period(text) for text in texts if text)) if each and not is_reversed(each)]
     joined = envelope(found) if found else None
     if joined is None or not (joined.start or joined.end):
-        fields.flaw(f"{name} is no period")
+        fields.flaw(f"{name} is no period", name)
         return None
     return joined
 
@@ -75,7 +75,7 @@ def _place(fields: LinkedRecord, place: str, value: Any) -> Place | None:
     else:
         found = any_place(_notation(value) or "")
     if not found:
-        fields.flaw(f"{fields.path}{place} is no place")
+        fields.flaw(f"{fields.path}{place} is no place", place)
     return found
 
 

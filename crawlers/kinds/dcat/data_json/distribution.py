@@ -51,7 +51,8 @@ def _resource(fields: LinkedRecord, dataset_id: str) -> Resource:
     download_url = fields.link("downloadURL")
     access_url = fields.link("accessURL", "accessService", "webService")
     if not download_url and not access_url:
-        fields.flaw(f"{fields.path.removesuffix('.') or 'the record'} has no web address")
+        what = fields.path.removesuffix(".") or "the record"
+        fields.flaw(f"{what} has no web address", "accessURL", "missing_value")
     url = download_url or access_url
     format_, media_type = file_type(fields.text("format"), fields.text("mediaType"), url)
     found = Resource(

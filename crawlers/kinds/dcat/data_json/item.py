@@ -46,7 +46,7 @@ def dataset(record: dict[str, Any], *, source: str, id: str) -> Dataset:  # noqa
     item = Dataset(source=source, id=id, flaws=fields.flaws, document=record)
     item.title = fields.text("title", "titleMap")
     if not item.title:
-        fields.flaw("the dataset has no title")
+        fields.flaw("the dataset has no title", "title", "missing_value")
     _describe(item, fields)
     _classify(item, fields)
     item.temporal, item.spatial = temporal(fields), spatial(fields)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.exceptions import AnswerError
-from crawlers.items import Dataset
+from crawlers.items import Dataset, Flaw
 from crawlers.kinds.dcat.mapping.agents import AGENTS, agents
 from crawlers.kinds.dcat.mapping.dates import ISSUED, MODIFIED, earliest, latest
 from crawlers.kinds.dcat.mapping.description import Description, Fields
@@ -69,12 +69,13 @@ def dataset(
     item.identifier = names[0] if names else None
     item.uri = None if is_blank(subject) else subject
     if not item.title:
-        node.flaw("the dataset has no title")
+        node.flaw("the dataset has no title", "title", "missing_value")
     _attribute(item, node)
     if amend:
         amend(item)
     item.derive()
-    item.flaws = [*node.sentences(), *filter(None, [undefined_keys(description)])]
+    undefined = undefined_keys(description)
+    item.flaws = node.sentences() + ([Flaw(undefined, "@context", "unreadable_statement")] if undefined else [])
     return item
 
 

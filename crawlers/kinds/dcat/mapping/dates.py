@@ -46,4 +46,5 @@ def _readable(node: Description, predicate: str) -> Iterator[str]:
             yield found
         elif (stripped := text.strip()) and not _TEMPLATE.search(stripped):
             wrong = "is in the future" if found else "is no date"
-            node.flaw(f"{re.split('[/#]', predicate)[-1]} {stripped[:_SHOWN]!r} {wrong}")
+            name = re.split("[/#]", predicate)[-1]
+            node.flaw(f"{name} {stripped[:_SHOWN]!r} {wrong}", name)

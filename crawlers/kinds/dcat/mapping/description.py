@@ -7,6 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawlers import values
+from crawlers.items import Flaw
 from crawlers.kinds.dcat.mapping import translations
 from crawlers.rdf.namespaces import DCT, FOAF, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, VCARD
 from crawlers.rdf.terms import Literal
@@ -46,7 +47,7 @@ class Description(Record):
 
     __slots__ = ("language", "nodes", "term")
 
-    def __init__(self, nodes: Graph, term: Term, language: str | None = None, flaws: list[str] | None = None) -> None:
+    def __init__(self, nodes: Graph, term: Term, language: str | None = None, flaws: list[Flaw] | None = None) -> None:
         self.nodes = nodes
         self.term = term
         self.language = language
@@ -120,10 +121,18 @@ class Description(Record):
             return values.text(term.value)
         return self.at(term).text(*_NAMES) if self.nodes.get(term) else None
 
-    def flaw(self, sentence: str) -> None:
-        self.flaws.append(sentence)
+    def flaw(
+        self, sentence: str, place: str = "", kind: str = "unreadable_value", resource_id: str | None = None
+    ) -> None:
+        """Add a flaw, as `Record.flaw` does.
 
-    def sentences(self) -> list[str]:
+        Args:
+            place: the property concerned.
+            resource_id: of the distribution concerned.
+        """
+        self.flaws.append(Flaw(sentence, place, kind, resource_id))
+
+    def sentences(self) -> list[Flaw]:
         """Return the flaws, the first in the alphabet if there are many."""
         found = sorted(set(self.flaws))
         return [*found[:FLAWS], MORE_FLAWS] if len(found) > FLAWS else found

@@ -103,7 +103,8 @@ def _resource(node: Description, dataset_id: str) -> Resource:
     resource = Resource(id=_id(node, dataset_id, url), dataset_id=dataset_id, **found)
     resource.title = resource.title or _title(url, resource.format)
     if not url:
-        node.flaw(f"distribution {(resource.title or resource.id)[:_SHOWN]!r} has no address")
+        sentence = f"distribution {(resource.title or resource.id)[:_SHOWN]!r} has no address"
+        node.flaw(sentence, "accessURL", "missing_value", resource.id)
     return resource
 
 

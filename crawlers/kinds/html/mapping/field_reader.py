@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawlers import values
-from crawlers.items import Agent, Period
+from crawlers.items import Agent, Flaw, Period
 from crawlers.kinds.html.mapping import confidence, dates, periods
 from crawlers.kinds.html.schema_org.item import AROUND_NAMES, name_beside
 from crawlers.values.licenses import stated
@@ -43,13 +43,13 @@ class Entries(Record):
 
     __slots__ = ("language",)
 
-    def __init__(self, fields: Any, language: Any, flaws: list[str], path: str = "") -> None:
+    def __init__(self, fields: Any, language: Any, flaws: list[Flaw], path: str = "") -> None:
         super().__init__({}, flaws, path)
         self.fields = fields if isinstance(fields, dict) else {}
         self.language = language if isinstance(language, str) else None
         for name, entry in self.fields.items():
             if isinstance(entry, dict) and entry.get("cut"):
-                self.flaw(f"{path}{name} is longer than is kept, and was cut")
+                self.flaw(f"{path}{name} is longer than is kept, and was cut", name, "cut_value")
 
     def entry(self, name: str, least: float = confidence.LEAST) -> dict[str, Any]:
         """Return the field's entry; an empty one where it is less sure than ``least``."""
@@ -135,7 +135,7 @@ class Entries(Record):
 
     def unreadable(self, name: str, text: str, wrong: str) -> None:
         """Add the flaw that a field has a value which is not what it should be."""
-        self.flaw(f"{self.path}{name} {text[:_SHOWN]!r} is {wrong}")
+        self.flaw(f"{self.path}{name} {text[:_SHOWN]!r} is {wrong}", name)
 
 
 def license(fields: Entries) -> License | None:  # noqa: A001

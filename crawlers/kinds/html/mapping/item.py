@@ -40,9 +40,9 @@ def dataset(document: Document, *, source: str, id: str) -> Dataset:  # noqa: A0
     item.landing_page = item.landing_page or (values.url(url) if isinstance(url, str) else None)
     item.identifier = item.identifier or id
     if not item.title:
-        fields.flaw("the dataset has no title")
+        fields.flaw("the dataset has no title", "title", "missing_value")
     for sentence in given if isinstance(given := document.get("flaws"), list) else ():
-        fields.flaw(str(sentence))
+        fields.flaw(str(sentence), "page")
     item.metadata_source = "+".join(filter(None, (origin, "html" if is_filled or not origin else None)))
     item.document = document
     return item

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
-from crawlers.items import Dataset
+from crawlers.items import Dataset, Flaw
 from crawlers.kinds.dcat import mapping as dcat
 from crawlers.kinds.html import schema_org
 from crawlers.rdf.document import graph_of
@@ -22,18 +22,18 @@ _UNREADABLE = (AnswerError, ValueError, SyntaxError, AttributeError, RecursionEr
 
 def structured(document: Document, *, source: str, id: str) -> tuple[Dataset, str | None]:  # noqa: A002
     """Return the item, and what it was made of: rdf, else schema_org, else ``None`` and an empty item."""
-    item, flaws = None, []
+    item, flaws = None, list[Flaw]()
     rdf, record = document.get("rdf"), document.get("schema_org")
     if isinstance(rdf, dict):
         try:
             item = _rdf(rdf, source)
         except _UNREADABLE as error:
-            flaws.append(f"the RDF can't be read: {error}")
+            flaws.append(Flaw(f"the RDF can't be read: {error}", "rdf", "unreadable_statement"))
     origin = "rdf" if item else None
     if item is None and isinstance(record, dict):
         item, origin = schema_org.dataset(record, source=source, id=id), "schema_org"
     item = item or Dataset(source=source, id=id)
-    item.flaws = [*flaws, *(each for each in item.flaws if each != "the dataset has no title")]
+    item.flaws = [*flaws, *(each for each in item.flaws if each.field != "title")]
     item.id = id
     for resource in item.resources:
         resource.dataset_id = id

@@ -58,7 +58,7 @@ def _place(fields: LinkedRecord, where: str, value: Any) -> Place | None:
     else:
         found = _described(fields.node(where, value))
     if not found:
-        fields.flaw(f"{fields.path}{where} is no place")
+        fields.flaw(f"{fields.path}{where} is no place", where)
     return found
 
 
@@ -74,7 +74,7 @@ def _geometry(fields: LinkedRecord) -> Geometry | None:
         found = notation(value) or (shape(fields.node(where, value)) if isinstance(value, dict) else None)
         if found:
             return found
-        fields.flaw(f"{fields.path}{where} is no shape")
+        fields.flaw(f"{fields.path}{where} is no shape", where)
     return shape(fields)
 
 

@@ -214,7 +214,7 @@ def _resource(fields: LinkedRecord, dataset_id: str) -> Resource:
     download_url = fields.link("contentUrl")
     access_url = fields.link("url", "embedUrl") or (None if download_url else values.url(fields.iri() or ""))
     if not download_url and not access_url:
-        fields.flaw(f"{fields.path.removesuffix('.')} has no web address")
+        fields.flaw(f"{fields.path.removesuffix('.')} has no web address", "url", "missing_value")
     url = download_url or access_url
     format_, media_type = file_type(fields.text("encodingFormat"), fields.text("fileFormat"), url)
     return Resource(

@@ -44,6 +44,7 @@ class Run(Answer):
     listed: int
     counts: Annotated[dict[str, int], Meta(description="How many documents are new, updated, unchanged ...")]
     errors: Annotated[dict[str, int], Meta(description="How many errors there were of each kind.")]
+    flaws: Annotated[dict[str, int], Meta(description="How many flaws of kept records stood after it, by kind.")]
     requests: int
     retries: int
     bytes: int

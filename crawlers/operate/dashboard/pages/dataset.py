@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.report.text import inert
 from crawlers.safety import inside
+from crawlers.safety.redact import writable
 from crawlers.store.index.schema import LISTS
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def read(folder: Path, file: str) -> Document | None:
     """Return a file of a source's folder; ``None`` if it does not exist, is unreadable, or is not below that folder."""
     try:
         with inside.opened(folder, file) as opened:
-            body = opened.read(MOST)
+            body = writable(opened.read(MOST))
             size = os.fstat(opened.fileno()).st_size
     except OSError:
         return None

@@ -10,7 +10,7 @@ from crawlers.operate.dashboard import addresses, parameters
 from crawlers.operate.dashboard.error_lines import MOST, Wanted, newest
 from crawlers.operate.dashboard.parameters import Paging, some
 from crawlers.operate.dashboard.tail import Budget
-from crawlers.signals import KINDS
+from crawlers.signals import FLAWS, KINDS
 
 if TYPE_CHECKING:
     from crawlers.operate.dashboard.site import Site
@@ -32,7 +32,7 @@ def page(site: Site) -> str:
         page="errors",
         words=words,
         sources=sources,
-        kinds=sorted(KINDS),
+        kinds=sorted(KINDS.keys() - FLAWS),
         rows=rows,
         described=site.described((row["source"], str(row["dataset_id"])) for row in rows),
         budget=budget,

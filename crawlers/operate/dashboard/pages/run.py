@@ -38,6 +38,7 @@ def page(site: Site, source: str, name: str) -> str:
         run=run,
         looks=looks(run.details),
         errors=sorted(run.errors.items(), key=lambda error: (-error[1], error[0])),
+        flaws=sorted(run.flaws.items(), key=lambda flaw: (-flaw[1], flaw[0])),
         failed=failed,
         written=written,
         described=described | site.described((source, str(row["dataset_id"])) for row in failed),

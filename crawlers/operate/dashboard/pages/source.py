@@ -15,7 +15,7 @@ from crawlers.store.columns.tables import opened
 from crawlers.store.figures import changes, contents
 from crawlers.store.figures.descriptions import Described, descriptions
 from crawlers.store.figures.ecosystem import ecosystem, kind_of, with_trends
-from crawlers.store.figures.errors import errors
+from crawlers.store.figures.errors import errors, flaws, newest_flaws
 from crawlers.store.figures.files import Filter, files
 from crawlers.store.figures.runs import reported
 from crawlers.store.figures.series import source_charts
@@ -83,6 +83,8 @@ def _about(db: sqlite3.Connection, source: str) -> dict[str, Any]:
         "ecosystem": kind and ecosystem(db, source, kind),
         "series": source_charts(db, source),
         "errors": errors(db, named),
+        "flaws": flaws(db, source),
+        "flawed": newest_flaws(db, source, _CHANGES),
         "files": files(db, Filter(named)),
         "is_archive": db.execute(_IS_ARCHIVE, (source,)).fetchone()[0],
         "changes": changes.latest(db, named, _CHANGES),

@@ -1,0 +1,245 @@
+"""flaws.jsonl: a line for each flaw of a kept record when it appears, and one when it is gone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Any
+
+from crawlers.items import Dataset, Flaw
+from crawlers.listing.state import RunState
+from crawlers.resume import Job, Records
+from crawlers.safety import json_lines, strict_json
+from crawlers.safety.redact import redact
+from crawlers.signals import FLAWS, Failed
+from crawlers.store import compacted
+from crawlers.store.folder import JSONLines
+from crawlers.store.index import Index
+from crawlers.store.index.flaws import FILE
+from crawlers.values import moment
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from pathlib import Path
+
+    from scrapy.crawler import Crawler
+
+    from crawlers.store.index.flaws import Key
+
+_READ_AGAIN = "read again"
+"""The list of datasets that had flaws and whose record this run has read."""
+_PART = 500  # datasets that are looked up at once
+
+_NOTE = "INSERT OR IGNORE INTO flaws VALUES (?, ?, ?, ?, ?)"
+_OF = "SELECT dataset_id, resource_id, field, kind, failed FROM flaws WHERE dataset_id IN ({marks})"
+_IS_KEPT = """
+SELECT 1 FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ''
+AND outcome IN ('new', 'updated', 'unchanged', 'restored')
+"""
+_NOT_KEPT = """
+SELECT f.dataset_id, f.resource_id, f.field, f.kind, failed FROM flaws f LEFT JOIN records r
+ON r.kind = ?1 AND r.dataset_id = f.dataset_id AND r.resource_id = ''
+WHERE (f.dataset_id, f.resource_id, f.field, f.kind) > (?2, ?3, ?4, ?5) AND f.dataset_id != ''
+AND coalesce(outcome, '') NOT IN ('new', 'updated', 'unchanged', 'restored', 'excluded')
+ORDER BY 1, 2, 3, 4 LIMIT ?6
+"""
+_HAS_FAILED_LIST = """SELECT 1 FROM failures WHERE key LIKE '["list"%' LIMIT 1"""
+
+
+class FlawLog:
+    """Tells the flaws of a run that do not stand yet, and those that stood and are gone.
+
+    #. `note` keeps a flaw in the ledger: whether it is one depends on what becomes of its dataset's document.
+    #. `keep` is called once the documents of datasets are on disk: their new flaws get their lines.
+    #. `conclude` tells which flaws are gone, and returns the others as what they are: errors.
+
+    A flaw whose record was not read in this run stands as it did.
+    """
+
+    def __init__(self, crawler: Crawler, folder: Path, run: str) -> None:
+        self.crawler = crawler
+        self.folder = folder
+        self.path = folder / FILE
+        self.run = run
+        self.job = Job.from_crawler(crawler)
+        self.records = Records(crawler)
+
+    def open(self) -> None:
+        """Open the file."""
+        self.lines = JSONLines(self.path)
+
+    def close(self) -> None:
+        """Close it."""
+        self.lines.close()
+
+    @property
+    def index(self) -> Index:
+        index = self.crawler.get_extension(Index)
+        assert index is not None  # noqa: S101  # the pipelines need it, too
+        return index
+
+    @property
+    def kind(self) -> str:
+        """The kind of the documents that flaws are of."""
+        return str(getattr(self.crawler.spider, "listed_kind", "dataset"))
+
+    def note(self, failed: Failed) -> None:
+        """Keep a flaw in the ledger; tell it if its dataset's document is on disk already."""
+        dataset_id = failed.dataset_id or ""
+        self._note([(_key(failed), failed)])
+        if dataset_id and self.job.db.execute(_IS_KEPT, (self.kind, dataset_id)).fetchone():
+            self._tell([dataset_id])
+
+    def note_item(self, item: Dataset) -> None:
+        """Keep the flaws of an item in the ledger; several of one place and kind are one."""
+        found = [_failed(item, flaw) for flaw in item.flaws]
+        found.sort(key=_key)
+        alike = ((key, list(each)) for key, each in groupby(found, _key))
+        self._note((key, _joined(each)) for key, each in alike)
+
+    def _note(self, flaws: Any) -> None:
+        self.job.execute_many(_NOTE, [(*key, json.dumps(asdict(failed))) for key, failed in flaws])
+
+    def keep(self, items: Collection[Any]) -> None:
+        """Tell the new flaws of datasets whose documents were written, or are on disk as they are.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        read = [item for item in items if isinstance(item, Dataset) and item.is_mapped]
+        for item in read:
+            if item.flaws:
+                self.note_item(item)
+        ids = [item.id for item in items if isinstance(item, Dataset)]
+        standing = self._tell(ids)
+        for dataset_id in {key[0] for key in standing}.intersection(item.id for item in read):
+            self.records.see(dataset_id, _READ_AGAIN, "")
+
+    def _tell(self, ids: Collection[str]) -> set[Key]:
+        """Write the lines of what is noted about some datasets and does not stand yet; return what stood."""
+        if not ids:
+            return set()
+        standing, noted = self.index.flaws.of(ids), self._noted(ids)
+        self._write(_line(self._titled(failed), self.run) for key, failed in noted.items() if key not in standing)
+        return standing
+
+    def _titled(self, failed: Failed) -> Failed:
+        """Return a flaw with its dataset's title, if that is known."""
+        if failed.dataset_title or not failed.dataset_id:
+            return failed
+        return replace(failed, dataset_title=self.index.documents.title(failed.dataset_id))
+
+    def _noted(self, ids: Collection[str]) -> dict[Key, Failed]:
+        query = _OF.format(marks=", ".join("?" * len(ids)))
+        return {(*row[:4],): Failed(**json.loads(row[4])) for row in self.job.db.execute(query, tuple(ids))}
+
+    def _write(self, lines: Iterator[dict[str, Any]]) -> None:
+        if found := list(lines):
+            self.lines.extend(map(strict_json.line, found))
+            self.index.flaws.put(found)
+            if self.index.flaws.is_full:
+                self.index.flush()
+
+    def conclude(self) -> Iterator[Failed]:
+        """Tell what is gone; yield what is no flaw, because the document concerned is not kept.
+
+        Raises:
+            OSError: the disk is full.
+        """
+        read = self.records.listed(_READ_AGAIN)
+        while ids := list(islice(read, _PART)):
+            self._write_gone(self.index.flaws.of(ids) - self._noted(ids).keys())
+        self.index.flush()
+        self._write_gone(self.index.flaws.of_withdrawn(self.kind))
+        yield from self._of_the_source()
+        last: tuple[Any, ...] = ("", "", "", "")
+        while rows := self.job.db.execute(_NOT_KEPT, (self.kind, *last, _PART)).fetchall():
+            yield from (_as_error(Failed(**json.loads(row[4]))) for row in rows)
+            last = rows[-1][:4]
+
+    def _of_the_source(self) -> Iterator[Failed]:
+        """Tell the flaws that concern no dataset; they are errors unless everything that was listed was read."""
+        noted = self._noted([""])
+        if self.job.db.execute(_HAS_FAILED_LIST).fetchone():
+            yield from map(_as_error, noted.values())
+            return
+        standing = self._tell([""])
+        state = RunState.from_crawler(self.crawler)
+        if state.is_whole_listing and not state.since:
+            self._write_gone(standing - noted.keys())
+
+    def _write_gone(self, keys: Collection[Key]) -> None:
+        self._write(_gone(key, self.run) for key in sorted(keys))
+
+    def counts(self) -> dict[str, int] | None:
+        """Return how many flaws of each kind stand; ``None`` if the index can't say it."""
+        return self.index.flaws.counts() if self.index.flush() else None
+
+    def count_new(self, begin: int, end: int) -> int:
+        """Return how many flaws appeared in this run.
+
+        Args:
+            begin, end: the offsets between which its lines are.
+        """
+        found = map(json_lines.entry, compacted.between(self.folder, FILE, begin, end))
+        return sum(1 for line in found if line and line.get("run") == self.run and line.get("status") == "new")
+
+
+def _key(failed: Failed) -> Key:
+    return failed.dataset_id or "", failed.resource_id or "", failed.field or "", failed.kind
+
+
+def _failed(item: Dataset, flaw: str) -> Failed:
+    known = flaw if isinstance(flaw, Flaw) else Flaw(flaw)
+    return Failed(
+        stage="parse",
+        kind=known.kind,
+        error=str(flaw),
+        url=item.metadata_url,
+        dataset_id=item.id,
+        dataset_name=item.name,
+        dataset_title=item.title,
+        resource_id=known.resource_id,
+        field=known.field,
+    )
+
+
+def _joined(alike: list[Failed]) -> Failed:
+    sentences = dict.fromkeys(each.error for each in alike)
+    return replace(alike[0], error="; ".join(sentences))
+
+
+def _as_error(failed: Failed) -> Failed:
+    return replace(failed, kind=FLAWS[failed.kind])
+
+
+def _line(failed: Failed, run: str) -> dict[str, Any]:
+    return {
+        "time": moment.now("milliseconds"),
+        "run": run,
+        "status": "new",
+        "kind": failed.kind,
+        "dataset_id": failed.dataset_id,
+        "dataset_name": failed.dataset_name,
+        "dataset_title": failed.dataset_title,
+        "resource_id": failed.resource_id,
+        "field": failed.field or None,
+        "url": failed.url and redact(failed.url),
+        "error": redact(failed.error),
+    }
+
+
+def _gone(key: Key, run: str) -> dict[str, Any]:
+    dataset_id, resource_id, field, kind = key
+    known = {"dataset_id": dataset_id, "dataset_name": None, "dataset_title": None, "resource_id": resource_id}
+    return {
+        "time": moment.now("milliseconds"),
+        "run": run,
+        "status": "gone",
+        "kind": kind,
+        **{name: value or None for name, value in known.items()},
+        "field": field or None,
+        "url": None,
+        "error": None,
+    }

@@ -1,0 +1,39 @@
+"""What a repository says of a record that it no longer lists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.oai import answer as answers
+from crawlers.kinds.oai.answer import OAIError
+from crawlers.listing.confirmation import Fate, GoneRecords
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+    from crawlers.kinds.oai.spider import OAISpider
+
+
+class GoneOAI(GoneRecords):
+    """Asks for the records by GetRecord."""
+
+    by = "the repository"
+    spider: OAISpider
+
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:  # noqa: ARG002
+        """Return why a record is gone: it is unknown, deleted, or in other sets only."""
+        try:
+            found = answers.page(response).records
+        except OAIError as error:
+            if error.code != "idDoesNotExist":
+                raise
+            return Fate("not found")
+        record = next((one for one in found if one.identifier == dataset_id), None)
+        if record is None:
+            raise AnswerError("refused", "the answer is not the record")
+        if record.is_deleted:
+            return Fate("deleted")
+        chosen = self.spider.args["set"]
+        is_outside = chosen and record.sets and not any(f"{one}:".startswith(f"{chosen}:") for one in record.sets)
+        return Fate("no longer in the filter" if is_outside else None)
