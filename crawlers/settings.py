@@ -118,7 +118,7 @@ SPOOL_MAXSIZE = 2 * 1024 * 1024 * 1024  # of that, sent or unpacked; 0 = no limi
 SPOOL_DIR: str | None = None  # where temporary files go; by default TMPDIR, else /tmp, which may be memory
 DOCUMENT_MAXSIZE = 64 * 1024 * 1024  # bytes of a document; what is larger is not written; 0 = no limit
 LINKED_DATASETS_MAX = 10_000  # datasets that a catalogue only links to, and that are asked for one by one
-JSON_MAXSIZE = 100 * 1024 * 1024  # of JSON-LD and data.json, which are read as a whole: ten times that in memory
+JSON_MAXSIZE = 100 * 1024 * 1024  # of JSON-LD and data.json, which are held in memory: JSON-LD at ten times its size
 DOWNLOAD_HANDLERS = {
     **dict.fromkeys(("file", "data", "ftp", "s3")),  # a portal may not name local files
     **dict.fromkeys(("http", "https"), "crawlers.spool.SpoolingHandler"),  # default Scrapy's own: all in memory

@@ -32,6 +32,7 @@ from crawlers.extensions.spider_middlewares import DeclaredEncoding
 from crawlers.items import Dataset
 from crawlers.operate.setting_types import lacks
 from crawlers.operate.sources.project_context import project
+from crawlers.safety import bounds, strict_json
 from crawlers.safety.names import Names
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Index, Known
@@ -169,6 +170,13 @@ class BreaksAtOneItem(BaseSpiderMiddleware):
         return item
 
 
+class ReadsTooMuch(BaseSpiderMiddleware):
+    """As a reader of a spider that is not of this project, which does not expect an answer to be too large."""
+
+    def get_processed_item(self, item, response):
+        strict_json.loads("[1, 2, 3]", bounds.Bound("the JSON", "values", 2))
+
+
 class DropsRequests(BaseSpiderMiddleware):
     """Without a word, as an offsite filter of a user's own may."""
 
@@ -252,6 +260,13 @@ def test_what_fails_on_the_way_is_told(crawl, setting, component, kind, told):
     assert done.errors[0]["dataset_id"] == "id00004"
     assert done.errors[0]["dataset_title"] == "Dataset 4"
     assert len(done.documents()) + len(done.documents("resource_metadata")) == 79
+
+
+def test_an_answer_that_a_reader_refuses_is_no_bug(crawl):
+    with OddPortal() as site:
+        done = crawl("ckan", site, settings=among("SPIDER_MIDDLEWARES", ReadsTooMuch))
+    assert done.kinds()[0] == ("parse", "too_large")
+    assert done.errors[0]["error"] == "the JSON has more than 2 values: it is not read"
 
 
 def test_a_bug_in_the_spider_is_told_and_so_is_what_it_cost(crawl):

@@ -8,26 +8,18 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
-import os
 import re
-import sys
-import time
-from collections import Counter
-from pathlib import Path
-from resource import RLIMIT_AS, RLIMIT_CPU, RLIMIT_FSIZE
 
 import pytest
 
 from benchmarks import dcat_catalogue
 from crawlers.kinds.dcat.generic import DCAT
 from crawlers.signals import KINDS
-from tests import forked
-from tests.conftest import ROOT, Crawl, options
+from tests.cage import MIB, UNMEANT, Cage, kinds, lines
+from tests.conftest import Crawl
 from tests.site import Answer, Site, redirect
-from tests.waiting import HANG
 from tests.walked import Walked, response, walk
 
-MIB = 1 << 20
 TURTLE, RDF_XML, JSON_LD, JSON = "text/turtle", "application/rdf+xml", "application/ld+json", "application/json"
 SITE = "https://data.example.org"
 FINE = f"{SITE}/fine"
@@ -37,85 +29,6 @@ PREFIXES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "hydra": "http://www.w3.org/ns/hydra/core#",
 }
-UNMEANT = {"bug", "unaccounted"}
-
-
-# A crawl in a cage
-
-
-class Cage:
-    """A folder in which a crawl may write into ``output`` only, a limit to all it takes, and what is wrong with it.
-
-    Attributes:
-        peak: the most memory that the last crawl took beyond that of its imports, in MiB.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.peak = 0
-        for name in ("work", "temporary"):
-            (folder / name).mkdir()
-
-    def crawl(self, url, *, seconds=10, most=150, longest=-1, settings=None, **arguments) -> Crawl:
-        """
-        Args:
-            seconds: of processor time.
-            most: of memory beyond that of its imports, in MiB.
-            longest: bytes that a file may have.
-        """
-        words = options(self.folder / "output", {"RETRY_TIMES": "0", **(settings or {})}, url=url, **arguments)
-        limits = {RLIMIT_CPU: seconds, RLIMIT_AS: 4 * (most + 100) * MIB, RLIMIT_FSIZE: longest}
-        command = [sys.executable, "-W", "error", "-m", "scrapy", "crawl", "dcat", *words]
-        crawl = Crawl(*self.run(command, limits, time.monotonic() + HANG), self.folder / "output" / "127.0.0.1")
-        assert crawl.code in (0, 3, 4), crawl.log[-3000:]
-        assert "Traceback" not in crawl.log, crawl.log[-3000:]
-        assert self.peak < most
-        self.check(crawl)
-        return crawl
-
-    def run(self, command: list[str], limits: dict[int, int], deadline: float) -> tuple[int, str]:
-        environment = os.environ | {
-            "PYTHONPATH": str(ROOT),
-            "SCRAPY_SETTINGS_MODULE": "crawlers.settings",
-            "TMPDIR": str(self.folder / "temporary"),
-            "HOME": str(self.folder / "work"),
-        }
-        with (self.folder / "log").open("w+b") as log:
-            streams = {"stdout": log, "stderr": log}
-            process = forked.Popen(command, limits=limits, cwd=self.folder / "work", env=environment, **streams)
-            begun, self.peak = memory(process.pid), 0
-            while process.poll() is None:
-                self.peak = max(self.peak, memory(process.pid) - begun)
-                if time.monotonic() > deadline:
-                    process.kill()
-                time.sleep(0.01)
-            log.seek(0)
-            return process.returncode, log.read().decode("utf-8", "replace")
-
-    def check(self, crawl: Crawl) -> None:
-        """Nothing is anywhere else, all of it can be read, and nothing of it is this project's own mistake."""
-        assert sorted(path.name for path in self.folder.iterdir()) == ["log", "output", "temporary", "work"]
-        assert not [*(self.folder / "work").iterdir(), *(self.folder / "temporary").iterdir()]
-        assert {path.name.lstrip(".").partition(".")[0] for path in (self.folder / "output").iterdir()} <= {
-            "127",
-            "index",
-        }
-        known = {".lock", "datasets", "errors.jsonl", "flaws.jsonl", "manifest.jsonl", "runs", "timeseries"}
-        assert {path.name for path in crawl.folder.iterdir()} <= known
-        assert kinds(crawl).keys() <= KINDS.keys() - UNMEANT, crawl.errors[:3]
-        for path in crawl.folder.glob("datasets/*"):
-            assert re.fullmatch(r"[A-Za-z0-9-][A-Za-z0-9._-]*\.json", path.name)
-        assert len(crawl.documents()) == len({line["metadata_file"] for line in lines(crawl, "manifest")})
-        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", crawl.log)
-
-
-def memory(process: int) -> int:
-    try:
-        status = Path(f"/proc/{process}/status").read_text()
-    except OSError:  # it has just ended
-        return 0
-    found = re.search(r"VmHWM:\s+([0-9]+) kB", status)
-    return int(found[1]) // 1024 if found else 0
 
 
 @pytest.fixture
@@ -131,7 +44,7 @@ def harvest(cage):
         headers = {"Content-Type": content_type, **(headers or {})}
         with Site(lambda _: Answer(body() if callable(body) else body, headers=headers)) as site:
             site.answer = without_robots(site.answer)
-            return cage.crawl(f"{site.url}/catalogue", **keywords)
+            return cage.crawl("dcat", url=f"{site.url}/catalogue", **keywords)
 
     return run
 
@@ -156,15 +69,6 @@ def titled(done: Walked) -> list[str]:
 
 def without_robots(answer):
     return lambda asked: Answer(status=404) if asked.path == "/robots.txt" else answer(asked)
-
-
-def lines(crawl: Crawl, name: str) -> list[dict[str, str]]:
-    """By line feeds alone: a title may have other ends of lines in it."""
-    return [json.loads(line) for line in (crawl.folder / f"{name}.jsonl").read_bytes().split(b"\n")[:-1]]
-
-
-def kinds(crawl: Crawl) -> Counter[str]:
-    return Counter(error["kind"] for error in lines(crawl, "errors"))
 
 
 def ids(crawl: Crawl) -> list[str]:
@@ -432,7 +336,7 @@ def paged(cage):
             return found if isinstance(found, Answer) else Answer(found, headers={"Content-Type": TURTLE})
 
         with Site(without_robots(answer)) as site:
-            crawl = cage.crawl(f"{site.url}/{path}", **keywords)
+            crawl = cage.crawl("dcat", url=f"{site.url}/{path}", **keywords)
             return crawl, [asked.path for asked in site.asked if asked.path != "/robots.txt"]
 
     return run
@@ -770,7 +674,7 @@ BROAD = {
     "50,000 distributions": (
         record("2", "".join(f"; dcat:distribution <a:{one}> " for one in FILES)),
         "".join(f"<a:{one}> a dcat:Distribution ; dcat:downloadURL <http://a.org/{one}.csv> .\n" for one in FILES),
-        "more than 50000 nodes",
+        "nodes with many or long texts are named",
     ),
 }
 

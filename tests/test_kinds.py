@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import io
 import json
 import logging
@@ -72,7 +73,8 @@ DUBLIN_CORE = b"""<dc xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title xml:
 
 
 def _dublin_core():
-    item = next(waf.datasets(TextResponse(f"{URL}.xml", body=DUBLIN_CORE), source="s", most_json=0))
+    found = waf.datasets(TextResponse(f"{URL}.xml", body=DUBLIN_CORE), source="s", most_json=0)
+    item = asyncio.run(anext(found))
     assert (item.title, item.issued, item.keywords, item.resources[0].title) == ("Elbe", "2020-03", ["Wasser"], "Daten")
     return item
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 from contextlib import closing, suppress
@@ -241,7 +242,7 @@ def test_records_in_another_encoding_than_they_say_are_read_and_told(name, body)
     body = body.replace("Soils", "Größe").replace("One", "Größe").encode("latin-1")
     request = Request(f"https://example.org/meta/{name}")
     response = Response(request.url, body=body, request=request, headers={"Content-Type": "text/plain; charset=utf-8"})
-    first, *_ = datasets(response, source="s", most_json=1000)
+    first = asyncio.run(anext(datasets(response, source="s", most_json=1000)))
     assert first.title == "Größe"
     assert first.flaws[-1] == "Its encoding is not the declared one, and was guessed (cp1252): set `encoding`."
 

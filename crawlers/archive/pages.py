@@ -11,6 +11,7 @@ from w3lib.url import canonicalize_url
 from crawlers.archive import findings
 from crawlers.archive.links import data_links
 from crawlers.archive.looks import Asked, asked_about, header, subjects_of
+from crawlers.exceptions import AnswerError
 from crawlers.politeness.robots import Robots
 from crawlers.safety.redact import without_logins
 
@@ -58,8 +59,11 @@ class Pages:
             reason = f"an HTML page came instead of a file, and it is not searched for links: {refusal}"
         else:
             known = {*map(canonicalize_url, (response.url, *_led_here(response, asked)))}
-            links = [url for url in self._links(response) if canonicalize_url(url) not in known]
-            reason = f"an HTML page came instead of a file; it links {len(links)} data files"
+            try:
+                links = [url for url in self._links(response) if canonicalize_url(url) not in known]
+                reason = f"an HTML page came instead of a file; it links {len(links)} data files"
+            except AnswerError as error:
+                reason = f"an HTML page came instead of a file, and it is not searched for links: {error}"
         for url in links:
             yield from self._linked(url, response.url, asked)
         given = seen | {"error": "page", "reason": reason, "request_type": "page"}

@@ -13,6 +13,7 @@ from scrapy import signals as scrapy_signals
 from scrapy.exceptions import DropItem
 
 from crawlers import signals
+from crawlers.exceptions import AnswerError
 from crawlers.extensions.flaw_log import FlawLog
 from crawlers.items import Dataset, Export, Profile
 from crawlers.listing.state import RunState
@@ -94,9 +95,10 @@ class ErrorLog:
             self._stop(self.path, error)
 
     def spider_error(self, failure: Failure, response: Response | Failure | None) -> None:
-        """Record a bug in a callback."""
-        url = getattr(response, "url", None)
-        self.record_failed(signals.Failed(stage="parse", kind="bug", error=_bug(failure.value), url=url))
+        """Record a bug in a callback, or an answer that one of its readers refuses: it may be too large."""
+        error, url = failure.value, getattr(response, "url", None)
+        kind, text = (error.kind, str(error)) if isinstance(error, AnswerError) else ("bug", _bug(error))
+        self.record_failed(signals.Failed(stage="parse", kind=kind, error=text, url=url))
 
     def item_error(self, item: Any, failure: Failure) -> None:
         """Record a bug in a pipeline."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from inspect import getattr_static
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+TURN = 0.1
+"""Seconds after which something long lets other work go on."""
 
 
 def completion(spider: type[scrapy.Spider]) -> Callable[[Dataset], None] | None:
@@ -266,6 +271,23 @@ class RequestNames:
     def mark(self, request: Request, mark: str, crawler: Crawler) -> None:
         """Tell a request apart from an earlier one for the same address: what both list is new only once."""
         self.names[request] = f"{crawler.request_fingerprinter.fingerprint(request).hex()} {mark}"
+
+
+async def in_turns(steps: Generator[object, None, T] | Iterator[object]) -> T:
+    """Take all steps of something long; signals, time-outs and other answers have their turn several times a second.
+
+    Returns:
+        the value of the generator, if it is one that returns something.
+    """
+    turn = monotonic() + TURN
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        if monotonic() >= turn:
+            await asyncio.sleep(0)
+            turn = monotonic() + TURN
 
 
 @contextmanager

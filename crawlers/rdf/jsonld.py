@@ -15,21 +15,18 @@ from typing import Any
 
 from crawlers.exceptions import AnswerError
 from crawlers.rdf.bundled import bundled
+from crawlers.safety.bounds import outline
 from crawlers.safety.text import is_utf8
 
 _MAX_DEPTH = 64  # each level costs pyoxigraph time, and at some thousand its stack overflows
 _STEP = 32
 _FREE = 200_000  # values that any document may have
-SHORTEST = 20  # bytes of each further value: pyoxigraph takes up to 600 bytes of memory for one
-SHORTEST_PLAIN = 8  # the same for JSON that is no JSON-LD: Python takes some 80
+_SHORTEST = 20  # bytes of each further value: pyoxigraph takes up to 600 bytes of memory for one
 _MAX_ADDED = 128 << 20  # bytes that contexts may add to a document which repeats them
 _LENGTHS = (1 << 12, 1 << 18)  # bytes of a list of contexts: usual, and at most
 
 _CONTEXT = re.compile(rb'"@context"\s*:\s*(?:("(?:[^"\\]|\\.)*+")|(?=\[))')
 _IMPORT = re.compile(rb'"@import"\s*:\s*("(?:[^"\\]|\\.)*+")?')
-_STRING = re.compile(rb'"[^"]*"')
-_NOT_OUTLINE = bytes(set(range(256)) - set(b'{}[]",NI'))
-_NOT_ESCAPED = bytes(set(_NOT_OUTLINE) - set(b"\\/bfnrtu"))  # nor an escape's second character
 _NO_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|NaN|-?Infinity', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(
@@ -57,10 +54,10 @@ def local(body: bytes, flaws: list[str] | None = None) -> bytes:
     """
     body = _readable(body, [] if flaws is None else flaws)
     _check_start(body)
-    check_values(body, SHORTEST)
-    outline = _outline(body).translate(None, b",")
-    _check_depth(outline)
-    if b"N" in outline or b"I" in outline:
+    marks = outline(body)
+    _check_values(marks, len(body))
+    _check_depth(marks.translate(None, b","))
+    if b"N" in marks or b"I" in marks:
         body = _NO_NUMBER.sub(lambda found: found[0] if found[0].startswith(b'"') else b"null", body)
     if b'"@context"' in body:
         body = _with_contexts(body, with_vocabulary=b'"@vocab"' not in body)
@@ -87,29 +84,20 @@ def _check_start(body: bytes) -> None:
         raise AnswerError("not_json", f"{came} came instead of JSON-LD")
 
 
-def _outline(body: bytes) -> bytes:
-    """Return the brackets, the commas, and the first letters of NaN and Infinity outside strings, in fast steps."""
-    kept = body.translate(None, _NOT_ESCAPED)
-    if b"\\" in kept:
-        kept = kept.replace(b"\\\\", b"").replace(b'\\"', b"")
-    return _STRING.sub(b"", kept.translate(None, _NOT_OUTLINE).replace(b'""', b""))
-
-
-def check_values(body: bytes, shortest: int) -> None:
+def _check_values(marks: bytes, size: int) -> None:
     """Refuse JSON whose values take few bytes in the file and much memory once they are read.
 
     Args:
-        body: the document.
-        shortest: the bytes that a value must have on average.
+        marks: the document's `outline`.
+        size: its bytes.
 
     Raises:
         AnswerError: ``too_large``.
     """
-    outline = _outline(body)
-    values = outline.count(b",") + outline.count(b"[") + outline.count(b"{")
-    limit = _FREE + len(body) // shortest
+    values = marks.count(b",") + marks.count(b"[") + marks.count(b"{")
+    limit = _FREE + size // _SHORTEST
     if values > limit:
-        message = f"the JSON has {values} values in {len(body)} bytes, more than {limit}: it is not read"
+        message = f"the JSON-LD has {values:,} values in {size:,} bytes, more than {limit:,}: it is not read"
         raise AnswerError("too_large", message)
 
 

@@ -9,14 +9,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from crawlers.rdf.terms import Literal
+from crawlers.safety.bounds import STATEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
     from crawlers.rdf.terms import Graph, Node, Triple
 
-MAX_HELD = 600_000  # triples in memory, some 200 MB; a long text counts as several
+MAX_HELD = 800_000  # triples in memory, some 200 MB; a long text counts as several, and so does a node
 _LONG = 256  # characters
+_WEIGHT = 2  # of a node, in triples
 _SCHEMA = """
 PRAGMA journal_mode = OFF;
 PRAGMA synchronous = OFF;
@@ -53,6 +55,7 @@ class Nodes:
         self.hashes = bytearray()
         self.kept: Graph = {}
         self.size = 0
+        self.weight = 0
 
     def add(self, triples: Iterable[Triple], noted: Container[str]) -> Iterator[Triple]:
         """Take the triples, and yield those whose predicate is one of a few.
@@ -63,17 +66,19 @@ class Nodes:
         Raises:
             OSError: the disk is full.
         """
-        held, weight, last, node = self.held, 0, None, _NOTHING
+        held, weight, last, node = self.held, self.weight, None, _NOTHING
         for triple in triples:
             subject, predicate, value = triple
             if subject is not last:
                 last, node = subject, held.setdefault(subject, {})
+                weight += 0 if node else _WEIGHT
             values = node.get(predicate)
             if values is None:
                 node[predicate] = [value]
             elif len(values) >= _FEW:
-                values.append(value)
                 self.crowded.add(subject)
+                if len(values) <= STATEMENTS.most:  # a node of more is not taken anyway
+                    values.append(value)
             elif value not in values:
                 values.append(value)
             weight += 1 + len(value if type(value) is str else value[0]) // _LONG
@@ -82,6 +87,7 @@ class Nodes:
                 held, weight, last = self.held, 0, None
             if predicate in noted:
                 yield triple
+        self.weight = weight
 
     def _spill(self) -> None:
         if self.db is None:
@@ -117,16 +123,20 @@ class Nodes:
 
     def _stored(self, db: sqlite3.Connection, subject: str) -> Node:
         rows = db.execute("SELECT node FROM nodes WHERE subject = ? ORDER BY rowid", (subject,)).fetchall()
-        parts = [marshal.loads(part) for (part,) in rows]  # noqa: S302  # our own file, which nobody else can open
+        parts = (marshal.loads(part) for (part,) in rows)  # noqa: S302  # our own file, which nobody else can open
         node: Node = {}
+        count = 0
         for part in parts:
+            if count > STATEMENTS.most:  # it is not taken
+                break
             for predicate, values in part.items():
+                count += len(values)
                 terms = [value if type(value) is str else Literal(*value) for value in values]
                 if predicate in node:
                     node[predicate] += terms
                 else:
                     node[predicate] = terms
-        if len(parts) > 1 or subject in self.crowded:
+        if len(rows) > 1 or subject in self.crowded:
             node = _each_once(node)
         if not subject.startswith("_:"):
             self._keep(subject, node, sum(len(part) for (part,) in rows))

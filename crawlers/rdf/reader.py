@@ -57,6 +57,7 @@ class Reader:
 
     Attributes:
         faults: the errors met so far.
+        misread: what is in another encoding than it should be, as sentences.
         is_ill_formed: whether the XML was found to be none, so that elements may be taken for another's from there on.
         reached: the last subject that was read, and the last one that has an IRI.
         count: how many triples were read so far.
@@ -65,6 +66,7 @@ class Reader:
 
     def __init__(self, file: BinaryIO, format_: Format, base: str) -> None:
         self.faults: list[Fault] = []
+        self.misread: list[str] = []
         self.is_ill_formed = False
         self.reached = ("", "")
         self.count = 0
@@ -86,10 +88,14 @@ class Reader:
         Raises:
             AnswerError: a guard refuses the rest of the file.
         """
-        return chain.from_iterable(self._batches())
+        return chain.from_iterable(self.batches())
 
-    def _batches(self) -> Iterator[list[Triple]]:
-        """Yield the triples some at a time: what precedes an error before it is reported."""
+    def batches(self) -> Iterator[list[Triple]]:
+        """Yield the triples some at a time: what precedes an error before it is reported.
+
+        Raises:
+            AnswerError: a guard refuses the rest of the file.
+        """
         is_behind_fault = False
         while not self.ended:
             batch: list[Triple] = []

@@ -56,7 +56,8 @@ class LinkedRecord(Record):
         for name in names:
             value = self.value(name)
             if isinstance(value, list):
-                return [(f"{name}[{position}]", part) for position, part in enumerate(value) if part is not None]
+                parts = enumerate(self.first(name, value))
+                return [(f"{name}[{position}]", part) for position, part in parts if part is not None]
             if value is not None:
                 return [(name, value)]
         return []

@@ -8,13 +8,14 @@ Views know how another source holds its values: `crawlers.values.linked.LinkedRe
 
 from __future__ import annotations
 
-import json
 import re
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawlers import values
+from crawlers.exceptions import AnswerError
 from crawlers.items import Flaw
+from crawlers.safety import bounds, strict_json
 from crawlers.values.markup import markdown
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Record:
             value = self.value(name)
             if value is None:
                 continue
-            parts = listed(value)
+            parts = self.first(name, listed(value))
             if found := list(dict.fromkeys(filter(None, [self.as_text(name, part) for part in parts]))):
                 return found
         return []
@@ -123,10 +124,18 @@ class Record:
         """Return the values of a list, each with its place: ``tags[0]``."""
         value = self.value(name)
         if isinstance(value, list):
-            return [(f"{name}[{position}]", part) for position, part in enumerate(value)]
+            return [(f"{name}[{position}]", part) for position, part in enumerate(self.first(name, value))]
         if value is not None:
             self.mistyped(name, value, "a list")
         return []
+
+    def first(self, name: str, entries: list[T]) -> list[T]:
+        """Return the entries of a list that are read; a flaw says that there are more."""
+        most = bounds.ENTRIES.most
+        if len(entries) <= most:
+            return entries
+        self.flaw(f"{self.path}{name} has {len(entries):,} entries: the first {most:,} are read", name, "cut_value")
+        return entries[:most]
 
     def flaw(self, sentence: str, place: str = "", kind: str = "unreadable_value") -> None:
         """Add a flaw once; of many the first `FLAWS`.
@@ -194,8 +203,8 @@ def parse(text: str) -> Any:
     >>> parse("[" * 100_000)
     """
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return strict_json.loads(text, bounds.NESTED)
+    except (ValueError, AnswerError):
         return None
 
 

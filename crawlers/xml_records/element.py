@@ -10,7 +10,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import open_body
-from crawlers.safety import xml
+from crawlers.safety import bounds, xml
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -47,9 +47,11 @@ def parse(
         flaws: takes a sentence if it is in another encoding than it should be.
 
     Raises:
-        AnswerError: it is not XML, or not harmless.
+        AnswerError: it is not XML, or not harmless, or too large.
     """
-    harmless = xml.plain(BytesIO(body) if isinstance(body, bytes) else body, charset, flaws, encoding).read()
+    file = BytesIO(body) if isinstance(body, bytes) else body
+    harmless = xml.plain(file, charset, flaws, encoding, is_bounded=True).read()
+    bounds.check_markup(harmless)
     try:
         return etree.fromstring(harmless, etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError as error:

@@ -14,6 +14,7 @@ from lxml import etree
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Flaw
 from crawlers.kinds.dcat import reader as rdf
+from crawlers.safety import bounds
 from crawlers.values.lazy_dataset import LazyDataset
 from crawlers.xml_records import datacite, dublin_core, iso, rdf_element
 from crawlers.xml_records.element import parse
@@ -56,6 +57,7 @@ UNREAD = "xml"
 """The ``metadata_source`` of a record in a format that is not read: it is kept as it is."""
 
 _DEEPEST = 12
+_BEYOND = etree.XPath(f"descendant::node()[{bounds.RECORD.most + 1}]")
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _TYPE = re.compile(rb":type=[\"']([A-Za-z_][A-Za-z0-9_.-]{0,99}):")
 _REPLACED = "\ufffd".encode()
@@ -71,13 +73,22 @@ _UNSUPPORTED = {
 
 
 def records(root: Any) -> Iterator[Any]:
-    """Yield the elements that are records, in order: the element itself, or those within an answer that wraps them."""
-    waiting = [(root, 0)]
+    """Yield the elements that are records, in order: the element itself, or those within an answer that wraps them.
+
+    Raises:
+        AnswerError: ``too_large``: there may be too many. Where none is among the first ones, there is none.
+    """
+    waiting, seen, is_found = [(root, 0)], 1, False
     while waiting:
         element, depth = waiting.pop()
         if format_of(element):
+            is_found = True
             yield element
         elif depth < _DEEPEST:
+            seen += len(element)
+            if seen > bounds.RECORDS.most and not is_found:
+                return
+            bounds.RECORDS.check(seen)
             waiting += [(child, depth + 1) for child in element.iterchildren("*", reversed=True)]
 
 
@@ -229,7 +240,11 @@ def document(element: Any) -> bytes:
 
     Others would make each record of an answer as large as all that the answer declares, and change with it. A copy has
     what the names of elements and attributes use.
+
+    Raises:
+        AnswerError: ``too_large``.
     """
+    bounds.RECORD.check(bounds.RECORD.most + len(_BEYOND(element)))
     own = element if element.getparent() is None else deepcopy(element)
     body: bytes = etree.tostring(own, encoding="utf-8", with_tail=False)
     if own is not element and _XSI in own.nsmap.values():

@@ -16,6 +16,7 @@ from scrapy.exceptions import (
 )
 from scrapy.utils.httpobj import urlparse_cached
 
+from crawlers.exceptions import AnswerError
 from crawlers.politeness.pace import Pace
 from crawlers.politeness.retry import retry_after
 from crawlers.safety import strict_json
@@ -139,7 +140,7 @@ def _is_refusal_of_graphql(body: bytes) -> bool:
         return False
     try:
         answer = strict_json.loads(body)
-    except ValueError:
+    except (ValueError, AnswerError):
         return False
     errors = answer.get("errors") if isinstance(answer, dict) and not answer.get("data") else None
     said = [error for error in errors if isinstance(error, dict)] if isinstance(errors, list) else []

@@ -263,6 +263,6 @@ def _content(response: Response) -> Any:
     """Return the JSON of an answer; ``None`` if it is something else."""
     if response.body.lstrip()[:1] not in (b"{", b"["):
         return None
-    with suppress(ValueError, RecursionError):
+    with suppress(ValueError, AnswerError):
         return strict_json.loads(response.body)
     return None

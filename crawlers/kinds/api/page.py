@@ -12,6 +12,7 @@ from crawlers.kinds.api import answers, paging
 from crawlers.kinds.api.mapping import Reading
 from crawlers.listing import json_answer, other_answers
 from crawlers.listing.paging import Entry, Page
+from crawlers.safety import bounds
 from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class PageReader:
             message = f"the answer has no list where its records should be ({self.declared.records.text})"
             other = other_answers.named(response, "a page of this API")
             raise AnswerError("refused", f"{message}: {other}" if other else message)
+        bounds.RECORDS.check(len(records))
         restart = self.listing.walks.restart
         stamps = [restart.seen.find(record) for record in records] if restart else []
         readings = [Reading(record, self.declaration) for record in records]

@@ -141,7 +141,7 @@ def _envelope(response: Response) -> dict[str, Any]:
     """Return an action's answer as an object; empty if it is none."""
     try:
         answer = strict_json.loads(readable(response, response.body))
-    except ValueError:
+    except (ValueError, AnswerError):
         return {}
     return answer if isinstance(answer, dict) else {}
 

@@ -16,6 +16,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.query import behind
 from crawlers.listing import paging
+from crawlers.safety import bounds
 from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
@@ -191,6 +192,7 @@ class Page:
         records, count = result.get("results"), result.get("count")
         if not isinstance(records, list):
             raise AnswerError("refused", "the portal answered without the results of a package_search")
+        bounds.RECORDS.check(len(records))
         return cls(_without_duplicates(records), count if isinstance(count, int) else None)
 
     @property

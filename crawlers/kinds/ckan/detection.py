@@ -126,5 +126,5 @@ def _content(body: bytes) -> Any:
     """Return the JSON value; of an answer that was cut off, only what CKAN's envelope begins with."""
     try:
         return strict_json.loads(body)
-    except (ValueError, RecursionError):
+    except (ValueError, AnswerError):
         return {"help": None, "success": True, "result": {"results": []}} if _CUT_OFF.match(body) else None

@@ -198,7 +198,8 @@ class CSWListing(PagedListing[Position]):
         self.spider.logger.info("%s: %s; listing it another way", here.endpoint, error)
         if there.lost > here.lost:
             position = here.holes[0] if here.holes else here.start
-            lost = AnswerError("refused", f"the server can't give the record at position {position}: {error}")
+            kind = error.kind if error.kind == "too_large" else "refused"
+            lost = AnswerError(kind, f"the server can't give the record at position {position}: {error}")
             self.spider.failed("list", lost, request, http_status=status)
         yield self.request(self.noted(here, there))
 

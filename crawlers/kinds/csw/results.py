@@ -10,6 +10,7 @@ from lxml import etree
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import open_body
 from crawlers.rdf.namespaces import DCAT, DCT, RDF
+from crawlers.safety import bounds
 from crawlers.xml_records import parse, root
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def results(response: Response, rows: int) -> Results:
         raise ServiceError(f"the answer has no search results, but {name}", f"noresults {name.lower()}")
     matched = _number(found.get("numberOfRecordsMatched"))
     elements = list(found.iterchildren("*"))
+    bounds.RECORDS.check(len(elements))
     holes = _holes(response, len(elements), _number(found.get("numberOfRecordsReturned")), rows)
     return Results(elements, holes, matched, flaws)
 
@@ -99,6 +101,7 @@ def _holes(response: Response, count: int, returned: int | None, rows: int) -> t
     body = response.body
     if b"<!--" not in body.partition(b"SearchResults")[2] or b"<!DOCTYPE" in body:
         return ()
+    bounds.check_markup(body)
     try:
         top = etree.fromstring(body, etree.XMLParser(resolve_entities=False, no_network=True))
     except etree.XMLSyntaxError:

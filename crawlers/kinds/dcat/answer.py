@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from parsel import Selector
@@ -13,7 +14,6 @@ from crawlers.kinds.dcat import data_json
 from crawlers.kinds.dcat.page import DataJSONPage, RDFPage
 from crawlers.listing import other_answers
 from crawlers.rdf import formats
-from crawlers.rdf.jsonld import SHORTEST_PLAIN, check_values, local
 from crawlers.safety import strict_json, text, xml
 from crawlers.safety.text import decoded, in_utf8, is_utf8
 from crawlers.spool import SpooledResponse
@@ -98,7 +98,6 @@ def _json_page(
     body = _read_json(file, max_json)
     misread: list[str] = []
     body = _utf8(body, *charsets, misread)
-    check_values(body, SHORTEST_PLAIN)
     faults: list[str] = []
     content = _content(body, faults)
     if data_json.recognised(content):
@@ -113,7 +112,7 @@ def _json_page(
         _check_known(response)
     format_ = formats.JSON_LD_UP_TO_AN_ERROR if content is None else formats.JSON_LD
     del content
-    page = make(io.BytesIO(local(body, misread)), format_, response.url, name=name, language=language)
+    page = make(io.BytesIO(body), format_, response.url, name=name, language=language)
     page.misread = misread
     return page
 
@@ -123,7 +122,7 @@ def _read_json(file: BinaryIO, max_json: int) -> bytes:
     if len(body) > max_json:
         raise AnswerError(
             "too_large",
-            f"JSON is read into memory, which takes some ten times its size, and this is larger than JSON_MAXSIZE "
+            f"JSON is read into memory, JSON-LD at some ten times its size, and this is larger than JSON_MAXSIZE "
             f"({max_json} bytes): raise that with -s JSON_MAXSIZE=, or use the catalogue's RDF/XML or Turtle",
         )
     return body
@@ -140,11 +139,15 @@ def _utf8(body: bytes, charset: str | None, declared: str | None, faults: list[s
 
 def _content(body: bytes, faults: list[str]) -> Any:
     """Return the JSON value; if it breaks off, what came before in a data.json, and ``None`` for anything else."""
+    with suppress(ValueError):
+        found = strict_json.in_pieces(body)
+        return strict_json.loads(body) if data_json.is_record(found) else found
     try:
         return strict_json.loads(body)
     except ValueError as error:
-        faults.append(f"the JSON can't be read: {error}")
-        return data_json.up_to_an_error(body.decode("utf-8", "replace"))
+        found, is_whole = data_json.up_to_an_error(body.decode("utf-8", "replace"))
+        faults += [] if is_whole else [f"the JSON can't be read: {error}"]
+        return found
 
 
 # HTML pages that link to RDF

@@ -12,8 +12,10 @@ from crawlers.rdf.nodes import Nodes, full_disk
 from crawlers.rdf.terms import is_blank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
+    from crawlers.rdf.apart import ReaderApart
+    from crawlers.rdf.reader import Reader
     from crawlers.rdf.terms import Graph, Node, Term, Triple
 
 TYPED, LISTED, MENTIONED, CATALOGUE, RECORD = 1, 2, 4, 8, 16
@@ -133,10 +135,12 @@ class Catalogue:
         self.noted = NOTED
         self.role_of_type = ROLE_OF_TYPE
 
-    def read(self, triples: Iterable[Triple]) -> Iterator[None]:
+    def read(self, reader: Reader | ReaderApart) -> Iterator[None]:
         """Read the triples; pause now and then, so that the caller can do something else meanwhile."""
-        for triple in self.nodes.add(triples, self.noted):
-            self.note(triple)
+        for batch in reader.batches():
+            for triple in self.nodes.add(batch, self.noted):
+                self.note(triple)
+                yield
             yield
         self.nodes.filled()
         self.roles.flush()

@@ -6,6 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from crawlers.rdf.namespaces import DCAT, DCT, FOAF, PROV, SKOS, TYPE
+from crawlers.safety import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -62,10 +63,11 @@ class Descriptions:
     def description(self, subject: str, others: Iterable[str] = ()) -> tuple[Graph, bool]:
         """Return the dataset's node and what belongs to it or to the others, and whether that is everything.
 
-        `MAX_NODES` are taken at most. A node whose text is longer than what is left is only named.
+        At most `MAX_NODES` and `bounds.STATEMENTS` are taken. A node with more statements or a longer text than what
+        is left is only named.
         """
         found: Graph = {}
-        room, is_everything = self.room(), True
+        room, values, is_everything = self.room(), bounds.STATEMENTS.most, True
         waiting = deque([(subject, 0), *((other, 1) for other in others)])
         while waiting:
             current, distance = waiting.popleft()
@@ -76,8 +78,9 @@ class Descriptions:
                 continue
             if len(found) >= MAX_NODES:
                 return found, False
-            neighbours, length = _neighbours(node, distance)
-            if found and length > room:
+            neighbours, length, count = _neighbours(node, distance)
+            values -= count
+            if found and (length > room or values < 0):
                 is_everything = False
                 continue
             room -= length if found else 0
@@ -96,12 +99,13 @@ class Descriptions:
         return not self.separate.isdisjoint(types) if types else self.is_listed(subject)
 
 
-def _neighbours(node: Node, distance: int) -> tuple[list[tuple[str, int]], int]:
-    """Return the nodes that may belong to a node, each with its distance, and how many characters its values have."""
+def _neighbours(node: Node, distance: int) -> tuple[list[tuple[str, int]], int, int]:
+    """Return the nodes that may belong to a node, each with its distance; how many characters and values it has."""
     blanks: list[tuple[str, int]] = []
     named: list[tuple[str, int]] = []
-    length = 0
+    length = count = 0
     for predicate, values in node.items():
+        count += len(values)
         leads_on = predicate not in _BEYOND
         for value in values:
             if type(value) is not str:
@@ -111,5 +115,5 @@ def _neighbours(node: Node, distance: int) -> tuple[list[tuple[str, int]], int]:
             if leads_on:
                 blanks.append((value, distance)) if value[:2] == "_:" else named.append((value, distance + 1))
     if distance >= _MAX_DISTANCE or (distance and len(named) > _MAX_NEIGHBOURS):
-        return blanks, length
-    return blanks + named, length
+        return blanks, length, count
+    return blanks + named, length, count

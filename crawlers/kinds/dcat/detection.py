@@ -99,7 +99,7 @@ def _places(url: str) -> Iterator[str]:
 def _is_data_json(body: bytes) -> bool:
     """Return whether it is a data.json, or the beginning of one."""
     try:
-        content = strict_json.loads(body)
-    except (ValueError, RecursionError):
-        content = data_json.up_to_an_error(body.decode("utf-8", "replace"))
+        content = strict_json.in_pieces(body)
+    except (ValueError, AnswerError):
+        content, _ = data_json.up_to_an_error(body.decode("utf-8", "replace"))
     return data_json.recognised(content)

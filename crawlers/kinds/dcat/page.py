@@ -15,10 +15,11 @@ from crawlers.kinds.dcat.catalogue import CATALOGUE, Catalogue
 from crawlers.kinds.dcat.description import MAX_NODES, SHARED_FACTOR
 from crawlers.kinds.dcat.mapping.losses import has_lost, is_cut
 from crawlers.kinds.dcat.paging import Paging
+from crawlers.rdf.apart import reader
 from crawlers.rdf.document import document, graph_of
-from crawlers.rdf.reader import Fault, Reader
+from crawlers.rdf.reader import Fault
 from crawlers.rdf.terms import is_blank
-from crawlers.safety import strict_json
+from crawlers.safety import bounds, strict_json
 from crawlers.values.lazy_dataset import LazyDataset
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 _STEPS = 1000
 _TOO_LONG = Flaw(
-    "its description is too long: nodes with long texts are named, and what they say is left out", "", "cut_value"
+    "its description is too long: nodes with many or long texts are named, and what they say is left out",
+    "",
+    "cut_value",
 )
 _TOO_MANY = Flaw(f"its description has more than {MAX_NODES} nodes: the rest is left out", "", "cut_value")
 _TORN = Flaw(
@@ -45,7 +48,8 @@ class Record:
         key: tells the record from every other one: its IRI, or else its id and a hash of its content.
         id: the dataset's id; ``None`` if it has none.
         what: what messages call it; the same whenever the page is read.
-        item: makes the item; one of RDF is mapped when a field of it is read, unless it may lack something.
+        item: makes the item; one of RDF is mapped when a field of it is read, unless it may lack something. It raises
+            an AnswerError where the record is too large.
     """
 
     key: str
@@ -190,7 +194,7 @@ class RDFPage(Page):
         catalogue: Catalogue | None = None,
     ) -> None:
         super().__init__()
-        self.reader = Reader(file, format_, base)
+        self.reader = reader(file, format_, base)
         self.faults = self.reader.faults
         self.catalogue = catalogue or Catalogue()
         self.paging = self.catalogue.paging
@@ -209,6 +213,7 @@ class RDFPage(Page):
             yield
         for fault in self.faults[known:]:
             fault.subjects.append(latest)
+        self.misread += self.reader.misread
         self.catalogue.descriptions.budget += SHARED_FACTOR * self.reader.size
 
     def records(self) -> Iterator[Record]:
@@ -229,6 +234,7 @@ class RDFPage(Page):
             return identified(found, identity) if identity else found
 
         def item() -> Dataset:
+            bounds.STATEMENTS.check(sum(map(len, description[subject].values())))
             written = document(description, subject)
             if is_everything and not is_torn:
                 given = {"id": identifier, "name": None, "metadata_modified": None, "document": written}

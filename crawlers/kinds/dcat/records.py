@@ -99,7 +99,12 @@ class PageRecords:
             message = f"{record.what} has the identifier of another dataset, so it is not kept"
             self._report("duplicate_id", message, record.id)
             return
-        dataset = record.item()
+        try:
+            dataset = record.item()
+        except AnswerError as error:
+            subject = {"dataset_id": record.id, "missing": "dataset"}
+            self.spider.failed("parse", error, self.response.request, **subject)
+            return
         if self.page.is_torn and not dataset.torn and self._has_lost(dataset):
             dataset.torn = True
             dataset.flaws.append(_LOST)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -21,7 +20,7 @@ from crawlers.kinds.dcat.records import PageRecords
 from crawlers.kinds.dcat.walk import Walk
 from crawlers.kinds.dcat.walk_state import Listing, Place, request_key
 from crawlers.listing import other_answers
-from crawlers.listing.spider import CatalogueSpider, remembering
+from crawlers.listing.spider import CatalogueSpider, in_turns, remembering
 from crawlers.rdf import formats
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 MAX_HOPS = 2
 """HTML pages between the address given and the RDF."""
 _MAX_HTML = 2_000_000  # bytes; a link to the RDF stands near the beginning
-_STEPS = 500  # statements between two pauses
 _LOOKS = {"modified": 2, "first": 3}  # what tells the request for a page that is read again from the first one
 
 
@@ -180,9 +178,7 @@ class DCATSpider(CatalogueSpider):
             CloseSpider: the disk is full.
         """
         with remembering(self):
-            for step, _ in enumerate(page.load()):
-                if step % _STEPS == 0:
-                    await asyncio.sleep(0)
+            await in_turns(page.load())
 
     def _outputs(self, response: Response, here: Place, page: Page) -> Iterator[Dataset | Request]:
         after = here.after(page)

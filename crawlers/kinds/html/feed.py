@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from lxml import etree
 from lxml.builder import E
 
+from crawlers.safety import bounds
 from crawlers.safety.xml import plain
 from crawlers.values.addresses import absolute
 
@@ -37,11 +38,12 @@ def html_of(body: bytes, url: str, charset: str | None = None) -> str | None:
         charset: that of its Content-Type.
 
     Raises:
-        AnswerError: ``unsafe_xml``.
+        AnswerError: ``unsafe_xml`` or ``too_large``.
     """
     if not any(root in body[:_HEAD] for root in _ROOTS):
         return None
-    data = plain(io.BytesIO(body), charset).read()
+    data = plain(io.BytesIO(body), charset, is_bounded=True).read()
+    bounds.check_markup(data)
     root = etree.fromstring(data, etree.XMLParser(recover=True, resolve_entities=False, no_network=True))
     if root is None or _name(root) not in _FEEDS:
         return None

@@ -18,6 +18,7 @@ from w3lib.url import canonicalize_url
 from crawlers.kinds.html.mapping.field import read
 from crawlers.kinds.html.mapping.page import text
 from crawlers.kinds.html.mapping.search import Search
+from crawlers.safety import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -226,7 +227,8 @@ def codec(name: str) -> str | None:
 
 
 def _addresses(page: Page, xpath: str | None) -> Iterator[str]:
-    for href in _hrefs(page, xpath):
+    for number, href in enumerate(_hrefs(page, xpath), 1):
+        bounds.RECORDS.check(number)
         address = page.absolute(href.replace("\\", "/"))
         if address is not None:
             yield address

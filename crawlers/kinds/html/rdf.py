@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from scrapy import Request
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
+from crawlers.listing.spider import in_turns
 from crawlers.politeness import failures
 from crawlers.rdf import formats
 from crawlers.safety import inside, strict_json
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from crawlers.kinds.html.spider import HTMLSpider
     from crawlers.signals import Stage
 
-_STEPS = 500  # statements between two turns of the event loop
 _MOST = 10_000  # datasets of one file that are searched for the page's own
 
 
@@ -141,9 +140,7 @@ async def description(
     if file is None or file.source != "rdf":
         raise AnswerError("not_rdf", "the link to the dataset's RDF leads to something else")
     with closing(file):
-        for step, _ in enumerate(file.load()):
-            if step % _STEPS == 0:
-                await asyncio.sleep(0)  # a large file takes seconds, and other answers wait
+        await in_turns(file.load())
         if file.faults:
             raise AnswerError("invalid_rdf", file.faults[0].message)
         if not of_many and len(list(islice(file.records(), 2))) > 1:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import zlib
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from crawlers.exceptions import AnswerError
+from crawlers.safety import bounds
 from crawlers.safety.xml import plain
 from crawlers.values import date
 from crawlers.values.addresses import absolute
@@ -24,6 +26,7 @@ _CHUNK = 1 << 16
 _DEEPEST = 64
 _LONGEST = 8192  # characters of an address; the protocol has 2,048
 _SOME = 5
+_SEVERAL = 1000  # lines
 _KNOWN = {"urlset": "url", "sitemapindex": "sitemap"}
 
 
@@ -70,11 +73,12 @@ def parts(body: bytes, url: str) -> Iterator[Sitemap]:
     data = _unpacked(body, found.flaws) if body.startswith(_GZIP) else body
     if len(data) > SITEMAP_MAXSIZE:
         raise AnswerError("too_large", f"the sitemap is larger than {SITEMAP_MAXSIZE >> 20} MiB")
-    if _is_markup(data):
-        yield from _Reader(found, url).read(data)
-    else:
-        _lines(data, url, found)
-        yield found
+    pieces = _Reader(found, url).read(data) if _is_markup(data) else _lines(data, url, found)
+    count = 0
+    for piece in pieces:
+        count += len(piece.pages) + len(piece.sitemaps)
+        bounds.SITEMAP.check(count)
+        yield piece
 
 
 def _unpacked(body: bytes, flaws: list[str]) -> bytes:
@@ -102,16 +106,21 @@ def _is_markup(data: bytes) -> bool:
     return start.startswith(b"<")
 
 
-def _lines(data: bytes, url: str, found: Sitemap) -> None:
+def _lines(data: bytes, url: str, found: Sitemap) -> Iterator[Sitemap]:
     """Read a text sitemap: absolute addresses in UTF-8, each on a line of its own."""
-    lines = [line for line in map(str.strip, data.decode("utf-8-sig", "replace").split("\n")) if line]
-    given = [line for line in lines if line[:8].lower().startswith(("http://", "https://"))]
-    if lines and not given:
+    lines = filter(None, map(str.strip, io.StringIO(data.decode("utf-8-sig", "replace"))))
+    given = others = flaws = 0
+    while some := list(islice(lines, _SEVERAL)):
+        links = dict.fromkeys(line for line in some if line[:8].lower().startswith(("http://", "https://")))
+        given, others = given + len(links), others + sum(line not in links for line in some)
+        found.pages = [(address, None) for line in links if (address := _address(line, url, found, flaws))]
+        flaws += len(found.flaws)
+        yield found
+        found = Sitemap()
+    if others and not given:
         raise AnswerError("not_sitemap", "the answer is not a sitemap, neither XML nor a list of addresses")
-    if len(given) < len(lines):
-        found.flaws.append(f"{len(lines) - len(given)} lines of the sitemap are not addresses")
-    addresses = [_address(line, url, found) for line in given]
-    found.pages = [(address, None) for address in dict.fromkeys(addresses) if address]
+    found.flaws += [f"{others} lines of the sitemap are not addresses"] if others else []
+    yield found
 
 
 def _address(text: str, url: str, found: Sitemap, before: int = 0) -> str | None:

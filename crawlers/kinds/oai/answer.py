@@ -13,7 +13,7 @@ from w3lib.encoding import http_content_type_encoding
 
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
-from crawlers.safety import xml
+from crawlers.safety import bounds, xml
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _RECORD = re.compile(rb"<(?:[\w.-]{1,64}:)?record(?:\s[^<>]{0,9999})?>\s*<(?:[\w.-]{1,64}:)?header[\s>/]")
 _END = re.compile(rb"</(?:[\w.-]{1,64}:)?record\s*>\s*(?=<(?:[\w.-]{1,64}:)?resumptionToken|</)")
 _IDENTIFIER = re.compile(rb"<(?:[\w.-]{1,64}:)?identifier(?:\s[^<>]{0,999})?>([^<]{1,9999})</")
+
+_LONGEST_HEAD = 16 * 1024  # bytes before the first record; each record is parsed with them
 
 
 class OAIError(AnswerError):
@@ -133,7 +135,8 @@ def _checked(root: Any) -> Any:
 def _read(root: Any) -> Answer:
     _checked(root)
     found = [*root.iterfind("{*}ListRecords/{*}record"), *root.iterfind("{*}GetRecord/{*}record")]
-    headers = root.iterfind("{*}ListIdentifiers/{*}header")
+    headers = [*root.iterfind("{*}ListIdentifiers/{*}header")]
+    bounds.RECORDS.check(len(found) + len(headers))
     token = root.find("*/{*}resumptionToken")
     return Answer(
         records=[*map(_record, found), *map(_headed, headers)],
@@ -180,8 +183,9 @@ def _cut(response: Response, error: AnswerError) -> Answer:
     declared = response.meta.get("encoding") if response.request else None
     text = xml.plain(BytesIO(response.body), charset, encoding=declared).read()
     starts = [found.start() for found in _RECORD.finditer(text)]
+    bounds.RECORDS.check(len(starts))
     end = max((found.end() for found in _END.finditer(text, starts[-1] if starts else len(text))), default=0)
-    if not starts or not end or not text.rstrip().endswith(b"OAI-PMH>"):
+    if not starts or not end or starts[0] > _LONGEST_HEAD or not text.rstrip().endswith(b"OAI-PMH>"):
         raise error
     head, tail = text[: starts[0]], text[end:]
     close = tail[tail.rfind(b"</", 0, tail.rfind(b"</")) :]  # of the list, and of the root

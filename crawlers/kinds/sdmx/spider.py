@@ -15,11 +15,12 @@ from crawlers.kinds.dcat.answer import open_body
 from crawlers.kinds.sdmx.mapping import address_of, dataset, identity, is_sdmx, list_address, rank, service
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.paging import Cursor, Entry, Page, PagedListing
-from crawlers.safety import xml
+from crawlers.listing.spider import in_turns
+from crawlers.safety import bounds, xml
 from crawlers.values.moment import now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Generator, Iterator
 
     from scrapy.http import Response
 
@@ -49,7 +50,29 @@ class DataflowListing(PagedListing[Cursor]):
             meta={"spool": True},
         )
 
-    def read(self, response: Response, here: Cursor) -> Page[Cursor]:  # noqa: ARG002
+    async def parse_page(self, response: Response, cursor: dict[str, Any]) -> AsyncIterator[Any]:  # type: ignore[override]
+        here = self.cursor(**cursor)
+        try:
+            page: Page[Cursor] = await in_turns(self.read(response, here))
+            outputs = self.list_page(response, here, page)
+        except AnswerError as error:
+            outputs = self.refused(response.request, here, error, response.status)
+        for output in outputs:
+            yield output
+
+    def read(  # type: ignore[override]
+        self,
+        response: Response,
+        here: Cursor,  # noqa: ARG002
+    ) -> Generator[None, None, Page[Cursor]]:
+        """Read an answer; pause behind each dataflow, so that the caller can do something else meanwhile.
+
+        Returns:
+            its dataflows, each in its latest version.
+
+        Raises:
+            AnswerError: it has none.
+        """
         entries: dict[Any, Entry] = {}
         ranks: dict[Any, Any] = {}
         broken, misread = None, list[str]()
@@ -58,8 +81,12 @@ class DataflowListing(PagedListing[Cursor]):
                 key = identity(element) or len(entries)
                 if key not in ranks or rank(element) > ranks[key]:  # some services give all versions
                     entries[key], ranks[key] = self.entry(element), rank(element)
-        except AnswerError as error:  # what came before it is kept
-            broken = error
+                    bounds.RECORDS.check(len(entries))
+                yield
+        except AnswerError as error:
+            if error.kind == "too_large":
+                raise
+            broken = error  # what came before it is kept
         for sentence in misread:
             self.spider.failed("parse", AnswerError("repaired_text", sentence), response.request)
         if not entries:
@@ -105,13 +132,15 @@ def dataflows(response: Response, misread: list[str]) -> Iterator[Any]:
     """
     charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
     declared = response.meta.get("encoding") if response.request else None
-    file = xml.plain(open_body(response), charset, misread, declared)
-    lack = ""
+    file = xml.plain(open_body(response), charset, misread, declared, is_bounded=True)
+    lack, held = "", 0
     try:
         for event, element in etree.iterparse(file, ("start", "end"), resolve_entities=False, no_network=True):
             name, parent = etree.QName(element).localname, _parent(element)
             if event == "start":
                 lack = lack or _opened(element)
+                held += 1 + len(element.attrib)
+                bounds.RECORD.check(held)
             elif name == "ErrorMessage":
                 raise AnswerError("refused", f"the service answered: {_line(element)}")
             elif (parent, name) == ("Footer", "Message"):
@@ -120,8 +149,10 @@ def dataflows(response: Response, misread: list[str]) -> Iterator[Any]:
                 if name == "Dataflow":
                     yield element
                 _forget(element)
+                held = 0
             elif parent == "Structures":
                 _forget(element)
+                held = 0
     except etree.XMLSyntaxError as error:
         raise AnswerError("truncated", f"the XML can't be read to its end: {error}") from None
     if lack:

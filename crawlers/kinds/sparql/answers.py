@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
 from crawlers.kinds.dcat.page import RDFPage
+from crawlers.listing.spider import in_turns
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def number(response: Response) -> int:
     return int(found[0].value[:18])
 
 
-def graph(response: Response, *, name: str, language: str | None, max_json: int) -> RDFPage:
+async def graph(response: Response, *, name: str, language: str | None, max_json: int) -> RDFPage:
     """Return the graph in the answer to a CONSTRUCT or DESCRIBE; it is read to its end.
 
     Raises:
@@ -92,8 +93,7 @@ def graph(response: Response, *, name: str, language: str | None, max_json: int)
             page.close()
         raise AnswerError("not_rdf", f"the endpoint did not answer with RDF{_beginning(response)}")
     try:
-        for _ in page.load():
-            pass
+        await in_turns(page.load())
     except BaseException:
         page.close()
         raise

@@ -15,7 +15,7 @@ from crawlers.rdf.namespaces import DCAT
 from crawlers.values.moment import now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from scrapy import Request
     from scrapy.http import Response
@@ -68,7 +68,7 @@ class Graphs:
         self.is_counting: bool | None = None
         self.gaps = 0
 
-    def page(self, response: Response) -> RDFPage:
+    async def page(self, response: Response) -> RDFPage:
         """Return the graph of an answer.
 
         Raises:
@@ -76,7 +76,7 @@ class Graphs:
         """
         max_json = self.spider.crawler.settings.getint("JSON_MAXSIZE")
         language = self.spider.args["language"]
-        return answers.graph(response, name=self.spider.source, language=language, max_json=max_json)
+        return await answers.graph(response, name=self.spider.source, language=language, max_json=max_json)
 
     def is_proven(self, batch: Batch, page: RDFPage) -> bool:
         """Return whether an answer is whole; if not, its triples must be counted.
@@ -152,16 +152,22 @@ class Batches(Graphs):
         request = self.spider.query(query, batch.method, self.parse, failed, keywords, is_graph=True, page=again)
         return request.replace(priority=max(1, _SMALL - len(batch.iris)))
 
-    def parse(self, response: Response, batch: dict[str, Any]) -> Iterator[Any]:
+    async def parse(self, response: Response, batch: dict[str, Any]) -> AsyncIterator[Any]:
         """Yield the items of a batch, and the requests for what the answer lacks."""
         here = Batch(**batch)
         if "cached" in response.flags:
             self.spider.run_state.has_stale_answer = True
         try:
-            page = self.page(response)
+            page = await self.page(response)
         except AnswerError as error:
-            yield from self.retry(here, response.request, error, response.status)
+            for request in self.retry(here, response.request, error, response.status):
+                yield request
             return
+        for output in self.described(response, here, page):
+            yield output
+
+    def described(self, response: Response, here: Batch, page: RDFPage) -> Iterator[Any]:
+        """Yield the items of an answer that was read, and the requests for what it lacks."""
         self.has_constructed |= here.form == "construct"
         with closing(page):
             try:
@@ -175,7 +181,7 @@ class Batches(Graphs):
             found = {iri for iri in here.iris if page.is_described(iri)}
             for iri in here.iris:
                 if iri in found:
-                    yield from self.spider.guarded(self.item(page, iri), response, {"id": iri})
+                    yield from self.spider.guarded(self.item(page, iri, response.request), response, {"id": iri})
             for fault in page.faults:
                 owner = page.owner(fault)
                 kind = "unreadable_statement" if page.costs_a_statement(fault) else "invalid_rdf"
@@ -225,8 +231,12 @@ class Batches(Graphs):
         self.spider.logger.warning("The endpoint does not count what it describes: %s", error)
         yield self.request(replace(batch, least=0))
 
-    def item(self, page: RDFPage, iri: str) -> Iterator[Dataset]:
-        dataset = page.record(iri).item()
+    def item(self, page: RDFPage, iri: str, request: Request | None) -> Iterator[Dataset]:
+        try:
+            dataset = page.record(iri).item()
+        except AnswerError as error:
+            self.spider.failed("parse", error, request, dataset_id=iri, missing="dataset")
+            return
         dataset.metadata_source, dataset.metadata_url, dataset.retrieved = page.source, str(self.spider.url), now()
         yield dataset
 

@@ -66,7 +66,7 @@ def answered(body: bytes) -> bool | None:
         return found[1] == b"true"
     try:
         content = strict_json.loads(body)
-    except (ValueError, RecursionError):
+    except (ValueError, AnswerError):
         return None
     value = content.get("boolean") if isinstance(content, dict) else None
     return value if isinstance(value, bool) else None

@@ -10,6 +10,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.sparql import answers, queries
 from crawlers.listing.paging import Cursor, Entry, Page, PagedListing
 from crawlers.politeness import failures
+from crawlers.safety import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,6 +158,7 @@ class Datasets(BlankNodes):
 
     def read(self, response: Response, here: Keyset) -> Page[Keyset]:
         found = answers.values(response, "d")
+        bounds.RECORDS._replace(most=max(bounds.RECORDS.most, here.rows)).check(len(found))
         for term in found:
             if term.type != "uri" or not queries.is_usable(term.value):
                 message = f"{term.value[:200]!r} is not an IRI that a query can name, so the dataset is not kept"

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from crawlers.safety import bounds, html
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ _SORT = {*"cofvnmsd", "sort", "order", "sortby", "orderby", "sort_by", "order_by
 """What the queries of Apache (also 1.3), nginx, lighttpd, Jetty, Tomcat and Caddy name that sort a listing."""
 _PAGER = {"page", "p", "pg", "offset", "start", "from", "limit", "per_page", "marker", "cursor"}
 _TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}")
-_SHOWN_TEXT = "//body//text()[not(ancestor::h1 or ancestor::h2 or ancestor::address or ancestor::script)]"
+_HIDDEN = frozenset(("head", "h1", "h2", "address", "script"))
+"""What has no text that tells one listing from another: a heading has the folder's name."""
+_TAGS = bounds.HTML._replace(where="the folder", most=20 * bounds.LINKS.most)
 
 
 class Entry(NamedTuple):
@@ -48,22 +51,98 @@ def root_of(address: str) -> str:
     return f"{bare}/" if last and "." not in last else f"{folder}/"
 
 
-def entries(page: HtmlResponse, root: str) -> Iterator[Entry]:
-    """Yield what lies below the start address, each once.
+class Folder(html.Events):
+    """The links of a page, and the text that it shows; no tree is made of it.
 
-    Links that sort the listing, to the page itself, and to parents are left out.
+    Args:
+        page: the listing.
     """
-    known = {page.url, root}
-    base = page.xpath("//base/@href").get("")
-    for link in page.xpath("//a[@href]"):
-        address = absolute(link.attrib["href"].partition("#")[0], page.url, base) or ""
-        is_iis_folder = link.xpath("preceding-sibling::text()[1]").get("").rstrip().endswith("<dir>")
-        if is_iis_folder and not address.endswith("/"):
-            address += "/"
-        is_below = address.startswith(root) and ".." not in unquote(address[len(root) :]).split("/")
-        if is_below and address not in known and (what := _what(urlsplit(address), urlsplit(page.url).path)):
-            known.add(address)
-            yield Entry(address, what)
+
+    def __init__(self, page: HtmlResponse) -> None:
+        super().__init__()
+        self.page = page
+        self._base = ""
+        self._links: list[tuple[str, bool]] = []
+        self._shown: list[str] = []
+        self._text: list[str] = []
+        self._before = [""]  # the text before the next child, of each element that is open
+        self._hidden = 0
+
+    def read(self) -> Iterator[None]:
+        """Read the page; pause now and then, so that the caller can do something else meanwhile.
+
+        Raises:
+            AnswerError: ``too_large``: it has more than `crawlers.safety.bounds.LINKS`.
+        """
+        body = self.page.text.strip().replace("\0", "").encode("utf-8", "replace")
+        for _ in html.steps(body, self, _TAGS):
+            bounds.LINKS.check(len(self._links))
+            yield
+        self._end_text()
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        super().start(tag, attributes)
+        self._end_text()
+        if tag == "a" and "href" in attributes:
+            self._links.append((attributes["href"], self._before[-1].rstrip().endswith("<dir>")))
+        elif tag == "base":
+            self._base = self._base or attributes.get("href", "")
+        self._before.append("")
+        self._hidden += tag in _HIDDEN
+
+    def end(self, tag: str) -> None:
+        super().end(tag)
+        self._end_text()
+        if len(self._before) > 1:
+            self._before.pop()
+        self._hidden -= tag in _HIDDEN
+
+    def data(self, text: str) -> None:
+        super().data(text)
+        self._text.append(text)
+
+    def _end_text(self) -> None:
+        if self._text:
+            self._before[-1] = text = "".join(self._text)
+            self._text.clear()
+            if not self._hidden:
+                self._shown.append(text)
+
+    def entries(self, root: str) -> Iterator[Entry]:
+        """Yield what lies below the start address, each once.
+
+        Links that sort the listing, to the page itself, and to parents are left out.
+        """
+        known, here = {self.page.url, root}, urlsplit(self.page.url).path
+        for href, is_iis_folder in self._links:
+            address = absolute(href.partition("#")[0], self.page.url, self._base) or ""
+            if is_iis_folder and not address.endswith("/"):
+                address += "/"
+            is_below = address.startswith(root) and ".." not in unquote(address[len(root) :]).split("/")
+            if is_below and address not in known and (what := _what(urlsplit(address), here)):
+                known.add(address)
+                yield Entry(address, what)
+
+    def digest(self, found: Iterable[Entry]) -> str | None:
+        """Return what is the same for a listing and for a link in it that leads to itself.
+
+        Returns:
+            ``None`` if the listing has no times: folders of the same names may be different ones.
+        """
+        text = " ".join(" ".join(self._shown).split())
+        if not _TIME.search(text):
+            return None
+        here = root_of(self.page.url)
+        names = [each.address.removeprefix(here) for each in found]
+        return hashlib.sha256("\n".join([text, *names]).encode(errors="replace")).hexdigest()[:32]
+
+
+def entries(page: HtmlResponse, root: str) -> Iterator[Entry]:
+    """Yield what a listing has below the start address, as `Folder.entries`."""
+    folder = Folder(page)
+    for _ in folder.read():
+        pass
+    return folder.entries(root)
 
 
 def _what(link: SplitResult, here: str) -> Literal["record", "folder", "page", "unknown"] | None:
@@ -79,20 +158,6 @@ def _what(link: SplitResult, here: str) -> Literal["record", "folder", "page", "
     if names <= _PAGER and link.path == here:
         return "page"
     return "unknown" if is_folder or link.path == here or _RECORD.search(link.query) else None
-
-
-def digest(page: HtmlResponse, found: Iterable[Entry]) -> str | None:
-    """Return what is the same for a listing and for a link in it that leads to itself.
-
-    Returns:
-        ``None`` if the listing has no times: folders of the same names may be different ones.
-    """
-    text = " ".join(" ".join(page.xpath(_SHOWN_TEXT).getall()).split())
-    if not _TIME.search(text):
-        return None
-    here = root_of(page.url)
-    names = [each.address.removeprefix(here) for each in found]
-    return hashlib.sha256("\n".join([text, *names]).encode(errors="replace")).hexdigest()[:32]
 
 
 def is_listing(body: bytes) -> bool:

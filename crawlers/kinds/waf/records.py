@@ -10,10 +10,11 @@ from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.items import Flaw
 from crawlers.kinds.dcat.answer import read
+from crawlers.listing.spider import in_turns
 from crawlers.rdf.namespaces import RDF
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
     from typing import Any
 
     from scrapy.http import Response
@@ -34,7 +35,7 @@ class StatementError(AnswerError):
         self.dataset_id = dataset_id
 
 
-def datasets(response: Response, *, source: str, most_json: int) -> Iterator[Dataset | AnswerError | None]:
+async def datasets(response: Response, *, source: str, most_json: int) -> AsyncIterator[Dataset | AnswerError | None]:
     """Yield the datasets of a file, what is wrong with a record of it that can't be read, ``None`` for one of no data.
 
     Args:
@@ -46,9 +47,11 @@ def datasets(response: Response, *, source: str, most_json: int) -> Iterator[Dat
     misread: list[str] = []
     root = xml_records.root(response, misread) if urlsplit(response.url).path.lower().endswith(".xml") else None
     if root is not None and not root.tag.startswith(f"{{{RDF}"):
-        yield from _of_elements(root, response, source, misread)
-    else:
-        yield from _of_rdf(response, source, most_json)
+        for found in _of_elements(root, response, source, misread):
+            yield found
+        return
+    async for dataset in _of_rdf(response, source, most_json):
+        yield dataset
 
 
 def _of_elements(
@@ -76,19 +79,22 @@ def _of_elements(
             yield None if error.kind == "unsupported" and is_known else error
 
 
-def _of_rdf(response: Response, source: str, most_json: int) -> Iterator[Dataset | AnswerError]:
+async def _of_rdf(response: Response, source: str, most_json: int) -> AsyncIterator[Dataset | AnswerError]:
     page = read(response, name=source, language=None, max_json=most_json)
     if page is None:
         raise AnswerError("not_rdf", "an HTML page came instead of a record")
     count = 0
     with closing(page):
-        for _ in page.load():
-            pass
+        await in_turns(page.load())
         for record in page.records():
             if record.id is None:
                 yield AnswerError("missing_id", f"{record.what} has no identifier, so it is not kept")
                 continue
-            dataset = record.item()
+            try:
+                dataset = record.item()
+            except AnswerError as error:
+                yield error
+                continue
             dataset.metadata_source = page.source
             if page.misread:
                 dataset.flaws += [Flaw(sentence, "encoding", "repaired_text") for sentence in page.misread]

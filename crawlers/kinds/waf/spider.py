@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -11,10 +12,10 @@ from scrapy.http import HtmlResponse
 from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
-from crawlers.kinds.waf.folder import digest, entries, is_listing, root_of
+from crawlers.kinds.waf.folder import Folder, is_listing, root_of
 from crawlers.kinds.waf.records import StatementError, datasets
 from crawlers.listing.completeness import Ending
-from crawlers.listing.spider import CatalogueSpider, repeated
+from crawlers.listing.spider import CatalogueSpider, in_turns, repeated
 from crawlers.politeness import failures
 from crawlers.rdf import formats
 from crawlers.values.moment import now
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 10
 _FOLDERS = 10_000
+_STEP = 1_000  # links between two turns of other work
 _SHOWN = 300
 
 
@@ -73,7 +75,9 @@ class WAFSpider(CatalogueSpider):
         given = {"root": root, "depth": depth, "above": above}
         return Request(address, self.parse_folder, errback=self.folder_failed, cb_kwargs=given)
 
-    def parse_folder(self, response: Response, root: str | None, depth: int, above: list[str]) -> Iterator[Request]:
+    async def parse_folder(
+        self, response: Response, root: str | None, depth: int, above: list[str]
+    ) -> AsyncIterator[Request]:
         """Request what a listing names.
 
         Args:
@@ -83,15 +87,17 @@ class WAFSpider(CatalogueSpider):
         if "cached" in response.flags:
             self.run_state.has_stale_answer = True
         root = root or root_of(response.url)
-        page = html_page(response)
-        found = [*entries(page, root)] if page else []
-        for error in _faults(page, found, root):
+        try:
+            found, own = await self.listed(response, root)
+        except AnswerError as error:
             self.unread(error, response.request)
-        own = digest(page, found) if page else None
+            return
         if own in above:  # a link to a folder above
             return
         above = [*above, own] if own else above
-        for address, what in found:
+        for number, (address, what) in enumerate(found):
+            if number % _STEP == 0:
+                await asyncio.sleep(0)
             below = depth + (what == "folder")
             if what == "unknown" or not self.seen(address, list_name="addresses", listed_by=response.request):
                 continue
@@ -100,6 +106,22 @@ class WAFSpider(CatalogueSpider):
                 yield Request(address, self.parse_record, meta={"spool": True})
             elif what != "record" and not self.is_too_deep(address, below, response.request):
                 yield self.folder_request(address, root, below, above)
+
+    async def listed(self, response: Response, root: str) -> tuple[list[Entry], str | None]:
+        """Return what a listing names, and its digest; report what may be missing there.
+
+        Raises:
+            AnswerError: it has too many links.
+        """
+        found: list[Entry] = []
+        page = html_page(response)
+        folder = Folder(page) if page else None
+        if folder:
+            await in_turns(folder.read())
+            await in_turns(map(found.append, folder.entries(root)))
+        for fault in _faults(page, found, root):
+            self.unread(fault, response.request)
+        return found, folder.digest(found) if folder else None
 
     def is_enough(self) -> bool:
         """Return whether the user wants no more records than were requested; note that this leaves some out."""
@@ -127,20 +149,23 @@ class WAFSpider(CatalogueSpider):
         self.seen(request.url if request else "", list_name="unread", listed_by=None)
         self.failed("list", error, request, http_status=status)
 
-    def parse_record(self, response: Response) -> Iterator[Dataset]:
+    async def parse_record(self, response: Response) -> AsyncIterator[Dataset]:
         if "cached" in response.flags:
             self.run_state.has_stale_answer = True
         max_size = self.crawler.settings.getint("JSON_MAXSIZE")
         known: dict[str, Dataset] = {}
         try:
-            for number, found in enumerate(datasets(response, source=self.source, most_json=max_size)):
+            number = -1
+            async for found in datasets(response, source=self.source, most_json=max_size):
+                number += 1
                 if isinstance(found, AnswerError):
                     subject = {"dataset_id": found.dataset_id} if isinstance(found, StatementError) else {}
                     self.failed("parse", found, response.request, **subject)
                 elif found is None:
                     self.seen(f"{number} {response.url}", list_name="apart", listed_by=response.request)
                 else:
-                    yield from self.guarded(self.keep(found, response, known), response, None)
+                    for dataset in self.guarded(self.keep(found, response, known), response, None):
+                        yield dataset
         except AnswerError as error:
             self.failed("parse", error, response.request)
 

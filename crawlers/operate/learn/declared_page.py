@@ -189,7 +189,7 @@ def _saved(path: Path) -> dict[str, Any]:
         return {"json": strict_json.loads(path.read_bytes())}
     except OSError as error:
         raise PagesError(f"{path} is neither an http(s) address nor a readable file: {error.strerror}.") from None
-    except ValueError as error:
+    except (ValueError, AnswerError) as error:
         raise PagesError(f"{path} is not JSON: {error}.") from None
 
 
@@ -230,6 +230,9 @@ class AnswersSpider(scrapy.Spider):
     def parse_page(self, response: Response, address: str) -> Iterator[Request]:
         try:
             page = strict_json.loads(response.body)
+        except AnswerError as error:
+            self.came[address] = error
+            return
         except ValueError as error:
             self.came[address] = AnswerError("not_json", f"it is not JSON: {error}")
             return

@@ -11,6 +11,7 @@ import io
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
+from crawlers.safety import bounds
 from crawlers.safety.text import UTF8, Pieces
 from crawlers.safety.xml.body import Body, is_plain
 from crawlers.safety.xml.encoding import chunks, encoding_of
@@ -23,7 +24,12 @@ __all__ = ["plain"]
 
 
 def plain(
-    file: BinaryIO, charset: str | None = None, flaws: list[str] | None = None, encoding: str | None = None
+    file: BinaryIO,
+    charset: str | None = None,
+    flaws: list[str] | None = None,
+    encoding: str | None = None,
+    *,
+    is_bounded: bool = False,
 ) -> BinaryIO:
     r"""Return the same document from its root element on: UTF-8, without DTD, comments, CDATA sections and entities.
 
@@ -36,9 +42,10 @@ def plain(
         charset: the one that the Content-Type names.
         flaws: takes a sentence about what can't be read, or is guessed, at once or while the result is read.
         encoding: the one that the user says it is in.
+        is_bounded: whether it has few entities, which take their time: for an answer that is read at once.
 
     Raises:
-        AnswerError: ``unsafe_xml``, at once or while the result is read.
+        AnswerError: ``unsafe_xml``, at once or while the result is read; ``too_large``.
 
     >>> plain(io.BytesIO(b'<!DOCTYPE r [<!ENTITY a "http://a.org/">]><r about="&a;1">caf&eacute;</r>')).read().decode()
     '<r about="http://a.org/1">café</r>'
@@ -49,6 +56,7 @@ def plain(
     if found.name == UTF8 and is_plain(file, found.bom + prolog.length):
         file.seek(found.bom + prolog.length)
         return file
+    bounds.check_sections(file, and_entities=is_bounded)
     text = _behind(chunks(file, found, flaws), prolog.length)
     return io.BufferedReader(Pieces(Body(prolog.entities).pieces(text)), buffer_size=1 << 17)
 

@@ -3,6 +3,7 @@
 from crawlers.kinds.dcat.data_json.catalogue import (
     Entry,
     identity,
+    is_record,
     linked_catalogues,
     recognised,
     records,
@@ -10,4 +11,4 @@ from crawlers.kinds.dcat.data_json.catalogue import (
 )
 from crawlers.kinds.dcat.data_json.item import dataset
 
-__all__ = ["Entry", "dataset", "identity", "linked_catalogues", "recognised", "records", "up_to_an_error"]
+__all__ = ["Entry", "dataset", "identity", "is_record", "linked_catalogues", "recognised", "records", "up_to_an_error"]

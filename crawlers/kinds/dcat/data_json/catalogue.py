@@ -75,6 +75,15 @@ def recognised(document: Any) -> bool:
     return _is_plain(document) and (_is_catalogue(document) or _is_record(document))
 
 
+def is_record(document: Any) -> bool:
+    """Return whether parsed JSON is one record, and no catalogue.
+
+    >>> is_record({"title": "Rivers", "identifier": "r", "accessLevel": "public"}), is_record({"dataset": []})
+    (True, False)
+    """
+    return isinstance(document, dict) and _is_plain(document) and not _is_top(document)
+
+
 def records(document: Any) -> Iterator[Entry]:
     """Yield every dataset and series in document order, those of nested catalogues too, and non-objects in their place.
 
@@ -108,8 +117,7 @@ def _walk(document: Any) -> Iterator[_Found]:
 
 
 def _everything(document: Any) -> Iterator[_Found]:
-    catalogue = isinstance(document, dict) and ("Catalog" in _types(document) or _is_catalogue(document))
-    kind = "Catalog" if catalogue else "Dataset"
+    kind = "Catalog" if isinstance(document, dict) and _is_top(document) else "Dataset"
     levels = [_entries(document, "", kind, embedded=False)]
     while levels:
         found = next(levels[-1], None)
@@ -143,6 +151,10 @@ def _parts(found: _Found) -> Iterator[_Found]:
     for name in _EMBEDDED[found.kind]:
         if found.value.get(name):
             yield from _entries(found.value[name], f"{found.place}{dot}{name}", "Dataset", embedded=True)
+
+
+def _is_top(document: dict[str, Any]) -> bool:
+    return "Catalog" in _types(document) or _is_catalogue(document)
 
 
 def _is_dataset(found: _Found) -> bool:
@@ -248,21 +260,32 @@ def _plain(value: Any) -> str | None:
     return values.text(value) if isinstance(value, str) else None
 
 
-def up_to_an_error(text: str) -> dict[str, Any] | None:
-    """Return a catalogue of the records before the error; ``None`` for a text of another kind.
+def up_to_an_error(text: str) -> tuple[dict[str, Any] | None, bool]:
+    """Return a catalogue of the records before the error, and whether it has none after all: ``NaN`` is none.
+
+    Returns:
+        ``None`` and False for a text of another kind.
 
     >>> up_to_an_error('{"conformsTo": "x", "dataset": [{"identifier": "a"}, {"identifier": "b"}, {"identi')
-    {'@type': 'dcat:Catalog', 'dataset': [{'identifier': 'a'}, {'identifier': 'b'}]}
+    ({'@type': 'dcat:Catalog', 'dataset': [{'identifier': 'a'}, {'identifier': 'b'}]}, False)
+    >>> up_to_an_error('{"dataset": [{"identifier": NaN}], "conformsTo": "x"}')
+    ({'dataset': [{'identifier': None}], 'conformsTo': 'x'}, True)
     >>> up_to_an_error('{"@graph": [{"@id": "a"}')
+    (None, False)
     """
     begin = _DATASETS.search(text)
     if begin is None or '"@graph"' in text[: begin.start()]:
-        return None
+        return None, False
     records: list[Any] = []
     position, decoder = begin.end(), json.JSONDecoder(parse_constant=lambda _: None)
     while True:
+        position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]  # it matches nothing, too
         try:
-            record, position = decoder.raw_decode(text, _BETWEEN.match(text, position).end())  # type: ignore[union-attr]
+            record, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            return {"@type": "dcat:Catalog", "dataset": records}
+            break
         records.append(record)
+    try:
+        return decoder.decode(text[: begin.end()] + text[position:]) | {"dataset": records}, True
+    except (ValueError, RecursionError, TypeError):
+        return {"@type": "dcat:Catalog", "dataset": records}, False

@@ -21,6 +21,7 @@ from crawlers.kinds.dcat.mapping.rights import ACCESS_RIGHTS, CONFORMS_TO, RIGHT
 from crawlers.kinds.dcat.mapping.themes import LANGUAGES, languages
 from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, RDFS, SCHEMA, SCHEMA_HTTPS, SPDX, TYPE
 from crawlers.rdf.terms import Literal, is_blank
+from crawlers.safety import bounds
 from crawlers.values.checksums import checksum as checksum_of
 
 if TYPE_CHECKING:
@@ -53,7 +54,11 @@ def distributions(node: Description) -> list[Description]:
     """Return the values of dcat:distribution, each once, and the parts that are files."""
     found = [term for predicate in DISTRIBUTIONS for term in node.fields.get(predicate, ())]
     found += [term for term in node.fields.get(_HAS_PART, ()) if _is_file(node.at(term))]
-    return [node.at(term) for term in dict.fromkeys(found)]
+    each, most = list(dict.fromkeys(found)), bounds.ENTRIES.most
+    if len(each) > most:
+        node.flaw(f"the dataset has {len(each):,} distributions: the first {most:,} in their order are read")
+        each = in_order(each)[:most]
+    return [node.at(term) for term in each]
 
 
 def _is_file(part: Description) -> bool:

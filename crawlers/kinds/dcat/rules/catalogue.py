@@ -11,9 +11,11 @@ from crawlers.kinds.dcat.rules.referring import Referring
 from crawlers.rdf.namespaces import TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from crawlers.kinds.dcat.rules.rules import RDFRules
+    from crawlers.rdf.apart import ReaderApart
+    from crawlers.rdf.reader import Reader
     from crawlers.rdf.terms import Graph, Node, Triple
 
 
@@ -34,8 +36,8 @@ class TaughtCatalogue(Catalogue):
             others = {each: role for each, role in ROLE_OF_TYPE.items() if role != TYPED}
             self.role_of_type = others | dict.fromkeys(rules.classes, TYPED)
 
-    def read(self, triples: Iterable[Triple]) -> Iterator[None]:
-        yield from super().read(triples)
+    def read(self, reader: Reader | ReaderApart) -> Iterator[None]:
+        yield from super().read(reader)
         self.referring.filled()
 
     def note(self, triple: Triple) -> None:

@@ -11,6 +11,7 @@ from lxml import etree
 
 from crawlers.exceptions import RulesError
 from crawlers.kinds.html.rules.xpath import evaluate
+from crawlers.safety import html
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ BREAKS = frozenset(
     )
 )
 _LARGE = 200_000  # bytes
-_MOST_ATTRIBUTES = 256
 _EMPTY = etree.fromstring("<html/>")
 _MOST_RAW = 10 * LONGEST  # with the space that goes
 _MOST_STEPS = 200_000  # elements that are looked at for one text
@@ -49,7 +49,7 @@ _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))  # the joiners 
 class Page:
     """
     Args:
-        html: the page's text.
+        text: the page's.
         encoding: that it came in, as far as is known; links are written in it.
         url: where it came from; relative links are against it, or against its ``<base>``.
 
@@ -57,15 +57,18 @@ class Page:
         root: the ``html`` element; comments are not in it.
         flaw: why not all of the page is there, in a sentence; ``None`` where it is.
         misread: which of its letters may be others, in a sentence: its encoding is damaged, or was guessed.
+
+    Raises:
+        AnswerError: ``too_large``: it has more tags and attributes than `crawlers.safety.bounds.HTML`.
     """
 
-    def __init__(self, html: str, url: str, encoding: str | None = None) -> None:
+    def __init__(self, text: str, url: str, encoding: str | None = None) -> None:
         self.url = url
         self.encoding = encoding
         self.misread: str | None = None
-        body = html.strip().encode("utf-8", "replace").replace(b"\x00", b"") or b"<html/>"
+        body = text.strip().encode("utf-8", "replace").replace(b"\x00", b"") or b"<html/>"
         self.root, self.flaw = _parsed(body)
-        if "<dd" in html or "<DD" in html:
+        if "<dd" in text or "<DD" in text:
             self._part_definitions()
 
     def _part_definitions(self) -> None:
@@ -110,12 +113,14 @@ class Page:
 
 
 def _parsed(body: bytes) -> tuple[HtmlElement, str | None]:
-    """Return the root, and what is wrong with it."""
-    if (
-        len(body) > _LARGE
-        and etree.fromstring(body, etree.HTMLParser(target=_Widest(), huge_tree=True)) > _MOST_ATTRIBUTES
-    ):
-        return _root(b"<html/>")[0], f"an element has more than {_MOST_ATTRIBUTES} attributes: the page is not read"
+    """Return the root, and what is wrong with it.
+
+    Raises:
+        AnswerError: ``too_large``.
+    """
+    if len(body) > _LARGE and _widest(body) > html.MOST_ATTRIBUTES:
+        flaw = f"an element has more than {html.MOST_ATTRIBUTES} attributes: the page is not read"
+        return _root(b"<html/>")[0], flaw
     root, parser = _root(body)
     if root is None:
         return _root(b"<html/>")[0], None
@@ -129,17 +134,12 @@ def _root(body: bytes) -> tuple[HtmlElement, etree.HTMLParser]:
     return etree.fromstring(body, parser), parser
 
 
-class _Widest:
-    """The most attributes of an element: libxml2's time for them is quadratic, but not where it makes no tree."""
-
-    def __init__(self) -> None:
-        self.most = 0
-
-    def start(self, _tag: str, attributes: dict[str, str]) -> None:
-        self.most = max(self.most, len(attributes))
-
-    def close(self) -> int:
-        return self.most
+def _widest(body: bytes) -> int:
+    """Return the most attributes of an element."""
+    events = html.Events()
+    for _ in html.steps(body, events):
+        pass
+    return events.widest
 
 
 @lru_cache(maxsize=2048)
