@@ -38,6 +38,7 @@ START_SECONDS = 30
 TABLES = (
     *("datasets", "resources", "changes", "daily_changes", "runs", "run_errors", "interrupted"),
     *("captures", "captures_read", "sources", "documents", "complete", "observations", "observations_read"),
+    "flaws",
 )
 
 Get = "Callable[..., Any]"
@@ -136,6 +137,7 @@ def test_the_tables_and_views_are_there(get: Callable[..., Any]) -> None:
         "changes",
         "runs",
         "run_errors",
+        "flaws",
         "captures",
         "observations",
         "sources",
