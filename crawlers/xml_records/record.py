@@ -210,14 +210,14 @@ def _only_record(root: Any, *, is_kept: bool = False) -> tuple[Any, Format, str]
     if len(found) == 1:
         format_, metadata_source = format_of(found[0])  # type: ignore[misc]  # it was found by that
         return found[0], format_, metadata_source
-    refusal = _refusal(root, has_several=bool(found))
     if not is_kept or etree.QName(root).localname == _NO_DATA:
-        raise refusal
-    return root, Format((UNREAD,), lambda _: UNREAD, partial(_unread, refusal)), UNREAD
+        raise _refusal(root, has_several=bool(found))
+    reason = str(_refusal(root, has_several=bool(found)))
+    return root, Format((UNREAD,), lambda _: UNREAD, partial(_unread, reason)), UNREAD
 
 
-def _unread(refusal: AnswerError, *_: Any, **__: Any) -> Dataset:
-    raise AnswerError("invalid_record", str(refusal))
+def _unread(reason: str, *_: Any, **__: Any) -> Dataset:
+    raise AnswerError("invalid_record", reason)
 
 
 def _refusal(root: Any, *, has_several: bool) -> AnswerError:
