@@ -142,8 +142,9 @@ class ErrorLog:
                 missing=kind,
             )
             self.record_failed(failed)
-        for failed in self.flaws.conclude():
-            self.record_failed(failed)
+        with suppress(NotWritten), self.writing(self.flaws.path):
+            for failed in self.flaws.conclude():
+                self.record_failed(failed)
 
     def close(self) -> None:
         """Close the files."""

@@ -16,6 +16,7 @@ from crawlers.signals import FLAWS, Failed
 from crawlers.store import compacted
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Index
+from crawlers.store.index.description import storable
 from crawlers.store.index.flaws import FILE
 from crawlers.values import moment
 
@@ -38,10 +39,12 @@ SELECT 1 FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ''
 AND outcome IN ('new', 'updated', 'unchanged', 'restored')
 """
 _NOT_KEPT = """
-SELECT f.dataset_id, f.resource_id, f.field, f.kind, failed FROM flaws f LEFT JOIN records r
+SELECT f.dataset_id, f.resource_id, f.field, f.kind, failed,
+f.dataset_id IN (SELECT json_extract(key, '$[3]') FROM failures) FROM flaws f LEFT JOIN records r
 ON r.kind = ?1 AND r.dataset_id = f.dataset_id AND r.resource_id = ''
 WHERE (f.dataset_id, f.resource_id, f.field, f.kind) > (?2, ?3, ?4, ?5) AND f.dataset_id != ''
-AND coalesce(outcome, '') NOT IN ('new', 'updated', 'unchanged', 'restored', 'excluded')
+AND coalesce(outcome, '') NOT IN ('new', 'updated', 'unchanged', 'restored')
+AND f.dataset_id NOT IN (SELECT dataset_id FROM listed WHERE list = 'excluded')
 ORDER BY 1, 2, 3, 4 LIMIT ?6
 """
 _HAS_FAILED_LIST = """SELECT 1 FROM failures WHERE key LIKE '["list"%' LIMIT 1"""
@@ -54,7 +57,8 @@ class FlawLog:
     #. `keep` is called once the documents of datasets are on disk: their new flaws get their lines.
     #. `conclude` tells which flaws are gone, and returns the others as what they are: errors.
 
-    A flaw whose record was not read in this run stands as it did.
+    A flaw whose record was not read in this run stands as it did, and so does one of a record that could not be kept
+    for a reason that has an error of its own.
     """
 
     def __init__(self, crawler: Crawler, folder: Path, run: str) -> None:
@@ -87,7 +91,7 @@ class FlawLog:
     def note(self, failed: Failed) -> None:
         """Keep a flaw in the ledger; tell it if its dataset's document is on disk already."""
         dataset_id = failed.dataset_id or ""
-        self._note([(_key(failed), failed)])
+        self._note([failed])
         if dataset_id and self.job.db.execute(_IS_KEPT, (self.kind, dataset_id)).fetchone():
             self._tell([dataset_id])
 
@@ -95,11 +99,10 @@ class FlawLog:
         """Keep the flaws of an item in the ledger; several of one place and kind are one."""
         found = [_failed(item, flaw) for flaw in item.flaws]
         found.sort(key=_key)
-        alike = ((key, list(each)) for key, each in groupby(found, _key))
-        self._note((key, _joined(each)) for key, each in alike)
+        self._note(_joined(list(alike)) for _, alike in groupby(found, _key))
 
     def _note(self, flaws: Any) -> None:
-        self.job.execute_many(_NOTE, [(*key, json.dumps(asdict(failed))) for key, failed in flaws])
+        self.job.execute_many(_NOTE, [(*_key(failed), json.dumps(asdict(failed))) for failed in map(_storable, flaws)])
 
     def keep(self, items: Collection[Any]) -> None:
         """Tell the new flaws of datasets whose documents were written, or are on disk as they are.
@@ -155,7 +158,10 @@ class FlawLog:
         yield from self._of_the_source()
         last: tuple[Any, ...] = ("", "", "", "")
         while rows := self.job.db.execute(_NOT_KEPT, (self.kind, *last, _PART)).fetchall():
-            yield from (_as_error(Failed(**json.loads(row[4]))) for row in rows)
+            standing = self.index.flaws.of({row[0] for row in rows})
+            for *key, failed, has_failed in rows:
+                if not (has_failed and tuple(key) in standing):
+                    yield _as_error(Failed(**json.loads(failed)))
             last = rows[-1][:4]
 
     def _of_the_source(self) -> Iterator[Failed]:
@@ -177,13 +183,9 @@ class FlawLog:
         return self.index.flaws.counts() if self.index.flush() else None
 
     def count_new(self, begin: int, end: int) -> int:
-        """Return how many flaws appeared in this run.
-
-        Args:
-            begin, end: the offsets between which its lines are.
-        """
+        """Return how many flaws appeared between two offsets of flaws.jsonl."""
         found = map(json_lines.entry, compacted.between(self.folder, FILE, begin, end))
-        return sum(1 for line in found if line and line.get("run") == self.run and line.get("status") == "new")
+        return sum(1 for line in found if line and line.get("status") == "new")
 
 
 def _key(failed: Failed) -> Key:
@@ -203,6 +205,12 @@ def _failed(item: Dataset, flaw: str) -> Failed:
         resource_id=known.resource_id,
         field=known.field,
     )
+
+
+def _storable(failed: Failed) -> Failed:
+    """Return a flaw whose texts SQLite takes: a portal's may have half a character."""
+    texts = {name: value for name, value in asdict(failed).items() if isinstance(value, str) and not value.isascii()}
+    return replace(failed, **{name: storable(value) for name, value in texts.items()}) if texts else failed
 
 
 def _joined(alike: list[Failed]) -> Failed:
