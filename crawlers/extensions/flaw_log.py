@@ -209,8 +209,12 @@ def _failed(item: Dataset, flaw: str) -> Failed:
 
 def _storable(failed: Failed) -> Failed:
     """Return a flaw whose texts SQLite takes: a portal's may have half a character."""
-    texts = {name: value for name, value in asdict(failed).items() if isinstance(value, str) and not value.isascii()}
-    return replace(failed, **{name: storable(value) for name, value in texts.items()}) if texts else failed
+    texts: dict[str, Any] = {
+        name: storable(value)
+        for name, value in asdict(failed).items()
+        if isinstance(value, str) and not value.isascii()
+    }
+    return replace(failed, **texts) if texts else failed
 
 
 def _joined(alike: list[Failed]) -> Failed:
