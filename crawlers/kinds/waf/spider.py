@@ -158,9 +158,12 @@ class WAFSpider(CatalogueSpider):
             number = -1
             async for found in datasets(response, source=self.source, most_json=max_size):
                 number += 1
-                if isinstance(found, AnswerError):
-                    subject = {"dataset_id": found.dataset_id} if isinstance(found, StatementError) else {}
-                    self.failed("parse", found, response.request, **subject)
+                if isinstance(found, StatementError):
+                    owner = found.dataset_id
+                    if not self.run_state.is_limited or owner is None or self.records.is_planned("dataset", owner):
+                        self.failed("parse", found, response.request, dataset_id=owner)
+                elif isinstance(found, AnswerError):
+                    self.failed("parse", found, response.request)
                 elif found is None:
                     self.seen(f"{number} {response.url}", list_name="apart", listed_by=response.request)
                 else:
