@@ -237,6 +237,20 @@ def test_a_statement_behind_a_limit_is_neither_flaw_nor_error(tmp_path, limit, t
     assert found == [("invalid_rdf", one) for one in told]
 
 
+@pytest.mark.parametrize(("names", "kind"), [("a", "unreadable_statement"), ("ab", "invalid_rdf")])
+def test_what_is_only_a_flaw_does_not_keep_a_document_from_being_replaced(names, kind):
+    """A file of one dataset has no list that would name a lost one, and needs none."""
+    request = Request("https://example.org/meta/a.rdf")
+    response = Response(request.url, body=in_rdf(*names, bad="a").encode(), request=request)
+
+    async def read():
+        return [found async for found in datasets(response, source="s", most_json=1000)]
+
+    dataset, *_, error = asyncio.run(read())
+    assert (error.kind, error.dataset_id, dataset.torn) == (kind, dataset.id, kind == "invalid_rdf")
+    assert [flaw.kind for flaw in dataset.flaws] == ["unreadable_statement"] * dataset.torn
+
+
 def test_an_answer_of_the_cache_is_no_second_listing(output, tmp_path):
     cache = {"HTTPCACHE_ENABLED": "1", "HTTPCACHE_DIR": str(tmp_path / "cache"), "SHRINK_LIMIT": "0.5"}
     files = {path: FILES[path] for path in ("/meta/a.xml", "/meta/b.ttl")}
