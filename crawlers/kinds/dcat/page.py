@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 _STEPS = 1000
 _TOO_LONG = Flaw(
-    "its description is too long: nodes with many or long texts are named, and what they say is left out",
+    "its description is too long: nodes with many or long texts are named, and the document lacks what they say",
     "",
     "cut_value",
 )
-_TOO_MANY = Flaw(f"its description has more than {MAX_NODES} nodes: the rest is left out", "", "cut_value")
+_TOO_MANY = Flaw(f"its description has more than {MAX_NODES} nodes: the document lacks the rest", "", "cut_value")
 _TORN = Flaw(
     "a part of the file next to its description can't be read: it may be incomplete", "", "unreadable_statement"
 )
@@ -232,7 +232,9 @@ class RDFPage(Page):
         near = self._near(description, identifier)
 
         def dataset() -> Dataset:
-            found = mapping.dataset(mapped, subject, source=self.name, language=self.language, amend=amend)
+            found = mapping.dataset(
+                mapped, subject, source=self.name, language=self.language, amend=amend, is_whole=is_everything
+            )
             return identified(found, identity) if identity else found
 
         def item() -> Dataset:
