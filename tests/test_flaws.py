@@ -204,6 +204,21 @@ def test_a_flaw_that_is_read_away_is_gone(log):
     assert log.flaws.counts() == {"unreadable_value": 1}
 
 
+def test_a_flaw_of_what_did_not_come_tonight_stands(log):
+    """The page is read, and the file that it links is not."""
+    keep(log, Dataset(source="town", id="a", flaws=[Flaw("it is broken", "rdf"), Flaw("it has none", "title")]))
+    log.reconcile()
+    again(log)
+    log.record_failed(failed("http", field="rdf"))
+    keep(log, Dataset(source="town", id="a"))
+    log.reconcile()
+    assert [(line["field"], line["status"]) for line in json_lines(log.flaws.path)] == [
+        ("rdf", "new"),
+        ("title", "new"),
+        ("title", "gone"),
+    ]
+
+
 def test_a_withdrawn_dataset_has_no_flaws(log):
     put(log, "a")
     keep(log, Dataset(source="town", id="a", flaws=[Flaw("no title", "title")]))

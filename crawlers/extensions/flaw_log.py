@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _READ_AGAIN = "read again"
 """The list of datasets that had flaws and whose record this run has read."""
+_UNREAD = "unread"
+"""The list of the fields that this run could not read, for what has them did not come."""
 _PART = 500  # datasets that are looked up at once
 
 _NOTE = "INSERT OR IGNORE INTO flaws VALUES (?, ?, ?, ?, ?)"
@@ -98,6 +100,10 @@ class FlawLog:
         alike = ((key, list(each)) for key, each in groupby(found, _key))
         self._note((key, _joined(each)) for key, each in alike)
 
+    def leave(self, failed: Failed) -> None:
+        """Let the flaws of a field stand, which could not be read because of a failure."""
+        self.records.see(_place(failed.dataset_id, failed.field), _UNREAD, "")
+
     def _note(self, flaws: Any) -> None:
         self.job.execute_many(_NOTE, [(*key, json.dumps(asdict(failed))) for key, failed in flaws])
 
@@ -149,7 +155,8 @@ class FlawLog:
         """
         read = self.records.listed(_READ_AGAIN)
         while ids := list(islice(read, _PART)):
-            self._write_gone(self.index.flaws.of(ids) - self._noted(ids).keys())
+            missed = self.index.flaws.of(ids) - self._noted(ids).keys()
+            self._write_gone([key for key in missed if not self.records.is_listed(_place(key[0], key[2]), _UNREAD)])
         self.index.flush()
         self._write_gone(self.index.flaws.of_withdrawn(self.kind))
         yield from self._of_the_source()
@@ -188,6 +195,10 @@ class FlawLog:
 
 def _key(failed: Failed) -> Key:
     return failed.dataset_id or "", failed.resource_id or "", failed.field or "", failed.kind
+
+
+def _place(dataset_id: str | None, field: str | None) -> str:
+    return json.dumps([dataset_id, field])
 
 
 def _failed(item: Dataset, flaw: str) -> Failed:
