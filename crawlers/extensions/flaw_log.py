@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from crawlers.store.index.flaws import Key
 
+_LOST = frozenset((*FLAWS.values(), "undescribed"))
+"""The kinds of errors of what came and was not read: what is wrong with a page may be the reason."""
 _READ_AGAIN = "read again"
 """The list of datasets that had flaws and whose record this run has read."""
 _UNREAD = "unread"
@@ -46,7 +48,6 @@ WHERE (f.dataset_id, f.resource_id, f.field, f.kind) > (?2, ?3, ?4, ?5) AND f.da
 AND coalesce(outcome, '') NOT IN ('new', 'updated', 'unchanged', 'restored', 'excluded')
 ORDER BY 1, 2, 3, 4 LIMIT ?6
 """
-_HAS_FAILED_LIST = """SELECT 1 FROM failures WHERE key LIKE '["list"%' LIMIT 1"""
 
 
 class FlawLog:
@@ -159,16 +160,16 @@ class FlawLog:
             self._write_gone([key for key in missed if not self.records.is_listed(_place(key[0], key[2]), _UNREAD)])
         self.index.flush()
         self._write_gone(self.index.flaws.of_withdrawn(self.kind))
-        yield from self._of_the_source()
         last: tuple[Any, ...] = ("", "", "", "")
         while rows := self.job.db.execute(_NOT_KEPT, (self.kind, *last, _PART)).fetchall():
             yield from (_as_error(Failed(**json.loads(row[4]))) for row in rows)
             last = rows[-1][:4]
+        yield from self._of_the_source()
 
     def _of_the_source(self) -> Iterator[Failed]:
-        """Tell the flaws that concern no dataset; they are errors unless everything that was listed was read."""
+        """Tell the flaws that concern no dataset; they are errors if they may have cost a record."""
         noted = self._noted([""])
-        if self.job.db.execute(_HAS_FAILED_LIST).fetchone():
+        if not _LOST.isdisjoint(self.records.failures.counts()):
             yield from map(_as_error, noted.values())
             return
         standing = self._tell([""])
