@@ -153,6 +153,7 @@ def test_a_folder_with_all_that_can_be_in_it(output):
     rdf = {f"https://example.org/d/{number}": "rdf" for number in (1, 2)}
     assert sources == {"a-1": "dublin_core", "csw-1": "dublin_core", "iso-1": "iso19139", **rdf}
     assert (done.report["listed"], done.report["counts"]["new"]) == (5, 5)
+    assert done.report["expected"] == 7, "the file that is away and the one in FGDC may have a dataset each"
     written = {line["dataset_id"]: done.folder / line["metadata_file"] for line in done.manifest}
     assert "<dc:title" in written["csw-1"].read_text()
 
@@ -351,6 +352,7 @@ def test_a_file_that_cannot_be_read_may_be_any_dataset(output):
         for _ in range(3):
             done = crawled(site, output, SHRINK_LIMIT="1")
             assert (done.code, done.report["counts"]["withdrawn"]) == (3, 0)
+            assert (done.report["expected"], done.report["listed"]) == (2, 1)
 
 
 def listing(*names):
