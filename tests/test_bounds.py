@@ -242,6 +242,19 @@ def test_what_is_cut_is_not_told_as_missing_at_the_publisher(monkeypatch):
     assert [flaw.kind for flaw in item.flaws if flaw.resource_id or flaw.kind == "cut_value"] == ["cut_value"]
 
 
+def test_distributions_that_are_too_many_are_cut_here(monkeypatch):
+    monkeypatch.setattr(bounds, "ENTRIES", bounds.ENTRIES._replace(most=3))
+    files = ", ".join(f"<http://x/{number}.csv>" for number in range(5))
+    body = f"{dataset_with('keyword> 1')[:-1]}; <http://www.w3.org/ns/dcat#distribution> {files} ."
+    with closing(RDFPage(io.BytesIO(body.encode()), TURTLE, URL, name="s", language=None)) as page:
+        for _ in page.load():
+            pass
+        item = next(page.records()).item()
+    told = [(flaw.field, str(flaw)) for flaw in item.flaws if flaw.kind == "cut_value"]
+    sentence = "the dataset has 5 distributions: the first 3 in their order are read; the document names all"
+    assert told == [("distribution", sentence)]
+
+
 # JSON-LD in a process of its own
 
 
