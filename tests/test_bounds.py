@@ -116,7 +116,7 @@ def test_json_in_a_text_has_a_bound_of_its_own():
 def test_a_long_list_of_a_record_is_read_in_part():
     record = Record({"tags": ["a", "b"] * bounds.ENTRIES.most, "names": [{}] * bounds.ENTRIES.most})
     assert (record.texts("tags"), len(record.items("names"))) == (["a", "b"], bounds.ENTRIES.most)
-    assert record.flaws == ["tags has 100,000 entries: the first 50,000 are read"]
+    assert record.flaws == ["tags has 100,000 entries: the first 50,000 are read; the document has all"]
 
 
 # Markup
@@ -237,6 +237,35 @@ def test_nodes_of_a_dataset_with_too_many_statements(monkeypatch):
         item = next(page.records()).item()
     assert item.flaws[-1].startswith("its description is too long: nodes with many or long texts are named")
     assert item.document["publisher"] == "http://x/p"
+
+
+def test_what_is_cut_is_not_told_as_missing_at_the_publisher(monkeypatch):
+    monkeypatch.setattr(bounds, "STATEMENTS", bounds.STATEMENTS._replace(most=50))
+    files = ", ".join(f"<http://x/{number}>" for number in range(30))
+    body = f"{dataset_with('keyword> 1')[:-1]}; <http://www.w3.org/ns/dcat#distribution> {files} ."
+    text = (
+        "<http://x/{0}> <http://www.w3.org/ns/dcat#accessURL> <http://x/{0}.csv> ; <http://purl.org/dc/terms/title> 1 ."
+    )
+    body += "".join(map(text.format, range(30)))
+    with closing(RDFPage(io.BytesIO(body.encode()), TURTLE, URL, name="s", language=None)) as page:
+        for _ in page.load():
+            pass
+        item = next(page.records()).item()
+    assert len([each for each in item.resources if each.url]) < len(item.resources) == 30
+    assert [flaw.kind for flaw in item.flaws if flaw.resource_id or flaw.kind == "cut_value"] == ["cut_value"]
+
+
+def test_distributions_that_are_too_many_are_cut_here(monkeypatch):
+    monkeypatch.setattr(bounds, "ENTRIES", bounds.ENTRIES._replace(most=3))
+    files = ", ".join(f"<http://x/{number}.csv>" for number in range(5))
+    body = f"{dataset_with('keyword> 1')[:-1]}; <http://www.w3.org/ns/dcat#distribution> {files} ."
+    with closing(RDFPage(io.BytesIO(body.encode()), TURTLE, URL, name="s", language=None)) as page:
+        for _ in page.load():
+            pass
+        item = next(page.records()).item()
+    told = [(flaw.field, str(flaw)) for flaw in item.flaws if flaw.kind == "cut_value"]
+    sentence = "the dataset has 5 distributions: the first 3 in their order are read; the document names all"
+    assert told == [("distribution", sentence)]
 
 
 # JSON-LD in a process of its own

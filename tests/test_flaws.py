@@ -182,12 +182,26 @@ def test_a_flaw_of_a_page_is_one_if_all_that_is_listed_was_read(log, kind):
     assert json_lines(log.flaws.path)[0]["dataset_id"] is None
 
 
-@pytest.mark.parametrize("kind", signals.FLAWS)
-def test_a_flaw_of_a_page_is_an_error_if_the_listing_has_one(log, kind):
-    log.record_failed(failed(kind, None))
-    log.record_failed(signals.Failed(stage="list", kind="http", error="HTTP 500"))
+LOST = {*signals.FLAWS.values(), "undescribed"}
+
+
+@pytest.mark.parametrize("kind", sorted(signals.KINDS.keys() - signals.FLAWS.keys() - {"disk"}))
+@pytest.mark.parametrize("stage", ["list", "parse"])
+def test_a_flaw_of_a_page_is_an_error_if_it_may_have_cost_a_record(log, stage, kind):
+    """Nothing that was repaired in a page is the reason of a time-out, or of a record without an id."""
+    log.record_failed(failed("repaired_text", None))
+    log.record_failed(signals.Failed(stage=stage, kind=kind, error="it is lost"))
     log.reconcile()
-    assert told(log) == (["http", signals.FLAWS[kind]], [])
+    expected = ([kind, "invalid_record"], []) if kind in LOST else ([kind], [("repaired_text", "new")])
+    assert told(log) == expected
+
+
+def test_a_flaw_of_a_page_is_an_error_if_a_dataset_s_flaws_are(log):
+    log.record_failed(failed("repaired_text", None))
+    log.record_failed(failed("unreadable_statement"))
+    log.records.settle(("dataset", "a", None), "failed")
+    log.reconcile()
+    assert told(log) == (["invalid_rdf", "invalid_record"], [])
 
 
 @pytest.mark.parametrize("kind", [kind for kind in signals.KINDS if kind not in signals.FLAWS])
@@ -252,6 +266,21 @@ def test_a_flaw_that_is_read_away_is_gone(log):
         ("a", "gone"),
     ]
     assert log.flaws.counts() == {"unreadable_value": 1}
+
+
+def test_a_flaw_of_what_did_not_come_tonight_stands(log):
+    """The page is read, and the file that it links is not."""
+    keep(log, Dataset(source="town", id="a", flaws=[Flaw("it is broken", "rdf"), Flaw("it has none", "title")]))
+    log.reconcile()
+    again(log)
+    log.record_failed(failed("http", field="rdf"))
+    keep(log, Dataset(source="town", id="a"))
+    log.reconcile()
+    assert [(line["field"], line["status"]) for line in json_lines(log.flaws.path)] == [
+        ("rdf", "new"),
+        ("title", "new"),
+        ("title", "gone"),
+    ]
 
 
 def test_a_withdrawn_dataset_has_no_flaws(log):

@@ -176,6 +176,8 @@ class ErrorLog:
             self.job.state["blocked"] = True
         if failed.missing and failed.dataset_id:
             self.records.settle((failed.missing, failed.dataset_id, failed.resource_id), "failed")
+        if failed.field and failed.dataset_id:
+            self.flaws.leave(failed)
         if self.records.failures.add(_key(line), failed.kind):
             self.crawler.stats.inc_value("catalogue/failed")
             self.lines.append(line)

@@ -28,8 +28,12 @@ if TYPE_CHECKING:
 
     from crawlers.store.index.flaws import Key
 
+_LOST = frozenset((*FLAWS.values(), "undescribed"))
+"""The kinds of errors of what came and was not read: what is wrong with a page may be the reason."""
 _READ_AGAIN = "read again"
 """The list of datasets that had flaws and whose record this run has read."""
+_UNREAD = "unread"
+"""The list of the fields that this run could not read, for what has them did not come."""
 _PART = 500  # datasets that are looked up at once
 
 _NOTE = "INSERT OR IGNORE INTO flaws VALUES (?, ?, ?, ?, ?)"
@@ -47,7 +51,6 @@ AND coalesce(outcome, '') NOT IN ('new', 'updated', 'unchanged', 'restored')
 AND f.dataset_id NOT IN (SELECT dataset_id FROM listed WHERE list = 'excluded')
 ORDER BY 1, 2, 3, 4 LIMIT ?6
 """
-_HAS_FAILED_LIST = """SELECT 1 FROM failures WHERE key LIKE '["list"%' LIMIT 1"""
 
 
 class FlawLog:
@@ -101,6 +104,10 @@ class FlawLog:
         found.sort(key=_key)
         self._note(_joined(list(alike)) for _, alike in groupby(found, _key))
 
+    def leave(self, failed: Failed) -> None:
+        """Let the flaws of a field stand, which could not be read because of a failure."""
+        self.records.see(_place(failed.dataset_id, failed.field), _UNREAD, "")
+
     def _note(self, flaws: Any) -> None:
         self.job.execute_many(_NOTE, [(*_key(failed), json.dumps(asdict(failed))) for failed in map(_storable, flaws)])
 
@@ -152,10 +159,10 @@ class FlawLog:
         """
         read = self.records.listed(_READ_AGAIN)
         while ids := list(islice(read, _PART)):
-            self._write_gone(self.index.flaws.of(ids) - self._noted(ids).keys())
+            missed = self.index.flaws.of(ids) - self._noted(ids).keys()
+            self._write_gone([key for key in missed if not self.records.is_listed(_place(key[0], key[2]), _UNREAD)])
         self.index.flush()
         self._write_gone(self.index.flaws.of_withdrawn(self.kind))
-        yield from self._of_the_source()
         last: tuple[Any, ...] = ("", "", "", "")
         while rows := self.job.db.execute(_NOT_KEPT, (self.kind, *last, _PART)).fetchall():
             standing = self.index.flaws.of({row[0] for row in rows})
@@ -163,11 +170,12 @@ class FlawLog:
                 if not (has_failed and tuple(key) in standing):
                     yield _as_error(Failed(**json.loads(failed)))
             last = rows[-1][:4]
+        yield from self._of_the_source()
 
     def _of_the_source(self) -> Iterator[Failed]:
-        """Tell the flaws that concern no dataset; they are errors unless everything that was listed was read."""
+        """Tell the flaws that concern no dataset; they are errors if they may have cost a record."""
         noted = self._noted([""])
-        if self.job.db.execute(_HAS_FAILED_LIST).fetchone():
+        if not _LOST.isdisjoint(self.records.failures.counts()):
             yield from map(_as_error, noted.values())
             return
         standing = self._tell([""])
@@ -190,6 +198,10 @@ class FlawLog:
 
 def _key(failed: Failed) -> Key:
     return failed.dataset_id or "", failed.resource_id or "", failed.field or "", failed.kind
+
+
+def _place(dataset_id: str | None, field: str | None) -> str:
+    return json.dumps([dataset_id, field])
 
 
 def _failed(item: Dataset, flaw: str) -> Failed:
