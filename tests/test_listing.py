@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from crawlers import signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
 from crawlers.listing import since, withdrawals
+from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.limits import Limits
 from crawlers.listing.paging import Cursor, Entry, Page, PagedListing
 from crawlers.listing.spider import CatalogueSpider
@@ -123,7 +125,8 @@ def index(known, last, folder=None, status="new"):
     """Return an index of datasets with the moments they were seen, and of the last whole listing."""
     found = {name: SimpleNamespace(seen=seen, status=status, metadata_url=None) for name, seen in known.items()}
     get, title = lambda _kind, name, _: found.get(name), lambda name: f"Title of {name}"
-    documents = SimpleNamespace(get=get, title=title, differing={})
+    held = lambda _: (SimpleNamespace(dataset_id=name) for name in found)  # noqa: E731
+    documents = SimpleNamespace(get=get, title=title, held=held, differing={})
     return SimpleNamespace(documents=documents, runs=SimpleNamespace(last_complete=lambda _: last), folder=folder)
 
 
@@ -295,6 +298,66 @@ def test_what_is_not_confirmed_is_reported(spiders):
     spider.withdrawals.not_confirmed("a", AnswerError("timeout", "it took too long"), None, None, by="its page")
     message = "the dataset is no longer listed, and its page does not say that it is gone: it took too long"
     assert spider.errors == [("fetch", "timeout", message)]
+
+
+# What the portal is asked
+
+
+class Asking(GoneRecords):
+    """Asks a portal whose answers are HTTP statuses: 404 is gone, 200 is there, any other says nothing."""
+
+    def question(self, dataset_id, about):
+        return Request(f"{URL}/{dataset_id}", meta={"id": dataset_id})
+
+    def fate(self, response, dataset_id, about):
+        if response.status not in (200, 404):
+            raise AnswerError("http", f"HTTP {response.status}")
+        return Fate("not found" if response.status == 404 else None)
+
+
+@pytest.fixture
+def asked(spiders, tmp_path):
+    """A run whose whole listing lacks some of the datasets on disk, which are asked for; ``asked`` has the requests."""
+
+    def run(known, gone, status, *, seen="2026-11-09", **settings):
+        spider = spiders(**{f"setting_{name}": value for name, value in settings.items()})
+        moments = dict.fromkeys(known, seen)
+        spider.opened_index = lambda: index(moments, last="2026-11-10", folder=tmp_path)
+        for name in sorted(set(known) - set(gone)):
+            spider.expect("dataset", name, listed_by=None)
+        spider.asked, waiting = [], list(Asking(spider).find())
+        while waiting:
+            request = waiting.pop(0)
+            spider.asked.append(request)
+            found = TextResponse(request.url, status(request.meta["id"], len(spider.asked)), request=request)
+            waiting += asyncio.run(everything(request.callback(found, **request.cb_kwargs)))
+        spider.names = [request.meta["id"] for request in spider.asked]
+        return spider
+
+    return run
+
+
+async def everything(output):
+    return [found async for found in output]
+
+
+def test_what_was_given_by_its_own_address_is_gone_only_by_the_portals_word(asked):
+    """Its listings decided when its single addresses were down, a night later."""
+    known = names(200)
+    there = asked(known, known[-2:], lambda *_: 200)
+    assert (there.gone, there.errors, there.run_state.is_whole_listing) == ([], [], True)
+    down = asked(known, known[-2:], lambda *_: 503)
+    assert (down.gone, [kind for _, kind, _ in down.errors]) == ([], ["http"])
+    assert "2 datasets are no longer listed, and nothing is withdrawn" in down.errors[0][2]
+    silent = asked(known, known[-2:], lambda name, _: 503 if name == known[-1] else 404 if name == known[-2] else 200)
+    assert (silent.gone, silent.errors) == ([(known[-2], "not found")], []), "of the last one, it says nothing"
+    last = asked(known, known[-1:], lambda name, _: 404 if name == known[-1] else 200)
+    assert (last.gone, last.errors) == ([(known[-1], "not found")], [])
+
+
+def test_where_no_single_address_ever_answered_the_listings_decide(asked):
+    known = names(200)
+    assert asked(known, known[-2:], lambda *_: 503).gone == [(name, "not found") for name in known[-2:]]
 
 
 # Only what changed

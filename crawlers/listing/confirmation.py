@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from scrapy import Request
@@ -255,10 +255,12 @@ class Confirmation(ABC):
 class GoneRecords(Confirmation):
     """What a whole listing lacks, of a kind whose datasets have addresses of their own: those in the index.
 
-    Where the portal can't be asked, or does not say, its listings decide: `Withdrawals.by_listings`.
+    Where the portal can't be asked, or does not say, its listings decide: `Withdrawals.by_listings`. One that has
+    answered in an earlier run can be asked; what it gave then is gone only if it says so.
     """
 
     _OPEN = "left open"
+    _GIVEN = "given by their own address"
 
     def __init__(self, spider: CatalogueSpider) -> None:
         self.spider = spider
@@ -272,10 +274,22 @@ class GoneRecords(Confirmation):
             pass
         withdrawals.log_renamed()
         can_ask = bool(withdrawals.control) and self.question(withdrawals.control, {}) is not None
-        if not withdrawals.gone or not can_ask:
+        if not withdrawals.gone or (not can_ask and self.given_before is None):
             self.spider.run_state.is_whole_listing = withdrawals.by_listings()
-        elif withdrawals.is_to_ask(has_control=True):
+        elif withdrawals.is_to_ask(has_control=can_ask):
             yield from self.confirm(withdrawals.control, {})
+
+    @cached_property
+    def given_before(self) -> list[str] | None:
+        """The datasets that the portal gave in an earlier run, and did not list; ``None`` if it was never asked."""
+        return self.spider.withdrawals.recall(self._GIVEN)
+
+    def _remember(self) -> None:
+        """Remember what the portal gives and does not list."""
+        answers = ((name, fate["answer"]) for name, fate in self.notes.below(self.topic))
+        before = set(self.given_before or ())
+        given = [name for name, answer in answers if answer == THERE or (not answer and name in before)]
+        self.spider.withdrawals.remember(self._GIVEN, given)
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:  # noqa: ARG002
         known = self.spider.opened_index().documents.get(self.spider.listed_kind, dataset_id, None)
@@ -285,9 +299,11 @@ class GoneRecords(Confirmation):
 
     def left_open(self, dataset_id: str, error: AnswerError, *_: Any) -> None:
         self.spider.logger.info("%s does not say whether %s is gone: %s", self.by, dataset_id, error)
-        self.spider.seen(dataset_id, list_name=self._OPEN, listed_by=None)
+        if dataset_id not in (self.given_before or ()):
+            self.spider.seen(dataset_id, list_name=self._OPEN, listed_by=None)
 
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
+        self._remember()
         self.spider.run_state.is_whole_listing = self.spider.withdrawals.by_listings(self._OPEN)
         yield from ()
 
@@ -295,6 +311,8 @@ class GoneRecords(Confirmation):
         self, error: AnswerError, request: Request | None, status: int | None, about: dict[str, Any], *, is_end: bool
     ) -> Iterator[Any]:
         if is_end:
+            self._remember()
+        if is_end or self.given_before is not None:
             yield from super().unchecked(error, request, status, about, is_end=is_end)
             return
         message = "%s does not give by its own address what it lists (%s): its listings decide what is gone"

@@ -175,7 +175,7 @@ class Withdrawals:
         if later:
             message = "%d %s are gone; if the next whole listing lacks them too, they are withdrawn"
             self.spider.logger.info(message, later, f"{self.spider.listed_kind}s")
-        self._remember(_LISTINGS, None)
+        self.remember(_LISTINGS, None)
         return True
 
     def mark_missed_twice(self, known: Iterable[str], listed: Among, url: str = "") -> None:
@@ -230,7 +230,7 @@ class Withdrawals:
     def _mark_long_gone(self, name: str) -> int:
         """Mark what whole listings on three days lack; return how many of a list are left."""
         today = str(self.spider.records.job.state.get("started"))
-        days = [moment for moment in self._recall(_LISTINGS) or [] if moment[:10] < today[:10]]
+        days = [moment for moment in self.recall(_LISTINGS) or () if moment[:10] < today[:10]]
         first = days[1 - _DAYS] if len(days) >= _DAYS - 1 else None
         left = sum(not self._mark_if_not_seen_since(first, dataset_id, self.place) for dataset_id in self.ids(name))
         if left:
@@ -242,8 +242,8 @@ class Withdrawals:
         if report["finish_reason"] != "finished" or report["errors"].keys() - {"shrink"}:
             return
         begun = str(report["started"])
-        days = [moment for moment in self._recall(_LISTINGS) or [] if moment[:10] != begun[:10]]
-        self._remember(_LISTINGS, sorted([*days, begun])[-_DAYS:])
+        days = [moment for moment in self.recall(_LISTINGS) or () if moment[:10] != begun[:10]]
+        self.remember(_LISTINGS, sorted([*days, begun])[-_DAYS:])
 
     def last_listing(self) -> str | None:
         """Return when the last complete crawl began that listed everything."""
@@ -306,11 +306,14 @@ class Withdrawals:
     def _folder(self) -> Path:
         return self.spider.opened_index().folder
 
-    def _recall(self, name: str) -> Any:
+    def recall(self, name: str) -> list[str] | None:
+        """Return the texts that earlier runs of this scope remember; ``None`` if they remember no list."""
         found = memory.recall(self._folder, name)
-        return found.get(self.listing_scope) if isinstance(found, dict) else None
+        values = found.get(self.listing_scope) if isinstance(found, dict) else None
+        return [value for value in values if isinstance(value, str)] if isinstance(values, list) else None
 
-    def _remember(self, name: str, value: Any) -> None:
+    def remember(self, name: str, value: list[str] | None) -> None:
+        """Remember texts for later runs of this scope; ``None`` forgets them."""
         found = memory.recall(self._folder, name)
         known = found if isinstance(found, dict) else {}
         new = {**known, self.listing_scope: value}
