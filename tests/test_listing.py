@@ -134,12 +134,14 @@ def index(known, last, folder=None, status="new"):
 def night(spiders, tmp_path):
     """A run of a day whose whole listing lacks some of the datasets on disk."""
 
-    def run(day, known, gone, *, seen=None, last="2026-10-31", errors=None, **settings):
+    def run(day, known, gone, *, seen=None, last="2026-10-31", errors=None, is_killed=False, **settings):
         spider = spiders(**{f"setting_{name}": value for name, value in settings.items()})
         spider.records.job.state |= {"run": f"{day.replace('-', '')}T060000Z", "started": f"{day}T06:00:00.000Z"}
         moments = {name: (seen or {}).get(name, f"{day}T06:00:00.000Z") for name in known}
         spider.opened_index = lambda: index(moments, last, tmp_path)
         spider.withdrawals.mark_missed_twice(known, lambda ids: [name for name in ids if name not in gone])
+        if is_killed:
+            return spider
         kinds = dict.fromkeys([kind for _, kind, _ in spider.errors], 1) | dict.fromkeys(errors or (), 1)
         report = {"started": f"{day}T06:00:00.000Z", "errors": kinds, "finish_reason": "finished"}
         spider.crawler.signals.send_catch_log(signals.run_ended, report=report, folder=tmp_path)
@@ -222,6 +224,20 @@ def test_a_refused_list_is_accepted_once_and_no_other(night):
     assert (again.gone, [kind for _, kind, _ in again.errors]) == ([], ["shrink"]), "they came back, and went again"
     last = night("2026-11-24", names(20), names(13), ACCEPT_SHRINK="20261121T060000Z")
     assert len(last.gone) == 13, "each night's list has its name"
+
+
+def test_what_a_kill_left_of_an_accepted_list_is_accepted_by_the_same_command(night):
+    """And nothing else, once."""
+    accepts = {"ACCEPT_SHRINK": "20261120T060000Z"}
+    night("2026-11-20", names(400), names(300))
+    night("2026-11-21", names(400), names(300), **accepts, is_killed=True)
+    other = night("2026-11-21", names(400)[100:], [*names(300)[100:], "a399"], **accepts)
+    assert (other.gone, [kind for _, kind, _ in other.errors]) == ([], ["shrink"]), "100 are marked, and one more went"
+    night("2026-11-21", names(400)[100:], names(300)[100:], **accepts, is_killed=True)
+    rest = night("2026-11-21", names(400)[299:], names(300)[299:], **accepts)
+    assert (rest.gone, rest.errors) == ([("a299", "not found")], []), "although so few must be lacked twice"
+    again = night("2026-11-22", names(400), names(300)[100:], **accepts)
+    assert (again.gone, [kind for _, kind, _ in again.errors]) == ([], ["shrink"]), "they came back, and went again"
 
 
 def test_what_whole_listings_on_three_days_lack_is_believed(night, tmp_path):

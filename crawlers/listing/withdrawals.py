@@ -37,7 +37,9 @@ _DAYS = 3
 """Days on which a listing must lack what is more than SHRINK_LIMIT, where nobody can be asked."""
 _NAMED = 10
 _REFUSED, _LISTINGS = "refused withdrawals", "listings that lacked too much"
-_COMPARED = "compared"
+_COMPARED, _ACCEPTED = "compared", "withdrawals being accepted"
+_FINGERPRINT = 16
+"""Characters that stand for a dataset in an accepted list."""
 _REMEMBERED = 10
 """Refused lists that are remembered: a user accepts one of the last nights'."""
 
@@ -146,12 +148,15 @@ class Withdrawals:
         gone = self.spider.records.count(name)
         if not gone:
             return False
+        if self._is_accepted(name):
+            self._accept(name)
+            return False
         if has_control and self.decide(gone, can_ask=True) == "ask":
             Notes(self.spider.crawler).put(_COMPARED, "known", self.known)  # what is left open is judged by it
             return True
         most = self.spider.crawler.settings.getint("CONFIRM_MAX")
         why = f"more than are asked for one by one (CONFIRM_MAX = {most})" if has_control else "none is left to ask for"
-        self.is_accepted(name, f", and {why}")
+        self._refuse(name, f", and {why}")
         return False
 
     def by_listings(self, name: str = LIST, url: str = "") -> bool:
@@ -163,14 +168,16 @@ class Withdrawals:
         """
         gone = self.spider.records.count(name)
         self.known = self.known or Notes(self.spider.crawler).get(_COMPARED, "known") or 0  # after a kill
+        if gone and self._is_accepted(name):
+            self._accept(name)
+            return True
         follows = self.decide(gone, can_ask=False) if gone else "believed"
         if follows == "wait":
             left = self._mark_long_gone(name)
             follows = self.decide(left, can_ask=False) if left else "believed"
         if follows != "believed":
-            return self.is_accepted(
-                name, f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait")
-            )
+            self._refuse(name, f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait"))
+            return False
         later = sum(not self.mark_if_missed_before(dataset_id, url or self.place) for dataset_id in self.ids(name))
         if later:
             message = "%d %s are gone; if the next whole listing lacks them too, they are withdrawn"
@@ -251,26 +258,53 @@ class Withdrawals:
 
     # What a user accepts
 
-    def is_accepted(self, name: str, why: str = "") -> bool:
-        """Mark what is gone if the user accepts exactly this list (``ACCEPT_SHRINK``); else report that it is too much.
+    def _is_accepted(self, name: str) -> bool:
+        """Return whether the user accepts exactly this list (``ACCEPT_SHRINK``), or what a killed run left of it."""
+        if not self._accepts:
+            return False
+        if self._refused().get(self._accepts) == self._digest(name):
+            return True
+        run, prints = (*(self.recall(_ACCEPTED) or ()), "", "")[:2]
+        if run != self._accepts:
+            return False
+        accepted = {prints[at : at + _FINGERPRINT] for at in range(0, len(prints), _FINGERPRINT)}
+        return all(_fingerprint(dataset_id) in accepted for dataset_id in self.ids(name))
 
-        A list is accepted once: it is remembered with the run that refused it, until then.
+    def _accept(self, name: str) -> None:
+        """Mark a list that the user accepts, once: until then, it is remembered with the run that refused it.
+
+        While it is marked, it is remembered as a whole: of that, a kill may leave any part.
+        """
+        refused = self._refused()
+        if digest := refused.pop(self._accepts, None):
+            self.remember(_ACCEPTED, [self._accepts, "".join(map(_fingerprint, self.ids(name)))])
+            self._store(_REFUSED, {run: other for run, other in refused.items() if other != digest})
+        Notes(self.spider.crawler).put(_ACCEPTED, self._accepts, True)
+        for dataset_id in self.ids(name):
+            self.mark(dataset_id, self.place)
+        self.spider.run_state.is_whole_listing = True
+
+    def _refuse(self, name: str, why: str) -> None:
+        """Report that a list is too much, and remember it: the user may accept it.
 
         Args:
-            name: what is gone, a list of the ledger.
             why: more about it, as the end of a clause.
         """
-        run, digest, refused = str(self.spider.records.job.state.get("run")), self._digest(name), self._refused()
-        accepts = str(self.spider.crawler.settings.get("ACCEPT_SHRINK") or "")
-        if accepts and refused.get(accepts) == digest:
-            for dataset_id in self.ids(name):
-                self.mark(dataset_id, self.place)
-            refused = {one: other for one, other in refused.items() if other != digest}
-        else:
-            self._report(name, f"{why}; ACCEPT_SHRINK={accepts} accepts another list, or none" if accepts else why, run)
-            refused = dict(sorted({**refused, run: digest}.items())[-_REMEMBERED:])
-        self._store(_REFUSED, refused)
-        return digest not in refused.values()
+        run = str(self.spider.records.job.state.get("run"))
+        if self._accepts:
+            why += f"; ACCEPT_SHRINK={self._accepts} accepts another list, or none"
+        refused = {**self._refused(), run: self._digest(name)}
+        self._store(_REFUSED, dict(sorted(refused.items())[-_REMEMBERED:]))
+        self._report(name, why, run)
+
+    def run_ended(self, report: Mapping[str, Any]) -> None:
+        """Forget what was accepted and is marked now."""
+        if report["finish_reason"] == "finished" and Notes(self.spider.crawler).count(_ACCEPTED):
+            self.remember(_ACCEPTED, None)
+
+    @property
+    def _accepts(self) -> str:
+        return str(self.spider.crawler.settings.get("ACCEPT_SHRINK") or "")
 
     def _report(self, name: str, why: str, run: str) -> None:
         count, limit = self.spider.records.count(name), self.spider.crawler.settings.getfloat("SHRINK_LIMIT")
@@ -298,7 +332,7 @@ class Withdrawals:
     def _refused(self) -> dict[str, str]:
         """Return the digests of the lists that were refused, by run."""
         found = memory.recall(self._folder, _REFUSED)
-        return found if isinstance(found, dict) else {}
+        return {run: text for run, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}
 
     # What is remembered for this scope
 
@@ -369,3 +403,7 @@ class Withdrawals:
         message = f"the dataset is no longer listed, and {by} does not say that it is gone: {error}"
         found = AnswerError(error.kind, message)
         self.spider.failed("fetch", found, request, http_status=status, dataset_id=dataset_id)
+
+
+def _fingerprint(dataset_id: str) -> str:
+    return hashlib.blake2b(dataset_id.encode(), digest_size=_FINGERPRINT // 2).hexdigest()
