@@ -178,12 +178,12 @@ def test_how_much_of_a_catalogue_may_be_gone(gone, known, most, follows):
     assert withdrawals.decision(gone, known, limit=0.02, confirm_max=most) == follows
 
 
-def test_a_listed_dataset_is_the_control(spiders):
+def test_a_few_listed_datasets_are_the_controls(spiders):
     spider = spiders()
-    for _ in spider.withdrawals.compare(["a", "b", "c"], lambda _: ["b"]):
+    for _ in spider.withdrawals.compare(["a", *names(10, "b"), "c"], lambda _: names(10, "b")):
         pass
     found = spider.withdrawals
-    assert (found.control, found.gone, found.known, found.renamed) == ("b", 2, 3, 0)
+    assert (found.controls, found.gone, found.known, found.renamed) == (names(4, "b"), 2, 12, 0)
     assert list(found.ids()) == ["a", "c"]
 
 
@@ -374,6 +374,30 @@ def test_what_was_given_by_its_own_address_is_gone_only_by_the_portals_word(aske
 def test_where_no_single_address_ever_answered_the_listings_decide(asked):
     known = names(200)
     assert asked(known, known[-2:], lambda *_: 503).gone == [(name, "not found") for name in known[-2:]]
+
+
+def test_what_a_cache_answers_is_no_control(asked):
+    """The portal was throttled behind the first control, which a cache gave again."""
+    known = names(100)
+    done = asked(known, known[70:], lambda name, _: 200 if name == known[0] else 404)
+    assert (done.gone, len(done.errors)) == ([], 1)
+    assert "afterwards the portal does not give one either that it lists" in done.errors[0][2]
+    assert {request.headers[b"Cache-Control"] for request in done.asked} == {b"no-cache"}
+
+
+def test_a_control_that_is_listed_and_not_there_stands_for_no_other(asked):
+    """A stale entry of the search index kept all that was gone."""
+    known, stale = names(100), names(3)
+    done = asked(known, known[97:], lambda name, _: 404 if name in (stale[0], stale[2], *known[97:]) else 200)
+    assert (done.gone, done.errors) == ([(name, "not found") for name in known[97:]], [])
+    assert done.names == ["a000", "a001", *known[97:], "a002", "a003"], "one is there, and another one"
+    closed = asked(known, known[97:], lambda *_: 404)
+    assert (closed.gone, closed.names) == ([], names(4)), "a few are tried"
+
+
+def test_a_catalogue_that_lists_one_dataset_is_controlled_by_it(asked):
+    done = asked(["a", "b"], ["b"], lambda name, _: 404 if name == "b" else 200)
+    assert (done.gone, done.names) == ([("b", "not found")], ["a", "b", "a"])
 
 
 # Only what changed

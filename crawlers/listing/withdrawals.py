@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LIST = "gone"
 """The list of the ledger that has what the listing lacks."""
+CONTROLS = 4
+"""Datasets that control questions may ask for: a list may have one that is not there any more."""
 _PART = 500
 """Datasets that are looked up before other work goes on."""
 _ALIASES, _SHARED = "aliases", "shared aliases"
@@ -81,13 +83,13 @@ class Withdrawals:
         known: how many datasets were compared.
         gone: how many of them the listing lacks, without those that are renamed.
         renamed: how many of them have another id in the listing.
-        control: one that the listing has, for a control question; empty if it has none of them.
+        controls: a few that the listing has, for control questions.
     """
 
     def __init__(self, spider: CatalogueSpider) -> None:
         self.spider = spider
         self.known = self.gone = self.renamed = 0
-        self.control = ""
+        self.controls: list[str] = []
         self.listing_scope = listing(scope(spider.name, spider.given))
 
     # What the listing lacks
@@ -98,7 +100,7 @@ class Withdrawals:
         Args:
             known: the ids of the source's datasets on disk.
         """
-        self.known, self.gone, self.renamed, self.control = 0, 0, 0, ""
+        self.known, self.gone, self.renamed, self.controls = 0, 0, 0, []
         ids = iter(known)
         while part := list(islice(ids, _PART)):
             there = listed(part)
@@ -108,7 +110,7 @@ class Withdrawals:
                 self.spider.seen(dataset_id, list_name=LIST, listed_by=None)
             self.known, self.gone = self.known + len(part), self.gone + len(gone)
             self.renamed += len(missing) - len(gone)
-            self.control = self.control or next((found for found in part if found in there), "")
+            self.controls += islice((found for found in part if found in there), CONTROLS - len(self.controls))
             yield
 
     def ids(self, name: str = LIST) -> Iterator[str]:
