@@ -14,6 +14,7 @@ from crawlers.resume.records import listed_by, planned_among
 from crawlers.safety.line import one_line
 from crawlers.store import memory
 from crawlers.store.index import listing, scope
+from crawlers.store.index.complete_runs import sees_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -201,8 +202,11 @@ class Withdrawals:
             self.mark_missed_twice(self.held(), partial(planned_among, self.spider.records, self.spider.listed_kind))
 
     def held(self) -> Iterator[str]:
-        """Yield the ids of the source's datasets on disk."""
-        return (held.dataset_id for held in self.spider.opened_index().documents.held(self.spider.listed_kind))
+        """Yield the ids of the source's datasets on disk; of a part of it (``-a set=``), what that part listed last."""
+        index, spider = self.spider.opened_index(), self.spider
+        if sees_all(spider.given):
+            return (held.dataset_id for held in index.documents.held(spider.listed_kind))
+        return index.runs.last_seen_by(spider.name, spider.given)
 
     # What is marked
 
@@ -284,7 +288,8 @@ class Withdrawals:
         Notes(self.spider.crawler).put(_ACCEPTED, self._accepts, True)
         for dataset_id in self.ids(name):
             self.mark(dataset_id, self.place)
-        self.spider.run_state.is_whole_listing = True
+        if not self.spider.run_state.since:
+            self.spider.run_state.is_whole_listing = True
 
     def _refuse(self, name: str, why: str) -> None:
         """Report that a list is too much, and remember it: the user may accept it.
