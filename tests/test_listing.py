@@ -309,6 +309,22 @@ def test_a_memory_that_can_not_be_written_ends_no_crawl(night, tmp_path, monkeyp
     assert [kind for _, kind, _ in night("2026-11-02", names(20), names(12)).errors] == ["shrink"]
 
 
+@pytest.mark.parametrize("value", [[1, 2], 5, "abc", {"a": 1}, [["a"], ["b"]], [None, "x"], ["9999"]], ids=repr)
+def test_a_memory_with_other_values_only_knows_less(night, asked, tmp_path, value):
+    accepts = {"ACCEPT_SHRINK": "20261101T060000Z"}
+    night("2026-11-01", names(40), names(4))
+    [scope] = json.loads((tmp_path / "memory.json").read_bytes())["listings that lacked too much"]
+    for inner in (value, {scope: value, "20261101T060000Z": value}):
+        remembered = ("listings that lacked too much", "withdrawals being accepted", "given by their own address")
+        (tmp_path / "memory.json").write_text(json.dumps(dict.fromkeys((*remembered, "refused withdrawals"), inner)))
+        seen = dict.fromkeys(names(4), "2026-10-01T06:00:00.000Z")
+        done = night("2026-11-02", names(40), names(4), seen=seen, **accepts)
+        assert [kind for _, kind, _ in done.errors] == ["shrink"]
+    is_known = isinstance(value, list)  # that it was asked before
+    done = asked(names(40), names(4), lambda *_: 503, **accepts)
+    assert [kind for _, kind, _ in done.errors] == ["http" if is_known else "shrink"]
+
+
 def test_what_is_not_confirmed_is_reported(spiders):
     spider = spiders()
     spider.withdrawals.not_confirmed("a", AnswerError("timeout", "it took too long"), None, None, by="its page")
