@@ -255,6 +255,21 @@ def test_what_whole_listings_on_three_days_lack_is_believed(night, tmp_path):
     assert "listings that lacked too much" not in json.loads((tmp_path / "memory.json").read_bytes())
 
 
+def test_a_day_counts_that_another_process_ends(spiders, tmp_path):
+    """The one that judged the listing was killed behind it."""
+    known = dict.fromkeys(names(100), "2026-11-01")
+    first, again = (spiders(tmp_path / "job") for _ in range(2))
+    first.records.job.state |= {"started": "2026-11-02T06:00:00.000Z"}
+    first.opened_index = again.opened_index = lambda: index(known, last="2026-11-01", folder=tmp_path)
+    first.withdrawals.mark_missed_twice(known, lambda ids: [name for name in ids if name not in names(10)])
+    Job.from_crawler(first.crawler).commit()
+    Job.from_crawler(first.crawler).db.close()
+    report = {"started": "2026-11-02T06:00:00.000Z", "errors": {"shrink": 1}, "finish_reason": "finished"}
+    again.crawler.signals.send_catch_log(signals.run_ended, report=report, folder=tmp_path)
+    [days] = json.loads((tmp_path / "memory.json").read_bytes())["listings that lacked too much"].values()
+    assert days == ["2026-11-02T06:00:00.000Z"]
+
+
 def test_only_what_each_of_the_three_lacks_is_believed(night):
     known = names(100)
     seen = dict.fromkeys(names(10), "2026-11-01T06:00:00.000Z")

@@ -247,13 +247,11 @@ class Withdrawals:
         first = days[1 - _DAYS] if len(days) >= _DAYS - 1 else None
         left = sum(not self._mark_if_not_seen_since(first, dataset_id, self.place) for dataset_id in self.ids(name))
         if left:
-            self.spider.crawler.signals.connect(self._remember_listing, signal=signals.run_ended)
+            Notes(self.spider.crawler).put(_LISTINGS, "lacks", left)
         return left
 
     def _remember_listing(self, report: Mapping[str, Any]) -> None:
         """Remember a whole listing without another fault, once a day."""
-        if report["finish_reason"] != "finished" or report["errors"].keys() - {"shrink"}:
-            return
         begun = str(report["started"])
         days = [moment for moment in self.recall(_LISTINGS) or () if moment[:10] != begun[:10]]
         self.remember(_LISTINGS, sorted([*days, begun])[-_DAYS:])
@@ -305,9 +303,14 @@ class Withdrawals:
         self._report(name, why, run)
 
     def run_ended(self, report: Mapping[str, Any]) -> None:
-        """Forget what was accepted and is marked now."""
-        if report["finish_reason"] == "finished" and Notes(self.spider.crawler).count(_ACCEPTED):
+        """Remember what the next runs must know of this one; the process that judged its listing may be gone."""
+        if report["finish_reason"] != "finished":
+            return
+        notes = Notes(self.spider.crawler)
+        if notes.count(_ACCEPTED):
             self.remember(_ACCEPTED, None)
+        if notes.count(_LISTINGS) and not report["errors"].keys() - {"shrink"}:
+            self._remember_listing(report)
 
     @property
     def _accepts(self) -> str:
