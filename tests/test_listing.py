@@ -212,6 +212,11 @@ def test_what_is_too_much_is_refused_with_names_and_the_way_to_accept_it(night):
     )
 
 
+def test_a_job_that_is_finished_can_not_accept_a_list(night, tmp_path):
+    [(_, _, error)] = night("2026-11-20", names(20), names(12), JOBDIR=str(tmp_path / "job")).errors
+    assert error.endswith("-s ACCEPT_SHRINK=20261120T060000Z (scrapy crawl needs another JOBDIR for it)")
+
+
 def test_a_refused_list_is_accepted_once_and_no_other(night):
     night("2026-11-20", names(20), names(12))
     other = night("2026-11-21", names(20), names(13), ACCEPT_SHRINK="20261120T060000Z")
@@ -316,12 +321,18 @@ def test_more_than_half_is_never_believed_without_a_person(night):
         assert "3 days" not in spider.errors[0][2]
 
 
+UNREMEMBERED = (
+    "It can't be accepted: memory.json can't be written (No space left on device). Mend that, and crawl again"
+)
+
+
 def test_a_memory_that_can_not_be_written_ends_no_crawl(night, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(withdrawals.memory, "remember", full)
-    assert [kind for _, kind, _ in night("2026-11-02", names(20), names(12)).errors] == ["shrink"]
+    [(_, kind, error)] = night("2026-11-02", names(20), names(12)).errors
+    assert (kind, error.endswith(UNREMEMBERED)) == ("shrink", True)
 
 
 @pytest.mark.parametrize("value", [[1, 2], 5, "abc", {"a": 1}, [["a"], ["b"]], [None, "x"], ["9999"]], ids=repr)

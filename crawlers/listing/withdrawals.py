@@ -299,8 +299,12 @@ class Withdrawals:
         if self._accepts:
             why += f"; ACCEPT_SHRINK={self._accepts} accepts another list, or none"
         refused = {**self._refused(), run: self._digest(name)}
-        self._store(_REFUSED, dict(sorted(refused.items())[-_REMEMBERED:]))
-        self._report(name, why, run)
+        if unwritten := self._store(_REFUSED, dict(sorted(refused.items())[-_REMEMBERED:])):
+            advice = f"It can't be accepted: {unwritten}. Mend that, and crawl again"
+        else:
+            advice = f"If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK={run}"
+            advice += " (scrapy crawl needs another JOBDIR for it)" * bool(self.spider.crawler.settings.get("JOBDIR"))
+        self._report(name, why, advice)
 
     def run_ended(self, report: Mapping[str, Any]) -> None:
         """Remember what the next runs must know of this one; the process that judged its listing may be gone."""
@@ -316,14 +320,11 @@ class Withdrawals:
     def _accepts(self) -> str:
         return str(self.spider.crawler.settings.get("ACCEPT_SHRINK") or "")
 
-    def _report(self, name: str, why: str, run: str) -> None:
+    def _report(self, name: str, why: str, advice: str) -> None:
         count, limit = self.spider.records.count(name), self.spider.crawler.settings.getfloat("SHRINK_LIMIT")
         what = f"{count} of {self.known} {self.spider.listed_kind}s are no longer listed ({count / self.known:.1%})"
         what += f", more than SHRINK_LIMIT allows ({limit:.1%})" if count > limit * self.known else ""
-        message = (
-            f"{what}{why}: nothing is withdrawn. They are "
-            f"{self._names(name, count)}. If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK={run}"
-        )
+        message = f"{what}{why}: nothing is withdrawn. They are {self._names(name, count)}. {advice}"
         self.spider.failed("list", AnswerError("shrink", message))
 
     def _names(self, name: str, count: int) -> str:
@@ -363,11 +364,15 @@ class Withdrawals:
         new = {**known, self.listing_scope: value}
         self._store(name, {one: other for one, other in new.items() if other is not None})
 
-    def _store(self, name: str, value: dict[str, Any]) -> None:
+    def _store(self, name: str, value: dict[str, Any]) -> str:
+        """Remember a value; return why that failed, else nothing."""
         try:
             memory.remember(self._folder, name, value or None)
         except OSError as error:
-            self.spider.logger.warning("%s can't be written (%s): later runs know less", memory.FILE, error.strerror)
+            unwritten = f"{memory.FILE} can't be written ({error.strerror})"
+            self.spider.logger.warning("%s: later runs know less", unwritten)
+            return unwritten
+        return ""
 
     # What has another id now
 
