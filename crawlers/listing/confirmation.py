@@ -266,8 +266,8 @@ class Confirmation(ABC):
 class GoneRecords(Confirmation):
     """What a whole listing lacks, of a kind whose datasets have addresses of their own: those in the index.
 
-    Where the portal can't be asked, or does not say, its listings decide: `Withdrawals.by_listings`. One that has
-    answered in an earlier run can be asked; what it gave then is gone only if it says so.
+    Where the portal can't be asked, or does not say, its listings decide: `Withdrawals.by_listings`; on three days if
+    it has answered in an earlier run. What it gave and did not list is gone only if it says so.
     """
 
     _OPEN = "left open"
@@ -285,20 +285,36 @@ class GoneRecords(Confirmation):
             pass
         withdrawals.log_renamed()
         controls = [listed for listed in withdrawals.controls if self.question(listed, {})]
-        if not withdrawals.gone or (not controls and self.given_before is None):
-            self.spider.run_state.is_whole_listing = withdrawals.by_listings()
-        elif withdrawals.is_to_ask(has_control=bool(controls)):
+        if not withdrawals.gone or not controls:
+            self._let_listings_decide("nothing that it lists has an address of its own there")
+        elif withdrawals.is_to_ask(has_control=True):
             yield from self.confirm(controls, {})
 
     @cached_property
-    def given_before(self) -> list[str] | None:
-        """The datasets that the portal gave in an earlier run, and did not list; ``None`` if it was never asked."""
-        return self.spider.withdrawals.recall(self._GIVEN)
+    def given_before(self) -> set[str] | None:
+        """The datasets that the portal gave in an earlier run, and did not list; ``None`` if it never answered."""
+        found = self.spider.withdrawals.recall(self._GIVEN)
+        return None if found is None else set(found)
+
+    def _let_listings_decide(self, why: str) -> None:
+        """Mark what enough whole listings lack, but for what the portal gave in an earlier run.
+
+        Args:
+            why: why it is not asked, as a clause.
+        """
+        for dataset_id in self.spider.withdrawals.ids():
+            self._leave_to_listings(dataset_id)
+        more = "" if self.given_before is None else f", and {why}"
+        self.spider.run_state.is_whole_listing = self.spider.withdrawals.by_listings(self._OPEN, more=more)
+
+    def _leave_to_listings(self, dataset_id: str) -> None:
+        if dataset_id not in (self.given_before or ()):
+            self.spider.seen(dataset_id, list_name=self._OPEN, listed_by=None)
 
     def _remember(self) -> None:
         """Remember what the portal gives and does not list."""
         answers = ((name, fate["answer"]) for name, fate in self.notes.below(self.topic))
-        before = set(self.given_before or ())
+        before = self.given_before or ()
         given = [name for name, answer in answers if answer == THERE or (not answer and name in before)]
         self.spider.withdrawals.remember(self._GIVEN, given)
 
@@ -310,8 +326,7 @@ class GoneRecords(Confirmation):
 
     def left_open(self, dataset_id: str, error: AnswerError, *_: Any) -> None:
         self.spider.logger.info("%s does not say whether %s is gone: %s", self.by, dataset_id, error)
-        if dataset_id not in (self.given_before or ()):
-            self.spider.seen(dataset_id, list_name=self._OPEN, listed_by=None)
+        self._leave_to_listings(dataset_id)
 
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
         self._remember()
@@ -323,12 +338,11 @@ class GoneRecords(Confirmation):
     ) -> Iterator[Any]:
         if is_end:
             self._remember()
-        if is_end or self.given_before is not None:
             yield from super().unchecked(error, request, status, about, is_end=is_end)
             return
-        message = "%s does not give by its own address what it lists (%s): its listings decide what is gone"
-        self.spider.logger.info(message, self.by, error)
-        self.spider.run_state.is_whole_listing = self.spider.withdrawals.by_listings()
+        why = f"{self.by} does not give by its own address what it lists ({error})"
+        self.spider.logger.info("%s: its listings decide what is gone", why)
+        self._let_listings_decide(why)
 
 
 async def flat(output: Iterable[Any]) -> AsyncIterator[Any]:

@@ -162,24 +162,24 @@ class Withdrawals:
         self._refuse(name, f", and {why}")
         return False
 
-    def by_listings(self, name: str = LIST, url: str = "") -> bool:
+    def by_listings(self, name: str = LIST, url: str = "", more: str = "") -> bool:
         """Mark what enough whole listings lack; return whether no more is gone than is believed.
 
         Args:
             name: what is gone and can't be asked for, a list of the ledger.
             url: where it was requested; by default the catalogue's address.
+            more: why the three days hold for few, too, as the end of a clause.
         """
         gone = self.spider.records.count(name)
         self.known = self.known or Notes(self.spider.crawler).get(_COMPARED, "known") or 0  # after a kill
         if gone and self._is_accepted(name):
             self._accept(name)
             return True
-        follows = self.decide(gone, can_ask=False) if gone else "believed"
+        follows = self._by_number(gone, is_strict=bool(more))
         if follows == "wait":
-            left = self._mark_long_gone(name)
-            follows = self.decide(left, can_ask=False) if left else "believed"
+            follows = self._by_number(self._mark_long_gone(name), is_strict=bool(more))
         if follows != "believed":
-            self._refuse(name, f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait"))
+            self._refuse(name, more + f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait"))
             return False
         later = sum(not self.mark_if_missed_before(dataset_id, url or self.place) for dataset_id in self.ids(name))
         if later:
@@ -187,6 +187,10 @@ class Withdrawals:
             self.spider.logger.info(message, later, f"{self.spider.listed_kind}s")
         self.remember(_LISTINGS, None)
         return True
+
+    def _by_number(self, gone: int, *, is_strict: bool) -> Decision:
+        follows = self.decide(gone, can_ask=False) if gone else "believed"
+        return "wait" if gone and is_strict and follows == "believed" else follows
 
     def mark_missed_twice(self, known: Iterable[str], listed: Among, url: str = "") -> None:
         """Mark what whole listings lack, this one and those before it; the rest is left to the next one."""
