@@ -151,7 +151,7 @@ class Withdrawals:
         gone = self.spider.records.count(name)
         if not gone:
             return False
-        if self._is_accepted(name):
+        if self._accepts(name):
             self._accept(name)
             return False
         if has_control and self.decide(gone, can_ask=True) == "ask":
@@ -159,8 +159,11 @@ class Withdrawals:
             return True
         most = self.spider.crawler.settings.getint("CONFIRM_MAX")
         why = f"more than are asked for one by one (CONFIRM_MAX = {most})" if has_control else "none is left to ask for"
-        self._refuse(name, f", and {why}")
+        self.is_accepted(name, f", and {why}")
         return False
+
+    def _recall_known(self) -> None:
+        self.known = self.known or Notes(self.spider.crawler).get(_COMPARED, "known") or 0  # after a kill
 
     def by_listings(self, name: str = LIST, url: str = "", more: str = "") -> bool:
         """Mark what enough whole listings lack; return whether no more is gone than is believed.
@@ -171,16 +174,16 @@ class Withdrawals:
             more: why the three days hold for few, too, as the end of a clause.
         """
         gone = self.spider.records.count(name)
-        self.known = self.known or Notes(self.spider.crawler).get(_COMPARED, "known") or 0  # after a kill
-        if gone and self._is_accepted(name):
+        self._recall_known()
+        if gone and self._accepts(name):
             self._accept(name)
             return True
         follows = self._by_number(gone, is_strict=bool(more))
         if follows == "wait":
             follows = self._by_number(self._mark_long_gone(name), is_strict=bool(more))
         if follows != "believed":
-            self._refuse(name, more + f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait"))
-            return False
+            more += f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait")
+            return self.is_accepted(name, more)
         later = sum(not self.mark_if_missed_before(dataset_id, url or self.place) for dataset_id in self.ids(name))
         if later:
             message = "%d %s are gone; if the next whole listing lacks them too, they are withdrawn"
@@ -266,42 +269,59 @@ class Withdrawals:
 
     # What a user accepts
 
-    def _is_accepted(self, name: str) -> bool:
-        """Return whether the user accepts exactly this list (``ACCEPT_SHRINK``), or what a killed run left of it."""
-        if not self._accepts:
+    def is_accepted(self, name: str, why: str = "", reason: signals.Reason = "not found") -> bool:
+        """Mark what is gone if the user accepts exactly this list (``ACCEPT_SHRINK``); else report that it is too much.
+
+        A list is accepted once: it is remembered with the run that refused it, until then.
+
+        Args:
+            name: what is gone, a list of the ledger.
+            why: more about it, as the end of a clause.
+            reason: what becomes of it if the user accepts that.
+        """
+        self._recall_known()
+        if self._accepts(name):
+            self._accept(name, reason)
+            return True
+        self._refuse(name, why)
+        return False
+
+    def _accepts(self, name: str) -> bool:
+        """Return whether the user accepts exactly this list, or what a killed run left of it."""
+        if not self._accepted_run:
             return False
-        if self._refused().get(self._accepts) == self._digest(name):
+        if self._refused().get(self._accepted_run) == self._digest(name):
             return True
         run, prints = (*(self.recall(_ACCEPTED) or ()), "", "")[:2]
-        if run != self._accepts:
+        if run != self._accepted_run:
             return False
         accepted = {prints[at : at + _FINGERPRINT] for at in range(0, len(prints), _FINGERPRINT)}
-        return all(_fingerprint(dataset_id) in accepted for dataset_id in self.ids(name))
+        return all(found in accepted for found in self._fingerprints(name))
 
-    def _accept(self, name: str) -> None:
-        """Mark a list that the user accepts, once: until then, it is remembered with the run that refused it.
-
-        While it is marked, it is remembered as a whole: of that, a kill may leave any part.
-        """
-        refused = self._refused()
-        if digest := refused.pop(self._accepts, None):
-            self.remember(_ACCEPTED, [self._accepts, "".join(map(_fingerprint, self.ids(name)))])
-            self._store(_REFUSED, {run: other for run, other in refused.items() if other != digest})
-        Notes(self.spider.crawler).put(_ACCEPTED, self._accepts, True)
+    def _fingerprints(self, name: str) -> Iterator[str]:
+        beginning = hashlib.blake2b(f"{name}\0".encode(), digest_size=_FINGERPRINT // 2)
         for dataset_id in self.ids(name):
-            self.mark(dataset_id, self.place)
+            found = beginning.copy()
+            found.update(dataset_id.encode())
+            yield found.hexdigest()
+
+    def _accept(self, name: str, reason: signals.Reason = "not found") -> None:
+        """Mark a list; until the run ends, all of it is remembered: a kill may leave any part."""
+        refused = self._refused()
+        if digest := refused.pop(self._accepted_run, None):
+            self.remember(_ACCEPTED, [self._accepted_run, "".join(self._fingerprints(name))])
+            self._store(_REFUSED, {run: other for run, other in refused.items() if other != digest})
+        Notes(self.spider.crawler).put(_ACCEPTED, self._accepted_run, True)
+        for dataset_id in self.ids(name):
+            self.mark(dataset_id, self.place, reason)
         if not self.spider.run_state.since:
             self.spider.run_state.is_whole_listing = True
 
     def _refuse(self, name: str, why: str) -> None:
-        """Report that a list is too much, and remember it: the user may accept it.
-
-        Args:
-            why: more about it, as the end of a clause.
-        """
+        """Report that a list is too much, and remember it: the user may accept it."""
         run = str(self.spider.records.job.state.get("run"))
-        if self._accepts:
-            why += f"; ACCEPT_SHRINK={self._accepts} accepts another list, or none"
+        if self._accepted_run:
+            why += f"; ACCEPT_SHRINK={self._accepted_run} accepts another list, or none"
         refused = {**self._refused(), run: self._digest(name)}
         if unwritten := self._store(_REFUSED, dict(sorted(refused.items())[-_REMEMBERED:])):
             advice = f"It can't be accepted: {unwritten}. Mend that, and crawl again"
@@ -321,17 +341,18 @@ class Withdrawals:
             self._remember_listing(report)
 
     @property
-    def _accepts(self) -> str:
+    def _accepted_run(self) -> str:
         return str(self.spider.crawler.settings.get("ACCEPT_SHRINK") or "")
 
     def _report(self, name: str, why: str, advice: str) -> None:
         count, limit = self.spider.records.count(name), self.spider.crawler.settings.getfloat("SHRINK_LIMIT")
         what = f"{count} of {self.known} {self.spider.listed_kind}s are no longer listed ({count / self.known:.1%})"
         what += f", more than SHRINK_LIMIT allows ({limit:.1%})" if count > limit * self.known else ""
-        message = f"{what}{why}: nothing is withdrawn. They are {self._names(name, count)}. {advice}"
+        message = f"{what}{why}: nothing is withdrawn. They are {self.names(name, count)}. {advice}"
         self.spider.failed("list", AnswerError("shrink", message))
 
-    def _names(self, name: str, count: int) -> str:
+    def names(self, name: str, count: int) -> str:
+        """Return the titles of the first datasets of a list of the ledger, as part of a sentence."""
         documents = self.spider.opened_index().documents
         first = islice(self.ids(name), _NAMED)
         names = ", ".join(one_line(documents.title(dataset_id) or dataset_id, 60) for dataset_id in first)
@@ -339,7 +360,7 @@ class Withdrawals:
 
     def _digest(self, name: str) -> str:
         """Return what identifies a list of datasets that this spider's listing lacks."""
-        found = hashlib.sha256(self.listing_scope.encode())
+        found = hashlib.sha256(f"{self.listing_scope}\0{name}".encode())
         for dataset_id in self.ids(name):
             found.update(f"\0{dataset_id}".encode())
         return found.hexdigest()
@@ -422,7 +443,3 @@ class Withdrawals:
         message = f"the dataset is no longer listed, and {by} does not say that it is gone: {error}"
         found = AnswerError(error.kind, message)
         self.spider.failed("fetch", found, request, http_status=status, dataset_id=dataset_id)
-
-
-def _fingerprint(dataset_id: str) -> str:
-    return hashlib.blake2b(dataset_id.encode(), digest_size=_FINGERPRINT // 2).hexdigest()
