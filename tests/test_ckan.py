@@ -363,6 +363,7 @@ def test_where_a_window_begins(base, newest, begun):
 def test_a_filter_sees_a_part():
     assert sees_all({"level": "both", "since": "last"})
     assert not sees_all({"organization": "x"})
+    assert not sees_all({"set": "x"})
 
 
 # Exports that are missing

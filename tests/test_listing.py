@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -15,6 +16,7 @@ from crawlers import signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
 from crawlers.listing import since, withdrawals
+from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.limits import Limits
 from crawlers.listing.paging import Cursor, Entry, Page, PagedListing
 from crawlers.listing.spider import CatalogueSpider
@@ -123,7 +125,8 @@ def index(known, last, folder=None, status="new"):
     """Return an index of datasets with the moments they were seen, and of the last whole listing."""
     found = {name: SimpleNamespace(seen=seen, status=status, metadata_url=None) for name, seen in known.items()}
     get, title = lambda _kind, name, _: found.get(name), lambda name: f"Title of {name}"
-    documents = SimpleNamespace(get=get, title=title, differing={})
+    held = lambda _: (SimpleNamespace(dataset_id=name) for name in found)  # noqa: E731
+    documents = SimpleNamespace(get=get, title=title, held=held, differing={})
     return SimpleNamespace(documents=documents, runs=SimpleNamespace(last_complete=lambda _: last), folder=folder)
 
 
@@ -131,12 +134,14 @@ def index(known, last, folder=None, status="new"):
 def night(spiders, tmp_path):
     """A run of a day whose whole listing lacks some of the datasets on disk."""
 
-    def run(day, known, gone, *, seen=None, last="2026-10-31", errors=None, **settings):
+    def run(day, known, gone, *, seen=None, last="2026-10-31", errors=None, is_killed=False, **settings):
         spider = spiders(**{f"setting_{name}": value for name, value in settings.items()})
         spider.records.job.state |= {"run": f"{day.replace('-', '')}T060000Z", "started": f"{day}T06:00:00.000Z"}
         moments = {name: (seen or {}).get(name, f"{day}T06:00:00.000Z") for name in known}
         spider.opened_index = lambda: index(moments, last, tmp_path)
         spider.withdrawals.mark_missed_twice(known, lambda ids: [name for name in ids if name not in gone])
+        if is_killed:
+            return spider
         kinds = dict.fromkeys([kind for _, kind, _ in spider.errors], 1) | dict.fromkeys(errors or (), 1)
         report = {"started": f"{day}T06:00:00.000Z", "errors": kinds, "finish_reason": "finished"}
         spider.crawler.signals.send_catch_log(signals.run_ended, report=report, folder=tmp_path)
@@ -173,12 +178,12 @@ def test_how_much_of_a_catalogue_may_be_gone(gone, known, most, follows):
     assert withdrawals.decision(gone, known, limit=0.02, confirm_max=most) == follows
 
 
-def test_a_listed_dataset_is_the_control(spiders):
+def test_a_few_listed_datasets_are_the_controls(spiders):
     spider = spiders()
-    for _ in spider.withdrawals.compare(["a", "b", "c"], lambda _: ["b"]):
+    for _ in spider.withdrawals.compare(["a", *names(10, "b"), "c"], lambda _: names(10, "b")):
         pass
     found = spider.withdrawals
-    assert (found.control, found.gone, found.known, found.renamed) == ("b", 2, 3, 0)
+    assert (found.controls, found.gone, found.known, found.renamed) == (names(4, "b"), 2, 12, 0)
     assert list(found.ids()) == ["a", "c"]
 
 
@@ -207,6 +212,11 @@ def test_what_is_too_much_is_refused_with_names_and_the_way_to_accept_it(night):
     )
 
 
+def test_a_job_that_is_finished_can_not_accept_a_list(night, tmp_path):
+    [(_, _, error)] = night("2026-11-20", names(20), names(12), JOBDIR=str(tmp_path / "job")).errors
+    assert error.endswith("-s ACCEPT_SHRINK=20261120T060000Z (scrapy crawl needs another JOBDIR for it)")
+
+
 def test_a_refused_list_is_accepted_once_and_no_other(night):
     night("2026-11-20", names(20), names(12))
     other = night("2026-11-21", names(20), names(13), ACCEPT_SHRINK="20261120T060000Z")
@@ -219,6 +229,20 @@ def test_a_refused_list_is_accepted_once_and_no_other(night):
     assert (again.gone, [kind for _, kind, _ in again.errors]) == ([], ["shrink"]), "they came back, and went again"
     last = night("2026-11-24", names(20), names(13), ACCEPT_SHRINK="20261121T060000Z")
     assert len(last.gone) == 13, "each night's list has its name"
+
+
+def test_what_a_kill_left_of_an_accepted_list_is_accepted_by_the_same_command(night):
+    """And nothing else, once."""
+    accepts = {"ACCEPT_SHRINK": "20261120T060000Z"}
+    night("2026-11-20", names(400), names(300))
+    night("2026-11-21", names(400), names(300), **accepts, is_killed=True)
+    other = night("2026-11-21", names(400)[100:], [*names(300)[100:], "a399"], **accepts)
+    assert (other.gone, [kind for _, kind, _ in other.errors]) == ([], ["shrink"]), "100 are marked, and one more went"
+    night("2026-11-21", names(400)[100:], names(300)[100:], **accepts, is_killed=True)
+    rest = night("2026-11-21", names(400)[299:], names(300)[299:], **accepts)
+    assert (rest.gone, rest.errors) == ([("a299", "not found")], []), "although so few must be lacked twice"
+    again = night("2026-11-22", names(400), names(300)[100:], **accepts)
+    assert (again.gone, [kind for _, kind, _ in again.errors]) == ([], ["shrink"]), "they came back, and went again"
 
 
 def test_what_whole_listings_on_three_days_lack_is_believed(night, tmp_path):
@@ -234,6 +258,21 @@ def test_what_whole_listings_on_three_days_lack_is_believed(night, tmp_path):
     assert (third.gone, third.errors) == ([(name, "not found") for name in gone], [])
     assert third.run_state.is_whole_listing
     assert "listings that lacked too much" not in json.loads((tmp_path / "memory.json").read_bytes())
+
+
+def test_a_day_counts_that_another_process_ends(spiders, tmp_path):
+    """The one that judged the listing was killed behind it."""
+    known = dict.fromkeys(names(100), "2026-11-01")
+    first, again = (spiders(tmp_path / "job") for _ in range(2))
+    first.records.job.state |= {"started": "2026-11-02T06:00:00.000Z"}
+    first.opened_index = again.opened_index = lambda: index(known, last="2026-11-01", folder=tmp_path)
+    first.withdrawals.mark_missed_twice(known, lambda ids: [name for name in ids if name not in names(10)])
+    Job.from_crawler(first.crawler).commit()
+    Job.from_crawler(first.crawler).db.close()
+    report = {"started": "2026-11-02T06:00:00.000Z", "errors": {"shrink": 1}, "finish_reason": "finished"}
+    again.crawler.signals.send_catch_log(signals.run_ended, report=report, folder=tmp_path)
+    [days] = json.loads((tmp_path / "memory.json").read_bytes())["listings that lacked too much"].values()
+    assert days == ["2026-11-02T06:00:00.000Z"]
 
 
 def test_only_what_each_of_the_three_lacks_is_believed(night):
@@ -282,12 +321,32 @@ def test_more_than_half_is_never_believed_without_a_person(night):
         assert "3 days" not in spider.errors[0][2]
 
 
+UNREMEMBERED = (
+    "It can't be accepted: memory.json can't be written (No space left on device). Mend that, and crawl again"
+)
+
+
 def test_a_memory_that_can_not_be_written_ends_no_crawl(night, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(withdrawals.memory, "remember", full)
-    assert [kind for _, kind, _ in night("2026-11-02", names(20), names(12)).errors] == ["shrink"]
+    [(_, kind, error)] = night("2026-11-02", names(20), names(12)).errors
+    assert (kind, error.endswith(UNREMEMBERED)) == ("shrink", True)
+
+
+@pytest.mark.parametrize("value", [[1, 2], 5, "abc", {"a": 1}, [["a"], ["b"]], [None, "x"], ["9999"]], ids=repr)
+def test_a_memory_with_other_values_only_knows_less(night, asked, tmp_path, value):
+    accepts = {"ACCEPT_SHRINK": "20261101T060000Z"}
+    night("2026-11-01", names(40), names(4))
+    [scope] = json.loads((tmp_path / "memory.json").read_bytes())["listings that lacked too much"]
+    for inner in (value, {scope: value, "20261101T060000Z": value}):
+        remembered = ("listings that lacked too much", "withdrawals being accepted", "given by their own address")
+        (tmp_path / "memory.json").write_text(json.dumps(dict.fromkeys((*remembered, "refused withdrawals"), inner)))
+        seen = dict.fromkeys(names(4), "2026-10-01T06:00:00.000Z")
+        done = night("2026-11-02", names(40), names(4), seen=seen, **accepts)
+        assert [kind for _, kind, _ in done.errors] == ["shrink"]
+    assert [kind for _, kind, _ in asked(names(40), names(4), lambda *_: 503, **accepts).errors] == ["shrink"]
 
 
 def test_what_is_not_confirmed_is_reported(spiders):
@@ -295,6 +354,93 @@ def test_what_is_not_confirmed_is_reported(spiders):
     spider.withdrawals.not_confirmed("a", AnswerError("timeout", "it took too long"), None, None, by="its page")
     message = "the dataset is no longer listed, and its page does not say that it is gone: it took too long"
     assert spider.errors == [("fetch", "timeout", message)]
+
+
+# What the portal is asked
+
+
+class Asking(GoneRecords):
+    """Asks a portal whose answers are HTTP statuses: 404 is gone, 200 is there, any other says nothing."""
+
+    def question(self, dataset_id, about):
+        return Request(f"{URL}/{dataset_id}", meta={"id": dataset_id})
+
+    def fate(self, response, dataset_id, about):
+        if response.status not in (200, 404):
+            raise AnswerError("http", f"HTTP {response.status}")
+        return Fate("not found" if response.status == 404 else None)
+
+
+@pytest.fixture
+def asked(spiders, tmp_path):
+    """A run whose whole listing lacks some of the datasets on disk, which are asked for; ``asked`` has the requests."""
+
+    def run(known, gone, status, *, seen="2026-11-09", **settings):
+        spider = spiders(**{f"setting_{name}": value for name, value in settings.items()})
+        moments = dict.fromkeys(known, seen)
+        spider.opened_index = lambda: index(moments, last="2026-11-10", folder=tmp_path)
+        for name in sorted(set(known) - set(gone)):
+            spider.expect("dataset", name, listed_by=None)
+        spider.asked, waiting = [], list(Asking(spider).find())
+        while waiting:
+            request = waiting.pop(0)
+            spider.asked.append(request)
+            found = TextResponse(request.url, status(request.meta["id"], len(spider.asked)), request=request)
+            waiting += asyncio.run(everything(request.callback(found, **request.cb_kwargs)))
+        spider.names = [request.meta["id"] for request in spider.asked]
+        return spider
+
+    return run
+
+
+async def everything(output):
+    return [found async for found in output]
+
+
+def test_what_was_given_by_its_own_address_is_gone_only_by_the_portals_word(asked):
+    """Its listings decided when its single addresses were down, a night later."""
+    known = names(200)
+    there = asked(known, known[-2:], lambda *_: 200)
+    assert (there.gone, there.errors, there.run_state.is_whole_listing) == ([], [], True)
+    for _ in range(2):
+        down = asked(known, known[-2:], lambda *_: 503)
+        assert (down.gone, down.errors, down.run_state.is_whole_listing) == ([], [], True)
+    more = asked(known, known[-3:], lambda *_: 503)
+    assert (more.gone, [kind for _, kind, _ in more.errors]) == ([], ["shrink"])
+    assert "1 of 200 datasets are no longer listed (0.5%), and the portal does not give by its" in more.errors[0][2]
+    silent = asked(known, known[-2:], lambda name, _: 503 if name == known[-1] else 404 if name == known[-2] else 200)
+    assert (silent.gone, silent.errors) == ([(known[-2], "not found")], []), "of the last one, it says nothing"
+    last = asked(known, known[-1:], lambda name, _: 404 if name == known[-1] else 200)
+    assert (last.gone, last.errors) == ([(known[-1], "not found")], [])
+
+
+def test_where_no_single_address_ever_answered_the_listings_decide(asked):
+    known = names(200)
+    assert asked(known, known[-2:], lambda *_: 503).gone == [(name, "not found") for name in known[-2:]]
+
+
+def test_what_a_cache_answers_is_no_control(asked):
+    """The portal was throttled behind the first control, which a cache gave again."""
+    known = names(100)
+    done = asked(known, known[70:], lambda name, _: 200 if name == known[0] else 404)
+    assert (done.gone, len(done.errors)) == ([], 1)
+    assert "afterwards the portal does not give one either that it lists" in done.errors[0][2]
+    assert {request.headers[b"Cache-Control"] for request in done.asked} == {b"no-cache"}
+
+
+def test_a_control_that_is_listed_and_not_there_stands_for_no_other(asked):
+    """A stale entry of the search index kept all that was gone."""
+    known, stale = names(100), names(3)
+    done = asked(known, known[97:], lambda name, _: 404 if name in (stale[0], stale[2], *known[97:]) else 200)
+    assert (done.gone, done.errors) == ([(name, "not found") for name in known[97:]], [])
+    assert done.names == ["a000", "a001", *known[97:], "a002", "a003"], "one is there, and another one"
+    closed = asked(known, known[97:], lambda *_: 404)
+    assert (closed.gone, closed.names) == ([], names(4)), "a few are tried"
+
+
+def test_a_catalogue_that_lists_one_dataset_is_controlled_by_it(asked):
+    done = asked(["a", "b"], ["b"], lambda name, _: 404 if name == "b" else 200)
+    assert (done.gone, done.names) == ([("b", "not found")], ["a", "b", "a"])
 
 
 # Only what changed

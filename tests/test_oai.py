@@ -492,6 +492,17 @@ def test_a_record_that_is_in_another_set_is_no_longer_in_the_filter(crawled):
     assert (done.code, withdrawn(done)) == (0, {"oai:test:r00004": "no longer in the filter"})
 
 
+def test_two_sets_in_one_folder_withdraw_their_own_records_only(crawled, output):
+    """Each withdrew the other's, every night. A rebuilt index knows whose they are, too."""
+    records = [replace(one, sets=("water" if number < 20 else "air",)) for number, one in enumerate(held(35))]
+    for chosen in ("water", "air", "water"):
+        done = crawled(Repository(records), source="both", set=chosen)
+        assert (done.code, withdrawn(done)) == (0, {}), chosen
+    assert scrapy("reindex", "-s", f"OUTPUT_DIR={output}").returncode == 0
+    done = crawled(Repository(records[:34]), source="both", set="air")
+    assert (done.code, withdrawn(done)) == (0, {"oai:test:r00034": "not found"})
+
+
 def test_a_repository_that_gives_no_single_record_must_lack_one_twice(crawled):
     """One that says of what it lists that it does not know it."""
     records = held(100)

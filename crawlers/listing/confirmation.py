@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from scrapy import Request
@@ -48,8 +48,8 @@ class Fate(NamedTuple):
 class Confirmation(ABC):
     """Asks for each dataset of a list of the ledger, between two control questions.
 
-    A control question asks for a dataset that is listed. If the portal does not give that one, before or after the
-    others, what it says of those does not count: it is closed, or slows a crawler down.
+    A control question asks for a dataset that is listed, another one before than after: a cache may have the first. If
+    the portal gives none of a few, what it says of the others does not count: it is closed, or slows a crawler down.
 
     A kind that can ask inherits from this class. The spider has it as an attribute: its callbacks are stored so.
 
@@ -132,14 +132,14 @@ class Confirmation(ABC):
         """What the notes are kept under."""
         return f"fate of {self.list_name}"
 
-    def confirm(self, control: str, about: dict[str, Any]) -> Iterator[Any]:
+    def confirm(self, controls: list[str], about: dict[str, Any]) -> Iterator[Any]:
         """Yield the first control question, or what follows if there is nothing to ask for.
 
         Args:
-            control: a dataset that is listed, and has an address.
+            controls: some datasets that are listed, and have addresses.
         """
         if part := self._part(""):
-            asked = {"control": control, "last": "", "until": len(part), "about": about}
+            asked = {"controls": controls, "last": "", "until": len(part), "about": about}
             yield from self._control(asked, is_end=False)
         else:
             yield from self.settled(about)
@@ -151,13 +151,14 @@ class Confirmation(ABC):
         """Yield the control question.
 
         Args:
-            asked: the control, the id behind which the part begins, how many are asked for until its end, and what the
+            asked: the controls, the id behind which the part begins, how many are asked for until its end, and what the
                 kind carries along.
         """
-        request = self.question(asked["control"], asked["about"])
+        control = asked["controls"][0]
+        request = self.question(control, asked["about"])
         if request is None:
-            error = AnswerError("refused", f"{self.by} has no address for {asked['control'][:100]}")
-            yield from self.unchecked(error, None, None, asked["about"], is_end=is_end)
+            error = AnswerError("refused", f"{self.by} has no address for {control[:100]}")
+            yield from self._not_given(error, None, None, asked, is_end=is_end)
             return
         callbacks = {"callback": self.parse_control, "errback": self.control_failed}
         yield _first(request, **callbacks, cb_kwargs={"asked": asked, "is_end": is_end})
@@ -166,21 +167,31 @@ class Confirmation(ABC):
         return flat(self._checked(response, asked, is_end=is_end))
 
     def _checked(self, response: Response, asked: dict[str, Any], *, is_end: bool) -> Iterator[Any]:
-        about, status = asked["about"], response.status
+        control, *others = asked["controls"]
         try:
-            reason = self.fate(response, asked["control"], about).reason
+            reason = self.fate(response, control, asked["about"]).reason
             error = AnswerError("refused", f"{self.by} says of one that it lists: {reason}") if reason else None
         except AnswerError as found:
             error = found
         if error:
-            yield from self.unchecked(error, response.request, status, about, is_end=is_end)
+            yield from self._not_given(error, response.request, response.status, asked, is_end=is_end)
         else:
+            asked = {**asked, "controls": others or [control]}
             yield from self._settle(asked) if is_end else self._ask(asked)
 
     def control_failed(self, failure: Failure) -> AsyncIterator[Any]:
-        request, keywords = failures.request(failure), failures.request(failure).cb_kwargs
-        about, is_end, status = keywords["asked"]["about"], keywords["is_end"], failures.status(failure)
-        return flat(self.unchecked(self.error(failure), request, status, about, is_end=is_end))
+        request, status = failures.request(failure), failures.status(failure)
+        return flat(self._not_given(self.error(failure), request, status, **request.cb_kwargs))
+
+    def _not_given(
+        self, error: AnswerError, request: Request | None, status: int | None, asked: dict[str, Any], is_end: bool
+    ) -> Iterator[Any]:
+        """Yield the question for another control if the portal answers at all."""
+        others = asked["controls"][1:]
+        if others and status and error.kind != "blocked":
+            yield from self._control({**asked, "controls": others}, is_end=is_end)
+        else:
+            yield from self.unchecked(error, request, status, asked["about"], is_end=is_end)
 
     def _ask(self, asked: dict[str, Any]) -> Iterator[Any]:
         for dataset_id in self._part(asked["last"]):
@@ -255,10 +266,12 @@ class Confirmation(ABC):
 class GoneRecords(Confirmation):
     """What a whole listing lacks, of a kind whose datasets have addresses of their own: those in the index.
 
-    Where the portal can't be asked, or does not say, its listings decide: `Withdrawals.by_listings`.
+    Where the portal can't be asked, or does not say, its listings decide: `Withdrawals.by_listings`; on three days if
+    it has answered in an earlier run. What it gave and did not list is gone only if it says so.
     """
 
     _OPEN = "left open"
+    _GIVEN = "given by their own address"
 
     def __init__(self, spider: CatalogueSpider) -> None:
         self.spider = spider
@@ -271,11 +284,39 @@ class GoneRecords(Confirmation):
         for _ in withdrawals.compare(withdrawals.held(), partial(planned_among, records, self.spider.listed_kind)):
             pass
         withdrawals.log_renamed()
-        can_ask = bool(withdrawals.control) and self.question(withdrawals.control, {}) is not None
-        if not withdrawals.gone or not can_ask:
-            self.spider.run_state.is_whole_listing = withdrawals.by_listings()
+        controls = [listed for listed in withdrawals.controls if self.question(listed, {})]
+        if not withdrawals.gone or not controls:
+            self._let_listings_decide("nothing that it lists has an address of its own there")
         elif withdrawals.is_to_ask(has_control=True):
-            yield from self.confirm(withdrawals.control, {})
+            yield from self.confirm(controls, {})
+
+    @cached_property
+    def given_before(self) -> set[str] | None:
+        """The datasets that the portal gave in an earlier run, and did not list; ``None`` if it never answered."""
+        found = self.spider.withdrawals.recall(self._GIVEN)
+        return None if found is None else set(found)
+
+    def _let_listings_decide(self, why: str) -> None:
+        """Mark what enough whole listings lack, but for what the portal gave in an earlier run.
+
+        Args:
+            why: why it is not asked, as a clause.
+        """
+        for dataset_id in self.spider.withdrawals.ids():
+            self._leave_to_listings(dataset_id)
+        more = "" if self.given_before is None else f", and {why}"
+        self.spider.run_state.is_whole_listing = self.spider.withdrawals.by_listings(self._OPEN, more=more)
+
+    def _leave_to_listings(self, dataset_id: str) -> None:
+        if dataset_id not in (self.given_before or ()):
+            self.spider.seen(dataset_id, list_name=self._OPEN, listed_by=None)
+
+    def _remember(self) -> None:
+        """Remember what the portal gives and does not list."""
+        answers = ((name, fate["answer"]) for name, fate in self.notes.below(self.topic))
+        before = self.given_before or ()
+        given = [name for name, answer in answers if answer == THERE or (not answer and name in before)]
+        self.spider.withdrawals.remember(self._GIVEN, given)
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:  # noqa: ARG002
         known = self.spider.opened_index().documents.get(self.spider.listed_kind, dataset_id, None)
@@ -285,9 +326,10 @@ class GoneRecords(Confirmation):
 
     def left_open(self, dataset_id: str, error: AnswerError, *_: Any) -> None:
         self.spider.logger.info("%s does not say whether %s is gone: %s", self.by, dataset_id, error)
-        self.spider.seen(dataset_id, list_name=self._OPEN, listed_by=None)
+        self._leave_to_listings(dataset_id)
 
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
+        self._remember()
         self.spider.run_state.is_whole_listing = self.spider.withdrawals.by_listings(self._OPEN)
         yield from ()
 
@@ -295,11 +337,12 @@ class GoneRecords(Confirmation):
         self, error: AnswerError, request: Request | None, status: int | None, about: dict[str, Any], *, is_end: bool
     ) -> Iterator[Any]:
         if is_end:
+            self._remember()
             yield from super().unchecked(error, request, status, about, is_end=is_end)
             return
-        message = "%s does not give by its own address what it lists (%s): its listings decide what is gone"
-        self.spider.logger.info(message, self.by, error)
-        self.spider.run_state.is_whole_listing = self.spider.withdrawals.by_listings()
+        why = f"{self.by} does not give by its own address what it lists ({error})"
+        self.spider.logger.info("%s: its listings decide what is gone", why)
+        self._let_listings_decide(why)
 
 
 async def flat(output: Iterable[Any]) -> AsyncIterator[Any]:
@@ -313,7 +356,8 @@ async def flat(output: Iterable[Any]) -> AsyncIterator[Any]:
 
 
 def _first(request: Request, **keywords: Any) -> Request:
-    """Return a request that precedes the next page's, and is made although another may have its address."""
+    """Return a request that precedes the next page's, is made although another may have its address, of no cache."""
     meta = {**request.meta, "dont_cache": True}
     found: Request = request.replace(priority=1, dont_filter=True, meta=meta, **keywords)
+    found.headers["Cache-Control"] = "no-cache"
     return found

@@ -168,7 +168,9 @@ class CatalogueSpider(scrapy.Spider):
         limit = str(crawler.settings.get("SHRINK_LIMIT", 0))
         if not re.fullmatch(r"0?\.[0-9]+|[01](\.0*)?", limit):
             raise ArgumentError(f"SHRINK_LIMIT={limit!r} is not a part of a catalogue, from 0 to 1.")
-        return super().from_crawler(crawler, **given)
+        spider = super().from_crawler(crawler, **given)
+        crawler.signals.connect(spider.withdrawals.run_ended, signal=signals.run_ended)
+        return spider
 
     @cached_property
     def source(self) -> str:

@@ -14,6 +14,7 @@ from crawlers.resume.records import listed_by, planned_among
 from crawlers.safety.line import one_line
 from crawlers.store import memory
 from crawlers.store.index import listing, scope
+from crawlers.store.index.complete_runs import sees_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 LIST = "gone"
 """The list of the ledger that has what the listing lacks."""
+CONTROLS = 4
+"""Datasets that control questions may ask for: a list may have one that is not there any more."""
 _PART = 500
 """Datasets that are looked up before other work goes on."""
 _ALIASES, _SHARED = "aliases", "shared aliases"
@@ -37,7 +40,9 @@ _DAYS = 3
 """Days on which a listing must lack what is more than SHRINK_LIMIT, where nobody can be asked."""
 _NAMED = 10
 _REFUSED, _LISTINGS = "refused withdrawals", "listings that lacked too much"
-_COMPARED = "compared"
+_COMPARED, _ACCEPTED = "compared", "withdrawals being accepted"
+_FINGERPRINT = 16
+"""Characters that stand for a dataset in an accepted list."""
 _REMEMBERED = 10
 """Refused lists that are remembered: a user accepts one of the last nights'."""
 
@@ -79,13 +84,13 @@ class Withdrawals:
         known: how many datasets were compared.
         gone: how many of them the listing lacks, without those that are renamed.
         renamed: how many of them have another id in the listing.
-        control: one that the listing has, for a control question; empty if it has none of them.
+        controls: a few that the listing has, for control questions.
     """
 
     def __init__(self, spider: CatalogueSpider) -> None:
         self.spider = spider
         self.known = self.gone = self.renamed = 0
-        self.control = ""
+        self.controls: list[str] = []
         self.listing_scope = listing(scope(spider.name, spider.given))
 
     # What the listing lacks
@@ -96,7 +101,7 @@ class Withdrawals:
         Args:
             known: the ids of the source's datasets on disk.
         """
-        self.known, self.gone, self.renamed, self.control = 0, 0, 0, ""
+        self.known, self.gone, self.renamed, self.controls = 0, 0, 0, []
         ids = iter(known)
         while part := list(islice(ids, _PART)):
             there = listed(part)
@@ -106,7 +111,7 @@ class Withdrawals:
                 self.spider.seen(dataset_id, list_name=LIST, listed_by=None)
             self.known, self.gone = self.known + len(part), self.gone + len(gone)
             self.renamed += len(missing) - len(gone)
-            self.control = self.control or next((found for found in part if found in there), "")
+            self.controls += islice((found for found in part if found in there), CONTROLS - len(self.controls))
             yield
 
     def ids(self, name: str = LIST) -> Iterator[str]:
@@ -146,6 +151,9 @@ class Withdrawals:
         gone = self.spider.records.count(name)
         if not gone:
             return False
+        if self._accepts(name):
+            self._accept(name)
+            return False
         if has_control and self.decide(gone, can_ask=True) == "ask":
             Notes(self.spider.crawler).put(_COMPARED, "known", self.known)  # what is left open is judged by it
             return True
@@ -154,29 +162,38 @@ class Withdrawals:
         self.is_accepted(name, f", and {why}")
         return False
 
-    def by_listings(self, name: str = LIST, url: str = "") -> bool:
+    def _recall_known(self) -> None:
+        self.known = self.known or Notes(self.spider.crawler).get(_COMPARED, "known") or 0  # after a kill
+
+    def by_listings(self, name: str = LIST, url: str = "", more: str = "") -> bool:
         """Mark what enough whole listings lack; return whether no more is gone than is believed.
 
         Args:
             name: what is gone and can't be asked for, a list of the ledger.
             url: where it was requested; by default the catalogue's address.
+            more: why the three days hold for few, too, as the end of a clause.
         """
         gone = self.spider.records.count(name)
-        self.known = self.known or Notes(self.spider.crawler).get(_COMPARED, "known") or 0  # after a kill
-        follows = self.decide(gone, can_ask=False) if gone else "believed"
+        self._recall_known()
+        if gone and self._accepts(name):
+            self._accept(name)
+            return True
+        follows = self._by_number(gone, is_strict=bool(more))
         if follows == "wait":
-            left = self._mark_long_gone(name)
-            follows = self.decide(left, can_ask=False) if left else "believed"
+            follows = self._by_number(self._mark_long_gone(name), is_strict=bool(more))
         if follows != "believed":
-            return self.is_accepted(
-                name, f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait")
-            )
+            more += f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait")
+            return self.is_accepted(name, more)
         later = sum(not self.mark_if_missed_before(dataset_id, url or self.place) for dataset_id in self.ids(name))
         if later:
             message = "%d %s are gone; if the next whole listing lacks them too, they are withdrawn"
             self.spider.logger.info(message, later, f"{self.spider.listed_kind}s")
-        self._remember(_LISTINGS, None)
+        self.remember(_LISTINGS, None)
         return True
+
+    def _by_number(self, gone: int, *, is_strict: bool) -> Decision:
+        follows = self.decide(gone, can_ask=False) if gone else "believed"
+        return "wait" if gone and is_strict and follows == "believed" else follows
 
     def mark_missed_twice(self, known: Iterable[str], listed: Among, url: str = "") -> None:
         """Mark what whole listings lack, this one and those before it; the rest is left to the next one."""
@@ -192,8 +209,11 @@ class Withdrawals:
             self.mark_missed_twice(self.held(), partial(planned_among, self.spider.records, self.spider.listed_kind))
 
     def held(self) -> Iterator[str]:
-        """Yield the ids of the source's datasets on disk."""
-        return (held.dataset_id for held in self.spider.opened_index().documents.held(self.spider.listed_kind))
+        """Yield the ids of the source's datasets on disk; of a part of it (``-a set=``), what that part listed last."""
+        index, spider = self.spider.opened_index(), self.spider
+        if sees_all(spider.given):
+            return (held.dataset_id for held in index.documents.held(spider.listed_kind))
+        return index.runs.last_seen_by(spider.name, spider.given)
 
     # What is marked
 
@@ -230,20 +250,18 @@ class Withdrawals:
     def _mark_long_gone(self, name: str) -> int:
         """Mark what whole listings on three days lack; return how many of a list are left."""
         today = str(self.spider.records.job.state.get("started"))
-        days = [moment for moment in self._recall(_LISTINGS) or [] if moment[:10] < today[:10]]
+        days = [moment for moment in self.recall(_LISTINGS) or () if moment[:10] < today[:10]]
         first = days[1 - _DAYS] if len(days) >= _DAYS - 1 else None
         left = sum(not self._mark_if_not_seen_since(first, dataset_id, self.place) for dataset_id in self.ids(name))
         if left:
-            self.spider.crawler.signals.connect(self._remember_listing, signal=signals.run_ended)
+            Notes(self.spider.crawler).put(_LISTINGS, "lacks", left)
         return left
 
     def _remember_listing(self, report: Mapping[str, Any]) -> None:
         """Remember a whole listing without another fault, once a day."""
-        if report["finish_reason"] != "finished" or report["errors"].keys() - {"shrink"}:
-            return
         begun = str(report["started"])
-        days = [moment for moment in self._recall(_LISTINGS) or [] if moment[:10] != begun[:10]]
-        self._remember(_LISTINGS, sorted([*days, begun])[-_DAYS:])
+        days = [moment for moment in self.recall(_LISTINGS) or () if moment[:10] != begun[:10]]
+        self.remember(_LISTINGS, sorted([*days, begun])[-_DAYS:])
 
     def last_listing(self) -> str | None:
         """Return when the last complete crawl began that listed everything."""
@@ -251,7 +269,7 @@ class Withdrawals:
 
     # What a user accepts
 
-    def is_accepted(self, name: str, why: str = "") -> bool:
+    def is_accepted(self, name: str, why: str = "", reason: signals.Reason = "not found") -> bool:
         """Mark what is gone if the user accepts exactly this list (``ACCEPT_SHRINK``); else report that it is too much.
 
         A list is accepted once: it is remembered with the run that refused it, until then.
@@ -259,30 +277,82 @@ class Withdrawals:
         Args:
             name: what is gone, a list of the ledger.
             why: more about it, as the end of a clause.
+            reason: what becomes of it if the user accepts that.
         """
-        run, digest, refused = str(self.spider.records.job.state.get("run")), self._digest(name), self._refused()
-        accepts = str(self.spider.crawler.settings.get("ACCEPT_SHRINK") or "")
-        if accepts and refused.get(accepts) == digest:
-            for dataset_id in self.ids(name):
-                self.mark(dataset_id, self.place)
-            refused = {one: other for one, other in refused.items() if other != digest}
-        else:
-            self._report(name, f"{why}; ACCEPT_SHRINK={accepts} accepts another list, or none" if accepts else why, run)
-            refused = dict(sorted({**refused, run: digest}.items())[-_REMEMBERED:])
-        self._store(_REFUSED, refused)
-        return digest not in refused.values()
+        self._recall_known()
+        if self._accepts(name):
+            self._accept(name, reason)
+            return True
+        self._refuse(name, why)
+        return False
 
-    def _report(self, name: str, why: str, run: str) -> None:
+    def _accepts(self, name: str) -> bool:
+        """Return whether the user accepts exactly this list, or what a killed run left of it."""
+        if not self._accepted_run:
+            return False
+        if self._refused().get(self._accepted_run) == self._digest(name):
+            return True
+        run, prints = (*(self.recall(_ACCEPTED) or ()), "", "")[:2]
+        if run != self._accepted_run:
+            return False
+        accepted = {prints[at : at + _FINGERPRINT] for at in range(0, len(prints), _FINGERPRINT)}
+        return all(found in accepted for found in self._fingerprints(name))
+
+    def _fingerprints(self, name: str) -> Iterator[str]:
+        beginning = hashlib.blake2b(f"{name}\0".encode(), digest_size=_FINGERPRINT // 2)
+        for dataset_id in self.ids(name):
+            found = beginning.copy()
+            found.update(dataset_id.encode())
+            yield found.hexdigest()
+
+    def _accept(self, name: str, reason: signals.Reason = "not found") -> None:
+        """Mark a list; until the run ends, all of it is remembered: a kill may leave any part."""
+        refused = self._refused()
+        if digest := refused.pop(self._accepted_run, None):
+            self.remember(_ACCEPTED, [self._accepted_run, "".join(self._fingerprints(name))])
+            self._store(_REFUSED, {run: other for run, other in refused.items() if other != digest})
+        Notes(self.spider.crawler).put(_ACCEPTED, self._accepted_run, True)
+        for dataset_id in self.ids(name):
+            self.mark(dataset_id, self.place, reason)
+        if not self.spider.run_state.since:
+            self.spider.run_state.is_whole_listing = True
+
+    def _refuse(self, name: str, why: str) -> None:
+        """Report that a list is too much, and remember it: the user may accept it."""
+        run = str(self.spider.records.job.state.get("run"))
+        if self._accepted_run:
+            why += f"; ACCEPT_SHRINK={self._accepted_run} accepts another list, or none"
+        refused = {**self._refused(), run: self._digest(name)}
+        if unwritten := self._store(_REFUSED, dict(sorted(refused.items())[-_REMEMBERED:])):
+            advice = f"It can't be accepted: {unwritten}. Mend that, and crawl again"
+        else:
+            advice = f"If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK={run}"
+            advice += " (scrapy crawl needs another JOBDIR for it)" * bool(self.spider.crawler.settings.get("JOBDIR"))
+        self._report(name, why, advice)
+
+    def run_ended(self, report: Mapping[str, Any]) -> None:
+        """Remember what the next runs must know of this one; the process that judged its listing may be gone."""
+        if report["finish_reason"] != "finished":
+            return
+        notes = Notes(self.spider.crawler)
+        if notes.count(_ACCEPTED):
+            self.remember(_ACCEPTED, None)
+        if notes.count(_LISTINGS) and not report["errors"].keys() - {"shrink"}:
+            self._remember_listing(report)
+
+    @property
+    def _accepted_run(self) -> str:
+        return str(self.spider.crawler.settings.get("ACCEPT_SHRINK") or "")
+
+    def _report(self, name: str, why: str, advice: str) -> None:
         count, limit = self.spider.records.count(name), self.spider.crawler.settings.getfloat("SHRINK_LIMIT")
         what = f"{count} of {self.known} {self.spider.listed_kind}s are no longer listed ({count / self.known:.1%})"
         what += f", more than SHRINK_LIMIT allows ({limit:.1%})" if count > limit * self.known else ""
-        message = (
-            f"{what}{why}: nothing is withdrawn. They are "
-            f"{self._names(name, count)}. If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK={run}"
-        )
+        message = f"{what}{why}: nothing is withdrawn. They are {self.names(name, count)}. {advice}"
         self.spider.failed("list", AnswerError("shrink", message))
 
-    def _names(self, name: str, count: int) -> str:
+    def names(self, name: str, count: int) -> str:
+        """Return the titles of the first datasets of a list of the ledger, as part of a sentence."""
         documents = self.spider.opened_index().documents
         first = islice(self.ids(name), _NAMED)
         names = ", ".join(one_line(documents.title(dataset_id) or dataset_id, 60) for dataset_id in first)
@@ -290,7 +360,7 @@ class Withdrawals:
 
     def _digest(self, name: str) -> str:
         """Return what identifies a list of datasets that this spider's listing lacks."""
-        found = hashlib.sha256(self.listing_scope.encode())
+        found = hashlib.sha256(f"{self.listing_scope}\0{name}".encode())
         for dataset_id in self.ids(name):
             found.update(f"\0{dataset_id}".encode())
         return found.hexdigest()
@@ -298,7 +368,7 @@ class Withdrawals:
     def _refused(self) -> dict[str, str]:
         """Return the digests of the lists that were refused, by run."""
         found = memory.recall(self._folder, _REFUSED)
-        return found if isinstance(found, dict) else {}
+        return {run: text for run, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}
 
     # What is remembered for this scope
 
@@ -306,21 +376,28 @@ class Withdrawals:
     def _folder(self) -> Path:
         return self.spider.opened_index().folder
 
-    def _recall(self, name: str) -> Any:
+    def recall(self, name: str) -> list[str] | None:
+        """Return the texts that earlier runs of this scope remember; ``None`` if they remember no list."""
         found = memory.recall(self._folder, name)
-        return found.get(self.listing_scope) if isinstance(found, dict) else None
+        values = found.get(self.listing_scope) if isinstance(found, dict) else None
+        return [value for value in values if isinstance(value, str)] if isinstance(values, list) else None
 
-    def _remember(self, name: str, value: Any) -> None:
+    def remember(self, name: str, value: list[str] | None) -> None:
+        """Remember texts for later runs of this scope; ``None`` forgets them."""
         found = memory.recall(self._folder, name)
         known = found if isinstance(found, dict) else {}
         new = {**known, self.listing_scope: value}
         self._store(name, {one: other for one, other in new.items() if other is not None})
 
-    def _store(self, name: str, value: dict[str, Any]) -> None:
+    def _store(self, name: str, value: dict[str, Any]) -> str:
+        """Remember a value; return why that failed, else nothing."""
         try:
             memory.remember(self._folder, name, value or None)
         except OSError as error:
-            self.spider.logger.warning("%s can't be written (%s): later runs know less", memory.FILE, error.strerror)
+            unwritten = f"{memory.FILE} can't be written ({error.strerror})"
+            self.spider.logger.warning("%s: later runs know less", unwritten)
+            return unwritten
+        return ""
 
     # What has another id now
 

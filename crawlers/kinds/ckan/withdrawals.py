@@ -14,7 +14,7 @@ from crawlers.kinds.ckan.cursor import Cursor
 from crawlers.kinds.ckan.questions import Batches, begun, check_identity, show, take_record
 from crawlers.kinds.ckan.recovery import Refusal
 from crawlers.listing.confirmation import THERE, Confirmation, Fate
-from crawlers.listing.withdrawals import LIST
+from crawlers.listing.withdrawals import CONTROLS, LIST
 from crawlers.resume.records import listed_among
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class Absences(Batches, Confirmation):
         for dataset_id in ids:
             self.spider.seen(dataset_id, list_name=self.list_name, listed_by=None)
 
-    def any_listed(self, name: str) -> str:
-        """Return a dataset that a list has, and that the portal gave if it was asked; empty if there is none."""
-        return next(self.spider.records.listed(name, without=_NOT_GIVEN), "")
+    def some_listed(self, name: str) -> list[str]:
+        """Return a few datasets that a list has, and that the portal gave if it was asked."""
+        return list(islice(self.spider.records.listed(name, without=_NOT_GIVEN), CONTROLS))
 
 
 class Gone(Absences):
@@ -92,10 +92,11 @@ class Gone(Absences):
         withdrawals = self.spider.withdrawals
         for _ in withdrawals.compare(self.known(), partial(listed_among, self.spider.records, _LISTS)):
             await asyncio.sleep(0)
-        is_given = not self.spider.records.is_listed(withdrawals.control, _NOT_GIVEN)
-        control = (withdrawals.control if is_given else "") or self.any_listed(after.name)
-        if not self.spider.access.is_refused and withdrawals.is_to_ask(has_control=bool(control)):
-            for found in self.begin({"variant": after.variant, "control": control}):
+        records = self.spider.records
+        given = [listed for listed in withdrawals.controls if not records.is_listed(listed, _NOT_GIVEN)]
+        controls = given or self.some_listed(after.name)
+        if not self.spider.access.is_refused and withdrawals.is_to_ask(has_control=bool(controls)):
+            for found in self.begin({"variant": after.variant, "controls": controls}):
                 yield found
 
     def known(self) -> Iterator[str]:
@@ -111,7 +112,7 @@ class Gone(Absences):
             yield from self.ask_batch(begun(about))
         else:
             self.leave(list(self.spider.withdrawals.ids()))
-            yield from self.confirm(about["control"], about)
+            yield from self.confirm(about["controls"], about)
 
     def take(self, response: Response, records: dict[str, Any], asked: dict[str, Any]) -> Output:
         if not self.spider.query.filtered:
@@ -121,7 +122,7 @@ class Gone(Absences):
             self.notes.put(_OUTSIDE, dataset_id, response.url)
 
     def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
-        return self.confirm(asked["about"]["control"], asked["about"])
+        return self.confirm(asked["about"]["controls"], asked["about"])
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         found = super().fate(response, dataset_id, about)
@@ -173,9 +174,9 @@ class Ghosts(Absences):
         Args:
             about: the ``variant``, the ``cursor`` behind the list, and the ``count`` of records that came by their ids.
         """
-        control = self.any_listed(Cursor(**about["cursor"]).name)
-        if control or not self.spider.records.count(self.list_name):
-            yield from self.confirm(control, about)
+        controls = self.some_listed(Cursor(**about["cursor"]).name)
+        if controls or not self.spider.records.count(self.list_name):
+            yield from self.confirm(controls, about)
         else:
             error = AnswerError("refused", "the portal lists no dataset that it can be checked by")
             yield from self.unchecked(error, None, None, about, is_end=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
@@ -11,6 +12,7 @@ from crawlers.kinds.html.links import canonical
 from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import missing
 from crawlers.listing.confirmation import Confirmation, Fate
+from crawlers.listing.withdrawals import CONTROLS
 from crawlers.resume.records import planned_among, received
 
 if TYPE_CHECKING:
@@ -52,9 +54,10 @@ class GonePages(Confirmation):
         if not records.count(self.list_name):
             self.spider.run_state.is_whole_listing = True
             return
-        control = next(received(records, "dataset"), withdrawals.control)  # its page was there in this run
-        if withdrawals.is_to_ask(self.list_name, has_control=bool(control)):
-            yield from self.confirm(control, {})
+        there = list(islice(received(records, "dataset"), CONTROLS))  # their pages were there in this run
+        controls = there or withdrawals.controls
+        if withdrawals.is_to_ask(self.list_name, has_control=bool(controls)):
+            yield from self.confirm(controls, {})
 
     def _address(self, dataset_id: str) -> str:
         known = self.spider.opened_index().documents.get("dataset", dataset_id, None)

@@ -183,13 +183,13 @@ class Index:
             manifest.store(db, self.folder, self.batch, manifest.size(self.folder))
             self.captures.write(db, self.folder)
             self.flaws.write(db, self.folder)
-            whole = [report["started"] for report in self.reports if remember(db, self.source, report)]
+            whole = [report for report in self.reports if remember(db, self.source, report)]
         self.batch.clear()
         self.captures.clear()
         self.flaws.clear()
         self.reports = []
         if whole and self.forgot:
-            mark_seen(db, self.source, max(whole))
+            mark_seen(db, self.source, [(each["started"], each["spider"], each["arguments"]) for each in whole])
 
     def _catch_up(self, db: sqlite3.Connection) -> None:
         """Read what the manifest has and the index lacks; all of it if the manifest is another one.
