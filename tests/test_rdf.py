@@ -150,6 +150,33 @@ def test_a_statement_of_rdf_xml_that_can_not_be_read_costs_itself_alone(monkeypa
     assert count or {"http://d/license"} <= {predicate for _, predicate, _ in found}
 
 
+REFUSED = {
+    "a prefix that is not bound": "<foo:x>1</foo:x>",
+    "the same of an attribute": '<dct:x foo:y="1">x</dct:x>',
+    "an element without a namespace": "<x>1</x>",
+    "HTML in a text": "<dct:x>see <b>bold</b></dct:x>",
+    "an address and a blank node": '<dct:x rdf:resource="http://x/" rdf:nodeID="b"/>',
+    "an attribute twice": '<dct:x rdf:resource="http://x/" rdf:resource="http://y/"/>',
+    "an attribute without quotes": "<dct:x rdf:resource=x/>",
+    "an ID with a space": '<dct:x rdf:ID="1 2">x</dct:x>',
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_tag_of_rdf_xml_that_is_refused_costs_more_than_a_statement(name):
+    """The parser takes its end for that of the element around it, which ends there: its dataset is torn."""
+    found = xml_page(f"<dct:before>1</dct:before>{REFUSED[name]}<dct:after>2</dct:after>")
+    item = next(found.records()).item()
+    assert (item.torn, "after" in str(item.document), found.is_torn) == (True, False, True)
+    assert not found.costs_a_statement(found.faults[0])
+
+
+def test_a_statement_of_rdf_xml_that_can_not_be_read_tears_nothing():
+    found = xml_page('<dct:x rdf:resource="http://x/">text</dct:x><dct:after>2</dct:after>')
+    assert [record.item().torn for record in found.records()] == [False, False]
+    assert [found.costs_a_statement(fault) for fault in found.faults] == [True]
+
+
 def test_attributes_in_a_text_stay():
     body = f'<rdf:RDF xmlns:rdf="{namespaces.RDF}"><rdf:Description a="b"><rdf:value>say xsi:a="b" c="d"</rdf:value>'
     found, faults = triples(f"{body}</rdf:Description></rdf:RDF>".encode(), formats.RDF_XML)
@@ -357,6 +384,17 @@ def test_a_description_is_bounded_in_characters(monkeypatch):
 
 def page(body: bytes) -> RDFPage:
     found = RDFPage(io.BytesIO(PREFIXES + body), formats.TURTLE, BASE, name="town", language=None)
+    list(found.load())
+    return found
+
+
+def xml_page(statements: str) -> RDFPage:
+    """Return a page of two datasets that a catalogue lists; the first one has the statements."""
+    head = f'<rdf:RDF xmlns:rdf="{namespaces.RDF}" xmlns:dcat="{namespaces.DCAT}" xmlns:dct="{namespaces.DCT}">'
+    listed = "".join(f'<dcat:dataset rdf:resource="http://a.org/{number}"/>' for number in (1, 2))
+    dataset = '<dcat:Dataset rdf:about="http://a.org/%d"><dct:title>one</dct:title>%s</dcat:Dataset>'
+    body = f"{head}<dcat:Catalog>{listed}</dcat:Catalog>{dataset % (1, statements)}{dataset % (2, '')}</rdf:RDF>"
+    found = RDFPage(io.BytesIO(body.encode()), formats.RDF_XML, BASE, name="town", language=None)
     list(found.load())
     return found
 
