@@ -27,11 +27,9 @@ _BLOCK = 1 << 17  # bytes: the parser asks for two thousand at a time, which cos
 MAX_FAULTS = 100
 """Errors after which the rest of a file is not read."""
 
-_PASSED = re.compile(
-    r"Unexpected (text|node)|No value found for rdf:XMLLiteral|at \d+\.\.\d+: unrecognized entity", re.ASCII
-)
-"""The errors in RDF/XML after which pyoxigraph knows where it is. Of a start tag that it refuses it still takes the end,
-for that of the element around it: whose the statements behind it are, and in which language, is not known."""
+_PASSED = re.compile(r"Unexpected (text|node)|No value found for rdf:XMLLiteral|at \d+\.\.\d+: unrecognized entity")
+"""The errors in RDF/XML that cost a statement only. Of any other, pyoxigraph takes the end of the element for the end of
+that around it: whose the statements behind it are, and in which language, is not known."""
 _GUARDS = {"text": TextGuard, "xml": XMLGuard}
 
 
