@@ -28,8 +28,8 @@ MAX_FAULTS = 100
 """Errors after which the rest of a file is not read."""
 
 _PASSED = re.compile(r"Unexpected (text|node)|No value found for rdf:XMLLiteral|at \d+\.\.\d+: unrecognized entity")
-"""The errors in RDF/XML that cost a statement only. Of any other, pyoxigraph takes the end of the element for the end of
-that around it: whose the statements behind it are, and in which language, is not known."""
+"""The errors in RDF/XML that cost a statement only. Of any other, pyoxigraph takes the end of the element for that of
+the element around it: whose the statements behind it are, and in which language, is not known."""
 _GUARDS = {"text": TextGuard, "xml": XMLGuard}
 
 
