@@ -134,6 +134,7 @@ ODD = {
     "a name that ends as a usual one": ('<dct:license hreflang="de">text</dct:license>', 1),
     "a name that is not ASCII": ('<dct:license größe="1">text</dct:license>', 1),
     "an attribute with a namespace and without": ('<dct:license rdf:resource="http://l/" resource="x"/>', 1),
+    "an attribute without a namespace twice": ('<dct:license resource="http://l/" resource="x"/>', 1),
     "a language that is none": ('<dct:license xml:lang="no language">text</dct:license>', 0),
 }
 

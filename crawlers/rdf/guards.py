@@ -123,6 +123,7 @@ class XMLGuard(Guard):
 
     Attributes:
         literal: how many elements are open in a literal of XML, its property's among them.
+        seen: the names without a prefix that the tag has so far.
         left_out: the names of attributes that mean nothing in RDF, because they have no namespace.
     """
 
@@ -131,6 +132,7 @@ class XMLGuard(Guard):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
+        self.seen: set[bytes] = set()
         self.left_out: dict[str, None] = {}
 
     @property
@@ -174,6 +176,7 @@ class XMLGuard(Guard):
             self.literal += -1 if is_end else not is_empty
         if self.literal or is_end:
             return tag
+        self.seen.clear()
         tag = _ATTRIBUTE.sub(self._attribute, tag)
         if is_empty:
             self.literal = 0
@@ -188,7 +191,9 @@ class XMLGuard(Guard):
         if prefix == b"xsi":
             return b""
         if prefix is None:
-            if name not in _OF_RDF or b":%b=" % name in found.string:
+            is_left_out = name not in _OF_RDF or name in self.seen or b":%b=" % name in found.string
+            self.seen.add(name)
+            if is_left_out:
                 if len(self.left_out) < _SHOWN:
                     self.left_out[name.decode("utf-8", "replace")] = None
                 return b""
