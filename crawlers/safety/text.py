@@ -40,7 +40,7 @@ _MANY_BYTES = re.compile(
 _LATIN1 = ("ascii", "iso8859-1")  # what is labelled so is Windows' superset of it when it is not UTF-8
 
 _SAMPLE = 1 << 16  # bytes to detect an encoding from
-_FOREIGN = re.compile(rb"[^<>]*[\x80-\xff][^<>]*")  # texts between tags that are not all ASCII
+_BETWEEN = re.compile(rb"[^<>]++")  # tags
 _ASCII = bytes(range(128))
 _SEVERAL, _PLENTY = 4, 12  # characters
 _NOT_ASCII = re.compile(r"[^\0-\x7f]")
@@ -181,7 +181,8 @@ def _detected(body: bytes, what: str) -> Text | None:
     Args:
         what: what its encoding is not, for that sentence.
     """
-    sample = b" ".join(_FOREIGN.findall(body[: 16 * _SAMPLE]))[:_SAMPLE]
+    texts = (found[0] for found in _BETWEEN.finditer(body[: 16 * _SAMPLE]))
+    sample = b" ".join(part for part in texts if not part.isascii())[:_SAMPLE]
     sample = sample[: sample.rfind(b" ") if len(sample) == _SAMPLE else None]
     is_enough = len(sample.translate(None, _ASCII)) >= _ENOUGH
     name = _likely(sample)
