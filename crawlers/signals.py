@@ -82,6 +82,6 @@ class Failed:
     dataset_title: str | None = None
     resource_id: str | None = None
     field: str | None = None
-    """The field that a flaw is about, in the words of the record."""
+    """The field that a flaw is about, in the words of the record; of a failure, one that could not be read."""
     missing: str | None = None
     """The kind of the document that is missing for it; none is when the record was kept all the same."""

@@ -13,7 +13,7 @@ from scrapy.exceptions import DropItem
 
 from crawlers import signals
 from crawlers.extensions.error_log import NotWritten
-from crawlers.items import Dataset, Status, Stored
+from crawlers.items import Dataset, Flaw, Status, Stored
 from crawlers.kind import NoReaderError, reader
 from crawlers.safety import inside, strict_json
 from crawlers.safety.redact import without_logins, writable
@@ -162,6 +162,8 @@ def _without_logins(part: Any) -> Any:
     """Return an item, or a part of one, without logins in its addresses; its document is left as it is."""
     if isinstance(part, list):
         return [*map(_without_logins, part)]
+    if isinstance(part, Flaw):
+        return Flaw(without_logins(part), part.field, part.kind, part.resource_id)
     if not is_dataclass(part):
         return without_logins(part)
     for one in fields(part):

@@ -405,9 +405,9 @@ def test_what_is_too_many_is_a_flaw():
     item = Reading(record, declaration).dataset(PORTAL, "s")
     assert (len(item.resources), len(item.contacts), len(item.spatial)) == (10_000, 1_000, 1_000)
     assert sorted(item.flaws) == [
-        "12000 resources, 10000 kept",
-        "contacts: 1001 agents, 1000 kept",
-        "spatial: 1002 places, 1000 kept",
+        "12000 resources, 10000 are read: the document has all",
+        "contacts: 1001 agents, 1000 are read: the document has all",
+        "spatial: 1002 places, 1000 are read: the document has all",
     ]
 
 

@@ -23,6 +23,7 @@ import pytest
 
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
+from crawlers.kinds.api.static_tree import _children
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.html.mapping import Page
 from crawlers.kinds.html.sitemap import parts
@@ -115,7 +116,7 @@ def test_json_in_a_text_has_a_bound_of_its_own():
 def test_a_long_list_of_a_record_is_read_in_part():
     record = Record({"tags": ["a", "b"] * bounds.ENTRIES.most, "names": [{}] * bounds.ENTRIES.most})
     assert (record.texts("tags"), len(record.items("names"))) == (["a", "b"], bounds.ENTRIES.most)
-    assert record.flaws == ["tags has 100,000 entries: the first 50,000 are read"]
+    assert record.flaws == ["tags has 100,000 entries: the first 50,000 are read; the document has all"]
 
 
 # Markup
@@ -159,8 +160,8 @@ def test_a_record_that_is_most_of_its_answer_is_left_out():
     [
         ("<p class=x>y" * 260_000, "the page has more than 500,000 tags and attributes"),
         ("<p>" + "<p a b c d e f g h i j k l m n o p q r s t>" * 25_000, "the page has more than 500,000"),
-        ("<p " + " ".join(f"a{number}" for number in range(500_000)), "the page has a tag or a comment of more than"),
-        ("<p " + " ".join(f'a{number}=">"' for number in range(300_000)), "the page has a tag or a comment of more"),
+        ("<p " + " ".join(f"a{number}" for number in range(600_000)), "the page has more than 500,000"),
+        (f'<input value="{"x" * (17 << 20)}">', "the page has a tag or a comment of more than 16 MiB"),
     ],
 )
 def test_a_page_with_too_many_tags(page, reason):
@@ -171,8 +172,13 @@ def test_a_page_with_too_many_tags(page, reason):
 
 @pytest.mark.parametrize(
     "page",
-    ["word " * 1_000_000, f"<script>var a = {{{'b c d ' * 500_000}}}</script>", "<p class=x>y" * 240_000],
-    ids=["a text", "a script", "paragraphs"],
+    [
+        "word " * 1_000_000,
+        f"<script>var a = {{{'b c d ' * 500_000}}}</script>",
+        "<p class=x>y" * 240_000,
+        f'<input type=hidden name=__VIEWSTATE value="{"/wEPDwULLTE+" * 500_000}">',
+    ],
+    ids=["a text", "a script", "paragraphs", "hidden state"],
 )
 def test_a_page_that_is_only_long(page):
     assert Page(f"<html><body><h1>Title</h1>{page}", URL).find("//h1")[0].text == "Title"
@@ -183,6 +189,13 @@ def test_a_page_is_read_in_steps():
     events = html.Events()
     assert len(list(html.steps(body, events))) == len(body) // (1 << 16) + 1
     assert (events.count, events.widest) == (60_003, 1)
+
+
+def test_a_file_of_a_tree_with_too_many_children():
+    links = [{"rel": "child", "href": f"{number}.json"} for number in range(bounds.RECORDS.most + 1)]
+    assert len(_children({"links": links[1:]})) == bounds.RECORDS.most
+    with pytest.raises(AnswerError, match="the answer has more than 25,000 records"):
+        _children({"links": links})
 
 
 @pytest.mark.parametrize("form", [b"%b\n", b"<url><loc>%b</loc></url>"])
@@ -224,6 +237,35 @@ def test_nodes_of_a_dataset_with_too_many_statements(monkeypatch):
         item = next(page.records()).item()
     assert item.flaws[-1].startswith("its description is too long: nodes with many or long texts are named")
     assert item.document["publisher"] == "http://x/p"
+
+
+def test_what_is_cut_is_not_told_as_missing_at_the_publisher(monkeypatch):
+    monkeypatch.setattr(bounds, "STATEMENTS", bounds.STATEMENTS._replace(most=50))
+    files = ", ".join(f"<http://x/{number}>" for number in range(30))
+    body = f"{dataset_with('keyword> 1')[:-1]}; <http://www.w3.org/ns/dcat#distribution> {files} ."
+    text = (
+        "<http://x/{0}> <http://www.w3.org/ns/dcat#accessURL> <http://x/{0}.csv> ; <http://purl.org/dc/terms/title> 1 ."
+    )
+    body += "".join(map(text.format, range(30)))
+    with closing(RDFPage(io.BytesIO(body.encode()), TURTLE, URL, name="s", language=None)) as page:
+        for _ in page.load():
+            pass
+        item = next(page.records()).item()
+    assert len([each for each in item.resources if each.url]) < len(item.resources) == 30
+    assert [flaw.kind for flaw in item.flaws if flaw.resource_id or flaw.kind == "cut_value"] == ["cut_value"]
+
+
+def test_distributions_that_are_too_many_are_cut_here(monkeypatch):
+    monkeypatch.setattr(bounds, "ENTRIES", bounds.ENTRIES._replace(most=3))
+    files = ", ".join(f"<http://x/{number}.csv>" for number in range(5))
+    body = f"{dataset_with('keyword> 1')[:-1]}; <http://www.w3.org/ns/dcat#distribution> {files} ."
+    with closing(RDFPage(io.BytesIO(body.encode()), TURTLE, URL, name="s", language=None)) as page:
+        for _ in page.load():
+            pass
+        item = next(page.records()).item()
+    told = [(flaw.field, str(flaw)) for flaw in item.flaws if flaw.kind == "cut_value"]
+    sentence = "the dataset has 5 distributions: the first 3 in their order are read; the document names all"
+    assert told == [("distribution", sentence)]
 
 
 # JSON-LD in a process of its own

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 
@@ -221,6 +222,16 @@ def test_another_record_with_the_same_identifier_is_reported(output):
         ("count_mismatch", None),
     ]
     assert len(catalogue.questions) == 2, "a second walk would find no other"
+
+
+@pytest.mark.parametrize("place", [21, 99, 100, 101])
+def test_another_version_of_a_record_takes_a_position_of_the_total(tmp_path, place):
+    listed = records(130)
+    listed.insert(place, replace(listed[place - 1], modified="2024-05-01T00:00:00Z"))
+    done = walk_of(Catalogue(listed), tmp_path)
+    assert is_complete(done, 130)
+    assert [(flaw.kind, flaw.dataset_id) for flaw in done.flaws] == [("repeated_id", listed[place].id)]
+    assert done.judged[1] == 130
 
 
 # Lists that change while they are read

@@ -295,6 +295,9 @@ PREFIXES = b"""
 @prefix hydra: <http://www.w3.org/ns/hydra/core#> .
 """
 
+RDF_XML = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+ xmlns:dcat="http://www.w3.org/ns/dcat#" xmlns:dct="http://purl.org/dc/terms/">"""
+
 
 def described(*names: str) -> bytes:
     return b"".join(f":{one} a dcat:Dataset ; dct:title '{one}' . :c dcat:dataset :{one} . ".encode() for one in names)
@@ -510,6 +513,19 @@ def test_a_host_that_is_no_folder(output):
     ran = scrapy("crawl", "dcat", *options(output, {"RETRY_TIMES": "0"}, url="http://../c.ttl"))
     assert ran.returncode in (3, 4)
     assert sorted(path.name for path in output.parent.iterdir()) == ["output"]
+
+
+@pytest.mark.parametrize(("limit", "told"), [("2", ["a"]), ("1", ["a"]), (None, ["a", "c", "h"])])
+def test_what_lies_behind_a_limit_is_neither_flaw_nor_error(walked, limit, told):
+    """Where the second dataset has been looked at, too, its own flaw is none either."""
+    dataset = '<dcat:dataset><dcat:Dataset rdf:about="{0}"><dct:title>{0}</dct:title>{1}</dcat:Dataset></dcat:dataset>'
+    bad = '<dct:license rdf:resource="http://a.org/l">x</dct:license>'
+    catalogue = "".join(dataset.format(one, bad if one in "ach" else "") for one in "abcdefghijk")
+    body = f'{RDF_XML}<dcat:Catalog rdf:about="z">{catalogue}</dcat:Catalog></rdf:RDF>'.encode()
+    with Site(lambda asked: Answer(body, headers={"Content-Type": "application/rdf+xml"})) as site:
+        done = walked(site, f"{site.url}/", **({"max_datasets": limit} if limit else {}))
+    assert (done.judged[0], done.errors) == ("partial" if limit else "complete", [])
+    assert [flaw.dataset_id.removeprefix(f"{site.url}/") for flaw in done.flaws] == told
 
 
 # Failures

@@ -215,10 +215,16 @@ def test_everything_reads_it(folder):
 
 
 def test_a_harvest_of_unchanged_catalogues_rewrites_nothing(folder):
-    before = folder.documents(), folder.manifests()
+    """Its old error lines stay; what is a flaw now is told once."""
+    before, errors = (folder.documents(), folder.manifests()), folder.lines("ministry", "errors.jsonl")
     whole = ("-s", "FULL_LISTING_DAYS=0.000001", "-s", "ALLOWED_PRIVATE_HOSTS=127.6.54.6")
     with doors(folder, *HARVESTED):
         ran = folder.run_inside("harvest", "--all", *whole)
+        flaws = folder.lines("ministry", "flaws.jsonl")
+        folder.run_inside("harvest", "ministry", *whole)
+    assert [flaw["kind"] for flaw in flaws] == ["missing_value"]
+    assert folder.lines("ministry", "flaws.jsonl") == flaws
+    assert folder.lines("ministry", "errors.jsonl")[: len(errors)] == errors
     assert (ran.returncode in (0, 3), "Traceback" in ran.stderr) == (True, False), ran.stdout + ran.stderr
     counts = {source: folder.report(source)["counts"] for source in HARVESTED}
     assert {source: found["unchanged"] for source, found in counts.items()} == UNCHANGED

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from errno import ENOSPC
+from unittest.mock import Mock
 
 import pytest
 from scrapy.utils.test import get_crawler
@@ -13,10 +15,12 @@ from crawlers.items import Dataset, Flaw
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.listing.state import RunState
 from crawlers.resume import Job
+from crawlers.resume.records import EXCLUDED
 from crawlers.safety import strict_json
 from crawlers.store import compacted
 from crawlers.store.index import Index, Known
 from crawlers.values.record import FLAWS, Record
+from pipelines.documents import _without_logins
 from tests.conftest import json_lines, options, scrapy
 from tests.portal.odd import OddPortal
 
@@ -116,12 +120,58 @@ def test_a_flaw_that_comes_late_is_told_at_once(log, kind):
     assert told(log) == ([], [(kind, "new")])
 
 
+@pytest.mark.parametrize("outcome", ["excluded", "withdrawn"])
 @pytest.mark.parametrize("kind", signals.FLAWS)
-def test_a_flaw_of_what_is_excluded_is_none(log, kind):
+def test_a_flaw_of_what_is_excluded_is_none(log, kind, outcome):
+    """What is excluded while it is on disk is withdrawn."""
     log.record_failed(failed(kind))
-    log.records.settle(("dataset", "a", None), "excluded")
+    log.records.see("a", EXCLUDED, "")
+    log.records.settle(("dataset", "a", None), outcome)
     log.reconcile()
     assert told(log) == ([], [])
+    assert log.records.kept("dataset") == 1
+
+
+@pytest.mark.parametrize("has_error", [True, False])
+def test_a_flaw_that_stands_is_no_error_of_a_record_that_failed_for_another_reason(log, has_error):
+    flaws = [Flaw("it has no title", "title")]
+    keep(log, Dataset(source="town", id="a", flaws=flaws))
+    log.reconcile()
+    again(log)
+    log.flaws.note_item(Dataset(source="town", id="a", flaws=[*flaws, Flaw("it is no date", "modified")]))
+    if has_error:
+        log.record_failed(failed("http"))
+    log.records.settle(("dataset", "a", None), "failed")
+    log.reconcile()
+    assert told(log) == (["http" if has_error else "invalid_record", "invalid_record"], [("unreadable_value", "new")])
+
+
+def test_half_a_character_in_the_id_of_a_resource(log):
+    odd = Flaw("its size \ud800 is no number", "size", resource_id="\ud800x")
+    keep(log, Dataset(source="town", id="a", title="\ud800", flaws=[odd]))
+    (line,) = json_lines(log.flaws.path)
+    assert (line["resource_id"], line["error"]) == ("?x", "its size ? is no number")
+    again(log)
+    keep(log, Dataset(source="town", id="a", flaws=[odd]))
+    log.reconcile()
+    assert len(json_lines(log.flaws.path)) == 1
+
+
+def test_a_disk_that_is_full_at_the_end(log, monkeypatch):
+    keep(log, Dataset(source="town", id="a", flaws=[Flaw("it has no title", "title")]))
+    again(log)
+    keep(log, Dataset(source="town", id="a"))
+    stopped = []
+    monkeypatch.setattr(log.flaws.lines, "extend", Mock(side_effect=OSError(ENOSPC, "No space left on device")))
+    monkeypatch.setattr(log, "_stop", lambda path, error: stopped.append((path, error.errno)))
+    log.reconcile()
+    assert stopped == [(log.flaws.path, ENOSPC)]
+
+
+def test_a_flaw_without_its_login_keeps_its_place():
+    item = Dataset(source="town", id="a", flaws=[Flaw("'ftp://me:secret@h/' is no date", "modified", "cut_value", "r")])
+    (flaw,) = _without_logins(item).flaws
+    assert (flaw, flaw.field, flaw.kind, flaw.resource_id) == ("'ftp://h/' is no date", "modified", "cut_value", "r")
 
 
 @pytest.mark.parametrize("kind", signals.FLAWS)
@@ -132,12 +182,26 @@ def test_a_flaw_of_a_page_is_one_if_all_that_is_listed_was_read(log, kind):
     assert json_lines(log.flaws.path)[0]["dataset_id"] is None
 
 
-@pytest.mark.parametrize("kind", signals.FLAWS)
-def test_a_flaw_of_a_page_is_an_error_if_the_listing_has_one(log, kind):
-    log.record_failed(failed(kind, None))
-    log.record_failed(signals.Failed(stage="list", kind="http", error="HTTP 500"))
+LOST = {*signals.FLAWS.values(), "undescribed"}
+
+
+@pytest.mark.parametrize("kind", sorted(signals.KINDS.keys() - signals.FLAWS.keys() - {"disk"}))
+@pytest.mark.parametrize("stage", ["list", "parse"])
+def test_a_flaw_of_a_page_is_an_error_if_it_may_have_cost_a_record(log, stage, kind):
+    """Nothing that was repaired in a page is the reason of a time-out, or of a record without an id."""
+    log.record_failed(failed("repaired_text", None))
+    log.record_failed(signals.Failed(stage=stage, kind=kind, error="it is lost"))
     log.reconcile()
-    assert told(log) == (["http", signals.FLAWS[kind]], [])
+    expected = ([kind, "invalid_record"], []) if kind in LOST else ([kind], [("repaired_text", "new")])
+    assert told(log) == expected
+
+
+def test_a_flaw_of_a_page_is_an_error_if_a_dataset_s_flaws_are(log):
+    log.record_failed(failed("repaired_text", None))
+    log.record_failed(failed("unreadable_statement"))
+    log.records.settle(("dataset", "a", None), "failed")
+    log.reconcile()
+    assert told(log) == (["invalid_rdf", "invalid_record"], [])
 
 
 @pytest.mark.parametrize("kind", [kind for kind in signals.KINDS if kind not in signals.FLAWS])
@@ -202,6 +266,21 @@ def test_a_flaw_that_is_read_away_is_gone(log):
         ("a", "gone"),
     ]
     assert log.flaws.counts() == {"unreadable_value": 1}
+
+
+def test_a_flaw_of_what_did_not_come_tonight_stands(log):
+    """The page is read, and the file that it links is not."""
+    keep(log, Dataset(source="town", id="a", flaws=[Flaw("it is broken", "rdf"), Flaw("it has none", "title")]))
+    log.reconcile()
+    again(log)
+    log.record_failed(failed("http", field="rdf"))
+    keep(log, Dataset(source="town", id="a"))
+    log.reconcile()
+    assert [(line["field"], line["status"]) for line in json_lines(log.flaws.path)] == [
+        ("rdf", "new"),
+        ("title", "new"),
+        ("title", "gone"),
+    ]
 
 
 def test_a_withdrawn_dataset_has_no_flaws(log):
@@ -274,9 +353,15 @@ def test_an_untidy_catalogue_is_complete_with_flaws(crawl):
         assert (again.code, again.report["counts"]["unchanged"], len(again.flaws)) == (0, 40, 2)
         assert (again.report["flaws"], again.report["new_flaws"]) == (first.report["flaws"], 0)
 
+        with (first.folder / "flaws.jsonl").open("ab") as file:  # of a crawl that was killed
+            file.write(strict_json.line(first.flaws[0] | {"run": "20261125T030000Z", "dataset_id": "id00005"}))
+        told = crawl("ckan", site)
+        assert (told.report["new_flaws"], len(told.flaws)) == (1, 4)
+        assert (told.flaws[-1]["status"], told.flaws[-1]["dataset_id"]) == ("gone", "id00005")
+
         site.datasets[7]["title"] = "Rivers"
         mended = crawl("ckan", site)
-        assert [line["status"] for line in mended.flaws] == ["new", "new", "gone"]
+        assert [line["status"] for line in mended.flaws] == ["new", "new", "new", "gone", "gone"]
         assert (mended.flaws[-1]["dataset_id"], mended.report["flaws"]) == ("id00007", {"missing_value": 1})
 
 

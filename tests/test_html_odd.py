@@ -239,14 +239,20 @@ def test_rdf_that_breaks_off(harvest):
         first, again = harvest(site), harvest(site)
         assert judged(first) == judged(again) == ("complete", 1, [])
         assert [(flaw["kind"], flaw["field"]) for flaw in again.flaws] == [("unreadable_statement", "rdf")]
+        site.pages["/d/1.ttl"] = Answer(status=404)
+        absent = harvest(site)
+        assert absent.kinds() == [("fetch", "http")]
+        assert [flaw["status"] for flaw in absent.flaws] == ["new"], "it was not read, so it stands"
         site.pages["/d/1.ttl"] = Answer(
             TURTLE.format(title="Dataset 1", end="").encode(), headers={"Content-Type": "text/turtle"}
         )
         whole = harvest(site)
-        assert (judged(whole), whole.flaws[-1]["status"]) == (("complete", 1, []), "gone")
+        assert (whole.report["verdict"], whole.flaws[-1]["status"]) == ("complete", "gone")
         site.pages["/d/1.ttl"] = Answer(broken.encode(), headers={"Content-Type": "text/turtle"})
         torn = harvest(site)
-        assert judged(torn) == ("incomplete", 1, [("parse", "invalid_rdf")]), "the document on disk has more"
+        assert judged(torn) == ("incomplete", 1, [("fetch", "http"), ("parse", "invalid_rdf")]), (
+            "the document on disk has more"
+        )
 
 
 def test_rdf_of_another_dataset(harvest):

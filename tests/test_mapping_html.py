@@ -666,7 +666,10 @@ def test_a_value_of_the_item(named: dict[str, Any], name: str, expected: Any) ->
         ({"temporal": "soon"}, "temporal 'soon' is no period"),
         ({"contact_email": "Jane"}, "contact_email 'Jane' is no e-mail address"),
         ({"title": ""}, "the dataset has no title"),
-        ({"version": {"value": "1", "cut": True}}, "version is longer than is kept, and was cut"),
+        (
+            {"version": {"value": "1", "cut": True}},
+            "version is longer than is kept, and was cut: the document lacks the rest",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_a_flaw(named: dict[str, Any], flaw: str) -> None:
@@ -741,7 +744,7 @@ def test_a_document_of_any_json() -> None:
 def test_a_long_text_is_cut_and_that_is_said() -> None:
     found = drawn(f"<h1>{'a ' * LONGEST}", '[fields]\ntitle = "h1"\n')
     assert len(found["fields"]["title"]["value"]) == LONGEST
-    assert item(found).flaws == ["title is longer than is kept, and was cut"]
+    assert item(found).flaws == ["title is longer than is kept, and was cut: the document lacks the rest"]
 
 
 def test_many_values_are_cut_and_that_is_said() -> None:

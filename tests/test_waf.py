@@ -14,12 +14,14 @@ from scrapy.http import HtmlResponse, Request, Response
 from crawlers import settings
 from crawlers.kinds.waf.detection import WAFDetector
 from crawlers.kinds.waf.folder import entries
+from crawlers.kinds.waf.generic import WAF
 from crawlers.kinds.waf.records import datasets
 from crawlers.operate.sources.detect import Detection
 from crawlers.xml_records import record
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
 from tests.test_batches import named
+from tests.walked import answers_of, walk
 
 ROOT = "https://example.org/meta/"
 APACHE = """<html><head><title>Index of /meta</title></head><body><h1>Index of /meta</h1><table>
@@ -151,6 +153,7 @@ def test_a_folder_with_all_that_can_be_in_it(output):
     rdf = {f"https://example.org/d/{number}": "rdf" for number in (1, 2)}
     assert sources == {"a-1": "dublin_core", "csw-1": "dublin_core", "iso-1": "iso19139", **rdf}
     assert (done.report["listed"], done.report["counts"]["new"]) == (5, 5)
+    assert done.report["expected"] == 7, "the file that is away and the one in FGDC may have a dataset each"
     written = {line["dataset_id"]: done.folder / line["metadata_file"] for line in done.manifest}
     assert "<dc:title" in written["csw-1"].read_text()
 
@@ -210,6 +213,43 @@ def test_a_limit_of_resources(output, limit, kept, verdict):
     assert not done.errors
     with closing(sqlite3.connect(output / "index.sqlite")) as db:  # the one that reaches the limit is kept whole
         assert db.execute("SELECT count(*) FROM resources").fetchone() == (2 * kept,)
+
+
+RDF_XML = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+ xmlns:dcat="http://www.w3.org/ns/dcat#" xmlns:dct="http://purl.org/dc/terms/">{}</rdf:RDF>"""
+
+
+def in_rdf(*names, bad=()):
+    """Return a file of RDF; a statement of some of its datasets can't be read."""
+    text = """<dcat:Dataset rdf:about="https://a.org/{0}"><dct:title>{0}</dct:title>{2}
+        <dcat:distribution>{1}</dcat:distribution></dcat:Dataset>"""
+    file = '<dcat:Distribution><dcat:accessURL rdf:resource="{}.csv"/></dcat:Distribution>'
+    wrong = '<dct:license rdf:resource="http://a.org/l">x</dct:license>'
+    return RDF_XML.format("".join(text.format(one, file.format(one), wrong if one in bad else "") for one in names))
+
+
+@pytest.mark.parametrize(("limit", "told"), [("1", ["a"]), (None, ["a", "c"])])
+def test_a_statement_behind_a_limit_is_neither_flaw_nor_error(tmp_path, limit, told):
+    files = {"/meta/": APACHE % links("a.rdf"), "/meta/a.rdf": in_rdf(*"abc", bad="ac")}
+    with Site(answers(files)) as site:
+        given = {"max_resources": limit} if limit else {}
+        done = walk(WAF, answers_of(site), tmp_path, url=f"{site.url}/meta/", **given)
+    found = [(one.kind, one.dataset_id.removeprefix("https://a.org/")) for one in done.errors]
+    assert found == [("invalid_rdf", one) for one in told]
+
+
+@pytest.mark.parametrize(("names", "kind"), [("a", "unreadable_statement"), ("ab", "invalid_rdf")])
+def test_what_is_only_a_flaw_does_not_keep_a_document_from_being_replaced(names, kind):
+    """A file of one dataset has no list that would name a lost one, and needs none."""
+    request = Request("https://example.org/meta/a.rdf")
+    response = Response(request.url, body=in_rdf(*names, bad="a").encode(), request=request)
+
+    async def read():
+        return [found async for found in datasets(response, source="s", most_json=1000)]
+
+    dataset, *_, error = asyncio.run(read())
+    assert (error.kind, error.dataset_id, dataset.torn) == (kind, dataset.id, kind == "invalid_rdf")
+    assert [flaw.kind for flaw in dataset.flaws] == ["unreadable_statement"] * dataset.torn
 
 
 def test_an_answer_of_the_cache_is_no_second_listing(output, tmp_path):
@@ -312,6 +352,7 @@ def test_a_file_that_cannot_be_read_may_be_any_dataset(output):
         for _ in range(3):
             done = crawled(site, output, SHRINK_LIMIT="1")
             assert (done.code, done.report["counts"]["withdrawn"]) == (3, 0)
+            assert (done.report["expected"], done.report["listed"]) == (2, 1)
 
 
 def listing(*names):

@@ -292,7 +292,10 @@ def test_what_describes_no_data_is_not_kept():
 def test_the_first_of_several_datasets_is_taken():
     body = "<rdf:RDF><dcat:Dataset rdf:about='urn:b'/><dcat:Dataset rdf:about='urn:a'/></rdf:RDF>"
     item = xml_records.dataset(parsed(body), source="s", url=URL)
-    assert (item.id, item.flaws[-1]) == ("urn:b", "its RDF describes 2 datasets, and this is the first one")
+    assert (item.id, item.flaws[-1]) == (
+        "urn:b",
+        "its RDF describes 2 datasets, and this is the first one: the document has all",
+    )
 
 
 def test_the_tree_of_what_is_refused_is_freed_at_once():

@@ -142,8 +142,9 @@ class ErrorLog:
                 missing=kind,
             )
             self.record_failed(failed)
-        for failed in self.flaws.conclude():
-            self.record_failed(failed)
+        with suppress(NotWritten), self.writing(self.flaws.path):
+            for failed in self.flaws.conclude():
+                self.record_failed(failed)
 
     def close(self) -> None:
         """Close the files."""
@@ -175,6 +176,8 @@ class ErrorLog:
             self.job.state["blocked"] = True
         if failed.missing and failed.dataset_id:
             self.records.settle((failed.missing, failed.dataset_id, failed.resource_id), "failed")
+        if failed.field and failed.dataset_id:
+            self.flaws.leave(failed)
         if self.records.failures.add(_key(line), failed.kind):
             self.crawler.stats.inc_value("catalogue/failed")
             self.lines.append(line)

@@ -16,6 +16,7 @@ from crawlers.signals import FLAWS, Failed
 from crawlers.store import compacted
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Index
+from crawlers.store.index.description import storable
 from crawlers.store.index.flaws import FILE
 from crawlers.values import moment
 
@@ -27,8 +28,12 @@ if TYPE_CHECKING:
 
     from crawlers.store.index.flaws import Key
 
+_LOST = frozenset((*FLAWS.values(), "undescribed"))
+"""The kinds of errors of what came and was not read: what is wrong with a page may be the reason."""
 _READ_AGAIN = "read again"
 """The list of datasets that had flaws and whose record this run has read."""
+_UNREAD = "unread"
+"""The list of the fields that this run could not read, for what has them did not come."""
 _PART = 500  # datasets that are looked up at once
 
 _NOTE = "INSERT OR IGNORE INTO flaws VALUES (?, ?, ?, ?, ?)"
@@ -38,13 +43,14 @@ SELECT 1 FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ''
 AND outcome IN ('new', 'updated', 'unchanged', 'restored')
 """
 _NOT_KEPT = """
-SELECT f.dataset_id, f.resource_id, f.field, f.kind, failed FROM flaws f LEFT JOIN records r
+SELECT f.dataset_id, f.resource_id, f.field, f.kind, failed,
+f.dataset_id IN (SELECT json_extract(key, '$[3]') FROM failures) FROM flaws f LEFT JOIN records r
 ON r.kind = ?1 AND r.dataset_id = f.dataset_id AND r.resource_id = ''
 WHERE (f.dataset_id, f.resource_id, f.field, f.kind) > (?2, ?3, ?4, ?5) AND f.dataset_id != ''
-AND coalesce(outcome, '') NOT IN ('new', 'updated', 'unchanged', 'restored', 'excluded')
+AND coalesce(outcome, '') NOT IN ('new', 'updated', 'unchanged', 'restored')
+AND f.dataset_id NOT IN (SELECT dataset_id FROM listed WHERE list = 'excluded')
 ORDER BY 1, 2, 3, 4 LIMIT ?6
 """
-_HAS_FAILED_LIST = """SELECT 1 FROM failures WHERE key LIKE '["list"%' LIMIT 1"""
 
 
 class FlawLog:
@@ -54,7 +60,8 @@ class FlawLog:
     #. `keep` is called once the documents of datasets are on disk: their new flaws get their lines.
     #. `conclude` tells which flaws are gone, and returns the others as what they are: errors.
 
-    A flaw whose record was not read in this run stands as it did.
+    A flaw whose record was not read in this run stands as it did, and so does one of a record that could not be kept
+    for a reason that has an error of its own.
     """
 
     def __init__(self, crawler: Crawler, folder: Path, run: str) -> None:
@@ -87,7 +94,7 @@ class FlawLog:
     def note(self, failed: Failed) -> None:
         """Keep a flaw in the ledger; tell it if its dataset's document is on disk already."""
         dataset_id = failed.dataset_id or ""
-        self._note([(_key(failed), failed)])
+        self._note([failed])
         if dataset_id and self.job.db.execute(_IS_KEPT, (self.kind, dataset_id)).fetchone():
             self._tell([dataset_id])
 
@@ -95,11 +102,14 @@ class FlawLog:
         """Keep the flaws of an item in the ledger; several of one place and kind are one."""
         found = [_failed(item, flaw) for flaw in item.flaws]
         found.sort(key=_key)
-        alike = ((key, list(each)) for key, each in groupby(found, _key))
-        self._note((key, _joined(each)) for key, each in alike)
+        self._note(_joined(list(alike)) for _, alike in groupby(found, _key))
+
+    def leave(self, failed: Failed) -> None:
+        """Let the flaws of a field stand, which could not be read because of a failure."""
+        self.records.see(_place(failed.dataset_id, failed.field), _UNREAD, "")
 
     def _note(self, flaws: Any) -> None:
-        self.job.execute_many(_NOTE, [(*key, json.dumps(asdict(failed))) for key, failed in flaws])
+        self.job.execute_many(_NOTE, [(*_key(failed), json.dumps(asdict(failed))) for failed in map(_storable, flaws)])
 
     def keep(self, items: Collection[Any]) -> None:
         """Tell the new flaws of datasets whose documents were written, or are on disk as they are.
@@ -149,19 +159,23 @@ class FlawLog:
         """
         read = self.records.listed(_READ_AGAIN)
         while ids := list(islice(read, _PART)):
-            self._write_gone(self.index.flaws.of(ids) - self._noted(ids).keys())
+            missed = self.index.flaws.of(ids) - self._noted(ids).keys()
+            self._write_gone([key for key in missed if not self.records.is_listed(_place(key[0], key[2]), _UNREAD)])
         self.index.flush()
         self._write_gone(self.index.flaws.of_withdrawn(self.kind))
-        yield from self._of_the_source()
         last: tuple[Any, ...] = ("", "", "", "")
         while rows := self.job.db.execute(_NOT_KEPT, (self.kind, *last, _PART)).fetchall():
-            yield from (_as_error(Failed(**json.loads(row[4]))) for row in rows)
+            standing = self.index.flaws.of({row[0] for row in rows})
+            for *key, failed, has_failed in rows:
+                if not (has_failed and tuple(key) in standing):
+                    yield _as_error(Failed(**json.loads(failed)))
             last = rows[-1][:4]
+        yield from self._of_the_source()
 
     def _of_the_source(self) -> Iterator[Failed]:
-        """Tell the flaws that concern no dataset; they are errors unless everything that was listed was read."""
+        """Tell the flaws that concern no dataset; they are errors if they may have cost a record."""
         noted = self._noted([""])
-        if self.job.db.execute(_HAS_FAILED_LIST).fetchone():
+        if not _LOST.isdisjoint(self.records.failures.counts()):
             yield from map(_as_error, noted.values())
             return
         standing = self._tell([""])
@@ -177,17 +191,17 @@ class FlawLog:
         return self.index.flaws.counts() if self.index.flush() else None
 
     def count_new(self, begin: int, end: int) -> int:
-        """Return how many flaws appeared in this run.
-
-        Args:
-            begin, end: the offsets between which its lines are.
-        """
+        """Return how many flaws appeared between two offsets of flaws.jsonl."""
         found = map(json_lines.entry, compacted.between(self.folder, FILE, begin, end))
-        return sum(1 for line in found if line and line.get("run") == self.run and line.get("status") == "new")
+        return sum(1 for line in found if line and line.get("status") == "new")
 
 
 def _key(failed: Failed) -> Key:
     return failed.dataset_id or "", failed.resource_id or "", failed.field or "", failed.kind
+
+
+def _place(dataset_id: str | None, field: str | None) -> str:
+    return json.dumps([dataset_id, field])
 
 
 def _failed(item: Dataset, flaw: str) -> Failed:
@@ -203,6 +217,16 @@ def _failed(item: Dataset, flaw: str) -> Failed:
         resource_id=known.resource_id,
         field=known.field,
     )
+
+
+def _storable(failed: Failed) -> Failed:
+    """Return a flaw whose texts SQLite takes: a portal's may have half a character."""
+    texts: dict[str, Any] = {
+        name: storable(value)
+        for name, value in asdict(failed).items()
+        if isinstance(value, str) and not value.isascii()
+    }
+    return replace(failed, **texts) if texts else failed
 
 
 def _joined(alike: list[Failed]) -> Failed:

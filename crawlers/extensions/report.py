@@ -24,6 +24,7 @@ from crawlers.store import compacted
 from crawlers.store.folder import JSONLines, folder, lock
 from crawlers.store.index import Index
 from crawlers.store.index.database import reading
+from crawlers.store.runs import stored
 from crawlers.store.runs.run import RUN
 from crawlers.store.runs.verdict import EXIT_CODES, Verdict, verdict
 from crawlers.values import moment
@@ -48,7 +49,7 @@ class Report:
         error_log: the run's failures.
         verdict: known once the crawl has ended.
         outcome: the report, as far as it is known.
-        new_flaws: how many flaws appeared in the run; known once it has ended.
+        new_flaws: how many flaws appeared since the report before; known once the run has ended.
         ends: how long manifest.jsonl, errors.jsonl and flaws.jsonl are, once all of the run's lines are written.
         unwritten: why there is no report file; empty once there is one.
     """
@@ -206,11 +207,19 @@ def _begin(job: Job, folder: Path) -> tuple[str, str]:
         JSONLines(folder / f"{name}.jsonl").close()
     for name in _LINES:
         if f"{name}_bytes" not in job.state:
-            job.state[f"{name}_bytes"] = compacted.size(folder, f"{name}.jsonl")
+            job.state[f"{name}_bytes"] = _told(folder) if name == "flaws" else compacted.size(folder, f"{name}.jsonl")
     are_sizes = all(isinstance(job.state[f"{name}_bytes"], int) for name in _LINES)
     if not (isinstance(run, str) and RUN.fullmatch(run) and moment.moment(started) and are_sizes):
         raise JobError(f"{job.path} is damaged (state): choose another JOBDIR")
     return run, started
+
+
+def _told(folder: Path) -> int:
+    """Return where the flaws begin that no report has told: a crawl that was killed left some without one."""
+    size = compacted.size(folder, "flaws.jsonl")
+    reports = sorted((folder / "runs").glob("*.json"))
+    end = stored.content(reports[-1]).get("flaws_end") if reports else 0
+    return min(end, size) if isinstance(end, int) else size
 
 
 def _name(folder: Path, started: str) -> str:

@@ -44,7 +44,8 @@ WHERE (kind, dataset_id, resource_id) > (?, ?, ?) AND outcome IS NULL ORDER BY k
 
 _KEPT = """
 SELECT count(*) FROM records WHERE kind = ? AND resource_id = ''
-AND outcome IN ('new', 'updated', 'unchanged', 'restored', 'excluded')
+AND (outcome IN ('new', 'updated', 'unchanged', 'restored') OR dataset_id IN (
+    SELECT dataset_id FROM listed WHERE list = 'excluded'))
 """
 _SETTLED = """
 SELECT dataset_id FROM records WHERE kind = ? AND dataset_id > ? AND resource_id = ''

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lxml import etree
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 MOST_ATTRIBUTES = 256
 """Of an element: libxml2's time for them is quadratic, but not where it makes no tree."""
-_LONGEST = 2 << 20  # bytes of a tag: all its attributes are in memory at once
+_LONGEST = 16 << 20  # bytes of a tag: a form's hidden state can have some megabytes
+_BLANKS = re.compile(rb"\s+")  # what is between two attributes
 _STEP = 1 << 16
 _TEXTS = frozenset(("script", "style"))  # which the parser gives as a whole
 
@@ -57,12 +59,17 @@ def steps(body: bytes, events: Events, bound: bounds.Bound = bounds.HTML) -> Ite
         AnswerError: ``too_large``: it has more tags and attributes than the bound, or a tag is too long.
     """
     parser = etree.HTMLParser(target=events, encoding="utf-8", huge_tree=True)
-    silent = 0
+    silent = parts = 0
     for begin in range(0, len(body), _STEP):
         events.is_silent = True
-        parser.feed(body[begin : begin + _STEP])
+        piece = body[begin : begin + _STEP]
+        parser.feed(piece)
         bound.check(events.count)
-        silent = silent + _STEP if events.is_silent and events.latest not in _TEXTS else 0
+        if events.is_silent and events.latest not in _TEXTS:  # all attributes of a tag are in memory at once
+            silent, parts = silent + len(piece), parts + len(_BLANKS.findall(piece))
+        else:
+            silent = parts = 0
+        bound.check(parts)
         if silent > _LONGEST:
             message = f"{bound.where} has a tag or a comment of more than {_LONGEST >> 20} MiB: it is not read"
             raise AnswerError("too_large", message)

@@ -134,7 +134,11 @@ class Record:
         most = bounds.ENTRIES.most
         if len(entries) <= most:
             return entries
-        self.flaw(f"{self.path}{name} has {len(entries):,} entries: the first {most:,} are read", name, "cut_value")
+        self.flaw(
+            f"{self.path}{name} has {len(entries):,} entries: the first {most:,} are read; the document has all",
+            name,
+            "cut_value",
+        )
         return entries[:most]
 
     def flaw(self, sentence: str, place: str = "", kind: str = "unreadable_value") -> None:

@@ -42,7 +42,7 @@ def dataset(element: Any, *, source: str, url: str, language: str | None = None)
     subject, *others = _datasets(found, flaws)
     item = mapping.dataset(found, subject, source=source, language=language)
     if others:
-        sentence = f"its RDF describes {len(others) + 1} datasets, and this is the first one"
+        sentence = f"its RDF describes {len(others) + 1} datasets, and this is the first one: the document has all"
         flaws.append(Flaw(sentence, "dataset", "cut_value"))
     item.flaws += flaws
     return item

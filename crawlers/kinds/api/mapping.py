@@ -237,7 +237,10 @@ class _Values:
         found = self.value(declared.each, view, path, "each")
         parts = [part for part in (found if isinstance(found, list) else [found]) if _is_true(part)]
         if len(parts) > _MOST:
-            note(self.flaws, Flaw(f"{len(parts)} resources, {_MOST} kept", "resources", "cut_value"))
+            note(
+                self.flaws,
+                Flaw(f"{len(parts)} resources, {_MOST} are read: the document has all", "resources", "cut_value"),
+            )
         return parts[:_MOST]
 
     def resources(self) -> Iterator[Resource]:

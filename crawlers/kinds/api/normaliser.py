@@ -59,7 +59,7 @@ class Normaliser(LinkedRecord):
     def count(self, name: str, what: str) -> None:
         """Note as a flaw that a field has more values than are kept."""
         if (number := len(self.many(name))) > _MOST:
-            self.flaw(f"{self.path}{name}: {number} {what}, {_MOST} kept", name, "cut_value")
+            self.flaw(f"{self.path}{name}: {number} {what}, {_MOST} are read: the document has all", name, "cut_value")
 
     def people(self, name: str, role: str) -> Iterator[Agent]:
         """Yield the agents of texts and of ``{name, email, url, uri, role}``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -12,6 +13,7 @@ from crawlers.kinds.api.mapping import Reading
 from crawlers.listing.completeness import Ending
 from crawlers.listing.spider import repeated
 from crawlers.politeness import failures
+from crawlers.safety import bounds
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
@@ -33,10 +35,16 @@ class StaticTree:
     def __init__(self, spider: APISpider) -> None:
         self.spider = spider
 
+    @cached_property
+    def files(self) -> int:
+        """How many files were requested so far: to count them for each child takes its time."""
+        return self.spider.records.count(_FILES)
+
     def root(self) -> Request:
         return self.request(self.spider.listing.query.address(self.spider.declaration.list.url), 0)
 
     def request(self, address: str, depth: int) -> Request:
+        self.files += 1
         self.spider.seen(address, list_name=_FILES, listed_by=None)
         headers = self.spider.listing.query.headers()
         keywords = {"depth": depth}
@@ -47,16 +55,17 @@ class StaticTree:
             self.spider.run_state.has_stale_answer = True
         try:
             document = self.spider.listing.reader.document(response)
+            children = _children(document)
         except AnswerError as error:
             self.unread(error, response.request, response.status)
             return
-        yield from self.children(document, response, depth)
+        yield from self.children(children, response, depth)
         for record in answers.records(document, self.spider.declaration.list) or []:
             yield from self.spider.guarded(self.keep(record, response), response, record)
 
-    def children(self, document: Any, response: Response, depth: int) -> Iterator[Request]:
+    def children(self, children: list[Any], response: Response, depth: int) -> Iterator[Request]:
         """Yield the requests for a file's children that no other file names."""
-        for href in _children(document):
+        for href in children:
             address = absolute(href, response.url) if isinstance(href, str) else None
             if self.is_enough():
                 return
@@ -79,7 +88,7 @@ class StaticTree:
             AnswerError: a child is at another host, or there are too many.
         """
         paging.check_host(address, self.spider.listing.hosts)
-        if depth >= _DEPTH or self.spider.records.count(_FILES) >= _MOST:
+        if depth >= _DEPTH or self.files >= _MOST:
             raise AnswerError("trap", f"it is more than {_DEPTH} files deep, or there are more than {_MOST}")
 
     def keep(self, record: Any, response: Response) -> Iterator[Any]:
@@ -151,8 +160,13 @@ class StaticTree:
 
 
 def _children(document: Any) -> list[Any]:
-    """Return what the links to children have as their address, each once; ``None`` where one has nothing."""
+    """Return what the links to children have as their address, each once; ``None`` where one has nothing.
+
+    Raises:
+        AnswerError: ``too_large``: there are too many.
+    """
     links = document.get("links") if isinstance(document, dict) else None
     found = [link for link in links if isinstance(link, dict)] if isinstance(links, list) else []
     hrefs = [link.get("href") for link in found if link.get("rel") == "child"]
+    bounds.RECORDS.check(len(hrefs))
     return list({str(href): href for href in hrefs}.values())

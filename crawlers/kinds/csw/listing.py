@@ -101,13 +101,19 @@ class CSWListing(PagedListing[Position]):
             self.spider.failed("parse", AnswerError("repaired_text", sentence), response.request)
         read = (entry(element, response, here, self.spider) for element in found.elements)
         entries = [record for record in read if record]
-        is_apart = len(entries) < len(found.elements)
-        there = moves.behind(here, found, self.spider.count_apart() if is_apart else here.apart, len(doubles(entries)))
+        apart = self.spider.count_apart() if len(entries) < len(found.elements) else here.apart
+        kinds = [error.kind for _, error in self.repeats(entries)]
+        versions = kinds.count("repeated_id")
+        there = moves.behind(here, found, apart=apart, versions=versions, doubles=len(kinds) - versions)
         is_end = not (found.received or here.holes) or (there.is_beyond and not there.is_windowed)
         is_last = is_end and not there.is_back
         is_endless = there.walk > 1 and there.matched is None  # nothing would end a second walk
         following = None if (is_last and not there.holes) or is_endless else there
         return Page(entries, there.total, following=following, is_short=not found.received, answer=there)
+
+    def repeats(self, entries: list[Entry]) -> list[tuple[Entry, AnswerError]]:
+        """Return the records whose id a page has again, with what is wrong, each time that it has."""
+        return [(first, repeated(title(first), title(again), self.subject)) for first, again in doubles(entries)]
 
     def items(self, response: Response, entry: Entry, allowed: int, *_: Any) -> Iterator[Dataset]:
         if isinstance(entry.record, dict):
@@ -130,8 +136,7 @@ class CSWListing(PagedListing[Position]):
                 self.spider.logger.info("The server gives only a part of a long list: trying ranges of dates")
             yield self.request(self.noted(here, other))
             return
-        for first, again in doubles(page.entries):
-            error = repeated(title(first), title(again), "the server")
+        for first, error in self.repeats(page.entries):
             self.spider.failed("list", error, response.request, dataset_id=first.id)
         for position in there.unrendered:
             error = AnswerError("refused", f"the server can't render the record at position {position}")

@@ -86,7 +86,7 @@ def second(here: Position) -> Position:
     most = min(here.most, here.longest) - 1 or 2
     least = (here.before + (here.matched or 0)) * 9 // 10  # a list that lost more than that is no whole one
     again = replace(again, walk=2, least=least, is_moved=False, backs=0, is_back=False, last="")
-    return replace(again, start=1, rows=most, most=most, stale=0, matched=None, before=0, lost=0, splits=0)
+    return replace(again, start=1, rows=most, most=most, stale=0, matched=None, before=0, lost=0, versions=0, splits=0)
 
 
 def parts(here: Position) -> Position | None:
@@ -103,12 +103,13 @@ def is_doubtful(after: Position) -> bool:
     return after.expected is not None and (after.is_lacking or after.is_moved)
 
 
-def behind(here: Position, found: Results, apart: int, doubles: int) -> Position:
+def behind(here: Position, found: Results, *, apart: int, versions: int, doubles: int) -> Position:
     """Return the position behind a page; or further back, if records may be between it and the one before.
 
     Args:
         apart: how many records describe no dataset, with this page's.
-        doubles: how many of its records have the id of another one.
+        versions: how many of its records are other versions of the same datasets.
+        doubles: how many have the id of another one.
     """
     known = replace(here, apart=apart, skipped=0, unrendered=())
     if here.holes:
@@ -117,8 +118,9 @@ def behind(here: Position, found: Results, apart: int, doubles: int) -> Position
     is_linked = here.first == here.start or any(mark(element) == here.last for element in found.elements)
     if not is_linked and not here.is_back and here.backs < _MOST_BACK:
         return replace(known, is_back=True, backs=here.backs + 1)
-    lost = here.lost + (0 if here.is_back else doubles)  # those were counted before
-    return _behind_records(replace(known, lost=lost, is_moved=here.is_moved or not is_linked), found)
+    if not here.is_back:  # else they were counted before
+        known = replace(known, lost=here.lost + doubles, versions=here.versions + versions)
+    return _behind_records(replace(known, is_moved=here.is_moved or not is_linked), found)
 
 
 def _most_matched(here: Position, found: Results) -> int | None:

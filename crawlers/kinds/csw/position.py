@@ -57,6 +57,7 @@ class Position(Cursor):
         skipped: how many records were given up in a row.
         lost: how many were given up.
         apart: how many records described services and other things, not data.
+        versions: how many were other versions of a dataset that was listed.
         ranges: the ranges of dates still to be listed, the present one first; empty if there is only one list.
         before: how many records the ranges that were listed have.
         splits: how often a range was split.
@@ -89,6 +90,7 @@ class Position(Cursor):
     skipped: int = 0
     lost: int = 0
     apart: int = 0
+    versions: int = 0
     ranges: tuple[Range, ...] = ()
     before: int = 0
     splits: int = 0
@@ -166,7 +168,7 @@ class Position(Cursor):
         if self.matched is None:
             return None
         is_at_least = self.is_windowed and not self.ranges
-        return max(self.least, self.before + self.matched) - (0 if is_at_least else self.apart)
+        return max(self.least, self.before + self.matched) - (0 if is_at_least else self.apart + self.versions)
 
     def begun(self, found: Capabilities | None, chosen: str | None) -> Self:
         """Return the position of the first page.

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 _STEPS = 1000
 _TOO_LONG = Flaw(
-    "its description is too long: nodes with many or long texts are named, and what they say is left out",
+    "its description is too long: nodes with many or long texts are named, and the document lacks what they say",
     "",
     "cut_value",
 )
-_TOO_MANY = Flaw(f"its description has more than {MAX_NODES} nodes: the rest is left out", "", "cut_value")
+_TOO_MANY = Flaw(f"its description has more than {MAX_NODES} nodes: the document lacks the rest", "", "cut_value")
 _TORN = Flaw(
     "a part of the file next to its description can't be read: it may be incomplete", "", "unreadable_statement"
 )
@@ -67,9 +67,11 @@ class Page(ABC):
         misread: what is in another encoding than it should be, as sentences; known when the page is read.
         paging: what the page says about further pages.
         nameless: how many records without an id were met so far.
+        is_of_one: whether it describes one dataset and is no part of a catalogue, so that no other one can be lost.
     """
 
     source: str
+    is_of_one = False
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
@@ -227,15 +229,18 @@ class RDFPage(Page):
         description, is_everything = self.catalogue.description(subject)
         mapped, amend = self.mapped(description, subject)
         identifier = identity or mapping.identity(mapped, subject)
-        is_torn = self._is_torn(description, identifier) if self.faults else False
+        near = self._near(description, identifier)
 
         def dataset() -> Dataset:
-            found = mapping.dataset(mapped, subject, source=self.name, language=self.language, amend=amend)
+            found = mapping.dataset(
+                mapped, subject, source=self.name, language=self.language, amend=amend, is_whole=is_everything
+            )
             return identified(found, identity) if identity else found
 
         def item() -> Dataset:
             bounds.STATEMENTS.check(sum(map(len, description[subject].values())))
             written = document(description, subject)
+            is_torn = bool(self.faults) and (is_cut(description) or not all(map(self._is_of_a_statement, near)))
             if is_everything and not is_torn:
                 given = {"id": identifier, "name": None, "metadata_modified": None, "document": written}
                 return LazyDataset(dataset, source=self.name, **given)
@@ -252,26 +257,28 @@ class RDFPage(Page):
         key = _key(identifier, document(description, subject)) if identifier else ""
         return Record(key, identifier, f"dataset {number} of the page, which has no IRI,", item)
 
-    def _is_torn(self, description: Graph, identifier: str | None) -> bool:
-        """Return whether a fault may have taken more from a description than a statement; remember whose each is."""
-        is_torn = is_cut(description)
+    def _near(self, description: Graph, identifier: str | None) -> list[int]:
+        """Return the numbers of the faults that may belong to a description; remember whose each is."""
+        found = []
         for number, fault in enumerate(self.faults):
             near = next((at for at, subject in enumerate(fault.subjects) if subject in description), None)
             if near is not None:
-                is_torn |= not self._is_of_a_statement(number)
+                found.append(number)
                 if identifier:
                     self.owners[number] = min(self.owners.get(number, (near, identifier)), (near, identifier))
-        return is_torn
+        return found
 
     @property
     def is_torn(self) -> bool:
         return not all(map(self._is_of_a_statement, range(len(self.faults))))
 
     def _is_of_a_statement(self, number: int) -> bool:
-        """Return whether reading went on behind a fault, and the page's list of datasets would name a lost one."""
-        near = self.faults[number].subjects[:1]
-        is_of_list = any(self.catalogue.roles.has(subject, CATALOGUE) for subject in near)
-        return self.faults[number].is_passed and self.catalogue.has_list and not is_of_list
+        """Return whether reading went on behind a fault, and a lost dataset would be missed: a list would name it."""
+        fault = self.faults[number]
+        if self.is_of_one or not fault.is_passed:
+            return fault.is_passed
+        is_of_list = any(self.catalogue.roles.has(subject, CATALOGUE) for subject in fault.subjects[:1])
+        return self.catalogue.has_list and not is_of_list
 
     def owner(self, fault: Fault) -> str | None:
         owner = self.owners.get(self.faults.index(fault))

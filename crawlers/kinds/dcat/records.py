@@ -70,15 +70,17 @@ class PageRecords:
         self.spider.run_state.count_listed(self.after.listed)
 
     def report_faults(self) -> None:
-        """Report what of the page could not be read, or had to be guessed."""
-        request = self.response.request
+        """Report what of the page could not be read, or had to be guessed; nothing that may lie behind a limit."""
+        request, is_limited = self.response.request, self.spider.run_state.is_limited
         for sentence in self.page.misread:
             self.spider.failed("parse", AnswerError("repaired_text", sentence), request)
         for fault in self.page.faults:
-            is_flaw = self.page.costs_a_statement(fault)
+            owner, is_flaw = self.page.owner(fault), self.page.costs_a_statement(fault)
+            if is_limited and not (owner and self.spider.records.is_planned("dataset", owner)):
+                continue
             self.after.listing.has_gaps |= not is_flaw
             kind = "unreadable_statement" if is_flaw else "invalid_rdf"
-            self.spider.failed("parse", AnswerError(kind, fault.message), request, dataset_id=self.page.owner(fault))
+            self.spider.failed("parse", AnswerError(kind, fault.message), request, dataset_id=owner)
 
     def _item(self, record: Record) -> Iterator[Dataset]:
         """Yield the item, or report why the record is not kept.

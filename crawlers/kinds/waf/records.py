@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -83,10 +84,12 @@ async def _of_rdf(response: Response, source: str, most_json: int) -> AsyncItera
     page = read(response, name=source, language=None, max_json=most_json)
     if page is None:
         raise AnswerError("not_rdf", "an HTML page came instead of a record")
-    count = 0
     with closing(page):
         await in_turns(page.load())
-        for record in page.records():
+        records = page.records()
+        first = list(islice(records, 2))
+        page.is_of_one = len(first) == 1
+        for record in chain(first, records):
             if record.id is None:
                 yield AnswerError("missing_id", f"{record.what} has no identifier, so it is not kept")
                 continue
@@ -98,9 +101,6 @@ async def _of_rdf(response: Response, source: str, most_json: int) -> AsyncItera
             dataset.metadata_source = page.source
             if page.misread:
                 dataset.flaws += [Flaw(sentence, "encoding", "repaired_text") for sentence in page.misread]
-            count += 1
             yield dataset
         for fault in page.faults:
-            owner = page.owner(fault)
-            is_flaw = page.costs_a_statement(fault) or (count == 1 and fault.is_passed and owner is not None)
-            yield StatementError(fault.message, owner, is_flaw=is_flaw)
+            yield StatementError(fault.message, page.owner(fault), is_flaw=page.costs_a_statement(fault))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.kinds.waf.folder import Entry
+    from crawlers.signals import Stage
 
 _DEPTH = 10
 _FOLDERS = 10_000
@@ -103,7 +104,7 @@ class WAFSpider(CatalogueSpider):
                 continue
             if what == "record" and not self.is_enough():
                 self.seen(address, list_name="records", listed_by=response.request)
-                yield Request(address, self.parse_record, meta={"spool": True})
+                yield Request(address, self.parse_record, errback=self.record_failed, meta={"spool": True})
             elif what != "record" and not self.is_too_deep(address, below, response.request):
                 yield self.folder_request(address, root, below, above)
 
@@ -158,16 +159,28 @@ class WAFSpider(CatalogueSpider):
             number = -1
             async for found in datasets(response, source=self.source, most_json=max_size):
                 number += 1
-                if isinstance(found, AnswerError):
-                    subject = {"dataset_id": found.dataset_id} if isinstance(found, StatementError) else {}
-                    self.failed("parse", found, response.request, **subject)
+                if isinstance(found, StatementError):
+                    owner = found.dataset_id
+                    if not self.run_state.is_limited or owner is None or self.records.is_planned("dataset", owner):
+                        self.failed("parse", found, response.request, dataset_id=owner)
+                elif isinstance(found, AnswerError):
+                    self.lose("parse", found, response.request, f"{number} ")
                 elif found is None:
                     self.seen(f"{number} {response.url}", list_name="apart", listed_by=response.request)
                 else:
                     for dataset in self.guarded(self.keep(found, response, known), response, None):
                         yield dataset
         except AnswerError as error:
-            self.failed("parse", error, response.request)
+            self.lose("parse", error, response.request)
+
+    def record_failed(self, failure: Failure) -> None:
+        request, status = failures.request(failure), failures.status(failure)
+        self.lose("fetch", failures.from_failure(failure), request, http_status=status)
+
+    def lose(self, stage: Stage, error: AnswerError, request: Request | None, place: str = "", **subject: Any) -> None:
+        """Report a file, or a record at a place of it, that can't be read; it counts as a dataset that is expected."""
+        self.seen(place + (request.url if request else ""), list_name="lost", listed_by=request)
+        self.failed(stage, error, request, **subject)
 
     def keep(self, dataset: Dataset, response: Response, known: dict[str, Dataset]) -> Iterator[Dataset]:
         """Yield a dataset, unless the user wants no more, or another file has it, too, or another one of that id.
@@ -220,7 +233,7 @@ class WAFSpider(CatalogueSpider):
         if state.is_limited or self.records.count("unread"):
             self.completeness.end("folders")
         elif self.completeness.conclude("folders", Ending(listed=state.listed, is_one_file=True)):
-            state.expected = state.listed
+            state.expected = state.listed + self.records.count("lost")
             if not self.records.failures.counts():  # a file that can't be read may be any dataset
                 self.withdrawals.mark_missing()
 

@@ -1,4 +1,4 @@
-"""``scrapy compact``: moves the lines of old runs out of manifest.jsonl and errors.jsonl into compressed files."""
+"""``scrapy compact``: moves the lines of old runs of a source's files into compressed ones."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ class Command(ProjectCommand):
         return "SOURCE ... | --all"
 
     def short_desc(self) -> str:
-        return "Move old lines of manifests and error logs into compressed files"
+        return "Move old lines of manifests, errors and flaws into compressed files"
 
     def long_desc(self) -> str:
         return (
-            "All lines of manifest.jsonl and errors.jsonl but those of the last run go into manifest-<run>.jsonl.zst "
-            "and errors-<run>.jsonl.zst beside them, which everything that reads the files reads, too."
+            "All lines of manifest.jsonl, errors.jsonl and flaws.jsonl but those of the last run go into "
+            "manifest-<run>.jsonl.zst, errors-<run>.jsonl.zst and flaws-<run>.jsonl.zst beside them, which everything "
+            "that reads the files reads, too."
         )
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:

@@ -161,7 +161,7 @@ def _files(notice: Notice) -> str:
 
 
 def _lines(notice: Notice, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the lines of a run, which begin where its report says.
+    """Yield the lines of a run, which begin where its report says; of flaws, those of killed crawls before it, too.
 
     Args:
         name: errors or flaws.
@@ -170,8 +170,9 @@ def _lines(notice: Notice, name: str) -> Iterator[dict[str, Any]]:
     marks = (f'"run":{json.dumps(run)}'.encode(), f'"run": {json.dumps(run)}'.encode())
     with suppress(OSError):
         for raw in compacted.between(notice.folder, f"{name}.jsonl", *bounds(report, name)):
-            line = _object(raw) if len(raw) < _LONGEST and any(mark in raw for mark in marks) else {}
-            if line.get("run") == run:
+            is_own = name == "flaws" or any(mark in raw for mark in marks)
+            line = _object(raw) if len(raw) < _LONGEST and is_own else {}
+            if line and (name == "flaws" or line.get("run") == run):
                 yield line
 
 

@@ -112,13 +112,13 @@ def _text(text: str | None, longest: int) -> str | None:
     if not text:
         return None
     text = text[:longest]
-    return text if text.isascii() and "\0" not in text else _storable(text)
+    return text if text.isascii() and "\0" not in text else storable(text)
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     r"""Replace invalid characters: half a surrogate pair, which UTF-8 does not allow, and NUL, which ends a text in C.
 
-    >>> _storable("Côte\0 d’Ivoire \ud800")
+    >>> storable("Côte\0 d’Ivoire \ud800")
     'Côte\ufffd d’Ivoire ?'
     """
     try:

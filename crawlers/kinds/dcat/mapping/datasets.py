@@ -49,13 +49,20 @@ _FREQUENCY = (DCT + "accrualPeriodicity", DC + "accrualPeriodicity")
 
 
 def dataset(
-    description: Graph, subject: str, *, source: str, language: str | None = None, amend: Amend | None = None
+    description: Graph,
+    subject: str,
+    *,
+    source: str,
+    language: str | None = None,
+    amend: Amend | None = None,
+    is_whole: bool = True,
 ) -> Dataset:
     """Return the item of one dataset, without documents.
 
     ``description`` has the statements about ``subject`` and the nodes that belong to it; nothing else is looked at and
     nothing is fetched. The same triples give the same item in whatever order. ``language`` is the tag of the texts to
-    prefer. What cannot be read is in ``flaws``. ``amend`` may change the fields that the description gave.
+    prefer. What cannot be read is in ``flaws``. ``amend`` may change the fields that the description gave. Of a
+    description that was cut (``is_whole``) nobody knows what its publisher left out of a distribution.
 
     Raises:
         AnswerError: the dataset has no `identity`.
@@ -75,6 +82,8 @@ def dataset(
         amend(item)
     item.derive()
     undefined = undefined_keys(description)
+    if not is_whole:
+        node.flaws = [flaw for flaw in node.flaws if not (flaw.kind == "missing_value" and flaw.resource_id)]
     item.flaws = node.sentences() + ([Flaw(undefined, "@context", "unreadable_statement")] if undefined else [])
     return item
 

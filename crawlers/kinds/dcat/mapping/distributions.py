@@ -56,7 +56,8 @@ def distributions(node: Description) -> list[Description]:
     found += [term for term in node.fields.get(_HAS_PART, ()) if _is_file(node.at(term))]
     each, most = list(dict.fromkeys(found)), bounds.ENTRIES.most
     if len(each) > most:
-        node.flaw(f"the dataset has {len(each):,} distributions: the first {most:,} in their order are read")
+        sentence = f"the dataset has {len(each):,} distributions: the first {most:,} in their order are read"
+        node.flaw(f"{sentence}; the document names all", "distribution", "cut_value")
         each = in_order(each)[:most]
     return [node.at(term) for term in each]
 

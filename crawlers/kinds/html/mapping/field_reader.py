@@ -49,7 +49,9 @@ class Entries(Record):
         self.language = language if isinstance(language, str) else None
         for name, entry in self.fields.items():
             if isinstance(entry, dict) and entry.get("cut"):
-                self.flaw(f"{path}{name} is longer than is kept, and was cut", name, "cut_value")
+                self.flaw(
+                    f"{path}{name} is longer than is kept, and was cut: the document lacks the rest", name, "cut_value"
+                )
 
     def entry(self, name: str, least: float = confidence.LEAST) -> dict[str, Any]:
         """Return the field's entry; an empty one where it is less sure than ``least``."""
