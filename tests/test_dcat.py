@@ -545,7 +545,7 @@ def test_a_page_that_fails(walked, catalogue):
     assert [error.http_status for error in done.errors] == [500]
 
 
-@pytest.mark.parametrize("serialisation", ["rdf", "ttl", "n3"])
+@pytest.mark.parametrize("serialisation", ["ttl", "n3"])
 def test_an_error_in_the_middle_costs_a_statement(walked, catalogue, serialisation):
     """The catalogue's list names all datasets, and reading goes on behind the error: it is a flaw of one of them."""
     site = catalogue(40, serialisation=serialisation, faults={"syntax_error": "1"})
@@ -557,7 +557,7 @@ def test_an_error_in_the_middle_costs_a_statement(walked, catalogue, serialisati
     assert not [item.id for item in done.items if item.torn]
 
 
-@pytest.mark.parametrize("serialisation", ["nt", "nq", "trig", "jsonld"])
+@pytest.mark.parametrize("serialisation", ["rdf", "nt", "nq", "trig", "jsonld"])
 def test_an_error_in_the_middle_may_cost_a_dataset(walked, catalogue, serialisation):
     """What is lost may be a line of the catalogue's list, or the rest of the file is not read."""
     site = catalogue(40, serialisation=serialisation, faults={"syntax_error": "1"})
@@ -613,6 +613,16 @@ def test_an_error_in_the_middle_takes_nothing_for_gone(harvest, catalogue, seria
     assert set(crawl.report["errors"]) <= {"invalid_rdf", "undescribed", "invalid_record"}
     assert crawl.report["listed"] >= 20 - (serialisation == "jsonld")
     assert "withdrawn" not in statuses(crawl)
+
+
+def test_rdf_xml_with_a_prefix_that_is_not_bound_replaces_nothing(harvest, catalogue):
+    """What follows it in its dataset is lost, and the crawl says so."""
+    site = catalogue(3, serialisation="rdf")
+    before = harvest(site.address).documents()
+    whole = site.body
+    site.body = lambda number: whole(number).replace(b"<dct:modified", b"<foo:x>1</foo:x><dct:modified", 1)
+    crawl = harvest(site.address)
+    assert (crawl.code, crawl.report["verdict"], crawl.documents()) == (3, "incomplete", before)
 
 
 def test_a_torn_description_replaces_nothing(harvest, turtle):

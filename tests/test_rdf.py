@@ -128,11 +128,18 @@ ODD = {
     "the same of an element": ("<dct:publisher><dct:Agent kind='x'/></dct:publisher>", 1),
     "an attribute of RDF without its namespace": ('<dct:license resource="http://l/"/>', 0),
     "a blank node whose name is a number": ('<dct:license rdf:nodeID="1:a"/><dct:rights rdf:nodeID="1:a"/>', 0),
+    "an entity that is not known": ('<dct:license rdf:resource="http://l/?a&b;"/>', 0),
+    "the same in a text": ("<dct:license>a &b; c</dct:license>", 1),
+    "blanks around the sign": ("<dct:license scheme = 'x'>text</dct:license>", 1),
+    "a name that ends as a usual one": ('<dct:license hreflang="de">text</dct:license>', 1),
+    "a name that is not ASCII": ('<dct:license größe="1">text</dct:license>', 1),
+    "an attribute with a namespace and without": ('<dct:license rdf:resource="http://l/" resource="x"/>', 1),
+    "an attribute without a namespace twice": ('<dct:license resource="http://l/" resource="x"/>', 1),
     "a language that is none": ('<dct:license xml:lang="no language">text</dct:license>', 0),
 }
 
 
-@pytest.mark.parametrize("block", [300, 1 << 20])
+@pytest.mark.parametrize("block", [100, 300, 1 << 20])
 @pytest.mark.parametrize("odd", ODD)
 def test_a_statement_of_rdf_xml_that_can_not_be_read_costs_itself_alone(monkeypatch, odd, block):
     monkeypatch.setattr(guards, "_BLOCK", block)
@@ -150,11 +157,70 @@ def test_a_statement_of_rdf_xml_that_can_not_be_read_costs_itself_alone(monkeypa
     assert count or {"http://d/license"} <= {predicate for _, predicate, _ in found}
 
 
-def test_attributes_in_a_text_stay():
-    body = f'<rdf:RDF xmlns:rdf="{namespaces.RDF}"><rdf:Description a="b"><rdf:value>say xsi:a="b" c="d"</rdf:value>'
-    found, faults = triples(f"{body}</rdf:Description></rdf:RDF>".encode(), formats.RDF_XML)
-    assert [value for _, _, value in found] == [Literal('say xsi:a="b" c="d"')]
-    assert [fault.message for fault in faults] == ["attributes without a namespace are left out: a"]
+REFUSED = {
+    "a prefix that is not bound": "<foo:x>1</foo:x>",
+    "the same of an attribute": '<dct:x foo:y="1">x</dct:x>',
+    "an element without a namespace": "<x>1</x>",
+    "HTML in a text": "<dct:x>see <b>bold</b></dct:x>",
+    "an address and a blank node": '<dct:x rdf:resource="http://x/" rdf:nodeID="b"/>',
+    "an attribute twice": '<dct:x rdf:resource="http://x/" rdf:resource="http://y/"/>',
+    "an attribute without quotes": "<dct:x rdf:resource=x/>",
+    "an ID with a space": '<dct:x rdf:ID="1 2">x</dct:x>',
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_tag_of_rdf_xml_that_is_refused_costs_more_than_a_statement(name):
+    """The parser takes its end for that of the element around it, which ends there: its dataset is torn."""
+    found = xml_page(f"<dct:before>1</dct:before>{REFUSED[name]}<dct:after>2</dct:after>")
+    item = next(found.records()).item()
+    assert (item.torn, "after" in str(item.document), found.is_torn) == (True, False, True)
+    assert not found.costs_a_statement(found.faults[0])
+
+
+def test_a_statement_of_rdf_xml_that_can_not_be_read_tears_nothing():
+    found = xml_page('<dct:x rdf:resource="http://x/">text</dct:x><dct:after>2</dct:after>')
+    assert [record.item().torn for record in found.records()] == [False, False]
+    assert [found.costs_a_statement(fault) for fault in found.faults] == [True]
+
+
+LITERAL = '<p xmlns="http://p/" class="x">See <a href="http://l/" id = "1">it</a><br/><dct:x rdf:nodeID="1"/></p>'
+STAYS = {
+    "a text": ("<rdf:value>say xsi:a=\"b\" c='d'</rdf:value>", "say xsi:a=\"b\" c='d'"),
+    "an attribute": ("<rdf:Description rdf:value=\"where class = 'A1' and :nodeID='1 2'\"/>", "'A1' and :nodeID='1 2'"),
+    "a literal": (f'<rdf:value rdf:parseType="Literal">{LITERAL}</rdf:value>', 'See <a href="http://l/" id="1">it</a>'),
+    "a literal in itself": (
+        f'<rdf:value rdf:parseType="Literal"><rdf:value/><rdf:value>1</rdf:value>{LITERAL}</rdf:value>',
+        'See <a href="http://l/" id="1">it</a>',
+    ),
+}
+
+
+@pytest.mark.parametrize("block", [100, 1 << 20])
+@pytest.mark.parametrize("name", STAYS)
+def test_attributes_in_a_value_stay(monkeypatch, name, block):
+    monkeypatch.setattr(guards, "_BLOCK", block)
+    statement, value = STAYS[name]
+    head = f'<rdf:RDF xmlns:rdf="{namespaces.RDF}" xmlns:dct="http://d/">'
+    element = '<rdf:Description rdf:about="http://a/" before="x"><dct:y>%s</dct:y><dct:z after="x">2</dct:z>'
+    statement = statement if "Description" in statement else f"<rdf:Description>{statement}</rdf:Description>"
+    found, faults = triples(f"{head}{element % statement}</rdf:Description></rdf:RDF>".encode(), formats.RDF_XML)
+    assert any(value in each[0] for _, _, each in found if isinstance(each, Literal))
+    assert [fault.message for fault in faults] == ["attributes without a namespace are left out: before, after"]
+
+
+@pytest.mark.parametrize(
+    "head", [f'<r:RDF xmlns:rdf="http://x/" xmlns:r="{namespaces.RDF}" ', f'<RDF xmlns="{namespaces.RDF}" ']
+)
+def test_an_attribute_of_rdf_without_a_prefix_is_one_whatever_the_prefix_is(head):
+    body = (
+        "xmlns:d='http://d/'><d:D about='http://a/'><d:p resource='http://b/'/><d:q datatype='http://t/'>1</d:q></d:D>"
+    )
+    found, faults = triples(f"{head}{body}</{head[1:].split()[0]}>".encode(), formats.RDF_XML)
+    assert {("http://a/", "http://d/p", "http://b/"), ("http://a/", "http://d/q", Literal("1", None, "http://t/"))} < {
+        *found
+    }
+    assert not faults
 
 
 def test_faults_are_bounded():
@@ -357,6 +423,17 @@ def test_a_description_is_bounded_in_characters(monkeypatch):
 
 def page(body: bytes) -> RDFPage:
     found = RDFPage(io.BytesIO(PREFIXES + body), formats.TURTLE, BASE, name="town", language=None)
+    list(found.load())
+    return found
+
+
+def xml_page(statements: str) -> RDFPage:
+    """Return a page of two datasets that a catalogue lists; the first one has the statements."""
+    head = f'<rdf:RDF xmlns:rdf="{namespaces.RDF}" xmlns:dcat="{namespaces.DCAT}" xmlns:dct="{namespaces.DCT}">'
+    listed = "".join(f'<dcat:dataset rdf:resource="http://a.org/{number}"/>' for number in (1, 2))
+    dataset = '<dcat:Dataset rdf:about="http://a.org/%d"><dct:title>one</dct:title>%s</dcat:Dataset>'
+    body = f"{head}<dcat:Catalog>{listed}</dcat:Catalog>{dataset % (1, statements)}{dataset % (2, '')}</rdf:RDF>"
+    found = RDFPage(io.BytesIO(body.encode()), formats.RDF_XML, BASE, name="town", language=None)
     list(found.load())
     return found
 

@@ -160,6 +160,20 @@ def test_the_encoding_is_found(encoding, declared, charset, small_chunks):
     assert titles(document(title, prolog).encode(encoding), charset) == [title]
 
 
+@pytest.mark.parametrize("declared", ["GBK", "gb18030", "Big5", "Shift_JIS", "EUC-KR"])
+@pytest.mark.parametrize("title", ["Käfer äußern naïv", "中文数据目录", "Čtyři žluté města", "Карта – “берега” страны"])
+def test_utf8_under_a_label_of_many_bytes_is_utf8(title, declared, small_chunks):
+    prolog = f'<?xml version="1.0" encoding="{declared}"?>'
+    assert titles(document(title, prolog)) == [title]
+
+
+@pytest.mark.parametrize("title", ["联通", "学校数据目录", "谩谩", "Hauser"])
+def test_chinese_under_its_own_label_is_chinese(title, small_chunks):
+    """A few characters of GBK may be UTF-8 by chance."""
+    prolog = '<?xml version="1.0" encoding="GBK"?>'
+    assert titles(document(title, prolog).encode("gbk")) == [title]
+
+
 REPLACED = "Some of it is not in its encoding (utf-8): U+FFFD stands for what can't be read."
 GUESSED = "Its encoding is not the declared one, and was guessed (cp1252): set `encoding`."
 

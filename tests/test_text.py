@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 
 import pytest
 from scrapy import Request
@@ -143,6 +144,12 @@ def test_utf8_under_a_chinese_or_japanese_label(title, charset):
 @pytest.mark.parametrize("title", ["联通", "学校数据目录", "城市交通"])
 def test_chinese_under_its_own_label(title):
     assert paragraph(page(title, "gbk", "text/html; charset=gbk")) == (title, None)
+
+
+def test_a_long_text_without_tags_is_looked_through_once():
+    begun = time.process_time()
+    assert text.decoded(b"<a>B\xe4ume</a>" + b" a" * 20_000).encoding == "cp1252"
+    assert time.process_time() - begun < 2
 
 
 def test_a_replacement_character_of_the_publisher_s_is_no_flaw():

@@ -247,6 +247,15 @@ def test_a_statement_that_can_not_be_read_costs_no_record(more, says):
     assert xml_records.triples(item.document, URL)[1] == "https://example.org/d"
 
 
+def test_a_tag_that_is_refused_is_said_to_cost_what_follows():
+    refused = '<dct:publisher rdf:resource="https://example.org/p" rdf:nodeID="p"/>'
+    root = parsed(f"<rdf:RDF>{DATASET % f'{refused}<dcat:keyword>clay</dcat:keyword>'}</rdf:RDF>")
+    item = xml_records.dataset(root, source="s", url=URL)
+    assert (item.id, item.keywords, refused.encode() in item.document) == ("d-1", [], True)
+    [flaw] = [one for one in item.flaws if "RDF" in one]
+    assert flaw.endswith("could be set at the same time (what follows may be missing, too)")
+
+
 @pytest.mark.parametrize(
     ("body", "kind", "says"),
     [

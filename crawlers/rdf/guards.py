@@ -9,6 +9,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from crawlers.exceptions import AnswerError
+from crawlers.rdf.namespaces import RDF
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,12 +34,24 @@ _TAIL = 1 << 16  # bytes: comments behind the root's end
 _BESIDE = rb"(?:\s|<\?.*?\?>|<!--.*?-->)*+"
 _ROOT = re.compile(rb"(?:\xef\xbb\xbf)?" + _BESIDE + rb"<([^\s<>/!?]+)", re.DOTALL)
 _CROWDED = re.compile(rb"""<(?:[^<>"']*+(?:"[^"<]*+"|'[^'<]*+')){%d}""" % MAX_ATTRIBUTES)
-_USUAL = (b':about="', b':resource="', b':datatype="', b'lang="', b':nodeID="', b':parseType="', b" xmlns")
+_USUAL = (
+    *(b':about="', b':resource="', b':datatype="', b'xml:lang="', b':nodeID="', b" xmlns"),
+    *(b':parseType="Resource"', b':parseType="Collection"'),
+)
 """What the attributes of nearly all RDF/XML are: a block that has no others is not looked through."""
-_TAG = re.compile(rb"""<[^<>!?/](?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>""")
-_ATTRIBUTE = re.compile(rb"""(\s)(?!xmlns\b)(xsi:)?([A-Za-z_][\w.-]*+)(?!:)(\s*=\s*(?:"[^"]*"|'[^']*'))""")
+_ODD = re.compile(rb"""=(?:[\s']|(?<=\s=))""")  # other ways to write ``="``, in attributes and in texts
+_UNKNOWN = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos);|#)")  # entities
+_REST = rb"""(?:[^<>"']++|"[^"<]*+"|'[^'<]*+')*+>"""
+_TAG = re.compile(rb"</?[^<>!?/]" + _REST)
+_WITH_ATTRIBUTES = re.compile(rb"""<[^<>!?/\s"']++\s""" + _REST)
+_ATTRIBUTE = re.compile(
+    rb"""(\s)(?:([^\s=<>"'/:]++):)?+([^\s=<>"'/:]++)(\s*+=\s*+)("[^"]*+"|'[^']*+')|"[^"]*+"|'[^']*+'"""
+)
 _OF_RDF = (b"about", b"resource", b"ID", b"nodeID", b"datatype", b"parseType")
-_NODE_ID = re.compile(rb"""(:nodeID\s*=\s*)(["'])(?![A-Za-z_][\w.-]*+\2)([^"'<]*)""")
+_OWN = b"_rdf"  # a prefix: which one the file has for RDF's namespace, or whether any, need not be known
+_DECLARED = b' xmlns:%b="%b"' % (_OWN, RDF.encode())
+_NAMED = re.compile(rb"""(["'])[A-Za-z_][\w.-]*+\1""")
+_MISNAMED = re.compile(rb""":nodeID\s*=\s*(?!%b)""" % _NAMED.pattern)
 _NO_NAME = re.compile(rb"[^\w.-]")
 
 
@@ -105,17 +118,21 @@ class TextGuard(Guard):
 class XMLGuard(Guard):
     """For RDF/XML without a DTD; an element's attributes and its depth cost their number squared.
 
-    A start tag that the parser refuses would take its element's neighbours along: it is repaired.
+    A start tag that the parser refuses would take its element's neighbours along: its attributes are repaired. What is
+    in their values, or in a literal of XML, stays.
 
     Attributes:
+        literal: how many elements are open in a literal of XML, its property's among them.
+        seen: the names without a prefix that the tag has so far.
         left_out: the names of attributes that mean nothing in RDF, because they have no namespace.
     """
 
-    depth = 0
+    depth = literal = 0
     root = tail = b""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
+        self.seen: set[bytes] = set()
         self.left_out: dict[str, None] = {}
 
     @property
@@ -138,20 +155,53 @@ class XMLGuard(Guard):
         self._check_depth(text[:begun] if begun >= 0 else b"")
         is_held = bool(block) and begun >= 0 and len(text) - begun <= _BLOCK
         text, self.rest = (text[:begun], text[begun:]) if is_held else (text, b"")
-        is_usual = text.count(b'="') == sum(map(text.count, _USUAL)) and b"='" not in text
-        return text if is_usual and not _NODE_ID.search(text) else _TAG.sub(self._repaired, text)
+        if self._is_usual(text):
+            return text
+        tags = _TAG if self.literal or b"parseType" in text else _WITH_ATTRIBUTES
+        return tags.sub(self._repaired, text)
 
-    def _repaired(self, tag: re.Match[bytes]) -> bytes:
-        return _NODE_ID.sub(_named, _ATTRIBUTE.sub(self._attribute, tag[0]))
+    def _is_usual(self, text: bytes) -> bool:
+        """Return whether no tag needs to be repaired, and no literal of XML begins or ends: the fast answer."""
+        return (
+            not self.literal
+            and text.count(b'="') == sum(map(text.count, _USUAL))
+            and not _ODD.search(text)
+            and not _UNKNOWN.search(text)
+            and not _MISNAMED.search(text)
+        )
+
+    def _repaired(self, found: re.Match[bytes]) -> bytes:
+        tag, is_end, is_empty = found[0], found[0].startswith(b"</"), found[0].endswith(b"/>")
+        if self.literal:
+            self.literal += -1 if is_end else not is_empty
+        if self.literal or is_end:
+            return tag
+        self.seen.clear()
+        tag = _ATTRIBUTE.sub(self._attribute, tag)
+        if is_empty:
+            self.literal = 0
+        end = -2 if is_empty else -1
+        return b"%b%b%b" % (tag[:end], _DECLARED, tag[end:]) if _OWN + b":" in tag else tag
 
     def _attribute(self, found: re.Match[bytes]) -> bytes:
         """Give an attribute of RDF its prefix; leave out others without one, and those of XML Schema."""
-        blank, of_schema, name, value = found.groups()
-        if not of_schema and name in _OF_RDF:
-            return b"%brdf:%b%b" % (blank, name, value)
-        if not of_schema and len(self.left_out) < _SHOWN:
-            self.left_out[name.decode()] = None
-        return b""
+        blank, prefix, name, sign, value = found.groups()
+        if blank is None or (prefix or name) == b"xmlns":
+            return found[0]
+        if prefix == b"xsi":
+            return b""
+        if prefix is None:
+            is_left_out = name not in _OF_RDF or name in self.seen or b":%b=" % name in found.string
+            self.seen.add(name)
+            if is_left_out:
+                if len(self.left_out) < _SHOWN:
+                    self.left_out[name.decode("utf-8", "replace")] = None
+                return b""
+            prefix = _OWN
+        if name == b"nodeID":
+            value = _named(value)
+        self.literal |= name == b"parseType" and value[1:-1] not in (b"Resource", b"Collection")
+        return b"%b%b:%b%b%b" % (blank, prefix, name, sign, _UNKNOWN.sub(b"&amp;", value))
 
     def _check_depth(self, text: bytes) -> None:
         """Count levels, in steps too short to exceed the limit by much; a raw ``<`` in a value counts as one."""
@@ -168,9 +218,11 @@ class XMLGuard(Guard):
             at += len(part)
 
 
-def _named(node: re.Match[bytes]) -> bytes:
+def _named(value: bytes) -> bytes:
     """Give a blank node a name that XML allows: many have a number, or a UUID."""
-    return b"%b%b_%b" % (node[1], node[2], _NO_NAME.sub(lambda found: b"_%02x" % ord(found[0]), node[3]))
+    if _NAMED.fullmatch(value):
+        return value
+    return b"%b_%b%b" % (value[:1], _NO_NAME.sub(lambda one: b"_%02x" % ord(one[0]), value[1:-1]), value[:1])
 
 
 def _empty(part: bytes, begun: int) -> int:

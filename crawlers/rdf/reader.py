@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from sys import intern
@@ -26,7 +27,9 @@ _BLOCK = 1 << 17  # bytes: the parser asks for two thousand at a time, which cos
 MAX_FAULTS = 100
 """Errors after which the rest of a file is not read."""
 
-_ILL_FORMED = "ill-formed document"  # as pyoxigraph's messages about XML begin
+_PASSED = re.compile(r"Unexpected (text|node)|No value found for rdf:XMLLiteral|at \d+\.\.\d+: unrecognized entity")
+"""The errors in RDF/XML that cost a statement only. Of any other, pyoxigraph takes the end of the element for that of
+the element around it: whose the statements behind it are, and in which language, is not known."""
 _GUARDS = {"text": TextGuard, "xml": XMLGuard}
 
 
@@ -58,7 +61,7 @@ class Reader:
     Attributes:
         faults: the errors met so far.
         misread: what is in another encoding than it should be, as sentences.
-        is_ill_formed: whether the XML was found to be none, so that elements may be taken for another's from there on.
+        is_astray: whether elements of the RDF/XML may be taken for another's from here on.
         reached: the last subject that was read, and the last one that has an IRI.
         count: how many triples were read so far.
         ended: whether the file was read to its end, or given up.
@@ -67,7 +70,7 @@ class Reader:
     def __init__(self, file: BinaryIO, format_: Format, base: str) -> None:
         self.faults: list[Fault] = []
         self.misread: list[str] = []
-        self.is_ill_formed = False
+        self.is_astray = False
         self.reached = ("", "")
         self.count = 0
         self.ended = False
@@ -106,7 +109,7 @@ class Reader:
                 error, self.ended = found, False
             if batch and is_behind_fault:
                 self.faults[-1].subjects.append(batch[0][0])
-                for fault in [] if self.is_ill_formed else self.faults:
+                for fault in [] if self.is_astray else self.faults:
                     fault.is_passed = True
             self.count += len(batch)
             is_behind_fault = bool(error) or (is_behind_fault and not batch)
@@ -127,7 +130,7 @@ class Reader:
         self._add(str(error)[:500])
         if len(self.faults) >= MAX_FAULTS:
             self._stop(f"after {MAX_FAULTS} errors the rest is not read")
-        self.is_ill_formed |= str(error).startswith(_ILL_FORMED)
+        self.is_astray |= isinstance(self.stream, XMLGuard) and not _PASSED.match(str(error))
 
     def _add(self, message: str) -> None:
         self.faults.append(Fault(message, list(dict.fromkeys(filter(None, self.reached)))))

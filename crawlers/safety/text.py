@@ -40,9 +40,10 @@ _MANY_BYTES = re.compile(
 _LATIN1 = ("ascii", "iso8859-1")  # what is labelled so is Windows' superset of it when it is not UTF-8
 
 _SAMPLE = 1 << 16  # bytes to detect an encoding from
-_FOREIGN = re.compile(rb"[^<>]*[\x80-\xff][^<>]*")  # texts between tags that are not all ASCII
+_BETWEEN = re.compile(rb"[^<>]++")  # tags
 _ASCII = bytes(range(128))
-_SEVERAL = 4  # characters
+_SEVERAL, _PLENTY = 4, 12  # characters
+_NOT_ASCII = re.compile(r"[^\0-\x7f]")
 _ENOUGH = 48  # bytes that are not ASCII, to be sure of an encoding that nobody declares
 _LATIN = 0x24F  # the last of the Latin letters
 _LATIN_ALPHABETS = ("cp1252", "cp1250", "cp1254", "cp1257")
@@ -154,13 +155,19 @@ def _as_utf8(body: bytes) -> Text | None:
 
 
 def _surely_utf8(body: bytes) -> Text | None:
-    """Return the text if it is UTF-8 that no Chinese, Japanese or Korean encoding gives by chance.
-
-    A few of their characters can be valid UTF-8 of two bytes each; several of three bytes are none of theirs.
-    """
+    """Return the text if it is UTF-8 that no Chinese, Japanese or Korean encoding gives by chance."""
     read = _strictly(body, UTF8)
-    foreign = [one for one in read.text if one > "\x7f"] if read else []
-    return read if len(foreign) >= _SEVERAL and min(foreign) >= "\u0800" else None
+    return read if read and _is_no_chance(_NOT_ASCII.findall(read.text)) else None
+
+
+def _is_no_chance(characters: list[str]) -> bool:
+    """Return whether a text that has these is no Chinese, Japanese or Korean one that is valid UTF-8 by chance.
+
+    A few of their characters can be: as two bytes each, of any alphabet. In 400,000 random texts of four characters of
+    GBK, 380 were, 2 of them as Latin letters alone; of eight characters, none was.
+    """
+    is_alike = len(characters) >= _SEVERAL and (min(characters) >= "\u0800" or max(characters) <= chr(_LATIN))
+    return is_alike or len(characters) >= _PLENTY
 
 
 def _damaged(body: bytes, name: str) -> Text:
@@ -174,7 +181,8 @@ def _detected(body: bytes, what: str) -> Text | None:
     Args:
         what: what its encoding is not, for that sentence.
     """
-    sample = b" ".join(_FOREIGN.findall(body[: 16 * _SAMPLE]))[:_SAMPLE]
+    texts = (found[0] for found in _BETWEEN.finditer(body[: 16 * _SAMPLE]))
+    sample = b" ".join(part for part in texts if not part.isascii())[:_SAMPLE]
     sample = sample[: sample.rfind(b" ") if len(sample) == _SAMPLE else None]
     is_enough = len(sample.translate(None, _ASCII)) >= _ENOUGH
     name = _likely(sample)
@@ -208,17 +216,24 @@ def _is_narrow(text: str) -> bool:
 # Files
 
 
-def is_utf8(file: BinaryIO) -> bool:
-    """Return whether a file is UTF-8 all through; it is read from its beginning."""
+def is_utf8(file: BinaryIO, label: str = UTF8) -> bool:
+    """Return whether a file is UTF-8 all through; it is read from its beginning.
+
+    Args:
+        label: the codec that it is said to be in: what has several bytes for a character may be UTF-8 by chance.
+    """
     decoder = codecs.getincrementaldecoder(UTF8)()
+    characters: list[str] = []
     file.seek(0)
     try:
         while chunk := file.read(CHUNK):
-            decoder.decode(chunk)
+            read = decoder.decode(chunk)
+            if len(characters) < _PLENTY:
+                characters += _NOT_ASCII.findall(read)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
-    return True
+    return not _MANY_BYTES.fullmatch(label) or _is_no_chance(characters)
 
 
 def chunks(file: BinaryIO, name: str, start: int, flaws: list[str]) -> Iterator[bytes]:

@@ -70,6 +70,8 @@ def _graph(element: Any, url: str) -> tuple[Graph, list[Flaw]]:
         wrong = [str(error)]
     wrong += [fault.message for fault in reader.faults]
     more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
+    if reader.is_astray:
+        more = " (what follows may be missing, too)"
     flaws = [Flaw(f"its RDF can't be read in full: {wrong[0]}{more}", "", "unreadable_statement")] if wrong else []
     return graph(read), flaws
 

@@ -1,9 +1,10 @@
 """Which encoding an XML document is in, and its text as UTF-8.
 
 A byte order mark decides, then what the bytes show: whatever the labels say, text that is valid UTF-8 all through is
-UTF-8. Then the user's word, the document's own declaration, and the charset of the Content-Type. RFC 7303 ranks the
-last two the other way round, but servers add a default charset to files they have not looked into more often than they
-know. What is declared as UTF-8 and is not, is read as its bytes suggest.
+UTF-8, unless it has only a few characters, which may be Chinese, Japanese or Korean by their label. Then the user's
+word, the document's own declaration, and the charset of the Content-Type. RFC 7303 ranks the last two the other way
+round, but servers add a default charset to files they have not looked into more often than they know. What is declared
+as UTF-8 and is not, is read as its bytes suggest.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ def encoding_of(file: BinaryIO, charset: str | None, flaws: list[str], given: st
     declared = _DECLARED.match(head)
     label = given or (declared[1].decode("ascii") if declared else (charset or "").strip("\"' "))
     name = text.codec(label) or UTF8
+    if text.is_utf8(file, name):
+        return Encoding(UTF8)
     if name != UTF8 and not ONE_BYTE.fullmatch(name):
         return Encoding(name)
-    if text.is_utf8(file):
-        return Encoding(UTF8)
     return Encoding(text.encoding_of_file(file, flaws, charset, label) if name == UTF8 else text.widened(name))
 
 
