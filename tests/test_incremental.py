@@ -507,6 +507,36 @@ def test_a_dataset_on_disk_that_becomes_a_ghost_is_withdrawn(crawl, portal):
     assert statuses(crawl("ckan", site)) == []
 
 
+def test_more_that_changed_and_are_not_given_than_are_asked_for_withdraw_nothing(crawl, portal):
+    """The portal lists them, and its search gives no record of them: its database may lag behind."""
+    site = portal(datasets=120)
+    first = crawl("ckan", site)
+    ghosts = site.ids()[:12]
+    site.change(touch=ghosts, ghosts=ghosts)
+    site.reset()
+    refused = crawl("ckan", site, since="last", settings={"CONFIRM_MAX": "11"})
+    assert (refused.code, refused.kinds(), refused.report["counts"]["withdrawn"]) == (3, [("list", "shrink")], 0)
+    assert (refused.report["expected"], refused.report["listed"], site.requests("package_show")) == (12, 0, 0)
+    titles = {line["dataset_id"]: " ".join(line["dataset_title"].split())[:50] for line in first.manifest}
+    message = refused.errors[0]["error"]
+    assert "the portal lists 12 datasets, and does not give them: more than are asked for one by one" in message
+    assert "(CONFIRM_MAX = 11), and nothing is withdrawn" in message
+    assert "and 2 more. To have it asked for each: -s CONFIRM_MAX=12" in message
+    assert [name for name in ghosts[:10] if titles[name] not in message] == []
+    asked = crawl("ckan", site, since="last", settings={"CONFIRM_MAX": "12"})
+    assert (asked.code, statuses(asked)) == (0, ["withdrawn"] * 12)
+
+
+def test_a_token_that_is_refused_withdraws_no_ghost(crawl, portal, monkeypatch):
+    site = portal(datasets=120)
+    monkeypatch.setenv("CKAN_API_TOKEN", TOKEN)
+    assert crawl("ckan", site).code == 0
+    site.change(touch=site.ids()[5:7], ghosts=site.ids()[5:7])
+    monkeypatch.setenv("CKAN_API_TOKEN", "expired")
+    done = crawl("ckan", site, since="last")
+    assert (done.code, done.kinds(), done.report["counts"]["withdrawn"]) == (3, [("start", "refused")], 0)
+
+
 def test_what_the_listing_lacks_and_the_portal_has_is_no_ghost(crawl, portal):
     """It is taken by its id, and counted."""
     site = portal(datasets=120)

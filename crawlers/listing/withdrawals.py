@@ -278,11 +278,12 @@ class Withdrawals:
         what += f", more than SHRINK_LIMIT allows ({limit:.1%})" if count > limit * self.known else ""
         message = (
             f"{what}{why}: nothing is withdrawn. They are "
-            f"{self._names(name, count)}. If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK={run}"
+            f"{self.names(name, count)}. If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK={run}"
         )
         self.spider.failed("list", AnswerError("shrink", message))
 
-    def _names(self, name: str, count: int) -> str:
+    def names(self, name: str, count: int) -> str:
+        """Return the titles of the first datasets of a list of the ledger, as part of a sentence."""
         documents = self.spider.opened_index().documents
         first = islice(self.ids(name), _NAMED)
         names = ", ".join(one_line(documents.title(dataset_id) or dataset_id, 60) for dataset_id in first)

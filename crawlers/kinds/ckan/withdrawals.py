@@ -14,7 +14,7 @@ from crawlers.kinds.ckan.cursor import Cursor
 from crawlers.kinds.ckan.questions import Batches, begun, check_identity, show, take_record
 from crawlers.kinds.ckan.recovery import Refusal
 from crawlers.listing.confirmation import THERE, Confirmation, Fate
-from crawlers.listing.withdrawals import LIST
+from crawlers.listing.withdrawals import LIST, decision
 from crawlers.resume.records import listed_among
 
 if TYPE_CHECKING:
@@ -174,17 +174,38 @@ class Ghosts(Absences):
             about: the ``variant``, the ``cursor`` behind the list, and the ``count`` of records that came by their ids.
         """
         control = self.any_listed(Cursor(**about["cursor"]).name)
-        if control or not self.spider.records.count(self.list_name):
+        count = self.spider.records.count(self.list_name)
+        if self.is_too_much(count):
+            self.spider.failed("list", self.too_much(count))
+            yield from self.end(None, about, about["count"], 0)
+        elif control or not count:
             yield from self.confirm(control, about)
         else:
             error = AnswerError("refused", "the portal lists no dataset that it can be checked by")
             yield from self.unchecked(error, None, None, about, is_end=False)
+
+    def is_too_much(self, count: int) -> bool:
+        """Return whether the portal is not asked for as many: the rule is that of what is no longer listed."""
+        settings, known = self.spider.crawler.settings, self.spider.opened_index().documents.count()
+        limit, most = settings.getfloat("SHRINK_LIMIT"), settings.getint("CONFIRM_MAX")
+        return decision(count, known, limit=limit, confirm_max=most) == "refused"
+
+    def too_much(self, count: int) -> AnswerError:
+        most = self.spider.crawler.settings.getint("CONFIRM_MAX")
+        message = (
+            f"the portal lists {count} datasets, and does not give them: more than are asked for one by one "
+            f"(CONFIRM_MAX = {most}), and nothing is withdrawn. They are "
+            f"{self.spider.withdrawals.names(self.list_name, count)}. To have it asked for each: -s CONFIRM_MAX={count}"
+        )
+        return AnswerError("shrink", message)
 
     def left_open(self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None) -> None:
         subject = {"http_status": status, "dataset_id": dataset_id, "missing": "dataset"}
         self.spider.failed("fetch", error, request, **subject)
 
     def mark(self, dataset_id: str, fate: dict[str, Any]) -> None:
+        if self.spider.access.is_refused:
+            return
         known = self.spider.opened_index().documents.get("dataset", dataset_id, None)
         if known and known.status != "withdrawn":
             super().mark(dataset_id, fate)
@@ -192,16 +213,7 @@ class Ghosts(Absences):
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:
         answers = list(self.answers())
         absent = sum(each not in ("", THERE) for each in answers)
-        after = Cursor(**about["cursor"])
-        given = about["count"] + answers.count(THERE)
-        if after.ids:
-            yield from self.spider.changes.end(about, given, absent)
-        else:
-            expected = (after.expected or 0) - absent
-            self.spider.run_state.count_listed(after.listed + given)
-            yield from self.spider.listing.judge(
-                None, replace(after, listed=after.listed + given, expected=expected, absent=absent)
-            )
+        yield from self.end(None, about, about["count"] + answers.count(THERE), absent)
 
     def unchecked(
         self,
@@ -213,10 +225,22 @@ class Ghosts(Absences):
         is_end: bool,  # noqa: ARG002
     ) -> Iterator[Any]:
         """Report each that was not given: what the portal says of it does not count."""
-        after = Cursor(**about["cursor"])
         for dataset_id in self.spider.records.listed(self.list_name):
             self.left_open(dataset_id, error, request, status)
+        yield from self.end(request, about, about["count"], 0)
+
+    def end(self, request: Request | None, about: dict[str, Any], given: int, absent: int) -> Iterator[Any]:
+        """Count what came, and yield what follows the list.
+
+        Args:
+            given: how many of those that were lacking the portal gave.
+            absent: how many it does not have, as it says itself.
+        """
+        after = Cursor(**about["cursor"])
         if after.ids:
-            yield from self.spider.changes.end(about, about["count"], 0)
-        else:
-            yield from self.spider.listing.judge(request, replace(after, listed=after.listed + about["count"]))
+            yield from self.spider.changes.end(about, given, absent)
+            return
+        listed, expected = after.listed + given, None if after.expected is None else after.expected - absent
+        self.spider.run_state.count_listed(listed)
+        after = replace(after, listed=listed, expected=expected, absent=absent)
+        yield from self.spider.listing.judge(request, after)
