@@ -435,7 +435,7 @@ def test_a_filter_withdraws_what_it_listed_before(crawl, portal):
     assert (done.code, done.errors, done.report["counts"]["withdrawn"]) == (0, [], 3)
     reasons = {line["dataset_id"]: line["reason"] for line in done.manifest if line["status"] == "withdrawn"}
     assert reasons == {deleted: "no longer public", purged: "not found", moved: "no longer in the filter"}
-    assert (site.requests("id%3A%28"), site.requests("package_show")) == (1, 4), "two of them, between two controls"
+    assert (site.requests("id%3A%28"), site.requests("package_show")) == (1, 5), "each, between two controls"
     site.change(edit={moved: {"organization": packages[moved]["organization"]}})
     back = crawl("ckan", site, source="one", organization=name)
     assert (back.code, statuses(back)) == (0, ["restored"])
@@ -446,6 +446,58 @@ def test_a_filter_withdraws_what_it_listed_before(crawl, portal):
     site.change(edit={own[-1]: {"organization": other}})
     mixed = crawl("ckan", site, source="mixed", organization=name)
     assert (mixed.code, mixed.report["counts"]["withdrawn"]) == (0, 2), "the tag's crawl saw the third last"
+
+
+def test_a_record_that_is_what_it_was_has_not_left_the_filter(crawl):
+    """The search index was rebuilt without the field of some; the database, and what the index has of them, say it."""
+    records = {f"id{number:03}": {"id": f"id{number:03}", "title": "T", "resources": []} for number in range(40)}
+    shown, lost, moved = dict(records), set(), "id000"
+
+    def portal(asked):
+        if asked.action == "package_show":
+            return result(shown[asked.id])
+        ids = [one for one in records if "id:(" in asked.parameters["fq"] or one not in lost]
+        return listing(*[records[one] for one in ids if "id:(" not in asked.parameters["fq"] or one in lost])
+
+    with Site(portal) as site:
+        crawl("ckan", site, organization="o")
+        lost.update(list(records)[:8])
+        for name in lost:
+            records[name] = records[name] | {"metadata_modified": "2026-11-01T00:00:00", "num_followers": 7}
+        records[moved] = records[moved] | {"owner_org": "another"}
+        del site.asked[:]
+        settings = {"KEEP_COUNTERS": "True"}
+        refused = crawl("ckan", site, organization="o", settings=settings)
+        assert (refused.code, refused.kinds(), refused.report["counts"]["withdrawn"]) == (3, [("list", "shrink")], 0)
+        assert "8 of 40 datasets are no longer listed (20.0%), more than" in refused.errors[0]["error"]
+        assert "nothing shows that they left the filter: nothing is withdrawn" in refused.errors[0]["error"]
+        assert [one.id for one in site.asked if one.action == "package_show"] == ["id008", moved], "behind a control"
+        settings["ACCEPT_SHRINK"] = refused.report["run"]
+        shown[moved] = records[moved]
+        again = crawl("ckan", site, organization="o", settings=settings)
+        assert (again.code, statuses(again), again.manifest[-1]["dataset_id"]) == (3, ["withdrawn"], moved)
+        settings["ACCEPT_SHRINK"] = again.report["run"]
+        done = crawl("ckan", site, organization="o", settings=settings)
+    assert (done.code, statuses(done)) == (0, ["withdrawn"] * 7)
+    assert {line["reason"] for line in done.manifest if line["status"] == "withdrawn"} == {"no longer in the filter"}
+
+
+def test_a_record_leaves_a_filter_that_time_moves(crawl):
+    records = [{"id": f"id{number:03}", "title": "T", "resources": []} for number in range(40)]
+    shown = list(records)
+
+    def portal(asked):
+        if asked.action == "package_show":
+            return result(next(one for one in records if one["id"] == asked.id))
+        is_among = "id:(" in asked.parameters["fq"]
+        return listing(*[one for one in (records if is_among else shown) if not is_among or one["id"] == "id039"])
+
+    with Site(portal) as site:
+        crawl("ckan", site, fq="metadata_modified:[NOW-30DAYS TO *]")
+        del shown[-1], site.asked[:]
+        done = crawl("ckan", site, fq="metadata_modified:[NOW-30DAYS TO *]")
+    assert (done.code, statuses(done), done.manifest[-1]["reason"]) == (0, ["withdrawn"], "no longer in the filter")
+    assert [one.id for one in site.asked if one.action == "package_show"] == ["id000", "id039", "id000"]
 
 
 def test_a_filter_whose_index_was_rebuilt_withdraws_all_the_same(crawl, portal, output):

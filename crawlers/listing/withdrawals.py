@@ -154,6 +154,9 @@ class Withdrawals:
         self.is_accepted(name, f", and {why}")
         return False
 
+    def _recall_known(self) -> None:
+        self.known = self.known or Notes(self.spider.crawler).get(_COMPARED, "known") or 0  # after a kill
+
     def by_listings(self, name: str = LIST, url: str = "") -> bool:
         """Mark what enough whole listings lack; return whether no more is gone than is believed.
 
@@ -162,7 +165,7 @@ class Withdrawals:
             url: where it was requested; by default the catalogue's address.
         """
         gone = self.spider.records.count(name)
-        self.known = self.known or Notes(self.spider.crawler).get(_COMPARED, "known") or 0  # after a kill
+        self._recall_known()
         follows = self.decide(gone, can_ask=False) if gone else "believed"
         if follows == "wait":
             left = self._mark_long_gone(name)
@@ -251,7 +254,7 @@ class Withdrawals:
 
     # What a user accepts
 
-    def is_accepted(self, name: str, why: str = "") -> bool:
+    def is_accepted(self, name: str, why: str = "", reason: signals.Reason = "not found") -> bool:
         """Mark what is gone if the user accepts exactly this list (``ACCEPT_SHRINK``); else report that it is too much.
 
         A list is accepted once: it is remembered with the run that refused it, until then.
@@ -259,12 +262,14 @@ class Withdrawals:
         Args:
             name: what is gone, a list of the ledger.
             why: more about it, as the end of a clause.
+            reason: what becomes of it if the user accepts that.
         """
+        self._recall_known()
         run, digest, refused = str(self.spider.records.job.state.get("run")), self._digest(name), self._refused()
         accepts = str(self.spider.crawler.settings.get("ACCEPT_SHRINK") or "")
         if accepts and refused.get(accepts) == digest:
             for dataset_id in self.ids(name):
-                self.mark(dataset_id, self.place)
+                self.mark(dataset_id, self.place, reason)
             refused = {one: other for one, other in refused.items() if other != digest}
         else:
             self._report(name, f"{why}; ACCEPT_SHRINK={accepts} accepts another list, or none" if accepts else why, run)

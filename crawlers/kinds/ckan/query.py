@@ -53,6 +53,11 @@ class Query:
         """Whether it leaves datasets out for another reason than their age."""
         return any((self.q, self.fq, self.organization, self.group, self.tag))
 
+    @property
+    def moves(self) -> bool:
+        """Whether what it finds depends on the time: on Solr's NOW."""
+        return any(re.search(r"\bNOW\b", text) for text in (self.q, self.fq) if text)
+
     def clauses(self) -> list[str]:
         """Return the filters as clauses of Solr's query language, each of them required."""
         named = (("organization", self.organization), ("groups", self.group), ("tags", self.tag))

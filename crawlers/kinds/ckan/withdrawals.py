@@ -33,7 +33,8 @@ FEW = 10
 _SOURCES = ("package_search", "package_show")
 _LISTS = ("datasets", "ids", "stamps")
 _NOT_GIVEN = "not given"
-_OUTSIDE = "outside the filter"
+_LEFT: Reason = "no longer in the filter"
+_OUTSIDE, _UNEDITED = "outside the filter", "unedited"
 
 
 class Absences(Batches, Confirmation):
@@ -81,7 +82,8 @@ class Gone(Absences):
     """What a complete list lacks of the datasets on disk: of all, or of those that this filter listed before.
 
     `Withdrawals` compares the list with the index and notes in the ledger what it lacks. What package_search gives of
-    that without the filter is outside the filter now; without a filter it is still there.
+    that without a filter is still there. What it gives without the filter has left that if both it and package_show
+    give another record than the one on disk: a search index that is rebuilt loses fields, and records stay the same.
     """
 
     batch_list = LIST
@@ -117,19 +119,36 @@ class Gone(Absences):
         if not self.spider.query.filtered:
             yield from super().take(response, records, asked)
             return
-        for dataset_id in records:
-            self.notes.put(_OUTSIDE, dataset_id, response.url)
+        for dataset_id, record in records.items():
+            if self.may_have_left(record):
+                self.notes.put(_OUTSIDE, dataset_id, response.url)
+                self.leave([dataset_id])
+            else:
+                self.spider.seen(dataset_id, list_name=_UNEDITED, listed_by=None)
+
+    def may_have_left(self, record: dict[str, Any]) -> bool:
+        """Return whether a record may be outside the filter although the one on disk was inside."""
+        return self.spider.query.moves or self.spider.opened_index().documents.is_edited(
+            record["id"], record, _SOURCES[0]
+        )
 
     def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
         return self.confirm(asked["about"]["control"], asked["about"])
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         found = super().fate(response, dataset_id, about)
-        return Fate() if found.reason is None and self.spider.query.filtered else found
+        if found.reason or not self.spider.query.filtered:
+            return found
+        is_outside = self.notes.get(_OUTSIDE, dataset_id) is not None
+        return Fate(_LEFT if is_outside and self.may_have_left(api.result(response)) else None)
 
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
-        for dataset_id, url in self.notes.below(_OUTSIDE):
-            self.spider.withdrawals.mark(dataset_id, url, "no longer in the filter")
+        for dataset_id, _ in self.notes.below(_OUTSIDE):
+            if self.notes.get(self.topic, dataset_id)["answer"] == THERE:
+                self.spider.seen(dataset_id, list_name=_UNEDITED, listed_by=None)
+        if self.spider.records.count(_UNEDITED):
+            why = ", and the portal gives their records as they are on disk: nothing shows that they left the filter"
+            self.spider.withdrawals.is_accepted(_UNEDITED, why, _LEFT)
         yield from ()
 
 
