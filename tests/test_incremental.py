@@ -12,12 +12,19 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from crawlers.kinds.ckan.generic import CKAN
 from crawlers.listing.since import since
 from crawlers.values import moment
 from tests.conftest import scrapy
 from tests.portal.actions import TOKEN
 from tests.site import Answer, Site, listing, result
 from tests.waiting import until
+from tests.walked import answers_of, walk
+
+
+def unknown():
+    """What CKAN answers about a dataset that it does not have."""
+    return Answer(json.dumps({"success": False, "error": {"__type": "Not Found Error"}}).encode(), 404)
 
 
 def statuses(done):
@@ -547,6 +554,27 @@ def test_ghosts_of_the_search_index_are_explained(crawl, portal):
     assert (third.code, third.errors, statuses(third)) == (0, [], ["updated", "withdrawn"])
     assert third.report["evidence"] == {"stamps": "total less 2 that the portal does not have"}
     assert (third.report["expected"], third.report["listed"]) == (1, 1)
+
+
+def test_a_ghost_among_what_changed_since_a_date_is_looked_for_there(tmp_path):
+    """The list of all ids asks the same question as the list of records that came short."""
+    records = [{"id": f"id{number:03}", "title": "T", "resources": []} for number in range(40)]
+
+    def portal(asked):
+        query, fq = asked.parameters, asked.parameters.get("fq", "")
+        if asked.action == "package_show":
+            return unknown() if asked.id == "id003" else result(records[int(asked.id[2:])])
+        found = records[:10] if "metadata_modified:[2026-11-01" in fq else records
+        found = [one for one in found if "id:(" not in fq or one["id"] in fq]
+        found = [one for one in found if "id:{" not in fq or fq < f"+id:{{{one['id']}"]
+        given = [{"id": one["id"]} if "fl" in query else one for one in found if "fl" in query or one["id"] != "id003"]
+        return result({"count": len(found), "results": given})
+
+    with Site(portal) as site:
+        given = {"portal": "https://example.org", "since": "2026-11-01"}
+        done = walk(CKAN, answers_of(site), tmp_path, {"CONFIRM_MAX": 1000}, **given)
+    assert (done.judged, len(done.items)) == (("complete", 9, 9), 9)
+    assert done.evidence["datasets"] == "total less 1 that the portal does not have"
 
 
 def test_a_dataset_on_disk_that_becomes_a_ghost_is_withdrawn(crawl, portal):

@@ -171,7 +171,8 @@ class Cursor(paging.Cursor):
     def of_all_ids(self, count: int) -> Self:
         """Return the start of a list of all ids, by offset: what this list lacks of them may be found by its id."""
         lacking = replace(self, counting=False, skipping=None, expected=count - self.apart).plain()
-        return type(self)(rows=self.rows, variant=self.variant, ids=True, start=0, instead_of=lacking)
+        begun = type(self)(rows=self.rows, variant=self.variant, ids=True, start=0, instead_of=lacking)
+        return replace(begun, since=self.since)
 
 
 @dataclass(frozen=True, slots=True)
