@@ -577,6 +577,30 @@ def test_a_ghost_among_what_changed_since_a_date_is_looked_for_there(tmp_path):
     assert done.evidence["datasets"] == "total less 1 that the portal does not have"
 
 
+@pytest.mark.parametrize("rows", ["1000", "10"])
+def test_ghosts_of_a_portal_that_is_paged_by_offset_are_explained(tmp_path, rows):
+    records = [{"id": f"id{number:03}", "title": "T", "resources": []} for number in range(40)]
+    ghosts = ["id017", "id018", "id023"]
+
+    def portal(asked):
+        query, fq = asked.parameters, asked.parameters.get("fq", "")
+        if asked.action == "package_show":
+            return unknown() if asked.id in ghosts else result(records[int(asked.id[2:])])
+        found = [one for one in records if "id:(" not in fq or one["id"] in fq]
+        start = int(query.get("start", 0))
+        part = found[start : start + int(query["rows"])]
+        given = [
+            {"id": one["id"]} if "fl" in query else one for one in part if "fl" in query or one["id"] not in ghosts
+        ]
+        return result({"count": len(found), "results": given})
+
+    with Site(portal) as site:
+        given = {"portal": "https://example.org", "rows": rows}
+        done = walk(CKAN, answers_of(site), tmp_path, {"CONFIRM_MAX": 1000}, **given)
+    assert (done.errors, done.judged, len(done.items)) == ([], ("complete", 37, 37), 37)
+    assert done.evidence == {"datasets": "total less 3 that the portal does not have"}
+
+
 def test_a_dataset_on_disk_that_becomes_a_ghost_is_withdrawn(crawl, portal):
     site = portal(datasets=120)
     crawl("ckan", site)

@@ -152,7 +152,7 @@ class CKANListing(PagedListing[Cursor]):
         elif here.is_doubtful and here.is_by_id:
             yield self.request(replace(here, promised=count, behind_all=True))
             return
-        if count > here.listed + here.apart and here.start is None:
+        if count > here.listed + here.apart and (here.start is None or self.spider.ghosts):
             message = "%s has %d datasets and listed %d: looking for the others"
             self.spider.logger.info(message, self.spider.portal, count - here.apart, here.listed)
             yield self.request(here.of_all_ids(count) if self.spider.ghosts else here.restarted(count))
