@@ -21,6 +21,8 @@ from tests.site import Answer, Site, listing, result
 from tests.waiting import until
 from tests.walked import answers_of, walk
 
+DENIED = {"__type": "Authorization Error"}
+
 
 def unknown():
     """What CKAN answers about a dataset that it does not have."""
@@ -577,28 +579,61 @@ def test_a_ghost_among_what_changed_since_a_date_is_looked_for_there(tmp_path):
     assert done.evidence["datasets"] == "total less 1 that the portal does not have"
 
 
-@pytest.mark.parametrize("rows", ["1000", "10"])
-def test_ghosts_of_a_portal_that_is_paged_by_offset_are_explained(tmp_path, rows):
-    records = [{"id": f"id{number:03}", "title": "T", "resources": []} for number in range(40)]
-    ghosts = ["id017", "id018", "id023"]
+class Haunted:
+    """A portal of 40 datasets that counts three of them, and gives their ids, without a record.
 
-    def portal(asked):
+    Args:
+        denied: whether it says of these that the user may not see them; else, that they are not there.
+        token: whether it accepts one.
+        by_id: whether it pages by id, too.
+    """
+
+    ghosts = ("id000", "id018", "id023")
+
+    def __init__(self, *, denied: bool = False, token: bool = False, by_id: bool = False) -> None:
+        self.absent = Answer(json.dumps({"success": False, "error": DENIED}).encode(), 403) if denied else unknown()
+        self.token, self.by_id = token, by_id
+        self.records = [{"id": f"id{number:03}", "title": "T", "resources": []} for number in range(40)]
+
+    def __call__(self, asked):
+        if asked.action == "am_following_dataset" and asked.id not in self.ghosts:
+            return (
+                result(False) if self.token else Answer(json.dumps({"success": False, "error": DENIED}).encode(), 403)
+            )
+        if asked.action != "package_search":
+            return self.absent if asked.id in self.ghosts else result(self.records[int(asked.id[2:])])
         query, fq = asked.parameters, asked.parameters.get("fq", "")
-        if asked.action == "package_show":
-            return unknown() if asked.id in ghosts else result(records[int(asked.id[2:])])
-        found = [one for one in records if "id:(" not in fq or one["id"] in fq]
-        start = int(query.get("start", 0))
-        part = found[start : start + int(query["rows"])]
-        given = [
-            {"id": one["id"]} if "fl" in query else one for one in part if "fl" in query or one["id"] not in ghosts
-        ]
+        found = [one for one in self.records if "id:(" not in fq or one["id"] in fq]
+        if self.by_id:
+            found = [one for one in found if "id:{" not in fq or fq < f"+id:{{{one['id']}"]
+        part = found[int(query.get("start", 0)) :][: int(query["rows"])]
+        given = [{"id": one["id"]} for one in part] if "fl" in query else self.without_ghosts(part)
         return result({"count": len(found), "results": given})
 
-    with Site(portal) as site:
-        given = {"portal": "https://example.org", "rows": rows}
-        done = walk(CKAN, answers_of(site), tmp_path, {"CONFIRM_MAX": 1000}, **given)
+    def without_ghosts(self, records):
+        return [one for one in records if one["id"] not in self.ghosts]
+
+    def walked(self, folder, **given):
+        with Site(self) as site:
+            settings = {"CONFIRM_MAX": 1000, "API_TOKEN_ENV": "CKAN_API_TOKEN"}
+            return walk(CKAN, answers_of(site), folder, settings, portal="https://example.org", **given)
+
+
+@pytest.mark.parametrize("rows", ["1000", "10"])
+def test_ghosts_of_a_portal_that_is_paged_by_offset_are_explained(tmp_path, rows):
+    done = Haunted().walked(tmp_path, rows=rows)
     assert (done.errors, done.judged, len(done.items)) == ([], ("complete", 37, 37), 37)
     assert done.evidence == {"datasets": "total less 3 that the portal does not have"}
+
+
+@pytest.mark.parametrize("is_accepted", [True, False])
+def test_a_portal_is_asked_about_the_token_before_it_says_what_is_not_public(tmp_path, monkeypatch, is_accepted):
+    monkeypatch.setenv("CKAN_API_TOKEN", "some-token")
+    done = Haunted(denied=True, token=is_accepted, by_id=True).walked(tmp_path)
+    errors = {} if is_accepted else {"refused": 1, "http": 3, "count_mismatch": 1}
+    assert (done.kinds(), len(done.items)) == (errors, 37)
+    assert done.judged == (("complete", 37, 37) if is_accepted else ("incomplete", 40, 37))
+    assert sum("am_following_dataset" in request.url for request in done.asked) == 1
 
 
 def test_a_dataset_on_disk_that_becomes_a_ghost_is_withdrawn(crawl, portal):
@@ -635,10 +670,11 @@ def test_a_token_that_is_refused_withdraws_no_ghost(crawl, portal, monkeypatch):
     site = portal(datasets=120)
     monkeypatch.setenv("CKAN_API_TOKEN", TOKEN)
     assert crawl("ckan", site).code == 0
-    site.change(touch=site.ids()[5:7], ghosts=site.ids()[5:7])
+    site.change(touch=site.ids()[:2], ghosts=site.ids()[:2])
     monkeypatch.setenv("CKAN_API_TOKEN", "expired")
-    done = crawl("ckan", site, since="last")
-    assert (done.code, done.kinds(), done.report["counts"]["withdrawn"]) == (3, [("start", "refused")], 0)
+    for given in ({"since": "last"}, {}):
+        done = crawl("ckan", site, **given)
+        assert (done.code, done.report["errors"], done.report["counts"]["withdrawn"]) == (3, {"refused": 1}, 0)
 
 
 def test_what_the_listing_lacks_and_the_portal_has_is_no_ghost(crawl, portal):

@@ -175,6 +175,8 @@ class Ghosts(Absences):
         count = records.count(self.batch_list)
         if count > most:
             yield listing.listed_again(after)
+        elif count and (question := self.spider.access.question(after)):
+            yield question
         elif count > FEW:
             yield from self.ask_batch(begun({"variant": short.variant, "cursor": short.plain()}))
         elif count:
