@@ -142,7 +142,7 @@ class CKANListing(PagedListing[Cursor]):
     def counted(self, response: Response, here: Cursor, page: Page) -> Output:
         count = page.count if page.count is not None else here.promised or 0  # no answer changes no promise
         if here.behind_all:  # this count shows only whether it is one question; the other one was asked just before
-            count = here.promised or 0
+            count, here = here.promised or 0, replace(here, behind_all=False)
             if not fits(count, page.count):
                 message = f"the portal counts {count} datasets, and {page.count} behind an id"
                 error = AnswerError("count_mismatch", f"{message}: it answers two questions, and neither list is whole")
