@@ -296,7 +296,7 @@ class Withdrawals:
 
     def _digest(self, name: str) -> str:
         """Return what identifies a list of datasets that this spider's listing lacks."""
-        found = hashlib.sha256(self.listing_scope.encode())
+        found = hashlib.sha256(f"{self.listing_scope}\0{name}".encode())
         for dataset_id in self.ids(name):
             found.update(f"\0{dataset_id}".encode())
         return found.hexdigest()
