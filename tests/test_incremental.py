@@ -459,7 +459,8 @@ def test_a_filter_withdraws_what_it_listed_before(crawl, portal):
 
 def test_a_record_that_is_what_it_was_has_not_left_the_filter(crawl):
     """The search index was rebuilt without the field of some; the database, and what the index has of them, say it."""
-    records = {f"id{number:03}": {"id": f"id{number:03}", "title": "T", "resources": []} for number in range(40)}
+    fields = {"title": "T", "url": "ftp://me:secret@example.org/", "resources": []}
+    records = {f"id{number:03}": {"id": f"id{number:03}", **fields} for number in range(40)}
     shown, lost, moved = dict(records), set(), "id000"
 
     def portal(asked):
