@@ -668,6 +668,17 @@ def test_more_that_changed_and_are_not_given_than_are_asked_for_withdraw_nothing
     assert (asked.code, statuses(asked)) == (0, ["withdrawn"] * 12)
 
 
+def test_everything_is_listed_where_no_question_about_many_is_answered_and_they_are_too_many_to_ask_for(crawl, portal):
+    site = portal(datasets=120)
+    crawl("ckan", site)
+    site.change(edit={name: {"title": "Later", "metadata_modified": "2097-01-01T00:00:00"} for name in site.ids()[:12]})
+    site.fault(error="id%3A%28")
+    site.reset()
+    done = crawl("ckan", site, since="last", settings={"CONFIRM_MAX": "11", "RETRY_TIMES": "0"})
+    assert (done.code, done.errors, done.report["counts"]["updated"], done.report["listed"]) == (0, [], 12, 120)
+    assert site.requests("package_show") == 0
+
+
 def test_a_token_that_is_refused_withdraws_no_ghost(crawl, portal, monkeypatch):
     site = portal(datasets=120)
     monkeypatch.setenv("CKAN_API_TOKEN", TOKEN)
