@@ -164,6 +164,10 @@ def test_every_page_asks_what_the_user_asks(fq, is_wanted):
         ("filter(-a:b)", False),
         ('-d:{"a}" TO "b]"]', True),
         ("organization:x or -organization:y", False),
+        ("-a\u00a0b", True),  # Solr's blanks are few: this one is a letter to it
+        ("-a\u2028b\x0bc", True),
+        ("-a\u3000-b\t!c\rNOT\nd", True),
+        ("-a\u3000b", False),
     ],
 )
 def test_a_clause_that_only_excludes_begins_with_everything(clause, excludes):
@@ -175,6 +179,8 @@ def test_a_clause_that_only_excludes_begins_with_everything(clause, excludes):
     [
         ("{!term f=tags}rain", r"that CKAN takes: it has local parameters, \{!...\}"),
         ("tags:a {!lucene}b", r"that CKAN takes: it has local parameters, \{!...\}"),
+        ('_query_:"{!lucene}x"', r"that CKAN takes: it has local parameters, \{!...\}"),
+        ('_query_:"{\\!lucene}x"', r"that CKAN takes: it has local parameters, \{!...\}"),
         ("(a:b", "a parenthesis is missing"),
         ("a:b) OR (c:d", "a parenthesis is missing"),
         ("title:[unclosed", r"breaks off at '\[unclosed'"),
@@ -187,6 +193,24 @@ def test_a_filter_that_would_be_another_question_is_refused(fq, why):
     with pytest.raises(ValueError, match="a search that CKAN takes"):
         search("{!dismax}x")
     assert search('title:(rain "a') == 'title:(rain "a', "what people type into a search box may be anything else"
+
+
+@pytest.mark.parametrize("name", ["-x", "OR", "AND", "NOT", "a:b", "x*"])
+def test_the_name_of_an_organization_is_no_syntax(name):
+    assert Query(organization=name, tag=name).clauses() == [f'+organization:"{name}"', f'+tags:"{name}"']
+    assert Query(group="a-b_c", tag="or").clauses() == ["+groups:a-b_c", "+tags:or"]
+
+
+@pytest.mark.parametrize(
+    ("query", "moves"),
+    [
+        (Query(fq="metadata_modified:[NOW-30DAYS TO *]"), True),
+        (Query(q="metadata_modified:[* TO NOW/DAY]"), True),
+        (Query(q="know", fq="title:NOWHERE", organization="NOW"), False),
+    ],
+)
+def test_a_filter_that_time_moves(query, moves):
+    assert query.moves is moves
 
 
 # How a portal is asked

@@ -12,12 +12,21 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from crawlers.kinds.ckan.generic import CKAN
 from crawlers.listing.since import since
 from crawlers.values import moment
 from tests.conftest import scrapy
 from tests.portal.actions import TOKEN
 from tests.site import Answer, Site, listing, result
 from tests.waiting import until
+from tests.walked import answers_of, walk
+
+DENIED = {"__type": "Authorization Error"}
+
+
+def unknown():
+    """What CKAN answers about a dataset that it does not have."""
+    return Answer(json.dumps({"success": False, "error": {"__type": "Not Found Error"}}).encode(), 404)
 
 
 def statuses(done):
@@ -435,7 +444,7 @@ def test_a_filter_withdraws_what_it_listed_before(crawl, portal):
     assert (done.code, done.errors, done.report["counts"]["withdrawn"]) == (0, [], 3)
     reasons = {line["dataset_id"]: line["reason"] for line in done.manifest if line["status"] == "withdrawn"}
     assert reasons == {deleted: "no longer public", purged: "not found", moved: "no longer in the filter"}
-    assert (site.requests("id%3A%28"), site.requests("package_show")) == (1, 4), "two of them, between two controls"
+    assert (site.requests("id%3A%28"), site.requests("package_show")) == (1, 5), "each, between two controls"
     site.change(edit={moved: {"organization": packages[moved]["organization"]}})
     back = crawl("ckan", site, source="one", organization=name)
     assert (back.code, statuses(back)) == (0, ["restored"])
@@ -446,6 +455,60 @@ def test_a_filter_withdraws_what_it_listed_before(crawl, portal):
     site.change(edit={own[-1]: {"organization": other}})
     mixed = crawl("ckan", site, source="mixed", organization=name)
     assert (mixed.code, mixed.report["counts"]["withdrawn"]) == (0, 2), "the tag's crawl saw the third last"
+
+
+def test_a_record_that_is_what_it_was_has_not_left_the_filter(crawl):
+    """The search index was rebuilt without the field of some; the database, and what the index has of them, say it."""
+    fields = {"title": "T", "url": "ftp://me:secret@example.org/", "resources": []}
+    records = {f"id{number:03}": {"id": f"id{number:03}", **fields} for number in range(40)}
+    shown, lost, moved = dict(records), set(), "id000"
+
+    def portal(asked):
+        if asked.action == "package_show":
+            return result(shown[asked.id])
+        ids = [one for one in records if "id:(" in asked.parameters["fq"] or one not in lost]
+        return listing(*[records[one] for one in ids if "id:(" not in asked.parameters["fq"] or one in lost])
+
+    with Site(portal) as site:
+        crawl("ckan", site, organization="o")
+        lost.update(list(records)[:8])
+        for name in lost:
+            records[name] = records[name] | {"metadata_modified": "2026-11-01T00:00:00", "num_followers": 7}
+        records[moved] = records[moved] | {"owner_org": "another"}
+        del site.asked[:]
+        settings = {"KEEP_COUNTERS": "True"}
+        refused = crawl("ckan", site, organization="o", settings=settings)
+        assert (refused.code, refused.kinds(), refused.report["counts"]["withdrawn"]) == (3, [("list", "shrink")], 0)
+        assert "8 of 40 datasets are no longer listed (20.0%), more than" in refused.errors[0]["error"]
+        assert "nothing shows that they left the filter: nothing is withdrawn" in refused.errors[0]["error"]
+        assert [one.id for one in site.asked if one.action == "package_show"] == ["id008", moved], "behind a control"
+        settings["ACCEPT_SHRINK"] = refused.report["run"]
+        shown[moved] = records[moved]
+        again = crawl("ckan", site, organization="o", settings=settings)
+        assert (again.code, statuses(again), again.manifest[-1]["dataset_id"]) == (3, ["withdrawn"], moved)
+        settings["ACCEPT_SHRINK"] = again.report["run"]
+        done = crawl("ckan", site, organization="o", settings=settings)
+    assert (done.code, statuses(done)) == (0, ["withdrawn"] * 7)
+    assert {line["reason"] for line in done.manifest if line["status"] == "withdrawn"} == {"no longer in the filter"}
+
+
+def test_a_record_leaves_a_filter_that_time_moves(crawl):
+    records = [{"id": f"id{number:03}", "title": "T", "resources": []} for number in range(40)]
+    shown = list(records)
+
+    def portal(asked):
+        if asked.action == "package_show":
+            return result(next(one for one in records if one["id"] == asked.id))
+        is_among = "id:(" in asked.parameters["fq"]
+        return listing(*[one for one in (records if is_among else shown) if not is_among or one["id"] == "id039"])
+
+    with Site(portal) as site:
+        crawl("ckan", site, fq="metadata_modified:[NOW-30DAYS TO *]")
+        del shown[-1], site.asked[:]
+        done = crawl("ckan", site, fq="metadata_modified:[NOW-30DAYS TO *]")
+    assert (done.code, statuses(done), done.manifest[-1]["reason"]) == (0, ["withdrawn"], "no longer in the filter")
+    asked = [one.id for one in site.asked if one.action == "package_show"]
+    assert (len(asked), asked[1]) == (3, "id039"), "between two controls"
 
 
 def test_a_filter_whose_index_was_rebuilt_withdraws_all_the_same(crawl, portal, output):
@@ -497,6 +560,84 @@ def test_ghosts_of_the_search_index_are_explained(crawl, portal):
     assert (third.report["expected"], third.report["listed"]) == (1, 1)
 
 
+def test_a_ghost_among_what_changed_since_a_date_is_looked_for_there(tmp_path):
+    """The list of all ids asks the same question as the list of records that came short."""
+    records = [{"id": f"id{number:03}", "title": "T", "resources": []} for number in range(40)]
+
+    def portal(asked):
+        query, fq = asked.parameters, asked.parameters.get("fq", "")
+        if asked.action == "package_show":
+            return unknown() if asked.id == "id003" else result(records[int(asked.id[2:])])
+        found = records[:10] if "metadata_modified:[2026-11-01" in fq else records
+        found = [one for one in found if "id:(" not in fq or one["id"] in fq]
+        found = [one for one in found if "id:{" not in fq or fq < f"+id:{{{one['id']}"]
+        given = [{"id": one["id"]} if "fl" in query else one for one in found if "fl" in query or one["id"] != "id003"]
+        return result({"count": len(found), "results": given})
+
+    with Site(portal) as site:
+        given = {"portal": "https://example.org", "since": "2026-11-01"}
+        done = walk(CKAN, answers_of(site), tmp_path, {"CONFIRM_MAX": 1000}, **given)
+    assert (done.judged, len(done.items)) == (("complete", 9, 9), 9)
+    assert done.evidence["datasets"] == "total less 1 that the portal does not have"
+
+
+class Haunted:
+    """A portal of 40 datasets that counts three of them, and gives their ids, without a record.
+
+    Args:
+        denied: whether it says of these that the user may not see them; else, that they are not there.
+        token: whether it accepts one.
+        by_id: whether it pages by id, too.
+    """
+
+    ghosts = ("id000", "id018", "id023")
+
+    def __init__(self, *, denied: bool = False, token: bool = False, by_id: bool = False) -> None:
+        self.absent = Answer(json.dumps({"success": False, "error": DENIED}).encode(), 403) if denied else unknown()
+        self.token, self.by_id = token, by_id
+        self.records = [{"id": f"id{number:03}", "title": "T", "resources": []} for number in range(40)]
+
+    def __call__(self, asked):
+        if asked.action == "am_following_dataset" and asked.id not in self.ghosts:
+            return (
+                result(False) if self.token else Answer(json.dumps({"success": False, "error": DENIED}).encode(), 403)
+            )
+        if asked.action != "package_search":
+            return self.absent if asked.id in self.ghosts else result(self.records[int(asked.id[2:])])
+        query, fq = asked.parameters, asked.parameters.get("fq", "")
+        found = [one for one in self.records if "id:(" not in fq or one["id"] in fq]
+        if self.by_id:
+            found = [one for one in found if "id:{" not in fq or fq < f"+id:{{{one['id']}"]
+        part = found[int(query.get("start", 0)) :][: int(query["rows"])]
+        given = [{"id": one["id"]} for one in part] if "fl" in query else self.without_ghosts(part)
+        return result({"count": len(found), "results": given})
+
+    def without_ghosts(self, records):
+        return [one for one in records if one["id"] not in self.ghosts]
+
+    def walked(self, folder, **given):
+        with Site(self) as site:
+            settings = {"CONFIRM_MAX": 1000, "API_TOKEN_ENV": "CKAN_API_TOKEN"}
+            return walk(CKAN, answers_of(site), folder, settings, portal="https://example.org", **given)
+
+
+@pytest.mark.parametrize("rows", ["1000", "10"])
+def test_ghosts_of_a_portal_that_is_paged_by_offset_are_explained(tmp_path, rows):
+    done = Haunted().walked(tmp_path, rows=rows)
+    assert (done.errors, done.judged, len(done.items)) == ([], ("complete", 37, 37), 37)
+    assert done.evidence == {"datasets": "total less 3 that the portal does not have"}
+
+
+@pytest.mark.parametrize("is_accepted", [True, False])
+def test_a_portal_is_asked_about_the_token_before_it_says_what_is_not_public(tmp_path, monkeypatch, is_accepted):
+    monkeypatch.setenv("CKAN_API_TOKEN", "some-token")
+    done = Haunted(denied=True, token=is_accepted, by_id=True).walked(tmp_path)
+    errors = {} if is_accepted else {"refused": 1, "http": 3, "count_mismatch": 1}
+    assert (done.kinds(), len(done.items)) == (errors, 37)
+    assert done.judged == (("complete", 37, 37) if is_accepted else ("incomplete", 40, 37))
+    assert sum("am_following_dataset" in request.url for request in done.asked) == 1
+
+
 def test_a_dataset_on_disk_that_becomes_a_ghost_is_withdrawn(crawl, portal):
     site = portal(datasets=120)
     crawl("ckan", site)
@@ -505,6 +646,48 @@ def test_a_dataset_on_disk_that_becomes_a_ghost_is_withdrawn(crawl, portal):
     assert (done.code, done.errors, statuses(done)) == (0, [], ["withdrawn"])
     assert done.report["evidence"] == {"datasets": "total less 1 that the portal does not have"}
     assert statuses(crawl("ckan", site)) == []
+
+
+def test_more_that_changed_and_are_not_given_than_are_asked_for_withdraw_nothing(crawl, portal):
+    """The portal lists them, and its search gives no record of them: its database may lag behind."""
+    site = portal(datasets=120)
+    first = crawl("ckan", site)
+    ghosts = site.ids()[:12]
+    site.change(touch=ghosts, ghosts=ghosts)
+    site.reset()
+    refused = crawl("ckan", site, since="last", settings={"CONFIRM_MAX": "11"})
+    assert (refused.code, refused.kinds(), refused.report["counts"]["withdrawn"]) == (3, [("list", "shrink")], 0)
+    assert (refused.report["expected"], refused.report["listed"], site.requests("package_show")) == (12, 0, 0)
+    titles = {line["dataset_id"]: " ".join(line["dataset_title"].split())[:50] for line in first.manifest}
+    message = refused.errors[0]["error"]
+    assert "the portal lists 12 datasets, and does not give them: more than are asked for one by one" in message
+    assert "(CONFIRM_MAX = 11), and nothing is withdrawn" in message
+    assert "and 2 more. To have it asked for each: -s CONFIRM_MAX=12" in message
+    assert [name for name in ghosts[:10] if titles[name] not in message] == []
+    asked = crawl("ckan", site, since="last", settings={"CONFIRM_MAX": "12"})
+    assert (asked.code, statuses(asked)) == (0, ["withdrawn"] * 12)
+
+
+def test_everything_is_listed_where_no_question_about_many_is_answered_and_they_are_too_many_to_ask_for(crawl, portal):
+    site = portal(datasets=120)
+    crawl("ckan", site)
+    site.change(edit={name: {"title": "Later", "metadata_modified": "2097-01-01T00:00:00"} for name in site.ids()[:12]})
+    site.fault(error="id%3A%28")
+    site.reset()
+    done = crawl("ckan", site, since="last", settings={"CONFIRM_MAX": "11", "RETRY_TIMES": "0"})
+    assert (done.code, done.errors, done.report["counts"]["updated"], done.report["listed"]) == (0, [], 12, 120)
+    assert site.requests("package_show") == 0
+
+
+def test_a_token_that_is_refused_withdraws_no_ghost(crawl, portal, monkeypatch):
+    site = portal(datasets=120)
+    monkeypatch.setenv("CKAN_API_TOKEN", TOKEN)
+    assert crawl("ckan", site).code == 0
+    site.change(touch=site.ids()[:2], ghosts=site.ids()[:2])
+    monkeypatch.setenv("CKAN_API_TOKEN", "expired")
+    for given in ({"since": "last"}, {}):
+        done = crawl("ckan", site, **given)
+        assert (done.code, done.report["errors"], done.report["counts"]["withdrawn"]) == (3, {"refused": 1}, 0)
 
 
 def test_what_the_listing_lacks_and_the_portal_has_is_no_ghost(crawl, portal):

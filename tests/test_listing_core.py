@@ -90,7 +90,7 @@ def test_a_record_that_can_not_be_had_is_passed_over_by_its_id_alone() -> None:
 def test_a_count_is_asked_for_without_records_and_without_a_place() -> None:
     asked = Cursor(rows=100, last="z", received=9, counting=True).parameters(Query(tag="rain"))
     assert (asked["rows"], asked["fq"]) == (0, "+tags:rain")
-    doubtful = Cursor(rows=100, last="z", counting=True, is_doubtful=True).parameters(Query(tag="rain"))
+    doubtful = Cursor(rows=100, last="z", counting=True, behind_all=True).parameters(Query(tag="rain"))
     assert (doubtful["rows"], doubtful["fq"]) == (0, "+id:{0 TO *] +tags:rain"), "as pages are asked for"
 
 

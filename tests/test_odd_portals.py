@@ -59,6 +59,8 @@ def walked(tmp_path):
         ("duplicates", ()),
         ("uneven", ()),
         ("growing", ()),
+        ("changes_at_once", (20,)),
+        ("changes_at_once", (-20,)),
         ("latin1", ()),
         ("bom", ()),
         ("utf16", ()),

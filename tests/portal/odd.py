@@ -144,7 +144,7 @@ class OddPortal:
     def answer(self, request: Request) -> Answer:
         with self.turning:
             route = ROUTES.get(self.oddity)
-            return (route and route(request, self)) or self.route(request)
+            return (route and route(request, self, *self.about)) or self.route(request)
 
     def route(self, request: Request) -> Answer:
         match [unquote(part) for part in request.path.strip("/").split("/")]:
@@ -389,6 +389,14 @@ def growing(request: Request, portal: OddPortal) -> None:
     """A dataset is added with every search, behind all others."""
     if "package_search" in request.path:
         portal.datasets.append(dataset(len(portal.datasets)))
+
+
+@odd(ROUTES)
+def changes_at_once(request: Request, portal: OddPortal, by: int) -> None:
+    """While it is listed, many are added behind all others, or the last ones are removed."""
+    if "package_search" in request.path and portal.searches == 1:
+        portal.datasets += [dataset(len(portal.datasets) + number) for number in range(by)]
+        del portal.datasets[len(portal.datasets) + min(by, 0) :]
 
 
 @odd(ROUTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy.spidermiddlewares.httperror import HttpError
@@ -9,6 +10,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.cursor import Cursor
+from crawlers.listing.confirmation import flat
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:
@@ -28,10 +30,10 @@ _REFUSED = (
 
 
 class Access:
-    """Asks the portal once, when a list is complete, whether it accepts the token.
+    """Asks the portal once, when a list is complete or some of it is to be asked for, whether it accepts the token.
 
     ``am_following_dataset`` needs a user, and no right of the user's: CKAN answers true or false to an accepted token,
-    and 403 to any other. It needs a dataset that exists, so a listed one is used.
+    and 403 to any other. It needs a dataset that exists, so a listed one is used that has a record.
     """
 
     def __init__(self, spider: CKANSpider) -> None:
@@ -49,8 +51,10 @@ class Access:
 
     def question(self, after: Cursor) -> Request | None:
         """Return the request that asks; ``None`` without a token, after an answer, or where nothing was listed."""
-        needs_asking = self.spider.has_token and self.spider.run_state.access is None
-        listed = self.spider.records.behind("", after.name, 1) if needs_asking else []
+        if not self.spider.has_token or self.spider.run_state.access is not None:
+            return None
+        records, name = self.spider.records, Cursor(**after.instead_of).name if after.instead_of else after.name
+        listed = list(islice(records.listed(name, without="changed"), 1)) or records.behind("", name, 1)
         if not listed:
             return None
         return self.spider.variants[after.variant].request(
@@ -79,7 +83,8 @@ class Access:
             spider.failed("start", AnswerError("refused", message), response.request, http_status=response.status)
         elif answer == "unknown":
             spider.logger.warning("%s does not say whether it accepts the API token", spider.portal)
-        return spider.list_complete(Cursor(**cursor))
+        after = Cursor(**cursor)
+        return flat(spider.ghosts.explain(after)) if after.instead_of else spider.list_complete(after)
 
 
 def _meaning(response: Response | None) -> str:

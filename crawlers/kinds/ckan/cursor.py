@@ -41,6 +41,7 @@ class Cursor(paging.Cursor):
         received: how many records have come.
         promised: how many datasets there were when the listing began.
         counting: whether only the count is requested, at the end, because fewer were listed than promised.
+        behind_all: whether that is requested as pages are, behind an id that nearly all others follow.
         second: whether this is the walk by offset after a walk by id that came short.
         largest: how many records the largest page had: a portal gives no more at once.
         shifted: whether the count changed while the portal was paged by offset, so that records may be missed.
@@ -63,6 +64,7 @@ class Cursor(paging.Cursor):
     received: int = 0
     promised: int | None = None
     counting: bool = False
+    behind_all: bool = False
     second: bool = False
     largest: int = 0
     shifted: bool = False
@@ -108,8 +110,8 @@ class Cursor(paging.Cursor):
         """Return package_search's parameters."""
         clauses = query.clauses()
         clauses += [f"+metadata_modified:[{self.since} TO *]"] if self.since else []
-        if self.start is None and self.last is not None and (not self.counting or self.is_doubtful):
-            clauses.insert(0, behind(_LOWEST if self.counting else self.last))
+        if self.start is None and self.last is not None and (not self.counting or self.behind_all):
+            clauses.insert(0, behind(_LOWEST if self.behind_all else self.last))
         parameters: dict[str, Any] = {"q": query.q or "*:*", "sort": "id asc", "rows": self.rows, **query.visible()}
         if clauses:
             parameters["fq"] = " ".join(clauses)
@@ -171,7 +173,8 @@ class Cursor(paging.Cursor):
     def of_all_ids(self, count: int) -> Self:
         """Return the start of a list of all ids, by offset: what this list lacks of them may be found by its id."""
         lacking = replace(self, counting=False, skipping=None, expected=count - self.apart).plain()
-        return type(self)(rows=self.rows, variant=self.variant, ids=True, start=0, instead_of=lacking)
+        begun = type(self)(rows=self.rows, variant=self.variant, ids=True, start=0, instead_of=lacking)
+        return replace(begun, since=self.since)
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,13 @@ class Changes(Batches):
 
     def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
         self.spider.completeness.end("changed")
-        yield from self.spider.ghosts.check({**asked["about"], "count": asked["count"]})
+        after, ghosts = Cursor(**asked["about"]["cursor"]), self.spider.ghosts
+        left = self.spider.records.count(ghosts.list_name)
+        if after.stamps and asked["is_unanswered"] and not asked["count"] and ghosts.is_too_much(left):
+            reason = f"The portal answers no question about many datasets, and {left} have changed"
+            yield self.spider.incremental.list_everything(after.variant, reason)
+        else:
+            yield from ghosts.check({**asked["about"], "count": asked["count"]})
 
     def end(self, about: dict[str, Any], given: int, absent: int) -> Iterator[Any]:
         """Count what came, and yield what looks for those that are gone.

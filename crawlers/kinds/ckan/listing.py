@@ -141,15 +141,18 @@ class CKANListing(PagedListing[Cursor]):
 
     def counted(self, response: Response, here: Cursor, page: Page) -> Output:
         count = page.count if page.count is not None else here.promised or 0  # no answer changes no promise
-        is_contradicted = here.is_doubtful and not fits(here.promised, count)
-        if here.is_doubtful:  # then the count is of nearly all ids, which shows only whether it is one question
-            count = here.promised or 0
-        if is_contradicted:
-            message = f"the portal counts {count} datasets on its first page, and {page.count} behind an id"
-            error = AnswerError("count_mismatch", f"{message}: it answers two questions, and neither list is whole")
-            self.spider.completeness.end(here.name)
-            self.spider.failed("list", error, response.request)
-        elif count > here.listed + here.apart and here.start is None:
+        if here.behind_all:  # this count shows only whether it is one question; the other one was asked just before
+            count, here = here.promised or 0, replace(here, behind_all=False)
+            if not fits(count, page.count):
+                message = f"the portal counts {count} datasets, and {page.count} behind an id"
+                error = AnswerError("count_mismatch", f"{message}: it answers two questions, and neither list is whole")
+                self.spider.completeness.end(here.name)
+                self.spider.failed("list", error, response.request)
+                return
+        elif here.is_doubtful and here.is_by_id:
+            yield self.request(replace(here, promised=count, behind_all=True))
+            return
+        if count > here.listed + here.apart and (here.start is None or self.spider.ghosts):
             message = "%s has %d datasets and listed %d: looking for the others"
             self.spider.logger.info(message, self.spider.portal, count - here.apart, here.listed)
             yield self.request(here.of_all_ids(count) if self.spider.ghosts else here.restarted(count))

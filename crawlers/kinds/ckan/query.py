@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 _LOCAL = "that CKAN takes: it has local parameters, {!...}; write field:value instead"
 _TOKEN = re.compile(
     r"""
-      (?P<blank> [\s\u3000]+ | /\*.*?\*/ | [~^][0-9.=]* )
-    | (?P<value> "(?:\\.|[^"\\])*" | [\[{](?!!)(?:"(?:\\.|[^"\\])*"|[^\]}"])*[\]}] | /(?:\\.|[^/\\])+/ )
-    | (?P<local> \{! )
+      (?P<blank> [\x20\t\r\n\u3000]+ | /\*.*?\*/ | [~^][0-9.=]* )
+    | (?P<value> "(?:\\.|[^"\\])*" | [\[{](?:"(?:\\.|[^"\\])*"|[^\]}"])*[\]}] | /(?:\\.|[^/\\])+/ )
     | (?P<open> (?:filter)?\( )
     | (?P<close> \) )
     | (?P<colon> : )
-    | (?P<sign> [+!-](?!\s) )
-    | (?P<word> [+!-] | (?:\\.|[^\s\u3000"()\[\]{}:^~/\\+!-])(?:\\.|[^\s\u3000"()\[\]{}:^~/\\!])* )
+    | (?P<sign> [+!-](?![\x20\t\r\n\u3000]) )
+    | (?P<word> [+!-] | (?:\\.|[^\x20\t\r\n\u3000"()\[\]{}:^~/\\+!-])(?:\\.|[^\x20\t\r\n\u3000"()\[\]{}:^~/\\!])* )
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""The tokens of Solr's standard query parser; a range and a regular expression are values as a quoted text is."""
+"""The tokens of Solr's standard query parser, with its blanks; a range and a regular expression are values, too."""
 _JOINS = ("AND", "OR", "&&", "||")
+_OPERATORS = (*_JOINS, "NOT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,11 @@ class Query:
     def filtered(self) -> bool:
         """Whether it leaves datasets out for another reason than their age."""
         return any((self.q, self.fq, self.organization, self.group, self.tag))
+
+    @property
+    def moves(self) -> bool:
+        """Whether what it finds depends on the time: on Solr's NOW."""
+        return any(re.search(r"\bNOW\b", text) for text in (self.q, self.fq) if text)
 
     def clauses(self) -> list[str]:
         """Return the filters as clauses of Solr's query language, each of them required."""
@@ -81,7 +86,7 @@ def search(text: str) -> str:
     Raises:
         ValueError: it has local parameters.
     """
-    if "{!" in text:
+    if has_local(text):
         raise ValueError(f"a search {_LOCAL}")
     return arguments.text(text)
 
@@ -92,8 +97,15 @@ def filter_query(text: str) -> str:
     Raises:
         ValueError: it has local parameters, or a quote, a bracket or a parenthesis has no counterpart.
     """
+    if has_local(text):
+        raise ValueError(f"a filter {_LOCAL}")
     _top(text)
     return arguments.text(text)
+
+
+def has_local(text: str) -> bool:
+    """Return whether Solr may find local parameters: ``_query_:"{!lucene}x"`` is a query within quotes."""
+    return "{!" in text.replace("\\", "")
 
 
 def required(clause: str) -> str:
@@ -138,8 +150,6 @@ def _tokens(clause: str) -> Iterator[tuple[str, str]]:
         if found is None:
             raise ValueError(f"a filter that Solr can read: it breaks off at {clause[at : at + 20]!r}")
         kind = str(found.lastgroup)
-        if kind == "local":
-            raise ValueError(f"a filter {_LOCAL}")
         if kind != "blank":
             yield kind, found[0]
         at = found.end()
@@ -158,10 +168,11 @@ def behind(identifier: str) -> str:
 def _term(value: str) -> str:
     """Return a value as Solr's query language takes it: bare if it is harmless, else quoted.
 
-    >>> _term("food security")
-    '"food security"'
+    >>> _term("food security"), _term("-x")
+    ('"food security"', '"-x"')
     """
-    return value if re.fullmatch(r"[\w-]+", value) else _quoted(value)
+    is_harmless = re.fullmatch(r"\w[\w-]*", value) and value not in _OPERATORS
+    return value if is_harmless else _quoted(value)
 
 
 def _quoted(value: str) -> str:

@@ -116,7 +116,7 @@ class Batches(ABC):
             yield from self.ask_batch(form)
             return
         self.leave(ids)
-        yield from self.ask_batch({**asked, "last": ids[-1]})
+        yield from self.ask_batch({**asked, "last": ids[-1], "is_unanswered": True})
 
     @abstractmethod
     def leave(self, ids: list[str]) -> None:
@@ -126,11 +126,14 @@ class Batches(ABC):
 def begun(about: dict[str, Any], size: int = BATCH) -> dict[str, Any]:
     """Return what the first batch begins with, as JSON; the ``count`` is that of the records that came.
 
+    It is ``is_unanswered`` if one of the questions was not answered in any form.
+
     Args:
         about: what the caller wants to carry along, and the ``variant`` that the portal answers to.
         size: the largest number of ids in one.
     """
-    return {"last": "", "most": size, "whole": size, "is_post": False, "is_halved": False, "count": 0, "about": about}
+    form = {"most": size, "whole": size, "is_post": False, "is_halved": False}
+    return {"last": "", **form, "count": 0, "is_unanswered": False, "about": about}
 
 
 def another_form(asked: dict[str, Any], status: int | None, count: int) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from crawlers.kinds.ckan.cursor import Cursor
 from crawlers.kinds.ckan.questions import Batches, begun, check_identity, show, take_record
 from crawlers.kinds.ckan.recovery import Refusal
 from crawlers.listing.confirmation import THERE, Confirmation, Fate
-from crawlers.listing.withdrawals import CONTROLS, LIST
+from crawlers.listing.withdrawals import CONTROLS, LIST, decision
 from crawlers.resume.records import listed_among
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ FEW = 10
 _SOURCES = ("package_search", "package_show")
 _LISTS = ("datasets", "ids", "stamps")
 _NOT_GIVEN = "not given"
-_OUTSIDE = "outside the filter"
+_LEFT: Reason = "no longer in the filter"
+_OUTSIDE, _UNEDITED = "outside the filter", "unedited"
 
 
 class Absences(Batches, Confirmation):
@@ -81,7 +82,8 @@ class Gone(Absences):
     """What a complete list lacks of the datasets on disk: of all, or of those that this filter listed before.
 
     `Withdrawals` compares the list with the index and notes in the ledger what it lacks. What package_search gives of
-    that without the filter is outside the filter now; without a filter it is still there.
+    that without a filter is still there. What it gives without the filter has left that if both it and package_show
+    give another record than the one on disk: a search index that is rebuilt loses fields, and records stay the same.
     """
 
     batch_list = LIST
@@ -118,19 +120,36 @@ class Gone(Absences):
         if not self.spider.query.filtered:
             yield from super().take(response, records, asked)
             return
-        for dataset_id in records:
-            self.notes.put(_OUTSIDE, dataset_id, response.url)
+        for dataset_id, record in records.items():
+            if self.may_have_left(record):
+                self.notes.put(_OUTSIDE, dataset_id, response.url)
+                self.leave([dataset_id])
+            else:
+                self.spider.seen(dataset_id, list_name=_UNEDITED, listed_by=None)
+
+    def may_have_left(self, record: dict[str, Any]) -> bool:
+        """Return whether a record may be outside the filter although the one on disk was inside."""
+        return self.spider.query.moves or self.spider.opened_index().documents.is_edited(
+            record["id"], record, _SOURCES[0]
+        )
 
     def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
         return self.confirm(asked["about"]["controls"], asked["about"])
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         found = super().fate(response, dataset_id, about)
-        return Fate() if found.reason is None and self.spider.query.filtered else found
+        if found.reason or not self.spider.query.filtered:
+            return found
+        is_outside = self.notes.get(_OUTSIDE, dataset_id) is not None
+        return Fate(_LEFT if is_outside and self.may_have_left(api.result(response)) else None)
 
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
-        for dataset_id, url in self.notes.below(_OUTSIDE):
-            self.spider.withdrawals.mark(dataset_id, url, "no longer in the filter")
+        for dataset_id, _ in self.notes.below(_OUTSIDE):
+            if self.notes.get(self.topic, dataset_id)["answer"] == THERE:
+                self.spider.seen(dataset_id, list_name=_UNEDITED, listed_by=None)
+        if self.spider.records.count(_UNEDITED):
+            why = ", and the portal gives their records as they are on disk: nothing shows that they left the filter"
+            self.spider.withdrawals.is_accepted(_UNEDITED, why, _LEFT)
         yield from ()
 
 
@@ -157,6 +176,8 @@ class Ghosts(Absences):
         count = records.count(self.batch_list)
         if count > most:
             yield listing.listed_again(after)
+        elif count and (question := self.spider.access.question(after)):
+            yield question
         elif count > FEW:
             yield from self.ask_batch(begun({"variant": short.variant, "cursor": short.plain()}))
         elif count:
@@ -175,17 +196,38 @@ class Ghosts(Absences):
             about: the ``variant``, the ``cursor`` behind the list, and the ``count`` of records that came by their ids.
         """
         controls = self.some_listed(Cursor(**about["cursor"]).name)
-        if controls or not self.spider.records.count(self.list_name):
+        count = self.spider.records.count(self.list_name)
+        if self.is_too_much(count):
+            self.spider.failed("list", self.too_much(count))
+            yield from self.end(None, about, about["count"], 0)
+        elif controls or not count:
             yield from self.confirm(controls, about)
         else:
             error = AnswerError("refused", "the portal lists no dataset that it can be checked by")
             yield from self.unchecked(error, None, None, about, is_end=False)
+
+    def is_too_much(self, count: int) -> bool:
+        """Return whether the portal is not asked for as many: the rule is that of what is no longer listed."""
+        settings, known = self.spider.crawler.settings, self.spider.opened_index().documents.count()
+        limit, most = settings.getfloat("SHRINK_LIMIT"), settings.getint("CONFIRM_MAX")
+        return decision(count, known, limit=limit, confirm_max=most) == "refused"
+
+    def too_much(self, count: int) -> AnswerError:
+        most = self.spider.crawler.settings.getint("CONFIRM_MAX")
+        message = (
+            f"the portal lists {count} datasets, and does not give them: more than are asked for one by one "
+            f"(CONFIRM_MAX = {most}), and nothing is withdrawn. They are "
+            f"{self.spider.withdrawals.names(self.list_name, count)}. To have it asked for each: -s CONFIRM_MAX={count}"
+        )
+        return AnswerError("shrink", message)
 
     def left_open(self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None) -> None:
         subject = {"http_status": status, "dataset_id": dataset_id, "missing": "dataset"}
         self.spider.failed("fetch", error, request, **subject)
 
     def mark(self, dataset_id: str, fate: dict[str, Any]) -> None:
+        if self.spider.access.is_refused:
+            return
         known = self.spider.opened_index().documents.get("dataset", dataset_id, None)
         if known and known.status != "withdrawn":
             super().mark(dataset_id, fate)
@@ -193,16 +235,7 @@ class Ghosts(Absences):
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:
         answers = list(self.answers())
         absent = sum(each not in ("", THERE) for each in answers)
-        after = Cursor(**about["cursor"])
-        given = about["count"] + answers.count(THERE)
-        if after.ids:
-            yield from self.spider.changes.end(about, given, absent)
-        else:
-            expected = (after.expected or 0) - absent
-            self.spider.run_state.count_listed(after.listed + given)
-            yield from self.spider.listing.judge(
-                None, replace(after, listed=after.listed + given, expected=expected, absent=absent)
-            )
+        yield from self.end(None, about, about["count"] + answers.count(THERE), absent)
 
     def unchecked(
         self,
@@ -214,10 +247,22 @@ class Ghosts(Absences):
         is_end: bool,  # noqa: ARG002
     ) -> Iterator[Any]:
         """Report each that was not given: what the portal says of it does not count."""
-        after = Cursor(**about["cursor"])
         for dataset_id in self.spider.records.listed(self.list_name):
             self.left_open(dataset_id, error, request, status)
+        yield from self.end(request, about, about["count"], 0)
+
+    def end(self, request: Request | None, about: dict[str, Any], given: int, absent: int) -> Iterator[Any]:
+        """Count what came, and yield what follows the list.
+
+        Args:
+            given: how many of those that were lacking the portal gave.
+            absent: how many it does not have, as it says itself.
+        """
+        after = Cursor(**about["cursor"])
         if after.ids:
-            yield from self.spider.changes.end(about, about["count"], 0)
-        else:
-            yield from self.spider.listing.judge(request, replace(after, listed=after.listed + about["count"]))
+            yield from self.spider.changes.end(about, given, absent)
+            return
+        listed, expected = after.listed + given, None if after.expected is None else after.expected - absent
+        self.spider.run_state.count_listed(listed)
+        after = replace(after, listed=listed, expected=expected, absent=absent)
+        yield from self.spider.listing.judge(request, after)

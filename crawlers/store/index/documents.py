@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from crawlers import kind as kinds
 from crawlers.items import Document, Kind, Status
 from crawlers.safety import inside, strict_json
-from crawlers.safety.redact import has_login
+from crawlers.safety.redact import has_login, without_logins
 from crawlers.store.index.description import Description
 from crawlers.store.index.full_text import of_datasets
 
@@ -251,6 +251,22 @@ class Documents:
         if has_login(body):  # an earlier version wrote it
             return False
         return _is_same_but_for(stamp, volatile, strict_json.loads(body), record.document)
+
+    def is_edited(self, dataset_id: str, record: dict[str, Any], metadata_source: str) -> bool:
+        """Return whether a dataset's record says something else than its document on disk, if that can be read.
+
+        A new stamp, and what a kind declares as volatile, do not count, whatever `keeps_counters` says.
+
+        Args:
+            record: as the portal gives it now.
+            metadata_source: what gave it.
+        """
+        known = self.get("dataset", dataset_id, None)
+        if known is None or not self.is_intact(known):
+            return False
+        before = strict_json.loads(inside.read(self.folder, known.file))
+        now, volatile = without_logins(record), kinds.volatile(metadata_source)
+        return not _is_same_but_for(now.get("metadata_modified"), volatile, before, now)
 
     def held(self, kind: Kind = "dataset") -> Iterator[Held]:
         """Yield the source's datasets that are not withdrawn: those in the batch, then the others by id.
