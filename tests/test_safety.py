@@ -516,6 +516,27 @@ def test_logins_of_a_portals_addresses_are_stored_nowhere(crawl, tmp_path):
     assert b"hunter22" not in kept
 
 
+def test_a_redirect_and_a_next_page_are_asked_for_without_their_login(tmp_path):
+    """No server would get it, and the sentence about the address that can't be requested would have it."""
+    page = """<a> a <http://www.w3.org/ns/dcat#Dataset>; <http://purl.org/dc/terms/title> "A".
+        <> <http://www.w3.org/ns/hydra/core#nextPage> <{}>."""
+
+    def answer(asked):
+        login = f"http://me:hunter22@127.0.0.1:{site.port}"
+        if asked.path == "/c.ttl":
+            return redirect(f"{login}/1.ttl")
+        body = page.format(f"{login}/2.ttl") if asked.path == "/1.ttl" else page.replace("<a>", "<b>").partition("<>")[0]
+        return Answer(body.encode(), headers={"Content-Type": "text/turtle"})
+
+    with Site(answer) as site:
+        words = options(tmp_path / "output", {"ROBOTSTXT_OBEY": "True"}, url=f"{site.url}/c.ttl")
+        ran = scrapy("crawl", "dcat", *words, "-s", "LOG_LEVEL=DEBUG")
+    done = Crawl(ran.returncode, ran.stderr, tmp_path / "output" / "127.0.0.1")
+    assert (done.code, done.report["counts"]["new"], done.errors) == (0, 2, []), done.log
+    assert b"hunter22" not in everything(tmp_path) + done.log.encode() + ran.stdout.encode()
+    assert all("Authorization" not in asked.headers for asked in site.asked)
+
+
 def test_a_dataset_whose_id_has_a_login_is_not_kept(crawl):
     """Its id would be another one in the index than in the manifest."""
     ids = ("https://me:hunter22@a.org/1", "https://a.org/me:hunter22@1")
