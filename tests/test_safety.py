@@ -454,6 +454,11 @@ def test_credentials_in_addresses_are_stored_nowhere(tmp_path):
         ),
         *(("https://mé:s%40crét@a.org", "https://a.org"), ("https://me:secret@[::1]:80/", "https://[::1]:80/")),
         ("'http://me:secret@a.org/', see http://me:secret@b.org", "'http://a.org/', see http://b.org"),
+        ("ftp://DOM\\nme:secret@a.org/x", "ftp://a.org/x"),
+        ("see ftp://DOM\\nme:s\\#c?t@a.org/x?y=@z\nme:x@a.org", "see ftp://a.org/x?y=@z\nme:x@a.org"),
+        ("smb://dom;me:secret@a.org", "smb://a.org"),
+        ("see ftp://me:sécret!$'(*;=@a.org now", "see ftp://a.org now"),
+        *(("https://me:s,e)c]r密t@a.org/x", "https://a.org/x"), ("https://me:se?c#ret@a.org/x@y", "https://a.org/x@y")),
     ],
 )
 def test_a_user_and_a_password_are_cut_from_an_address(text, cut):
@@ -470,16 +475,23 @@ def test_a_user_and_a_password_are_cut_from_an_address(text, cut):
         *("https://a.org/me:secret@b", "https://a.org?me:secret@b", "https://a.org#me:secret@b", "mailto:me@a.org"),
         *("https://a.org:80/, me@a.org", "https://a.org:80 me@a.org", 'https://a.org:80", "me@a.org', "://", "@"),
         *("https://me@a.org/", "https://a.org:8080/@x", "ssh://git@a.org:22/x", "see http://a.org:80\nme@a.org"),
+        *("https://a.org:80?x=@y", "https://a.org:#me@b", "https://a.org:80,me@a.org", "https://a.org;mailto:me@a.org"),
+        *("資料來源網址http://a.org聯絡電話:02-1234信箱me@a.org", "http://a.org聯絡電話:02-1234信箱me@a.org"),
+        *("Quelle: https://www.a.org,Mail:me@a.org", "(https://a.org):me@b.org", "[x](https://a.org):me@b.org"),
+        *("see http://a.org\nMail:me@a.org", "http://a.org\r\nTel.:1\tme@a.org", "https://a.org—E-Mail:me@a.org"),
+        "see http://a.org:密me@b.org or http://b.org:x, me@b.org",
     ],
 )
 def test_nothing_else_is_cut(text):
-    body = json.dumps({"url": text, text: [text]}).encode()
+    body = json.dumps({"url": text, text: [text]}, ensure_ascii=False).encode()
     assert writable(body) is body
     assert not has_login(body)
     assert without_logins(text) is text
 
 
-@pytest.mark.parametrize("part", [b"@", b"://", b"://a:", b"/@", b"://x@:", b"://" + b":" * 999, b":@"])
+@pytest.mark.parametrize(
+    "part", [b"@", b"://", b"://a:", b"/@", b"://x@:", b"://" + b":" * 999, b":@", b"://a:b,@", b"://a:,?@b"]
+)
 def test_a_long_document_is_searched_in_one_pass(part):
     body = part * (16 * 1024 * 1024 // len(part))
     begin = time.process_time()
@@ -525,7 +537,8 @@ def test_a_redirect_and_a_next_page_are_asked_for_without_their_login(tmp_path):
         login = f"http://me:hunter22@127.0.0.1:{site.port}"
         if asked.path == "/c.ttl":
             return redirect(f"{login}/1.ttl")
-        body = page.format(f"{login}/2.ttl") if asked.path == "/1.ttl" else page.replace("<a>", "<b>").partition("<>")[0]
+        last = page.replace("<a>", "<b>").partition("<>")[0]
+        body = page.format(f"{login}/2.ttl") if asked.path == "/1.ttl" else last
         return Answer(body.encode(), headers={"Content-Type": "text/turtle"})
 
     with Site(answer) as site:
