@@ -132,6 +132,18 @@ class ProjectCommand(StrictCommand):
         told = lambda sentence: print_error(one_line(sentence, _LONGEST))  # noqa: E731
         self.is_damaged |= bool(catch_up(self.path("OUTPUT_DIR"), told, named))
 
+    def tell_replaced(self, named: Collection[str] = ()) -> None:
+        """Tell that sources that the index knows have no folder any more, but something else in its place.
+
+        Args:
+            named: the sources; by default all.
+        """
+        from crawlers.store.index.catch_up import replaced  # noqa: PLC0415 -- all commands import this file
+
+        for source, sentence in replaced(self.path("OUTPUT_DIR")).items():
+            if not named or source in named:
+                self.tell_damage(sentence)
+
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         """Do what the command is for.
 
