@@ -635,6 +635,16 @@ def test_a_mark_that_is_damaged_marks_what_can_be_read(tmp_path, text):
     assert json.loads((tmp_path / ".batch").read_bytes()) == [[*MARKS[0]]]
 
 
+@pytest.mark.parametrize("damage", [lambda path: path.mkdir(), lambda path: path.symlink_to("/etc/passwd")])
+def test_a_mark_that_is_no_file_is_refused(crawl, output, damage):
+    (output / "127.0.0.1").mkdir(parents=True)
+    damage(output / "127.0.0.1" / ".batch")
+    with Site(changing("Before")) as site:
+        done = crawl("ckan", site)
+    assert (done.code, site.asked, "Traceback" in done.log) == (1, [], False)
+    assert done.lines[-1].startswith(f"{output / '127.0.0.1' / '.batch'} is ")
+
+
 def test_an_item_that_a_stage_drops_behind_its_file_stays_marked(output, notes):
     """A stage of the user's, between the files and the lines."""
     with Site(changing("Before")) as site:
