@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import orjson
 
 from crawlers.safety import inside
-from crawlers.store.bucket.contract import is_document
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -130,6 +129,8 @@ def _marked(folder: Path) -> dict[Key, set[str]]:
         lines = inside.read(folder, FILE, _LARGEST).splitlines()
     except FileNotFoundError:
         return marked
+    from crawlers.store.bucket.contract import is_document  # noqa: PLC0415 -- few crawls find a mark
+
     for line in lines:
         try:
             found = json.loads(line)
