@@ -550,6 +550,13 @@ def test_a_redirect_and_a_next_page_are_asked_for_without_their_login(tmp_path):
     assert all("Authorization" not in asked.headers for asked in site.asked)
 
 
+def test_a_redirect_that_can_not_be_requested_is_told_without_its_address(crawl):
+    with site_of(lambda _: redirect("http://me:hunter22#x@127.0.0.1/")) as site:
+        done = crawl("ckan", site, level="dataset", more=("-s", "LOG_LEVEL=DEBUG"))
+    assert [one["error"] for one in done.errors] == ["the redirect's address is invalid"]
+    assert b"hunter22" not in everything(done.folder.parent) + done.log.encode()
+
+
 def test_a_dataset_whose_id_has_a_login_is_not_kept(crawl):
     """Its id would be another one in the index than in the manifest."""
     ids = ("https://me:hunter22@a.org/1", "https://a.org/me:hunter22@1")
