@@ -188,6 +188,7 @@ SPIDER_MIDDLEWARES = {
     "pipelines.NoExcludedExports": 400,
 }
 DOWNLOADER_MIDDLEWARES = {
+    "crawlers.safety.tokens.NoLogins": 40,  # before all that might name the address
     "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware": None,
     "crawlers.politeness.offsite.Offsite": 50,
     "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware": None,

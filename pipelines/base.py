@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from crawlers.store.index import Known
     from crawlers.store.index.documents import Key
-    from crawlers.store.open_batch import OpenBatch
+    from crawlers.store.open_batch import Mark, OpenBatch
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class Batch:
         failed: those that are not, each with the reason: a `DropItem`, or a bug.
         bytes: of the documents, as far as they are known.
         known: what is known of each item's document by now, by key; of those that never were on disk, nothing.
-        keys: of all that came, also of those that have left.
+        marks: the documents of all that came, also of those that have left.
         opened: where the batch is marked on disk, once a file of it may be written.
     """
 
@@ -50,7 +50,7 @@ class Batch:
         self.bytes = 0
         self.failed: list[tuple[Any, Exception]] = []
         self.known: dict[Key, Known] = {}
-        self.keys: list[Key] = []
+        self.marks: list[Mark] = []
         self.opened: OpenBatch | None = None
 
     def each(self, work: Callable[[Any], Any]) -> None:

@@ -48,8 +48,8 @@ class Documents(Pipeline):
 
     def process_batch(self, batch: Batch) -> None:
         """Write the documents of a batch; one that can't be written leaves it, and that is reported."""
-        batch.each(lambda item: batch.keys.append(key(item)))
-        batch.known = self.index.documents.some(batch.keys)
+        batch.each(lambda item: batch.marks.append((*key(item), self.file(item))))
+        batch.known = self.index.documents.some([mark[:3] for mark in batch.marks])
         unmapped = [item.id for item in batch.items if isinstance(item, Dataset) and not item.is_mapped]
         flawless = self.index.documents.flawless(unmapped) if unmapped and batch.known else {}
         with self.writer:
@@ -89,7 +89,7 @@ class Documents(Pipeline):
         """Mark a batch on disk before the first of its files is written."""
         if batch.opened is None:
             with self.error_log.writing(self.folder / FILE):
-                self.open_batch.begin(batch.keys)
+                self.open_batch.begin(batch.marks)
             batch.opened = self.open_batch
 
     def _check_size(self, item: Item, size: int) -> None:

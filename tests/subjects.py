@@ -80,7 +80,7 @@ class Subject:
             runs: how many crawls there were.
         """
         reports = [json.loads(path.read_bytes()) for path in folder.glob("runs/*.json")]
-        lines, errors = (_lines(folder / f"{name}.jsonl") for name in ("manifest", "errors"))
+        lines, errors, flaws = (_lines(folder / f"{name}.jsonl") for name in ("manifest", "errors", "flaws"))
         files = {line["metadata_file"]: line["sha256"] for line in lines}
         store = store if self.archived else folder
         new = lines[: len(files)]
@@ -88,7 +88,7 @@ class Subject:
         return [
             *([f"{len(reports)} runs"] if len(reports) != runs else []),
             *(f"{one['verdict']}, {one['listed']} listed" for one in reports if one["verdict"] != "complete"),
-            *(f"{error['kind']}: {error['error']}" for error in errors),
+            *(f"{told['kind']}: {told['error']}" for told in (*errors, *flaws)),
             *([f"{len(files)} documents"] if len(files) != self.count + self.exports else []),
             *(f"{line['metadata_file']} is {line['status']}" for line in new if line["status"] != "new"),
             *(f"{line['metadata_file']} is {line['status']}" for line in rewritten),

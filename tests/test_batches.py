@@ -527,6 +527,7 @@ def test_a_file_whose_line_a_kill_prevented_is_not_taken_for_the_former_one(outp
 
 
 KEYS = [("dataset", one, "") for one in "abc"]
+MARKS = [(*key, f"datasets/{key[1]}.json") for key in KEYS]
 
 
 def stored(folder, **bodies):
@@ -543,34 +544,84 @@ def stored(folder, **bodies):
 
 def test_what_differs_stays_marked_until_it_is_written(tmp_path):
     opened = OpenBatch(tmp_path, stored(tmp_path, a=b"a", b=b"b", c=b"c"))
-    opened.begin(KEYS)
+    opened.begin(MARKS)
     opened.close()  # as a kill does
     documents = stored(tmp_path, b=b"B", c=b"C")
     for end in ([], ["datasets/a.json"]):
         opened = OpenBatch(tmp_path, documents)
         assert documents.differing == {"datasets/b.json": KEYS[1], "datasets/c.json": KEYS[2]}
-        opened.begin(KEYS)
+        opened.begin(MARKS)
         opened.end(end)
         opened.close()
     opened = OpenBatch(tmp_path, documents)
-    opened.begin(KEYS[1:])
-    opened.begin(KEYS[:1])
+    opened.begin(MARKS[1:])
+    opened.begin(MARKS[:1])
     opened.end(["datasets/b.json"])
     assert documents.differing == {"datasets/c.json": KEYS[2]}
     opened.close()  # as a run that ends while a batch is open does
     assert len((tmp_path / ".batch").read_bytes().splitlines()) == 3
     opened = OpenBatch(tmp_path, documents)
     for _ in range(2_000):
-        opened.begin(KEYS)
+        opened.begin(MARKS)
         opened.end([])
     assert (tmp_path / ".batch").stat().st_size < 100_000
     opened.close()
-    assert sorted(json.loads((tmp_path / ".batch").read_bytes())) == [[*KEYS[1]], [*KEYS[2]]]
+    assert sorted(json.loads((tmp_path / ".batch").read_bytes())) == [[*MARKS[1]], [*MARKS[2]]]
     opened = OpenBatch(tmp_path, documents)
-    opened.begin(KEYS)
+    opened.begin(MARKS)
     opened.end(["datasets/b.json", "datasets/c.json"])
     opened.close()
     assert not (tmp_path / ".batch").exists()
+
+
+def test_a_file_that_no_line_names_goes_once_its_document_is_safe(tmp_path):
+    """The former one is there; or a new one is, and its line; or there never was one."""
+    documents = stored(tmp_path, a=b"a")
+    marks = [(*KEYS[0], "datasets/a__new.json"), (*KEYS[1], "datasets/b__new.json")]
+    (tmp_path / ".batch").write_bytes(json.dumps(marks).encode())
+    for mark in marks:
+        inside.write(tmp_path, mark[-1], b"new")
+    for _ in range(2):
+        opened = OpenBatch(tmp_path, documents)
+        assert [path.stem for path in sorted((tmp_path / "datasets").iterdir())] == ["a", "b__new"]
+        assert documents.differing == {"datasets/b__new.json": KEYS[1]}
+        opened.close()
+    opened = OpenBatch(tmp_path, documents)
+    opened.begin([(*KEYS[1], "datasets/b.json")])
+    inside.write(tmp_path, "datasets/b.json", b"b")
+    documents.differing["datasets/b.json"] = KEYS[1]
+    opened.end(["datasets/b.json"])
+    opened.close()
+    assert [path.stem for path in sorted((tmp_path / "datasets").iterdir())] == ["a", "b"]
+    assert not (tmp_path / ".batch").exists()
+    inside.write(tmp_path, "datasets/x.json", b"x")
+    mark = [["dataset", "x", "", file] for file in ("datasets/x.json", "manifest.jsonl", "../y", "datasets/../y")]
+    (tmp_path / ".batch").write_bytes(json.dumps(mark).encode())
+    (tmp_path / "manifest.jsonl").touch()
+    OpenBatch(tmp_path, documents).close()
+    assert not (tmp_path / "datasets" / "x.json").exists()
+    assert (tmp_path / "manifest.jsonl").exists()
+
+
+def test_a_kill_while_datasets_are_renamed_leaves_no_file_behind(output, notes):
+    """The portal takes the former names back."""
+
+    def portal(name):
+        return lambda _: listing(*({"id": f"id{n:02}", "name": f"{name}{n}", "resources": []} for n in range(11)))
+
+    with Site(portal("before")) as site:
+        words = options(output, {}, portal=site.url)
+        assert scrapy("crawl", "ckan", *words).returncode == 0
+        site.answer = portal("behind")
+        dying = with_(notes, own("EXTENSIONS", DiesBeforeTheLines=0))
+        assert scrapy("crawl", "ckan", *options(output, dying, portal=site.url)).returncode == 9
+        folder = output / "127.0.0.1"
+        assert [path for path in (folder / "datasets").iterdir() if "behind" in path.name]
+        site.answer = portal("before")
+        assert scrapy("crawl", "ckan", *words).returncode == 0
+    names = [f"id{n:02}__before{n}.json" for n in range(11)]
+    assert sorted(path.name for path in (folder / "datasets").iterdir()) == names
+    assert not (folder / ".batch").exists()
 
 
 @pytest.mark.parametrize(
@@ -581,7 +632,17 @@ def test_a_mark_that_is_damaged_marks_what_can_be_read(tmp_path, text):
     (tmp_path / ".batch").write_bytes(text + b'\n[["dataset","a",""],["dataset","b",""]]\n[["dataset","c')
     OpenBatch(tmp_path, documents).close()
     assert documents.differing == {"datasets/a.json": KEYS[0]}
-    assert json.loads((tmp_path / ".batch").read_bytes()) == [[*KEYS[0]]]
+    assert json.loads((tmp_path / ".batch").read_bytes()) == [[*MARKS[0]]]
+
+
+@pytest.mark.parametrize("damage", [lambda path: path.mkdir(), lambda path: path.symlink_to("/etc/passwd")])
+def test_a_mark_that_is_no_file_is_refused(crawl, output, damage):
+    (output / "127.0.0.1").mkdir(parents=True)
+    damage(output / "127.0.0.1" / ".batch")
+    with Site(changing("Before")) as site:
+        done = crawl("ckan", site)
+    assert (done.code, site.asked, "Traceback" in done.log) == (1, [], False)
+    assert done.lines[-1].startswith(f"{output / '127.0.0.1' / '.batch'} is ")
 
 
 def test_an_item_that_a_stage_drops_behind_its_file_stays_marked(output, notes):
@@ -592,7 +653,8 @@ def test_an_item_that_a_stage_drops_behind_its_file_stays_marked(output, notes):
         site.answer = changing("Behind")
         dropping = with_(notes, own("ITEM_PIPELINES", DropsTheLast=350))
         assert scrapy("crawl", "ckan", *options(output, dropping, portal=site.url)).returncode == 3
-        assert json.loads((output / "127.0.0.1" / ".batch").read_bytes()) == [["dataset", "id10", ""]]
+        (mark,) = json.loads((output / "127.0.0.1" / ".batch").read_bytes())
+        assert mark == ["dataset", "id10", "", "datasets/id10.json"]
         site.answer = changing("Before")
         assert scrapy("crawl", "ckan", *words).returncode == 0
     (path,) = (output / "127.0.0.1" / "datasets").glob("id10*")

@@ -106,6 +106,10 @@ def test_help_says_what_the_exit_codes_are():
                 ("-s RETRY_TIMES=1.5", "RETRY_TIMES='1.5' is not a whole number"),
                 ("-s CONCURRENT_REQUESTS=", "CONCURRENT_REQUESTS='' is not a whole number"),
                 ("-s LOG_LEVEL=FOO", "LOG_LEVEL='FOO' is not one of CRITICAL, ERROR, WARNING, INFO, DEBUG"),
+                *(
+                    (f"-s ALLOWED_PRIVATE_HOSTS={value}", f"ALLOWED_PRIVATE_HOSTS='{value}' is not hosts, or host:port")
+                    for value in ("h:abc", "[", "a.org,http://x/y", "me@a.org", "h:99999")
+                ),
                 ("-L info", "LOG_LEVEL='info' is not one of CRITICAL, ERROR, WARNING, INFO, DEBUG"),
             )
         ),
@@ -117,6 +121,13 @@ def test_a_mistake_is_told_before_any_request(words, told, tmp_path):
     assert told in ran.stderr.splitlines()[-1]
     assert "Traceback" not in ran.stderr
     assert not (tmp_path / "output").exists()
+
+
+@pytest.mark.parametrize("words", [["verify"], ["archive", "verify"], ["search", "x"]])
+def test_a_mistake_in_a_setting_is_told_by_every_command(words, tmp_path):
+    ran = scrapy(*words, "-s", "LOGSTATS_INTERVAL=abc", "-s", f"OUTPUT_DIR={tmp_path}")
+    assert ran.returncode == 2
+    assert ran.stderr.splitlines()[-1].endswith("LOGSTATS_INTERVAL='abc' is not a number: see docs/settings.md.")
 
 
 def test_a_mistake_in_a_setting_is_logged_too(tmp_path):

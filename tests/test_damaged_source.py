@@ -63,6 +63,11 @@ def no_folder(folder):
     folder.write_text("no folder")
 
 
+def a_link(folder):
+    folder.rename(folder.with_name(".gone"))
+    folder.symlink_to("/etc/passwd")
+
+
 def run(output, *words):
     given = {"OUTPUT_DIR": output, "SOURCES_FILE": output / "none.toml", "ARCHIVE_STORE": output.parent / "archive"}
     ran = scrapy(*words, *(f"-s{name}={value}" for name, value in given.items()))
@@ -81,12 +86,16 @@ def run(output, *words):
         (no_part, ["reindex"], 3, ["a: 1 datasets", "c: 1 datasets"]),
         (no_part, ["compact", "--all"], 1, ["a: its lines", "c: its lines"]),
         (no_manifest, ["verify"], 3, ["a  ", "c  "]),
+        *((damage, ["verify"], 3, ["a  ", "c  "]) for damage in (no_folder, a_link)),
+        (no_folder, ["export", "--format", "csv"], 3, ["Rivers of a", "Rivers of c"]),
+        (no_folder, ["reindex"], 3, ["a: 1 datasets", "c: 1 datasets"]),
         (no_runs, ["jobs"], 3, ["a  ", "c  "]),
         (no_part, ["archive", "status"], 3, ["archive-of-a"]),
     ],
     ids=lambda one: getattr(one, "__name__", None) or (" ".join(one[:2]) if isinstance(one, list) else ""),
 )
 def test_a_damaged_source_is_named_and_the_others_are_read(output, damage, words, code, shown):
+    catch_up(output)
     damage(output / "b")
     ran = run(output, *words)
     assert (ran.returncode, [text for text in shown if text not in ran.stdout]) == (code, []), ran.stdout + ran.stderr

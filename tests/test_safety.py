@@ -454,6 +454,11 @@ def test_credentials_in_addresses_are_stored_nowhere(tmp_path):
         ),
         *(("https://mé:s%40crét@a.org", "https://a.org"), ("https://me:secret@[::1]:80/", "https://[::1]:80/")),
         ("'http://me:secret@a.org/', see http://me:secret@b.org", "'http://a.org/', see http://b.org"),
+        ("ftp://DOM\\nme:secret@a.org/x", "ftp://a.org/x"),
+        ("see ftp://DOM\\nme:s\\#c?t@a.org/x?y=@z\nme:x@a.org", "see ftp://a.org/x?y=@z\nme:x@a.org"),
+        ("smb://dom;me:secret@a.org", "smb://a.org"),
+        ("see ftp://me:sécret!$'(*;=@a.org now", "see ftp://a.org now"),
+        *(("https://me:s,e)c]r密t@a.org/x", "https://a.org/x"), ("https://me:se?c#ret@a.org/x@y", "https://a.org/x@y")),
     ],
 )
 def test_a_user_and_a_password_are_cut_from_an_address(text, cut):
@@ -470,16 +475,23 @@ def test_a_user_and_a_password_are_cut_from_an_address(text, cut):
         *("https://a.org/me:secret@b", "https://a.org?me:secret@b", "https://a.org#me:secret@b", "mailto:me@a.org"),
         *("https://a.org:80/, me@a.org", "https://a.org:80 me@a.org", 'https://a.org:80", "me@a.org', "://", "@"),
         *("https://me@a.org/", "https://a.org:8080/@x", "ssh://git@a.org:22/x", "see http://a.org:80\nme@a.org"),
+        *("https://a.org:80?x=@y", "https://a.org:#me@b", "https://a.org:80,me@a.org", "https://a.org;mailto:me@a.org"),
+        *("資料來源網址http://a.org聯絡電話:02-1234信箱me@a.org", "http://a.org聯絡電話:02-1234信箱me@a.org"),
+        *("Quelle: https://www.a.org,Mail:me@a.org", "(https://a.org):me@b.org", "[x](https://a.org):me@b.org"),
+        *("see http://a.org\nMail:me@a.org", "http://a.org\r\nTel.:1\tme@a.org", "https://a.org—E-Mail:me@a.org"),
+        "see http://a.org:密me@b.org or http://b.org:x, me@b.org",
     ],
 )
 def test_nothing_else_is_cut(text):
-    body = json.dumps({"url": text, text: [text]}).encode()
+    body = json.dumps({"url": text, text: [text]}, ensure_ascii=False).encode()
     assert writable(body) is body
     assert not has_login(body)
     assert without_logins(text) is text
 
 
-@pytest.mark.parametrize("part", [b"@", b"://", b"://a:", b"/@", b"://x@:", b"://" + b":" * 999, b":@"])
+@pytest.mark.parametrize(
+    "part", [b"@", b"://", b"://a:", b"/@", b"://x@:", b"://" + b":" * 999, b":@", b"://a:b,@", b"://a:,?@b"]
+)
 def test_a_long_document_is_searched_in_one_pass(part):
     body = part * (16 * 1024 * 1024 // len(part))
     begin = time.process_time()
@@ -514,6 +526,35 @@ def test_logins_of_a_portals_addresses_are_stored_nowhere(crawl, tmp_path):
     assert json_lines(feed)[0]["resources"][0]["url"] == "https://files.example.org/a.csv"
     kept = everything(tmp_path / "output") + feed.read_bytes() + done.log.encode()
     assert b"hunter22" not in kept
+
+
+def test_a_redirect_and_a_next_page_are_asked_for_without_their_login(tmp_path):
+    """No server would get it, and the sentence about the address that can't be requested would have it."""
+    page = """<a> a <http://www.w3.org/ns/dcat#Dataset>; <http://purl.org/dc/terms/title> "A".
+        <> <http://www.w3.org/ns/hydra/core#nextPage> <{}>."""
+
+    def answer(asked):
+        login = f"http://me:hunter22@127.0.0.1:{site.port}"
+        if asked.path == "/c.ttl":
+            return redirect(f"{login}/1.ttl")
+        last = page.replace("<a>", "<b>").partition("<>")[0]
+        body = page.format(f"{login}/2.ttl") if asked.path == "/1.ttl" else last
+        return Answer(body.encode(), headers={"Content-Type": "text/turtle"})
+
+    with Site(answer) as site:
+        words = options(tmp_path / "output", {"ROBOTSTXT_OBEY": "True"}, url=f"{site.url}/c.ttl")
+        ran = scrapy("crawl", "dcat", *words, "-s", "LOG_LEVEL=DEBUG")
+    done = Crawl(ran.returncode, ran.stderr, tmp_path / "output" / "127.0.0.1")
+    assert (done.code, done.report["counts"]["new"], done.errors) == (0, 2, []), done.log
+    assert b"hunter22" not in everything(tmp_path) + done.log.encode() + ran.stdout.encode()
+    assert all("Authorization" not in asked.headers for asked in site.asked)
+
+
+def test_a_redirect_that_can_not_be_requested_is_told_without_its_address(crawl):
+    with site_of(lambda _: redirect("http://me:hunter22#x@127.0.0.1/")) as site:
+        done = crawl("ckan", site, level="dataset", more=("-s", "LOG_LEVEL=DEBUG"))
+    assert [one["error"] for one in done.errors] == ["the redirect's address is invalid"]
+    assert b"hunter22" not in everything(done.folder.parent) + done.log.encode()
 
 
 def test_a_dataset_whose_id_has_a_login_is_not_kept(crawl):

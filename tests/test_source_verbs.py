@@ -706,6 +706,19 @@ def test_whole_records_beside_the_table(place: Place) -> None:
     assert "--show '0' is not a whole number from 1 to 20" in place.sources("validate", "--show", "0", code=2).stderr
 
 
+def test_a_portal_that_was_public_is_not_asked_in_the_network_of_the_crawl(place: Place) -> None:
+    """A dry run has a folder of its own, which remembers nothing."""
+    with Portal(5) as portal:
+        place.write(ckan(portal, "a").replace("127.0.0.1", "localhost"))
+        (place.output / "a").mkdir(parents=True)
+        (place.output / "a" / "memory.json").write_text('{"public": ["localhost"]}')
+        before = files(place.output / "a")
+        out = place.sources("validate", "a", code=3).stdout
+        requests = portal.log()
+    assert "though it has had a public address" in out
+    assert (requests, files(place.output / "a")) == ([], before)
+
+
 # Mistyped words
 
 

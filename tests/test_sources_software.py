@@ -477,6 +477,8 @@ def test_a_portal_is_added_with_its_software(sources, tmp_path, name):
         (["/id/eprint/7/"], {"/cgi/oai2": OAI}, "oai", {"url": "/cgi/oai2"}),
         (["/home"], {"/home": DSPACE, "/server/oai/request": OAI}, "oai", {"url": "/server/oai/request"}),
         (["/xmlui/handle/1/2"], {"/oai/request": OAI}, "oai", {"url": "/oai/request"}),
+        (["/repo/xmlui/handle/1/2"], {"/repo/oai/request": OAI}, "oai", {"url": "/repo/oai/request"}),
+        (["/repo/xmlui/"], {"/oai/request": OAI}, "oai", {"url": "/oai/request"}),
         (["oai", ""], {"/": HOME, "/oai/request": OAI}, "oai", {"url": "/oai/request"}),
         (["/sdmx/2.1"], {"/sdmx/2.1/dataflow/all/all/latest": SDMX}, "sdmx", {"url": "/sdmx/2.1"}),
         (["sdmx", "/api"], {"/api/dataflow/all/all/latest": SDMX}, "sdmx", {"url": "/api"}),

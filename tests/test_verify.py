@@ -163,6 +163,12 @@ def test_a_source_that_is_not_there(output):
         1,
         f"{output} has no source 'twon'. Did you mean town? There are: town.\n",
     )
+    nowhere = verified(output / "empty")
+    assert (nowhere.returncode, nowhere.stderr) == (
+        1,
+        f"{output / 'empty'} is no folder: name another with -s OUTPUT_DIR=.\n",
+    )
+    (output / "empty").mkdir()
     nothing = verified(output / "empty")
     assert (nothing.returncode, nothing.stdout) == (
         0,

@@ -139,7 +139,7 @@ def targets(output: Path, choice: Choice, *, is_check: bool = False) -> Iterator
         while rows := db.execute(_SOME, (last, _PAGE)).fetchall():
             last = rows[-1]["rowid"]
             for _, subjects in rows:
-                yield [Subject(*subject) for subject in json.loads(without_logins(subjects))]
+                yield [Subject(*subject) for subject in without_logins(json.loads(subjects))]
 
 
 def _opened(output: Path) -> sqlite3.Connection:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import logging
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy.settings import BaseSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _FRACTIONAL = frozenset(
     ("CLOSESPIDER_TIMEOUT", "DNS_TIMEOUT", "DOWNLOAD_DELAY", "DOWNLOAD_DELAY_JITTER", "DOWNLOAD_TIMEOUT")
@@ -20,6 +26,20 @@ _ABOVE_0 = frozenset(
 _BELOW_0 = ("_PRIORITY", "_PRIORITY_ADJUST", "SHRINK_LIMIT")
 """These may be negative, or the spider checks them."""
 _SWITCH = ("true", "false", "1", "0")
+_LONGEST = 100  # characters of an invalid value
+
+
+def invalid(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> str | None:
+    """Return a message for the first setting whose value does not have its default's type or range.
+
+    >>> invalid({"RETRY_TIMES": "x", "SENTRY_DSN": "y"}, {"RETRY_TIMES": 5})
+    "RETRY_TIMES='x' is not a whole number: see docs/settings.md."
+    """
+    for name, value in values.items():
+        wanted = lacks(name, defaults[name], value) if name in defaults else None
+        if wanted:
+            return f"{name}={str(value)[:_LONGEST]!r} is not {wanted}: see docs/settings.md."
+    return None
 
 
 def lacks(name: str, default: Any, value: Any) -> str | None:
@@ -35,6 +55,9 @@ def lacks(name: str, default: Any, value: Any) -> str | None:
     >>> lacks("LOG_LEVEL", "INFO", "FOO"), lacks("ROBOTSTXT_OBEY", True, "perhaps")
     ('one of CRITICAL, ERROR, WARNING, INFO, DEBUG', 'true or false')
     """
+    if name == "ALLOWED_PRIVATE_HOSTS":
+        hosts = BaseSettings({name: value}).getlist(name)
+        return None if all(_is_host(str(host)) for host in hosts) else "hosts, or host:port"
     if name == "LOG_LEVEL":
         return None if _is_level(value) else "one of CRITICAL, ERROR, WARNING, INFO, DEBUG"
     is_switch = name.endswith("_ENABLED") and not isinstance(default, list)  # Scrapy has one with the default 1
@@ -53,6 +76,19 @@ def _outside(name: str, value: float) -> str | None:
     if name in _ABOVE_0:
         return None if value > 0 else "more than 0"
     return None if value >= 0 or name.endswith(_BELOW_0) else "0 or more"
+
+
+def _is_host(text: str) -> bool:
+    """
+    >>> [_is_host(text) for text in ("a.org", "10.0.0.7:8080", "a.org:b", "[", "http://a.org", "me@a.org")]
+    [True, True, False, False, False, False]
+    """
+    try:
+        parts = urlsplit(f"//{text}")
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return False
+    return host is not None and port != 0 and parts.netloc == text and parts.username is None
 
 
 def _is_level(value: Any) -> bool:

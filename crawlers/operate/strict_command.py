@@ -14,6 +14,7 @@ from scrapy.utils.conf import arglist_to_dict
 from crawlers.exceptions import CrawlersError, hint
 from crawlers.operate.console import MISTAKE, print_error, reporting_errors
 from crawlers.operate.mirrored import bring_up
+from crawlers.operate.setting_types import invalid
 from crawlers.safety.line import one_line
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class StrictCommand(ScrapyCommand):
 
     takes_known_settings_only = True
     """Whether a ``-s`` that is almost a known setting is refused before the command runs."""
+    takes_valid_settings_only = True
+    """Whether one with a value of another type is refused, too."""
     verbs: ClassVar[tuple[str, ...]] = ()
     """The words that may come first, of a command that has several."""
 
@@ -46,12 +49,14 @@ class StrictCommand(ScrapyCommand):
             UsageError: an option or a setting is mistyped.
         """
         self.refuse_options(args)
-        known = dict(self.settings)  # type: ignore[arg-type]  # before -s adds to them
-        mistake = misspelt(given(opts), known) if self.takes_known_settings_only else None
+        known, chosen = dict(self.settings), given(opts)  # type: ignore[arg-type]  # before -s adds to them
+        mistake = misspelt(chosen, known) if self.takes_known_settings_only else None
         if mistake:
             raise UsageError(mistake, print_help=False)
         super().process_options(args, opts)
         self._resolve_output()
+        if self.takes_valid_settings_only and (mistake := invalid(chosen, known)):
+            raise UsageError(mistake, print_help=False)
 
     def _resolve_output(self) -> None:
         """Let OUTPUT_DIR be a folder, also if it names a bucket; a wrong address ends the command."""
@@ -131,6 +136,18 @@ class ProjectCommand(StrictCommand):
 
         told = lambda sentence: print_error(one_line(sentence, _LONGEST))  # noqa: E731
         self.is_damaged |= bool(catch_up(self.path("OUTPUT_DIR"), told, named))
+
+    def tell_replaced(self, named: Collection[str] = ()) -> None:
+        """Tell that sources that the index knows have no folder any more, but something else in its place.
+
+        Args:
+            named: the sources; by default all.
+        """
+        from crawlers.store.index.catch_up import replaced  # noqa: PLC0415 -- all commands import this file
+
+        for source, sentence in replaced(self.path("OUTPUT_DIR")).items():
+            if not named or source in named:
+                self.tell_damage(sentence)
 
     def execute(self, args: list[str], opts: argparse.Namespace) -> None:
         """Do what the command is for.

@@ -68,7 +68,7 @@ def from_error(error: BaseException | None, request: Request | None = None) -> A
             detail = str(error)
             return AnswerError(kind, f"{sentence} ({detail})" if detail else sentence)
     is_redirect = isinstance(error, ValueError) and _is_of_redirect(error, request)
-    redirect = AnswerError("http", f"the redirect's address is invalid ({error})")
+    redirect = AnswerError("http", "the redirect's address is invalid")  # the error names its parts
     return redirect if is_redirect else AnswerError("bug", f"{type(error).__name__}: {error}")
 
 

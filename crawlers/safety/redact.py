@@ -9,8 +9,6 @@ from urllib.parse import quote
 
 _SHORTEST = 8  # characters; a shorter one may be an ordinary word
 _OWN: set[str] = set()
-_LOGIN = r"(?<=://)[^/?#\s\"<>\\:]*:[^/?#\s\"<>\\]*@"  # RFC 3986, 3.2.1; also with letters that should be encoded
-_LOGINS, _LOGINS_IN_BYTES = re.compile(_LOGIN), re.compile(_LOGIN.encode())
 _FEW = 100
 _USER = re.compile(r"(?<=://)[^/\s]+@")
 _SECRET = re.compile(
@@ -21,6 +19,31 @@ _SECRET = re.compile(
 _MARKS = ("key", "token", "secret", "nature", "cred", "pass", "pwd", "auth")
 """A text without any of these has nothing for `_SECRET`, which tries every word of it; none has an i, for Turkish."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def _logins(backslash: str, letters: str, end: str) -> str:
+    r"""Return the expression of a login behind ``://``, which is its first group; it takes one pass.
+
+    RFC 3986, 3.2.1, and what people write: letters that should be encoded, ``DOMAIN\user``, ``?`` and ``#``. A number
+    is a port. A user has no bracket, comma or letter beyond Latin: text around an address does. A password has them
+    only if nothing but the rest of the address follows.
+
+    Args:
+        backslash: as the text spells it.
+        letters: a class of Latin ones.
+        end: what ends a value.
+    """
+    plain = rf"(?:[\w!$%&'(*+.:;=\[^`{{|~{letters}-]++|{backslash})*+@"
+    marked = plain.replace("[", "[?#", 1)
+    whole = rf"(?:[^\x00-\x20\"<>/\\@]++|{backslash})*+@(?=(?:[^\x00-\x20\"<>\\@]++|{backslash})*+{end})"
+    user = rf"(?:[\w.~%+$;@{letters}-]++|{backslash})*+(?<!(?i:mailto))(?<!(?i:e-mail)):(?!\d*[/?#,;)\]])"
+    return rf"(://){user}(?:(?:{plain})+|{marked}|{whole})"
+
+
+_IN_BYTES = r"\x80-\xbf\xc3-\xc9"  # of the same letters in UTF-8
+_LOGINS = re.compile(_logins(r"\\", r"\u00c0-\u024f", r"\s*\Z"), re.ASCII)
+_LOGINS_IN_JSON = re.compile(_logins(r"\\\\", _IN_BYTES, r"\s*\"").encode())
+_LOGINS_IN_XML = re.compile(_logins(r"\\", _IN_BYTES, r"\s*(?:[\"<]|\Z)").encode())
 
 
 def hide(secret: str) -> None:
@@ -42,7 +65,11 @@ def hidden(body: bytes) -> bytes:
 
 def has_login(body: bytes) -> bool:
     """Return whether an address in it has ``user:password@``."""
-    return _may_have_login(body) and _LOGINS_IN_BYTES.search(body) is not None
+    return _may_have_login(body) and _of(body).search(body) is not None
+
+
+def _of(body: bytes) -> re.Pattern[bytes]:
+    return _LOGINS_IN_JSON if body[:1] in b'{["' else _LOGINS_IN_XML
 
 
 def _may_have_login(body: bytes) -> bool:
@@ -65,7 +92,7 @@ def writable(body: bytes) -> bytes:
     b'{"url": "ftp://example.org/a.csv", "email": "me@example.org"}'
     """
     body = hidden(body)
-    return _LOGINS_IN_BYTES.sub(b"", body) if _may_have_login(body) else body
+    return _of(body).sub(rb"\1", body) if _may_have_login(body) else body
 
 
 def without_logins(value: Any) -> Any:
@@ -75,7 +102,7 @@ def without_logins(value: Any) -> Any:
     ['ftp://example.org/a.csv', None]
     """
     if isinstance(value, str):
-        return _LOGINS.sub("", value) if "@" in value else value
+        return _LOGINS.sub(r"\1", value) if "@" in value else value
     if isinstance(value, list):
         return [without_logins(one) for one in value]
     if isinstance(value, dict):

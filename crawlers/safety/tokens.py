@@ -43,6 +43,22 @@ def token(settings: BaseSettings, setting: str = "API_TOKEN_ENV") -> str:
     return value
 
 
+class NoLogins:
+    """The downloader middleware that requests an address without its ``user:password@``.
+
+    A link or a redirect may have it; no connection could be made to such an address, and it would be written.
+    """
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:  # noqa: ARG003
+        return cls()
+
+    def process_request(self, request: Request) -> Request | None:
+        parts = urlparse_cached(request)
+        login, _, host = parts.netloc.rpartition("@")
+        return request.replace(url=parts._replace(netloc=host).geturl(), dont_filter=True) if login else None
+
+
 class SecretHeaders:
     """The downloader middleware that sends the headers of a spider whose values are in the environment.
 

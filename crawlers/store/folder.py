@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 _FOLDERS = ("datasets", "dataset_metadata", "resource_metadata", "sites", "extensions", "timeseries", "runs")
-_FILES = ("manifest.jsonl", "errors.jsonl", "flaws.jsonl")
+_FILES = ("manifest.jsonl", "errors.jsonl", "flaws.jsonl", ".batch")
 TAIL = 256
 """Bytes of the end of a file that only grows: they differ in another file of that name."""
 _TRIES = 30  # a process that checks whether a crawl runs holds a shared lock for a moment

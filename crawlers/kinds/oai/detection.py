@@ -70,19 +70,18 @@ def _software() -> Mapping[str, Any]:
 
 
 def _doors(url: str, first: Answer) -> list[str]:
-    """Return where the repository is by the software that an address or its page shows.
+    """Return where the repository is by the software that an address or its page shows: beside that, or at the host.
 
-    >>> _doors("https://example.org/id/eprint/7/", AnswerError("http", "HTTP 404"))
-    ['https://example.org/cgi/oai2']
+    >>> _doors("https://example.org/repo/id/eprint/7/", AnswerError("http", "HTTP 404"))
+    ['https://example.org/repo/cgi/oai2', 'https://example.org/cgi/oai2']
     """
     page = b"" if isinstance(first, AnswerError) else first.body[:_HEAD].lower()
-    shown = [
-        software
-        for software in _software().values()
-        if any(part in urlsplit(url).path for part in software["paths"])
-        or any(text.encode() in page for text in software["page"])
-    ]
-    return [urljoin(url, door) for software in shown for door in software["doors"]]
+    path, doors = urlsplit(url).path, []
+    for software in _software().values():
+        above = min((path.partition(part)[0] for part in software["paths"] if part in path), default=None, key=len)
+        if above is not None or any(text.encode() in page for text in software["page"]):
+            doors += [urljoin(url, f"{place}{door}") for place in (above or "", "") for door in software["doors"]]
+    return [*dict.fromkeys(doors)]
 
 
 def _all_doors(url: str) -> list[str]:

@@ -16,13 +16,12 @@ from scrapy.settings import SETTINGS_PRIORITIES
 
 from crawlers.exceptions import CrawlersError, JobFinished, StoppedError, hint
 from crawlers.operate.console import INTERRUPTED, ignoring_output_errors, open_streams
-from crawlers.operate.setting_types import lacks
+from crawlers.operate.setting_types import invalid
 from crawlers.operate.strict_command import StrictCommand, given, misspelt, unknown
 
 if TYPE_CHECKING:
     import argparse
     import asyncio
-    from collections.abc import Mapping
 
     from scrapy.crawler import Crawler
     from scrapy.settings import BaseSettings
@@ -31,14 +30,13 @@ logger = logging.getLogger(__name__)
 
 NOT_STARTED = 1
 GARBAGE = (100_000, 50, 100)  # default (700, 10, 10): a page of records is many objects, and none is garbage yet
-_LONGEST = 100  # characters of an invalid value
 _COLOURS = {"complete": 32, "partial": 32, "incomplete": 33, "interrupted": 33, "blocked": 31, "failed": 31}
 
 
 class Command(StrictCommand, crawl.Command):
     """Exit code: 0 complete or partial, 1 could not start, 3 incomplete, 4 blocked or failed, 130 interrupted."""
 
-    takes_known_settings_only = False  # it checks them itself, later, and exits with 1
+    takes_known_settings_only = takes_valid_settings_only = False  # it checks them itself, later, and exits with 1
 
     def long_desc(self) -> str:
         return (
@@ -52,7 +50,7 @@ class Command(StrictCommand, crawl.Command):
         defaults = dict(self.settings)  # type: ignore[arg-type]
         super().process_options(args, opts)
         self.unknown = unknown(given(opts), defaults)
-        self.mistake = misspelt(self.unknown, defaults) or _mistake(self.settings, defaults)  # type: ignore[arg-type]
+        self.mistake = misspelt(self.unknown, defaults) or invalid(dict(self.settings), defaults)  # type: ignore[arg-type]
         if self.mistake:
             self.settings.set("LOG_LEVEL", "ERROR", "cmdline")  # type: ignore[union-attr]  # it may be the mistake
         if "_job" in opts.spargs:  # Scrapyd's, whose working directory is arbitrary
@@ -101,15 +99,6 @@ class Command(StrictCommand, crawl.Command):
     @property
     def _is_logged(self) -> bool:
         return bool(self.settings["LOG_FILE"])  # type: ignore[index]
-
-
-def _mistake(settings: BaseSettings, defaults: Mapping[str, Any]) -> str | None:
-    """Return a message for the first setting whose value does not have its default's type or range."""
-    for name, default in defaults.items():
-        wanted = lacks(name, default, settings[name])
-        if wanted:
-            return f"{name}={str(settings[name])[:_LONGEST]!r} is not {wanted}: see docs/settings.md."
-    return None
 
 
 def _below_home(settings: BaseSettings) -> None:

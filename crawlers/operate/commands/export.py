@@ -64,6 +64,7 @@ class Command(ProjectCommand):
         if opts.format in BINARY and not file_given:
             raise ExportError(f"{opts.format} is a binary format: name a file with -o FILE.")
         output = self.path("OUTPUT_DIR")
+        self.tell_replaced(args)
         datasets = holdings.items(output, holdings.sources(output, args), self._report)
         with target(file_given) as file:
             if opts.validate:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class Command(ProjectCommand):
     """Exit code: 0 all complete or partial, 1 nothing started, 3 some incomplete, 4 some failed, 130 interrupted."""
 
+    takes_valid_settings_only = False  # its own and a crawl's are checked there
+
     def syntax(self) -> str:
         return "NAME ... | --all | --due [--parallel N] [--dry-run] [--scrapyd URL ... | --queue URL [--wait]]"
 

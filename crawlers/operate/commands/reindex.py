@@ -30,6 +30,7 @@ class Command(ProjectCommand):
         output = self.path("OUTPUT_DIR")
         if args:
             raise OutputError(f"scrapy reindex takes no {args[0]!r}: it rebuilds the index of all sources.")
+        self.tell_replaced()
         mend(self.settings, sources_in(output), self._report)
         self._rebuild(output, sources_in(output))
         self.exitcode = INCOMPLETE if self.lost else 0

@@ -16,6 +16,7 @@ _READING = ("list", "show", "add", "rename", "attach", "purge")  # what is in OU
 class Command(ProjectCommand):
     """Exit code: 0 done, 1 not done, 3 a dry run that is neither complete nor partial."""
 
+    takes_valid_settings_only = False  # sources.toml's are checked when it is written
     requires_crawler_process = True
     reads_output = False  # most of its verbs do not
 

@@ -31,7 +31,10 @@ class Command(ProjectCommand):
         from crawlers.store.index.catch_up import sources_in
 
         output = self.path("OUTPUT_DIR")
+        if not output.is_dir():
+            raise OutputError(f"{output} is no folder: name another with -s OUTPUT_DIR=.")
         known = sources_in(output)
+        self.tell_replaced(args)
         for name in args:
             if name not in known:
                 there = ", ".join(known) or "none"

@@ -78,6 +78,7 @@ class Tried:
             kept[0] = Reading(kept[0].record | followed, declaration)
         items = [record.dataset(self.portal, "try") for record in kept]
         shown = [self._fields(item) for item in items]
+        is_torn = len(followed) < len(self.details)
         nameless = sum(1 for one in shown if one["id"] is None)
         return {
             "url": self.url,
@@ -90,7 +91,7 @@ class Tried:
             "follow": {into: _found(one) for into, one in self.details.items()},
             "fields": [asdict(one) for one in coverage(shown)],
             "flaws": sorted({flaw for item in items for flaw in item.flaws}),
-            "missing": ["records"] if refusal or not kept else ["id"] * bool(nameless),
+            "missing": ["records"] if refusal or not kept else ["id"] * bool(nameless) + ["follow"] * is_torn,
         }
 
     def _fields(self, item: Dataset) -> dict[str, Any]:
@@ -122,7 +123,10 @@ def _plain(value: Any) -> Any:
 
 
 def preview(command: ScrapyCommand, args: list[str], opts: argparse.Namespace) -> bool:
-    """Print what a declaration finds on pages of an API; return whether each has records with ids.
+    """Print what a declaration finds on pages of an API.
+
+    Returns:
+        whether each has records with ids, and what is requested for its first dataset came.
 
     Args:
         args: the declaration, then addresses or files of pages; the address of a portal stands for its first page.

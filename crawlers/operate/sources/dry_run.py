@@ -11,10 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import ArgumentError, SourcesError
+from crawlers.extensions.public_hosts import NAME as PUBLIC_HOSTS
 from crawlers.operate.harvest.job import setting_text
 from crawlers.operate.notify import Notifications
 from crawlers.safety.line import one_line
 from crawlers.safety.redact import redact
+from crawlers.store.memory import recall, remember
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -56,11 +58,12 @@ class DryRun:
         return self.verdict in ("complete", "partial")
 
 
-def dry_run(source: Source, known: Known, settings: Mapping[str, str]) -> DryRun:
+def dry_run(source: Source, known: Known, settings: Mapping[str, str], output: Path) -> DryRun:
     """Crawl some records of a source into a temporary folder.
 
     Args:
         settings: those that override the source's own.
+        output: OUTPUT_DIR, whose folder of the source knows whether the portal was public.
 
     Raises:
         SourcesError: the crawl did not start, or did not end in time.
@@ -68,13 +71,16 @@ def dry_run(source: Source, known: Known, settings: Mapping[str, str]) -> DryRun
     _check_notifications(source, known, settings)
     with TemporaryDirectory(prefix="sources-") as name:
         folder = Path(name)
-        code, output = _run(command(source, known, settings, folder))
-        reports = sorted((folder / "output" / source.name / "runs").glob("*.json"))
+        written = folder / "output" / source.name
+        written.mkdir(parents=True)
+        remember(written, PUBLIC_HOSTS, recall(output / source.name, PUBLIC_HOSTS))
+        code, said = _run(command(source, known, settings, folder))
+        reports = sorted((written / "runs").glob("*.json"))
         if not reports:
-            reason = redact(output.strip().splitlines()[-1][:500]) if output.strip() else f"exit code {code}"
+            reason = redact(said.strip().splitlines()[-1][:500]) if said.strip() else f"exit code {code}"
             raise _not_started(source, reason)
         report = json.loads(reports[-1].read_bytes())
-        found = (_kinds(folder / "output" / source.name / name) for name in ("errors.jsonl", "flaws.jsonl"))
+        found = (_kinds(written / name) for name in ("errors.jsonl", "flaws.jsonl"))
         return DryRun(report["verdict"], report["expected"], _records(folder), *found)
 
 

@@ -68,7 +68,7 @@ def _try(call: Call, source: Source, shown: int) -> int:
     """
     known = call.file.known
     try:
-        found = dry_run(source, known, call.settings)
+        found = dry_run(source, known, call.settings, call.output)
     except CrawlersError as error:
         return report({source.name: str(error)})
     named = getattr(known.spiders[source.spider], "declared", None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import DamagedSourceError, IndexUnreadableError, OutputError
 from crawlers.safety.damaged_database import identity
 from crawlers.safety.locks import is_crawled
+from crawlers.safety.names import is_source
 from crawlers.store.index import captures, flaws, manifest, observations, reports
 from crawlers.store.index.database import NAME, Database, transaction, usable
 from crawlers.store.index.index import Index
@@ -136,9 +137,8 @@ def _bring_up(output: Path, sources: list[str], asked: Collection[str], lost: Ca
             damaged[source] = str(error)
         finally:
             index.close()
-    for source in [source for source in gone if os.path.lexists(output / source) and not (output / source).is_dir()]:
-        gone.remove(source)
-        damaged[source] = f"{source}: {output / source} is not a folder: restore it from a backup, or remove it."
+    damaged |= _replaced(output, gone)
+    gone = [source for source in gone if source not in damaged]
     if gone:
         with closing(Database(output, patience=PATIENCE).db) as db:
             for source in gone:
@@ -175,6 +175,28 @@ def is_behind(db: sqlite3.Connection, folder: Path) -> bool:
     if flaws.read_to(db, folder) != flaws.size(folder):
         return True
     return reports.is_behind(db, folder)
+
+
+def replaced(output: Path) -> dict[str, str]:
+    """Return why sources that the index knows can't be read, by their names: something else is where their folder was.
+
+    `sources_in` does not know of them. The index is opened only if there may be such: SQLite makes files for it.
+    """
+    if not _replaced(output, [path.name for path in output.glob("[!.]*") if is_source(path.name)]):
+        return {}
+    try:
+        with readable(output), closing(connect(output)) as db:
+            return _replaced(output, [source for (source,) in db.execute(_SOURCES)])
+    except IndexUnreadableError:
+        return {}
+
+
+def _replaced(output: Path, sources: Collection[str]) -> dict[str, str]:
+    return {
+        source: f"{source}: {output / source} is not a folder: restore it from a backup, or remove it."
+        for source in sources
+        if os.path.lexists(output / source) and not (output / source).is_dir()
+    }
 
 
 def _is_readable(output: Path) -> bool:
