@@ -69,13 +69,15 @@ def test_what_an_answer_holds(name):
 
 def test_a_position_behind_the_end_leads_nowhere():
     found = results(answer("pycsw3b-2.0.2-startposition-too-high.xml"), 3)
-    here = moves.behind(Position(version="2.0.2", uris=candidates("2.0.2"), start=9999), found, 0, 0)
+    here = moves.behind(
+        Position(version="2.0.2", uris=candidates("2.0.2"), start=9999), found, apart=0, versions=0, doubles=0
+    )
     assert (here.start, here.is_beyond) == (9999, True)
 
 
 def test_an_answer_with_fewer_records_than_it_counts():
     found = results(answer("geonetwork-geodcatap-page-1.xml"), 100)
-    here = moves.behind(Position(version="2.0.2", uris=candidates("2.0.2")), found, 0, 0)
+    here = moves.behind(Position(version="2.0.2", uris=candidates("2.0.2")), found, apart=0, versions=0, doubles=0)
     assert (here.start, here.holes) == (3, ())
     names = [catalogue_id(element) for element in found.elements]
     assert names == ["04bcec79-5b25-4b16-b635-73115f7456e4", "06367a09-096c-4db6-a122-52469176d619"]
