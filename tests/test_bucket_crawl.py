@@ -362,10 +362,17 @@ def test_an_endpoint_that_is_none(lonely, command):
     refused(lonely, command, "AWS_ENDPOINT_URL in the environment is not https://host or http://host:port")
 
 
-@pytest.mark.parametrize("command", ["search", "harvest", "crawl"])
+@pytest.mark.parametrize("command", ["harvest", "crawl"])
 def test_a_lease_that_is_no_number(lonely, command):
     lonely.settings["OUTPUT_LEASE"] = "abc"
     refused(lonely, command, "is not a number")
+
+
+def test_a_command_with_a_lease_that_is_no_number(lonely):
+    lonely.settings["OUTPUT_LEASE"] = "abc"
+    ran = lonely.run("search", *COMMANDS["search"], LOG_LEVEL="ERROR")
+    assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
+    assert "OUTPUT_LEASE='abc' is not a number: see docs/settings.md." in ran.stderr
 
 
 @pytest.mark.parametrize("command", ["crawl", "search", "harvest"])
