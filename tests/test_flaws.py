@@ -10,6 +10,7 @@ import pytest
 from scrapy.utils.test import get_crawler
 
 from crawlers import settings, signals
+from crawlers.extensions import report
 from crawlers.extensions.error_log import ErrorLog
 from crawlers.items import Dataset, Flaw
 from crawlers.listing.spider import CatalogueSpider
@@ -329,6 +330,30 @@ def test_lines_that_no_crawl_wrote_are_left_out(tmp_path, caplog):
     assert index.flaws.counts() == {"cut_value": 1}
     index.close()
     assert "6 damaged lines are left out" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("reports", "begin", "is_new", "told"),
+    [
+        ([], 90, True, 0),
+        ([{"flaws_end": 50}], 90, True, 50),
+        ([{"flaws_end": 50}, {"flaws_end": None}], 90, True, 50),
+        ([{"flaws_end": 120}], 90, True, 90),
+        ([{}], 90, True, 90),
+        ([{"flaws_end": 50}], 60, False, 60),
+        ([{"flaws_end": 120}], 60, False, 120),
+        ([{}], 60, False, 60),
+    ],
+    ids=[
+        *("none", "the report before", "that of a killed crawl", "a file that was cut", "of an earlier version"),
+        *("a job goes on", "another crawl has told some of its own", "the same, of an earlier version"),
+    ],
+)
+def test_where_the_flaws_begin_that_no_report_has_told(tmp_path, reports, begin, is_new, told):
+    (tmp_path / "runs").mkdir()
+    for number, each in enumerate(reports):
+        (tmp_path / "runs" / f"2026112{number}T030000Z.json").write_text(json.dumps(each))
+    assert report._told(tmp_path, begin, is_new=is_new) == told
 
 
 # A catalogue that is whole and untidy

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LINES = ("manifest", "errors", "flaws")
+_LATEST = 5  # reports
 COUNTS = ("new", "updated", "unchanged", "withdrawn", "restored", "fallback")
 
 
@@ -207,19 +208,27 @@ def _begin(job: Job, folder: Path) -> tuple[str, str]:
         JSONLines(folder / f"{name}.jsonl").close()
     for name in _LINES:
         if f"{name}_bytes" not in job.state:
-            job.state[f"{name}_bytes"] = _told(folder) if name == "flaws" else compacted.size(folder, f"{name}.jsonl")
+            job.state[f"{name}_bytes"] = compacted.size(folder, f"{name}.jsonl")
+    job.state["flaws_bytes"] = _told(folder, job.state["flaws_bytes"], is_new=not job.resumed)
     are_sizes = all(isinstance(job.state[f"{name}_bytes"], int) for name in _LINES)
     if not (isinstance(run, str) and RUN.fullmatch(run) and moment.moment(started) and are_sizes):
         raise JobError(f"{job.path} is damaged (state): choose another JOBDIR")
     return run, started
 
 
-def _told(folder: Path) -> int:
-    """Return where the flaws begin that no report has told: a crawl that was killed left some without one."""
-    size = compacted.size(folder, "flaws.jsonl")
-    reports = sorted((folder / "runs").glob("*.json"))
-    end = stored.content(reports[-1]).get("flaws_end") if reports else 0
-    return min(end, size) if isinstance(end, int) else size
+def _told(folder: Path, begin: Any, *, is_new: bool) -> Any:
+    """Return where the flaws begin that no report has told: a crawl that was killed left some without one.
+
+    Args:
+        begin: where those of the job begin.
+        is_new: whether the job begins now. Else another crawl may have told some of its own.
+    """
+    reports = sorted((folder / "runs").glob("*.json"), reverse=True)
+    found = (stored.content(path).get("flaws_end") for path in reports[:_LATEST])  # that of a killed crawl has none
+    end = next((end for end in found if isinstance(end, int)), None if reports else 0)
+    if end is None or not isinstance(begin, int):
+        return begin
+    return min(end, begin) if is_new else max(end, begin)
 
 
 def _name(folder: Path, started: str) -> str:

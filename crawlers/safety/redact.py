@@ -24,9 +24,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 def _logins(backslash: str, letters: str, end: str) -> str:
     r"""Return the expression of a login behind ``://``, which is its first group; it takes one pass.
 
-    RFC 3986, 3.2.1, and what people write: letters that should be encoded, ``DOMAIN\user``, ``?`` and ``#``. A number
-    is a port. A user has no bracket, comma or letter beyond Latin: text around an address does. A password has them
-    only if nothing but the rest of the address follows.
+    RFC 3986, 3.2.1, and what people write: letters that should be encoded, ``DOMAIN\user``, a mail address as the user,
+    ``?`` and ``#``. A number is a port. A user has no bracket, comma or letter beyond Latin: text around an address
+    does. A password has them only if nothing but the rest of the address follows, which `_is_login` judges.
 
     Args:
         backslash: as the text spells it.
@@ -36,14 +36,33 @@ def _logins(backslash: str, letters: str, end: str) -> str:
     plain = rf"(?:[\w!$%&'(*+.:;=\[^`{{|~{letters}-]++|{backslash})*+@"
     marked = plain.replace("[", "[?#", 1)
     whole = rf"(?:[^\x00-\x20\"<>/\\@]++|{backslash})*+@(?=(?:[^\x00-\x20\"<>\\@]++|{backslash})*+{end})"
-    user = rf"(?:[\w.~%+$;@{letters}-]++|{backslash})*+(?<!(?i:mailto))(?<!(?i:e-mail)):(?!\d*[/?#,;)\]])"
-    return rf"(://){user}(?:(?:{plain})+|{marked}|{whole})"
+    user = rf"(?:[\w.~%+$;{letters}-]++|{backslash})*+(?:@[\w.-]++)?"
+    return rf"(://)({user})(?<!(?i:mailto)):(?!\d*[/?#,;)\]])(?:(?:{plain})+|{marked}|({whole}))"
 
 
 _IN_BYTES = r"\x80-\xbf\xc3-\xc9"  # of the same letters in UTF-8
 _LOGINS = re.compile(_logins(r"\\", r"\u00c0-\u024f", r"\s*\Z"), re.ASCII)
 _LOGINS_IN_JSON = re.compile(_logins(r"\\\\", _IN_BYTES, r"\s*\"").encode())
 _LOGINS_IN_XML = re.compile(_logins(r"\\", _IN_BYTES, r"\s*(?:[\"<]|\Z)").encode())
+_BEGIN = re.compile(r"\A\s*[a-z][a-z0-9+.-]*+\Z", re.ASCII | re.IGNORECASE)
+_BEGIN_IN_BYTES = re.compile(rb"(?:\A|[\">])\s*[a-z][a-z0-9+.-]*+\Z", re.IGNORECASE)
+_BEFORE = 40  # characters in which the beginning of a value is looked for
+
+
+def _is_login(found: re.Match[Any]) -> bool:
+    """Return whether what has the form of a login is one, and no text behind an address: ``://www.a.org;Mail:me@``."""
+    user, is_whole = found[2], found[3] is not None
+    text = user.decode("utf-8", "replace") if isinstance(user, bytes) else user
+    if text[:4].lower() == "www.":
+        return False
+    if not (is_whole or ";" in text or text.count(".") > 1):
+        return True
+    begin = _BEGIN_IN_BYTES if isinstance(user, bytes) else _BEGIN
+    return begin.search(found.string, max(0, found.start() - _BEFORE), found.start()) is not None
+
+
+def _cut(found: re.Match[Any]) -> Any:
+    return found[1] if _is_login(found) else found[0]
 
 
 def hide(secret: str) -> None:
@@ -65,7 +84,7 @@ def hidden(body: bytes) -> bytes:
 
 def has_login(body: bytes) -> bool:
     """Return whether an address in it has ``user:password@``."""
-    return _may_have_login(body) and _of(body).search(body) is not None
+    return _may_have_login(body) and any(map(_is_login, _of(body).finditer(body)))
 
 
 def _of(body: bytes) -> re.Pattern[bytes]:
@@ -92,7 +111,7 @@ def writable(body: bytes) -> bytes:
     b'{"url": "ftp://example.org/a.csv", "email": "me@example.org"}'
     """
     body = hidden(body)
-    return _of(body).sub(rb"\1", body) if _may_have_login(body) else body
+    return _of(body).sub(_cut, body) if _may_have_login(body) else body
 
 
 def without_logins(value: Any) -> Any:
@@ -102,7 +121,7 @@ def without_logins(value: Any) -> Any:
     ['ftp://example.org/a.csv', None]
     """
     if isinstance(value, str):
-        return _LOGINS.sub(r"\1", value) if "@" in value else value
+        return _LOGINS.sub(_cut, value) if "@" in value else value
     if isinstance(value, list):
         return [without_logins(one) for one in value]
     if isinstance(value, dict):
