@@ -207,9 +207,15 @@ def test_the_name_of_an_organization_is_no_syntax(name):
         (Query(fq="metadata_modified:[NOW-30DAYS TO *]"), True),
         (Query(q="metadata_modified:[* TO NOW/DAY]"), True),
         (Query(q="know", fq="title:NOWHERE", organization="NOW"), False),
+        (Query(fq="metadata_modified:[* TO 2026-02-01T00:00:00Z]"), True),
+        (Query(q="rain", fq=r'-(title:a OR last\_modified : "2026-02-01T00:00:00Z")'), True),
+        (Query(fq="views_recent:[5 TO *]"), True),
+        (Query(q="+total_res_downloads:[5 TO *]"), True),
+        (Query(fq="res_extras_download_count:5"), True),
+        (Query(q="download_count", fq="metadata_created:[2026-02-01T00:00:00Z TO *]", tag="views_total"), False),
     ],
 )
-def test_a_filter_that_time_moves(query, moves):
+def test_a_filter_that_lets_a_record_go_unedited(query, moves):
     assert query.moves is moves
 
 

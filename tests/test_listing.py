@@ -15,7 +15,7 @@ from scrapy.utils.test import get_crawler
 from crawlers import signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
-from crawlers.listing import since, withdrawals
+from crawlers.listing import confirmation, since, withdrawals
 from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.limits import Limits
 from crawlers.listing.paging import Cursor, Entry, Page, PagedListing
@@ -412,6 +412,17 @@ def test_what_was_given_by_its_own_address_is_gone_only_by_the_portals_word(aske
     assert (silent.gone, silent.errors) == ([(known[-2], "not found")], []), "of the last one, it says nothing"
     last = asked(known, known[-1:], lambda name, _: 404 if name == known[-1] else 200)
     assert (last.gone, last.errors) == ([(known[-1], "not found")], [])
+
+
+def test_what_was_given_before_is_still_known_if_the_portal_closes_while_it_is_asked(asked, monkeypatch):
+    """What it said before is not believed without a control; the last one belongs to a part that was not asked for."""
+    monkeypatch.setattr(confirmation, "PART", 2)
+    known = names(200)
+    there = asked(known, known[-4:], lambda *_: 200)
+    assert there.withdrawals.recall(GoneRecords._GIVEN) == known[-4:]
+    cut = asked(known, known[-3:], lambda name, at: 503 if at > 3 else 404 if name == known[-3] else 200)
+    assert (cut.gone, cut.names[:3]) == ([], [known[0], known[-3], known[-2]]), "a control, and the first part"
+    assert cut.withdrawals.recall(GoneRecords._GIVEN) == known[-3:], "but for what is listed again"
 
 
 def test_where_no_single_address_ever_answered_the_listings_decide(asked):

@@ -311,11 +311,18 @@ class GoneRecords(Confirmation):
         if dataset_id not in (self.given_before or ()):
             self.spider.seen(dataset_id, list_name=self._OPEN, listed_by=None)
 
-    def _remember(self) -> None:
-        """Remember what the portal gives and does not list."""
-        answers = ((name, fate["answer"]) for name, fate in self.notes.below(self.topic))
+    def _remember(self, *, is_believed: bool) -> None:
+        """Remember what the portal gives and does not list.
+
+        Args:
+            is_believed: whether what it says is gone is so: it also gave the control afterwards.
+        """
+        fates = ((name, self.notes.get(self.topic, name)) for name in self.spider.withdrawals.ids())
+        answers = ((name, fate["answer"] if fate else "") for name, fate in fates)  # a later part has none yet
         before = self.given_before or ()
-        given = [name for name, answer in answers if answer == THERE or (not answer and name in before)]
+        given = [
+            name for name, answer in answers if answer == THERE or (name in before and not (answer and is_believed))
+        ]
         self.spider.withdrawals.remember(self._GIVEN, given)
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:  # noqa: ARG002
@@ -329,7 +336,7 @@ class GoneRecords(Confirmation):
         self._leave_to_listings(dataset_id)
 
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
-        self._remember()
+        self._remember(is_believed=True)
         self.spider.run_state.is_whole_listing = self.spider.withdrawals.by_listings(self._OPEN)
         yield from ()
 
@@ -337,7 +344,7 @@ class GoneRecords(Confirmation):
         self, error: AnswerError, request: Request | None, status: int | None, about: dict[str, Any], *, is_end: bool
     ) -> Iterator[Any]:
         if is_end:
-            self._remember()
+            self._remember(is_believed=False)
             yield from super().unchecked(error, request, status, about, is_end=is_end)
             return
         why = f"{self.by} does not give by its own address what it lists ({error})"

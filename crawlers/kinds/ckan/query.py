@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from crawlers import arguments
+from crawlers import kind as kinds
+from crawlers.values.tables import toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,8 +58,8 @@ class Query:
 
     @property
     def moves(self) -> bool:
-        """Whether what it finds depends on the time: on Solr's NOW."""
-        return any(re.search(r"\bNOW\b", text) for text in (self.q, self.fq) if text)
+        """Whether a record may leave it unedited: it names Solr's NOW, a stamp or a counter (volatile.toml)."""
+        return any(_moving().search(text.replace("\\", "")) for text in (self.q, self.fq) if text)
 
     def clauses(self) -> list[str]:
         """Return the filters as clauses of Solr's query language, each of them required."""
@@ -163,6 +166,14 @@ def behind(identifier: str) -> str:
     """
     escaped = re.sub(r"([^\w.-])", r"\\\1", identifier)
     return f"+id:{{{escaped} TO *]"
+
+
+@cache
+def _moving() -> re.Pattern[str]:
+    """Return what finds NOW, or a field that moves; CKAN's index has extras' names with a prefix."""
+    counters = {path.rpartition(".")[2] for path in kinds.volatile("package_search").counters}
+    fields = counters.union(toml_table("crawlers.kinds.ckan", "volatile.toml")["index_fields"])
+    return re.compile(rf"\bNOW\b|\b(?:(?:res_)?extras_)?(?:{'|'.join(sorted(fields))})\s*:")
 
 
 def _term(value: str) -> str:

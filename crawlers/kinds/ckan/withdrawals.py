@@ -148,7 +148,8 @@ class Gone(Absences):
             if self.notes.get(self.topic, dataset_id)["answer"] == THERE:
                 self.spider.seen(dataset_id, list_name=_UNEDITED, listed_by=None)
         if self.spider.records.count(_UNEDITED):
-            why = ", and the portal gives their records as they are on disk: nothing shows that they left the filter"
+            same = "the portal gives their records as they are on disk, but for stamps and counters"
+            why = f", and {same}: nothing shows that they left the filter"
             self.spider.withdrawals.is_accepted(_UNEDITED, why, _LEFT)
         yield from ()
 
