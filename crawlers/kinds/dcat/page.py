@@ -67,7 +67,7 @@ class Page(ABC):
         misread: what is in another encoding than it should be, as sentences; known when the page is read.
         paging: what the page says about further pages.
         nameless: how many records without an id were met so far.
-        is_of_one: whether it describes one dataset and is no part of a catalogue, so that no other one can be lost.
+        is_of_one: whether it describes one dataset and is no part of a catalogue: no list would name a lost one.
     """
 
     source: str
@@ -273,10 +273,10 @@ class RDFPage(Page):
         return not all(map(self._is_of_a_statement, range(len(self.faults))))
 
     def _is_of_a_statement(self, number: int) -> bool:
-        """Return whether reading went on behind a fault, and a lost dataset would be missed: a list would name it."""
+        """Return whether reading went on behind a fault, and no dataset is lost, or a list would name it."""
         fault = self.faults[number]
         if self.is_of_one or not fault.is_passed:
-            return fault.is_passed
+            return fault.is_passed and fault.is_within
         is_of_list = any(self.catalogue.roles.has(subject, CATALOGUE) for subject in fault.subjects[:1])
         return self.catalogue.has_list and not is_of_list
 
