@@ -44,12 +44,14 @@ class Fault:
             these.
         is_passed: whether reading went on behind it, so that it costs a statement only.
         is_within: whether that statement is of a subject which other statements have, so that no subject is lost.
+        is_repaired: whether it was read after all, and no subject lacks anything; then it has no subjects.
     """
 
     message: str
     subjects: list[str] = field(default_factory=list)
     is_passed: bool = False
     is_within: bool = False
+    is_repaired: bool = False
 
 
 class Reader:
@@ -125,7 +127,7 @@ class Reader:
             self._add(f"the XML breaks off after {self.stream.given} bytes: its root element has no end")
         if left_out := getattr(self.stream, "left_out", None):
             sentence = f"attributes without a namespace are left out: {', '.join(left_out)}"
-            self.faults.append(Fault(sentence, is_passed=True))
+            self.faults.append(Fault(sentence, is_passed=True, is_repaired=True))
 
     def _report(self, error: SyntaxError | MemoryError) -> None:
         if isinstance(error, MemoryError):  # a text of over 16 MiB, not the machine's memory
