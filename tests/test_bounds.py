@@ -137,6 +137,7 @@ def test_xml_with_too_many_tags():
         ("<![CDATA[a]]>", "comments and CDATA"),
         ("&eacute;", "entities"),
         ("&", "entities"),
+        ("&#0;", "entities"),
     ],
 )
 def test_xml_that_is_all_comments(part, what):

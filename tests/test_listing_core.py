@@ -404,4 +404,4 @@ def test_no_declaration_is_handed_on_in_two_pieces(monkeypatch: pytest.MonkeyPat
     """The last gate holds, whatever the code before it hands on."""
     monkeypatch.setattr(Body, "_rewritten", lambda *_: iter((b"<r>a<", b"", b"!DOCTYPE x></r>")))
     with pytest.raises(AnswerError, match="where none may be"):
-        list(Body(Entities()).pieces(iter(())))
+        list(Body(Entities(), []).pieces(iter(())))

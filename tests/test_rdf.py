@@ -184,6 +184,16 @@ def test_a_statement_of_rdf_xml_that_can_not_be_read_tears_nothing():
     assert [found.costs_a_statement(fault) for fault in found.faults] == [True]
 
 
+def test_a_tag_that_was_repaired_is_a_flaw_of_the_page_and_tears_nothing():
+    """No list names the datasets, and none is lost."""
+    dataset = '<dcat:Dataset rdf:about="http://a.org/%d"><dct:title %s>one</dct:title></dcat:Dataset>'
+    body = xml_head() + dataset % (1, 'lang="en"') + dataset % (2, "") + "</rdf:RDF>"
+    found = RDFPage(io.BytesIO(body.encode()), formats.RDF_XML, BASE, name="town", language=None)
+    list(found.load())
+    assert ([record.item().torn for record in found.records()], found.is_torn) == ([False, False], False)
+    assert [(found.owner(fault), found.costs_a_statement(fault)) for fault in found.faults] == [(None, True)]
+
+
 LITERAL = '<p xmlns="http://p/" class="x">See <a href="http://l/" id = "1">it</a><br/><dct:x rdf:nodeID="1"/></p>'
 STAYS = {
     "a text": ("<rdf:value>say xsi:a=\"b\" c='d'</rdf:value>", "say xsi:a=\"b\" c='d'"),
@@ -427,12 +437,15 @@ def page(body: bytes) -> RDFPage:
     return found
 
 
+def xml_head() -> str:
+    return f'<rdf:RDF xmlns:rdf="{namespaces.RDF}" xmlns:dcat="{namespaces.DCAT}" xmlns:dct="{namespaces.DCT}">'
+
+
 def xml_page(statements: str) -> RDFPage:
     """Return a page of two datasets that a catalogue lists; the first one has the statements."""
-    head = f'<rdf:RDF xmlns:rdf="{namespaces.RDF}" xmlns:dcat="{namespaces.DCAT}" xmlns:dct="{namespaces.DCT}">'
     listed = "".join(f'<dcat:dataset rdf:resource="http://a.org/{number}"/>' for number in (1, 2))
     dataset = '<dcat:Dataset rdf:about="http://a.org/%d"><dct:title>one</dct:title>%s</dcat:Dataset>'
-    body = f"{head}<dcat:Catalog>{listed}</dcat:Catalog>{dataset % (1, statements)}{dataset % (2, '')}</rdf:RDF>"
+    body = f"{xml_head()}<dcat:Catalog>{listed}</dcat:Catalog>{dataset % (1, statements)}{dataset % (2, '')}</rdf:RDF>"
     found = RDFPage(io.BytesIO(body.encode()), formats.RDF_XML, BASE, name="town", language=None)
     list(found.load())
     return found

@@ -36,9 +36,9 @@ def plain(text: str | bytes, charset: str | None = None, flaws: list[str] | None
     return xml.plain(io.BytesIO(body), charset, flaws).read().decode("utf-8")
 
 
-def titles(text: str | bytes, charset: str | None = None) -> list[str]:
+def titles(text: str | bytes, charset: str | None = None, flaws: list[str] | None = None) -> list[str]:
     body = io.BytesIO(text.encode() if isinstance(text, str) else text)
-    triples = pyoxigraph.parse(xml.plain(body, charset), pyoxigraph.RdfFormat.RDF_XML, lenient=True)
+    triples = pyoxigraph.parse(xml.plain(body, charset, flaws), pyoxigraph.RdfFormat.RDF_XML, lenient=True)
     return [triple.object.value for triple in triples]
 
 
@@ -130,6 +130,36 @@ def test_a_bare_ampersand_is_taken_for_the_character(small_chunks):
         "<r a='?x=1&amp;y=2'>A &amp; B &amp;; &amp;c d; &amp;</r>"
     )
     assert not flaws  # it says what it said
+
+
+NO_CHARACTER = {
+    "&#0;": "\ufffd",
+    "&#x0;&#00;": "\ufffd\ufffd",
+    "&#99999999;": "\ufffd",
+    "&#xD83D;": "\ufffd",
+    "&#56832;&#55357;": "\ufffd\ufffd",
+    "&#55357;&#56832;": "\U0001f600",
+    "&#xd83d;&#xDE00;&#55357;&#56832;&#60;": "\U0001f600\U0001f600<",
+}
+
+
+@pytest.mark.parametrize("references", NO_CHARACTER)
+def test_a_reference_that_names_no_character_is_repaired_and_told(references, small_chunks):
+    flaws: list[str] = []
+    assert titles(document(f"a {references} b"), flaws=flaws) == [f"a {NO_CHARACTER[references]} b"]
+    assert len(flaws) == 1
+
+
+@pytest.mark.parametrize("text", ["&#;", "&#xG;", "&#12", f"&#{'9' * 300};"])
+def test_what_is_no_reference_is_taken_for_the_text(text, small_chunks):
+    flaws: list[str] = []
+    assert (titles(document(f"a {text} b"), flaws=flaws), flaws) == ([f"a {text} b"], [])
+
+
+def test_references_to_characters_stay(small_chunks):
+    text = "<r a='&#10;&#x1F600;&#xFFFD;'>&#13;&#1;&#60;&#1114111;</r>"
+    flaws: list[str] = []
+    assert (plain(text, flaws=flaws), flaws) == (text, [])
 
 
 # Encodings

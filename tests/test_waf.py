@@ -252,6 +252,27 @@ def test_what_is_only_a_flaw_does_not_keep_a_document_from_being_replaced(names,
     assert [flaw.kind for flaw in dataset.flaws] == ["unreadable_statement"] * dataset.torn
 
 
+@pytest.mark.parametrize(
+    ("around", "kind"),
+    [
+        ("<d1> a dcat:Dataset ; dct:title 'one' . {} <y> a dcat:Distribution .", "invalid_rdf"),
+        ("<d1> a dcat:Dataset ; dct:title 'one' . {} <d1> dct:identifier 'd1' .", "unreadable_statement"),
+    ],
+)
+def test_a_lost_statement_of_turtle_may_be_a_whole_dataset(around, kind):
+    """It is not where the same subject stands on both sides of it."""
+    prefixes = "@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> .\n"
+    request = Request("https://example.org/meta/a.ttl")
+    body = (prefixes + around.format("<d2> == a dcat:Dataset .")).encode()
+    response = Response(request.url, body=body, headers={"Content-Type": "text/turtle"}, request=request)
+
+    async def read():
+        return [found async for found in datasets(response, source="s", most_json=1000)]
+
+    dataset, error = asyncio.run(read())
+    assert (error.kind, dataset.torn) == (kind, kind == "invalid_rdf")
+
+
 def test_an_answer_of_the_cache_is_no_second_listing(output, tmp_path):
     cache = {"HTTPCACHE_ENABLED": "1", "HTTPCACHE_DIR": str(tmp_path / "cache"), "SHRINK_LIMIT": "0.5"}
     files = {path: FILES[path] for path in ("/meta/a.xml", "/meta/b.ttl")}

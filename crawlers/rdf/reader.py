@@ -43,11 +43,15 @@ class Fault:
             an IRI, and the first one behind it. The parser does not report whose statement is lost; it is often one of
             these.
         is_passed: whether reading went on behind it, so that it costs a statement only.
+        is_within: whether that statement is of a subject which other statements have, so that no subject is lost.
+        is_repaired: whether it was read after all, and no subject lacks anything; then it has no subjects.
     """
 
     message: str
     subjects: list[str] = field(default_factory=list)
     is_passed: bool = False
+    is_within: bool = False
+    is_repaired: bool = False
 
 
 class Reader:
@@ -108,7 +112,9 @@ class Reader:
             except (SyntaxError, MemoryError) as found:
                 error, self.ended = found, False
             if batch and is_behind_fault:
-                self.faults[-1].subjects.append(batch[0][0])
+                latest = self.faults[-1]
+                latest.is_within |= latest.subjects[:1] == [batch[0][0]]
+                latest.subjects.append(batch[0][0])
                 for fault in [] if self.is_astray else self.faults:
                     fault.is_passed = True
             self.count += len(batch)
@@ -121,16 +127,18 @@ class Reader:
             self._add(f"the XML breaks off after {self.stream.given} bytes: its root element has no end")
         if left_out := getattr(self.stream, "left_out", None):
             sentence = f"attributes without a namespace are left out: {', '.join(left_out)}"
-            self.faults.append(Fault(sentence, is_passed=True))
+            self.faults.append(Fault(sentence, is_passed=True, is_repaired=True))
 
     def _report(self, error: SyntaxError | MemoryError) -> None:
         if isinstance(error, MemoryError):  # a text of over 16 MiB, not the machine's memory
             self._stop(f"a statement is too long, and what follows is not read: {error}")
             return
         self._add(str(error)[:500])
+        if isinstance(self.stream, XMLGuard):
+            self.faults[-1].is_within = bool(_PASSED.match(str(error)))
+            self.is_astray |= not self.faults[-1].is_within
         if len(self.faults) >= MAX_FAULTS:
             self._stop(f"after {MAX_FAULTS} errors the rest is not read")
-        self.is_astray |= isinstance(self.stream, XMLGuard) and not _PASSED.match(str(error))
 
     def _add(self, message: str) -> None:
         self.faults.append(Fault(message, list(dict.fromkeys(filter(None, self.reached)))))

@@ -67,7 +67,7 @@ class Page(ABC):
         misread: what is in another encoding than it should be, as sentences; known when the page is read.
         paging: what the page says about further pages.
         nameless: how many records without an id were met so far.
-        is_of_one: whether it describes one dataset and is no part of a catalogue, so that no other one can be lost.
+        is_of_one: whether it describes one dataset and is no part of a catalogue: no list would name a lost one.
     """
 
     source: str
@@ -101,7 +101,7 @@ class Page(ABC):
         return None
 
     def costs_a_statement(self, fault: Fault) -> bool:  # noqa: ARG002
-        """Return whether a fault cost its dataset, or nobody knows which, a statement, and no other one anything."""
+        """Return whether a fault cost its dataset a statement at most, and no other one anything."""
         return False
 
     def has_lost(self, document: Any, before: Any) -> bool:  # noqa: ARG002
@@ -209,14 +209,19 @@ class RDFPage(Page):
         for step, _ in enumerate(self.catalogue.read(self.reader)):
             if step % _STEPS == 0:
                 gc.freeze()  # what was read stays, so that the collector need not look at it again and again
-            for fault in self.faults[known:]:
-                fault.subjects.append(latest)
+            self._give(self.faults[known:], latest)
             known, latest = len(self.faults), self.catalogue.latest
             yield
-        for fault in self.faults[known:]:
-            fault.subjects.append(latest)
+        self._give(self.faults[known:], latest)
         self.misread += self.reader.misread
         self.catalogue.descriptions.budget += SHARED_FACTOR * self.reader.size
+
+    @staticmethod
+    def _give(faults: list[Fault], latest: str) -> None:
+        """Add the dataset that was read last to the subjects that may lack something by the faults."""
+        for fault in faults:
+            if not fault.is_repaired:
+                fault.subjects.append(latest)
 
     def records(self) -> Iterator[Record]:
         return (self._record(number, subject) for number, subject in enumerate(self.catalogue.datasets(), 1))
@@ -273,10 +278,12 @@ class RDFPage(Page):
         return not all(map(self._is_of_a_statement, range(len(self.faults))))
 
     def _is_of_a_statement(self, number: int) -> bool:
-        """Return whether reading went on behind a fault, and a lost dataset would be missed: a list would name it."""
+        """Return whether reading went on behind a fault, and no dataset is lost, or a list would name it."""
         fault = self.faults[number]
+        if fault.is_repaired:
+            return True
         if self.is_of_one or not fault.is_passed:
-            return fault.is_passed
+            return fault.is_passed and fault.is_within
         is_of_list = any(self.catalogue.roles.has(subject, CATALOGUE) for subject in fault.subjects[:1])
         return self.catalogue.has_list and not is_of_list
 
@@ -285,9 +292,8 @@ class RDFPage(Page):
         return owner[1] if owner else None
 
     def costs_a_statement(self, fault: Fault) -> bool:
-        if fault.is_passed and not fault.subjects:
-            return True
-        return self._is_of_a_statement(self.faults.index(fault)) and self.owner(fault) is not None
+        is_owned = fault.is_repaired or self.owner(fault) is not None
+        return is_owned and self._is_of_a_statement(self.faults.index(fault))
 
     def has_lost(self, document: Any, before: Any) -> bool:
         return has_lost(graph_of(document), graph_of(before))

@@ -35,7 +35,7 @@ def plain(
 
     A file that is so already is returned itself, at its root element. Else it is read while the result is: leave it
     open and alone until then. What does not fit is repaired where that is safe: invalid bytes, ``&``
-    that begins no entity, HTML's entities.
+    that begins no entity, HTML's entities, references to characters that do not exist.
 
     Args:
         file: a document of any size that can be read again from its beginning.
@@ -58,7 +58,7 @@ def plain(
         return file
     bounds.check_sections(file, and_entities=is_bounded)
     text = _behind(chunks(file, found, flaws), prolog.length)
-    return io.BufferedReader(Pieces(Body(prolog.entities).pieces(text)), buffer_size=1 << 17)
+    return io.BufferedReader(Pieces(Body(prolog.entities, flaws).pieces(text)), buffer_size=1 << 17)
 
 
 def _behind(pieces: Iterator[bytes], length: int) -> Iterator[bytes]:

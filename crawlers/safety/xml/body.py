@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import codecs
 import re
+import sys
 from enum import Enum
 from typing import TYPE_CHECKING, BinaryIO
 
 from crawlers.exceptions import AnswerError
+from crawlers.safety import bounds
 from crawlers.safety.text import CHUNK, UTF8
 
 if TYPE_CHECKING:
@@ -22,12 +24,20 @@ _GROWTH = 4
 _FREE = 1 << 20
 _LONGEST_NAME = 256
 
-_ENTITIES = (b"amp;", b"lt;", b"gt;", b"quot;", b"apos;", b"#")
+_DIGITS = rb"(?:x[0-9A-Fa-f]{1,%d}|[0-9]{1,%d});" % (_LONGEST_NAME - 1, _LONGEST_NAME)
+_NUMBER = re.compile(rb"&#" + _DIGITS)
 _REFERENCE = re.compile(
-    rb"&(?!amp;|lt;|gt;|quot;|apos;|#)(?:([A-Za-z_:\x80-\xff][A-Za-z0-9_:.\x80-\xff-]{0,%d});)?" % _LONGEST_NAME
+    rb"&(?!%b)(?:([A-Za-z_:\x80-\xff][A-Za-z0-9_:.\x80-\xff-]{0,%d});|(#%b(?:%b)*+))?"
+    % (bounds.USUAL, _LONGEST_NAME, _DIGITS, _NUMBER.pattern)
 )
 _MARKUP = re.compile(rb"<[!?]")
-_HELD = re.compile(rb"(?:<|&[^&<;\s]{0,%d})\Z" % (_LONGEST_NAME + 1))
+_HIGH = rb"&#(?:x[Dd][89ABab][0-9A-Fa-f]{2}|55(?:29[6-9]|[3-9]\d\d)|56(?:[0-2]\d\d|3[01]\d));"
+"""The first of two surrogates: the next one may be what follows."""
+_HELD = re.compile(rb"(?:<|(?:%b)?&[^&<;\s]{0,%d}|%b)\Z" % (_HIGH, _LONGEST_NAME + 1, _HIGH))
+_LONGEST_HELD = _LONGEST_NAME + 16
+_NO_CHARACTER = (
+    "Some of its references (&#0;) name no character: two surrogates are read as one, U+FFFD stands for others."
+)
 
 
 class _In(Enum):
@@ -59,7 +69,24 @@ def is_plain(file: BinaryIO, start: int) -> bool:
 def _has_no_more_than_tags(data: bytes) -> bool:
     if b"\r" in data or any(data[at - 1 : at] == b"<" for mark in (b"!", b"?") for at in _places(data, mark)):
         return False
-    return all(data.startswith(_ENTITIES, at + 1) for at in _places(data, b"&"))
+    return all(found[2] and all(map(_is_character, _numbers(found[0]))) for found in _REFERENCE.finditer(data))
+
+
+def _numbers(references: bytes) -> list[int]:
+    return list(map(_number, _NUMBER.findall(references)))
+
+
+def _number(reference: bytes) -> int:
+    digits = reference[len("&#") : -1]
+    return int(digits[1:], 16) if digits.startswith(b"x") else int(digits)
+
+
+def _is_character(number: int) -> bool:
+    return 0 < number <= sys.maxunicode and not _is_surrogate(number)
+
+
+def _is_surrogate(number: int) -> bool:
+    return 0xD800 <= number <= 0xDFFF
 
 
 def _places(data: bytes, byte: bytes) -> Iterator[int]:
@@ -72,7 +99,7 @@ def _places(data: bytes, byte: bytes) -> Iterator[int]:
 
 def _held(data: bytes) -> int:
     """Where that begins which only the next bytes tell what it is."""
-    found = _HELD.search(data, max(len(data) - _LONGEST_NAME - 2, 0))
+    found = _HELD.search(data, max(len(data) - _LONGEST_HELD, 0))
     return found.start() if found else len(data)
 
 
@@ -80,10 +107,12 @@ class Body:
     """
     Args:
         entities: what the DTD declared.
+        flaws: takes a sentence if references to characters name none.
     """
 
-    def __init__(self, entities: Entities) -> None:
+    def __init__(self, entities: Entities, flaws: list[str]) -> None:
         self.entities = entities
+        self.flaws = flaws
         self._read = self._grown = 0
 
     def pieces(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -130,6 +159,8 @@ class Body:
         return _REFERENCE.sub(self._replaced, data)
 
     def _replaced(self, reference: re.Match[bytes]) -> bytes:
+        if reference[2]:
+            return self._characters(reference[0])
         if reference[1] is None:
             return b"&amp;"
         text = self.entities.text(reference[1].decode(UTF8, "replace"))
@@ -139,6 +170,17 @@ class Body:
         if self._grown > _GROWTH * self._read + _FREE:
             raise AnswerError("unsafe_xml", f"the XML's entities make it more than {_GROWTH} times as long")
         return text.encode(UTF8)
+
+    def _characters(self, references: bytes) -> bytes:
+        """Return references to characters, one behind the other, as such that name some."""
+        numbers = _numbers(references)
+        if all(map(_is_character, numbers)):
+            return references
+        if _NO_CHARACTER not in self.flaws:
+            self.flaws.append(_NO_CHARACTER)
+        text = "".join(chr(one) if _is_character(one) or _is_surrogate(one) else "\ufffd" for one in numbers)
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return b"".join(b"&#%d;" % ord(character) for character in text)
 
 
 def _end(data: bytes, at: int, within: _In | None) -> tuple[int, int | None]:
