@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 from pyoxigraph import Literal, NamedNode
@@ -12,7 +13,9 @@ from scrapy.http import TextResponse
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.sparql import answers, queries
+from crawlers.kinds.sparql.batches import Batch, Batches
 from crawlers.operate.sources import load
+from crawlers.rdf.reader import Fault
 from tests import forked
 from tests.conftest import FAST, ROOT, Crawl, options, scrapy
 from tests.portal.sparql import DATA, DCAT, DCT, GRAPH, A, Endpoint, iri
@@ -243,6 +246,20 @@ def test_an_endpoint_without_descriptions_is_not_asked_for_each(output):
     assert done.code != 0
     assert {line["kind"] for line in done.errors} == {"undescribed"}
     assert len({line["dataset_id"] for line in done.errors}) == len(done.errors) == 300
+
+
+def test_what_was_repaired_in_a_description_is_told_and_is_no_evidence():
+    """An answer with less than the endpoint counts was cut, whatever was repaired in it."""
+    told = []
+    spider = SimpleNamespace(failed=lambda _, error, *__, **about: told.append((error.kind, *about.values())))
+    faults = [Fault("attributes without a namespace are left out: x", is_passed=True, is_repaired=True)]
+    about = {"owner": lambda _: None, "costs_a_statement": lambda _: True, "close": lambda: None}
+    page = SimpleNamespace(reader=SimpleNamespace(count=9), faults=faults, misread=["U+FFFD stands for it."], **about)
+    batches = Batches(spider, 10)
+    with pytest.raises(AnswerError, match="10"):
+        batches.is_proven(Batch([], "GET", "construct", least=10), page)
+    assert not list(batches.described(SimpleNamespace(request=None), Batch([], "GET", "construct", least=9), page))
+    assert told == [("repaired_text",), ("unreadable_statement", None)]
 
 
 def test_a_limit(output):

@@ -87,8 +87,9 @@ class Graphs:
             AnswerError: it was cut.
         """
         size = page.reader.count
-        if batch.least or page.faults:
-            if size < (batch.least or 0) and not page.faults:
+        has_faults = not all(fault.is_repaired for fault in page.faults)
+        if batch.least or has_faults:
+            if size < (batch.least or 0) and not has_faults:
                 raise _cut(size, f"the {batch.least} that there are")
             return True
         has_gap = self.gaps < PATIENCE and self.has_gap(batch, page)
@@ -182,6 +183,8 @@ class Batches(Graphs):
             for iri in here.iris:
                 if iri in found:
                     yield from self.spider.guarded(self.item(page, iri, response.request), response, {"id": iri})
+            for sentence in page.misread:
+                self.spider.failed("parse", AnswerError("repaired_text", sentence), response.request)
             for fault in page.faults:
                 owner = page.owner(fault)
                 kind = "unreadable_statement" if page.costs_a_statement(fault) else "invalid_rdf"
