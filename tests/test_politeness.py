@@ -24,7 +24,11 @@ from scrapy.http import Request, Response
 from scrapy.robotstxt import ProtegoRobotParser
 from scrapy.settings import Settings
 from scrapy.utils.test import get_crawler
+from twisted.internet.endpoints import HostnameEndpoint
+from twisted.internet.protocol import Factory
+from twisted.internet.testing import MemoryReactorClock
 
+from crawlers.politeness import failures
 from crawlers.politeness import pace as pace_module
 from crawlers.politeness import robots as robots_module
 from crawlers.politeness.addon import Politeness
@@ -825,3 +829,10 @@ def test_a_403_in_json_is_about_a_record(crawl, host):
 def test_a_user_agent_that_hdx_refuses_is_warned_of(crawl, host):
     done = crawl("ckan", host(lambda *_: None), settings={"USER_AGENT": "my-Harvester/1"})
     assert "WARNING: HDX and others refuse a user agent with 'harvester' in it: my-Harvester/1" in done.log
+
+
+def test_a_host_name_that_can_be_none_is_no_bug():
+    found = []
+    HostnameEndpoint(MemoryReactorClock(), b"a%20b", 80).connect(Factory()).addErrback(found.append)
+    error = failures.from_error(found[0].value)
+    assert (error.kind, str(error)) == ("dns", "the host name can't be resolved: it is none")

@@ -43,6 +43,7 @@ _KINDS: tuple[tuple[type[Exception], str, str], ...] = (
 
 FAILURES: tuple[type[Exception], ...] = (AnswerError, *(known for known, _, _ in _KINDS))
 """What a download may raise, besides bugs."""
+_NO_HOST = "invalid hostname"  # as Twisted's message begins, before it asks for a name that can be none
 
 
 def from_failure(failure: Failure) -> AnswerError:
@@ -67,9 +68,17 @@ def from_error(error: BaseException | None, request: Request | None = None) -> A
         if isinstance(error, known):
             detail = str(error)
             return AnswerError(kind, f"{sentence} ({detail})" if detail else sentence)
-    is_redirect = isinstance(error, ValueError) and _is_of_redirect(error, request)
-    redirect = AnswerError("http", "the redirect's address is invalid")  # the error names its parts
-    return redirect if is_redirect else AnswerError("bug", f"{type(error).__name__}: {error}")
+    found = _of_address(error, request) if isinstance(error, ValueError) else None
+    return found or AnswerError("bug", f"{type(error).__name__}: {error}")
+
+
+def _of_address(error: ValueError, request: Request | None) -> AnswerError | None:
+    """Return what is wrong with an address that can't be requested; ``None`` if the error is of something else."""
+    if _is_of_redirect(error, request):
+        return AnswerError("http", "the redirect's address is invalid")  # the error names its parts
+    if str(error).startswith(_NO_HOST):
+        return AnswerError("dns", "the host name can't be resolved: it is none")
+    return None
 
 
 def _is_of_redirect(error: Exception, request: Request | None) -> bool:
