@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 LONGEST = 16 * 1024 * 1024
 """Bytes of a line that is read."""
 _BLOCK = 64 * 1024
+_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 
 
 def lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
@@ -56,3 +58,21 @@ def entry(line: bytes | None) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def is_text(value: Any) -> bool:
+    r"""Return whether a value is a text that SQLite takes: one without half of a surrogate pair.
+
+    >>> is_text("Côte"), is_text("\ud800"), is_text(None)
+    (True, False, False)
+    """
+    return isinstance(value, str) and not _HALF.search(value)
+
+
+def left_out(damaged: int) -> str:
+    """Return what is said of damaged lines, behind their file.
+
+    >>> left_out(1), left_out(3)
+    ('1 damaged line is left out; the others are read', '3 damaged lines are left out; the others are read')
+    """
+    return f"{'1 damaged line is' if damaged == 1 else f'{damaged} damaged lines are'} left out; the others are read"

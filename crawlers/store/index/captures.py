@@ -7,14 +7,14 @@ import logging
 import re
 from collections import Counter
 from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Capture
 from crawlers.safety import inside, json_lines
 from crawlers.safety.redact import writable
 from crawlers.store.folder import tail
-from crawlers.store.index.database import transaction
-from crawlers.store.index.removal import forget_rows
+from crawlers.store.index import new_lines
 from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ FILE = "captures.jsonl"
 FIELDS = tuple(field.name for field in fields(Capture) if field.name != "body")
 """The fields of a line, and the first columns of the table, in their order; the others follow from them."""
 
-_ROWS = 500  # in a transaction
 _LARGEST = 2**63
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _LISTS = ("redirects", "headers")
 _NUMBERS = ("status", "http_status", "size", "failure_count")
 _TEXTS = ("source", "dataset_id", "resource_id", "url", "state", "time", "run")
@@ -74,7 +72,7 @@ class Captures:
     @property
     def is_full(self) -> bool:
         """Whether it is time to write."""
-        return len(self.waiting) >= _ROWS
+        return len(self.waiting) >= new_lines.ROWS
 
     def put(self, line: Mapping[str, Any]) -> None:
         """Remember a capture, after its line is in captures.jsonl."""
@@ -146,28 +144,15 @@ def read_to(db: sqlite3.Connection, folder: Path) -> int | None:
 
 def catch_up(db: sqlite3.Connection, folder: Path) -> None:
     """Read what captures.jsonl has and the index lacks; all of it if the file is another one."""
-    begin = read_to(db, folder)
-    if begin is None:
-        forget_rows(db, "captures", folder.name)
-        with transaction(db):
-            _note(db, folder, 0)
-        begin = 0
-    if begin == size(folder):
-        return
-    batch: list[Mapping[str, Any]] = []
-    end = begin
-    for end, entry in _lines(folder, begin):
-        batch += [entry] if entry else []
-        if len(batch) >= _ROWS:
-            _store(db, folder, batch, end)
-            batch = []
-    _store(db, folder, batch, end)
-
-
-def _store(db: sqlite3.Connection, folder: Path, batch: Iterable[Mapping[str, Any]], end: int) -> None:
-    with transaction(db):
-        _insert(db, batch)
-        _note(db, folder, end)
+    new_lines.store(
+        db,
+        "captures",
+        folder.name,
+        span=(read_to(db, folder), size(folder)),
+        lines=partial(_lines, folder),
+        put=partial(_insert, db),
+        note=partial(_note, db, folder),
+    )
 
 
 def _insert(db: sqlite3.Connection, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -193,8 +178,7 @@ def _lines(folder: Path, offset: int) -> Iterator[tuple[int, dict[str, Any] | No
             damaged += found is None
             yield offset, found
     if damaged:
-        lines = "1 damaged line is" if damaged == 1 else f"{damaged} damaged lines are"
-        logger.warning("%s: %s left out; the others are read", folder / FILE, lines)
+        logger.warning("%s: %s", folder / FILE, json_lines.left_out(damaged))
 
 
 def _entry(entry: dict[str, Any] | None, source: str) -> dict[str, Any] | None:
@@ -207,20 +191,15 @@ def _entry(entry: dict[str, Any] | None, source: str) -> dict[str, Any] | None:
 def _is_valid(name: str, value: Any) -> bool:
     """Return whether a crawl can have written a value of a field: `Capture` has the types."""
     if name in _LISTS:
-        return isinstance(value, list) and all(map(_is_pair if name == "headers" else _is_text, value))
+        return isinstance(value, list) and all(map(_is_pair if name == "headers" else json_lines.is_text, value))
     if value is None:
         return name not in _REQUIRED
     if name == "is_broken":
         return isinstance(value, bool)
     if name in _NUMBERS:
         return type(value) is int and 0 <= value < _LARGEST
-    return _is_text(value) and (name not in _PATTERNS or bool(_PATTERNS[name].fullmatch(value)))
+    return json_lines.is_text(value) and (name not in _PATTERNS or bool(_PATTERNS[name].fullmatch(value)))
 
 
 def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_text, value))
-
-
-def _is_text(value: Any) -> bool:
-    """Return whether a value is a text that SQLite takes: one without half of a surrogate pair."""
-    return isinstance(value, str) and not _SURROGATE.search(value)
+    return isinstance(value, list) and len(value) == 2 and all(map(json_lines.is_text, value))

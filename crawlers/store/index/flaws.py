@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crawlers.safety import json_lines
 from crawlers.store import compacted
-from crawlers.store.index.database import transaction
+from crawlers.store.index import new_lines
 from crawlers.store.index.full_text import of_datasets
-from crawlers.store.index.removal import forget_rows
 
 if TYPE_CHECKING:
     import sqlite3
@@ -26,7 +26,6 @@ logger = logging.getLogger(__name__)
 
 FILE = "flaws.jsonl"
 
-_ROWS = 500  # in a transaction
 _KEY = ("dataset_id", "resource_id", "field", "kind")
 _REQUIRED = ("kind", "time", "run")
 _COLUMNS = (*_KEY, "time", "run", "dataset_name", "dataset_title", "url", "error")
@@ -54,7 +53,7 @@ class Flaws:
     @property
     def is_full(self) -> bool:
         """Whether it is time to write."""
-        return len(self.waiting) >= _ROWS
+        return len(self.waiting) >= new_lines.ROWS
 
     def put(self, lines: Iterable[Line]) -> None:
         """Remember flaws that appeared or are gone, after their lines are in flaws.jsonl."""
@@ -122,28 +121,15 @@ def moved(db: sqlite3.Connection, folder: Path) -> None:
 
 def catch_up(db: sqlite3.Connection, folder: Path) -> None:
     """Read what flaws.jsonl has and the index lacks; all of it if the file is another one."""
-    begin = read_to(db, folder)
-    if begin is None:
-        forget_rows(db, "flaws", folder.name)
-        with transaction(db):
-            _note(db, folder, 0)
-        begin = 0
-    if begin == size(folder):
-        return
-    batch: list[Line] = []
-    end = begin
-    for end, line in _lines(folder, begin):
-        batch += [line] if line else []
-        if len(batch) >= _ROWS:
-            _store(db, folder, batch, end)
-            batch = []
-    _store(db, folder, batch, end)
-
-
-def _store(db: sqlite3.Connection, folder: Path, batch: Iterable[Line], end: int) -> None:
-    with transaction(db):
-        _apply(db, folder.name, batch)
-        _note(db, folder, end)
+    new_lines.store(
+        db,
+        "flaws",
+        folder.name,
+        span=(read_to(db, folder), size(folder)),
+        lines=partial(_lines, folder),
+        put=partial(_apply, db, folder.name),
+        note=partial(_note, db, folder),
+    )
 
 
 def _apply(db: sqlite3.Connection, source: str, lines: Iterable[Line]) -> None:
@@ -168,20 +154,11 @@ def _lines(folder: Path, offset: int) -> Iterator[tuple[int, Line | None]]:
         damaged += not is_valid
         yield offset, line if is_valid else None
     if damaged:
-        lines = "1 damaged line is" if damaged == 1 else f"{damaged} damaged lines are"
-        logger.warning("%s: %s left out; the others are read", folder / FILE, lines)
+        logger.warning("%s: %s", folder / FILE, json_lines.left_out(damaged))
 
 
 def _is_valid(line: Line) -> bool:
     """Return whether a crawl can have written a line: others may write into the folder."""
     if line.get("status") not in ("new", "gone") or not all(isinstance(line.get(name), str) for name in _REQUIRED):
         return False
-    return all(text is None or _is_text(text) for text in map(line.get, _COLUMNS))
-
-
-def _is_text(value: Any) -> bool:
-    """Return whether a value is a text that SQLite takes: one without half of a surrogate pair."""
-    try:
-        return isinstance(value, str) and value.encode() is not None
-    except UnicodeEncodeError:
-        return False
+    return all(text is None or json_lines.is_text(text) for text in map(line.get, _COLUMNS))

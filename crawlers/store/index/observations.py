@@ -123,8 +123,7 @@ def _observations(folder: Path, file: str, offset: int) -> Iterator[Observation]
             else:
                 damaged += bool(begin or number)  # the first line is the header
     if damaged:
-        lines = "1 damaged line is" if damaged == 1 else f"{damaged} damaged lines are"
-        logger.warning("%s: %s left out; the others are read", folder / file, lines)
+        logger.warning("%s: %s", folder / file, json_lines.left_out(damaged))
 
 
 # Questions
