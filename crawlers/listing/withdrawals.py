@@ -131,15 +131,17 @@ class Withdrawals:
 
     # Whether it is believed
 
-    def decide(self, gone: int, *, can_ask: bool) -> Decision:
+    def decide(self, gone: int, *, can_ask: bool, known: int | None = None) -> Decision:
         """Return what follows for as many as are gone.
 
         Args:
             can_ask: whether the portal can be asked for one dataset.
+            known: how many are on disk; by default as many as were compared.
         """
         settings = self.spider.crawler.settings
         confirm_max = settings.getint("CONFIRM_MAX") if can_ask else None
-        return decision(gone, self.known, limit=settings.getfloat("SHRINK_LIMIT"), confirm_max=confirm_max)
+        known = self.known if known is None else known
+        return decision(gone, known, limit=settings.getfloat("SHRINK_LIMIT"), confirm_max=confirm_max)
 
     def is_to_ask(self, name: str = LIST, *, has_control: bool) -> bool:
         """Return whether the portal is asked for what the listing lacks; if not, that is settled here.
@@ -149,17 +151,14 @@ class Withdrawals:
             has_control: whether there is a dataset that the portal lists, to check it by.
         """
         gone = self.spider.records.count(name)
-        if not gone:
-            return False
-        if self._accepts(name):
-            self._accept(name)
+        if not gone or self._mark_if_accepted(name):
             return False
         if has_control and self.decide(gone, can_ask=True) == "ask":
             Notes(self.spider.crawler).put(_COMPARED, "known", self.known)  # what is left open is judged by it
             return True
         most = self.spider.crawler.settings.getint("CONFIRM_MAX")
         why = f"more than are asked for one by one (CONFIRM_MAX = {most})" if has_control else "none is left to ask for"
-        self.is_accepted(name, f", and {why}")
+        self._refuse(name, f", and {why}")
         return False
 
     def _recall_known(self) -> None:
@@ -175,15 +174,15 @@ class Withdrawals:
         """
         gone = self.spider.records.count(name)
         self._recall_known()
-        if gone and self._accepts(name):
-            self._accept(name)
+        if gone and self._mark_if_accepted(name):
             return True
         follows = self._by_number(gone, is_strict=bool(more))
         if follows == "wait":
             follows = self._by_number(self._mark_long_gone(name), is_strict=bool(more))
         if follows != "believed":
             more += f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait")
-            return self.is_accepted(name, more)
+            self._refuse(name, more)
+            return False
         later = sum(not self.mark_if_missed_before(dataset_id, url or self.place) for dataset_id in self.ids(name))
         if later:
             message = "%d %s are gone; if the next whole listing lacks them too, they are withdrawn"
@@ -280,11 +279,17 @@ class Withdrawals:
             reason: what becomes of it if the user accepts that.
         """
         self._recall_known()
-        if self._accepts(name):
-            self._accept(name, reason)
+        if self._mark_if_accepted(name, reason):
             return True
         self._refuse(name, why)
         return False
+
+    def _mark_if_accepted(self, name: str, reason: signals.Reason = "not found") -> bool:
+        """Mark a list if the user accepts exactly this one; return whether that is so."""
+        is_accepted = self._accepts(name)
+        if is_accepted:
+            self._accept(name, reason)
+        return is_accepted
 
     def _accepts(self, name: str) -> bool:
         """Return whether the user accepts exactly this list, or what a killed run left of it."""
@@ -305,7 +310,7 @@ class Withdrawals:
             found.update(dataset_id.encode())
             yield found.hexdigest()
 
-    def _accept(self, name: str, reason: signals.Reason = "not found") -> None:
+    def _accept(self, name: str, reason: signals.Reason) -> None:
         """Mark a list; until the run ends, all of it is remembered: a kill may leave any part."""
         refused = self._refused()
         if digest := refused.pop(self._accepted_run, None):

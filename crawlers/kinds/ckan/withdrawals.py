@@ -14,7 +14,7 @@ from crawlers.kinds.ckan.cursor import Cursor
 from crawlers.kinds.ckan.questions import Batches, begun, check_identity, show, take_record
 from crawlers.kinds.ckan.recovery import Refusal
 from crawlers.listing.confirmation import THERE, Confirmation, Fate
-from crawlers.listing.withdrawals import CONTROLS, LIST, decision
+from crawlers.listing.withdrawals import CONTROLS, LIST
 from crawlers.resume.records import listed_among
 
 if TYPE_CHECKING:
@@ -209,9 +209,8 @@ class Ghosts(Absences):
 
     def is_too_much(self, count: int) -> bool:
         """Return whether the portal is not asked for as many: the rule is that of what is no longer listed."""
-        settings, known = self.spider.crawler.settings, self.spider.opened_index().documents.count()
-        limit, most = settings.getfloat("SHRINK_LIMIT"), settings.getint("CONFIRM_MAX")
-        return decision(count, known, limit=limit, confirm_max=most) == "refused"
+        known = self.spider.opened_index().documents.count()
+        return self.spider.withdrawals.decide(count, can_ask=True, known=known) == "refused"
 
     def too_much(self, count: int) -> AnswerError:
         most = self.spider.crawler.settings.getint("CONFIRM_MAX")
