@@ -72,8 +72,7 @@ def _of_elements(
                 yield None
                 continue
             dataset = xml_records.lazily(element, source=source, url=response.url)
-            if misread:  # else its flaws need not be known yet
-                dataset.flaws += [Flaw(sentence, "encoding", "repaired_text") for sentence in misread]
+            _add(misread, dataset)
             yield dataset
         except AnswerError as error:
             is_known = element.tag.endswith("}FC_FeatureCatalogue") or xml_records.is_record(element)
@@ -99,8 +98,13 @@ async def _of_rdf(response: Response, source: str, most_json: int) -> AsyncItera
                 yield error
                 continue
             dataset.metadata_source = page.source
-            if page.misread:
-                dataset.flaws += [Flaw(sentence, "encoding", "repaired_text") for sentence in page.misread]
+            _add(page.misread, dataset)
             yield dataset
         for fault in page.faults:
             yield StatementError(fault.message, page.owner(fault), is_flaw=page.costs_a_statement(fault))
+
+
+def _add(misread: list[str], dataset: Dataset) -> None:
+    """Add what is wrong with a file's encoding to the flaws of a dataset."""
+    if misread:  # else its flaws need not be known yet
+        dataset.flaws += [Flaw(sentence, "encoding", "repaired_text") for sentence in misread]
