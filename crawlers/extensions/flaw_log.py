@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.items import Dataset, Flaw
 from crawlers.listing.state import RunState
 from crawlers.resume import Job, Records
+from crawlers.resume.records import IS_EXCLUDED, IS_KEPT
 from crawlers.safety import json_lines, strict_json
 from crawlers.safety.redact import redact
 from crawlers.signals import FLAWS, Failed
@@ -38,19 +39,15 @@ _PART = 500  # datasets that are looked up at once
 
 _NOTE = "INSERT OR IGNORE INTO flaws VALUES (?, ?, ?, ?, ?)"
 _OF = "SELECT dataset_id, resource_id, field, kind, failed FROM flaws WHERE dataset_id IN ({marks})"
-_IS_KEPT = """
-SELECT 1 FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ''
-AND outcome IN ('new', 'updated', 'unchanged', 'restored')
-"""
-_NOT_KEPT = """
+_HAS_DOCUMENT = f"SELECT 1 FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = '' AND {IS_KEPT}"  # noqa: S608
+_NOT_KEPT = f"""
 SELECT f.dataset_id, f.resource_id, f.field, f.kind, failed,
 f.dataset_id IN (SELECT json_extract(key, '$[3]') FROM failures) FROM flaws f LEFT JOIN records r
 ON r.kind = ?1 AND r.dataset_id = f.dataset_id AND r.resource_id = ''
 WHERE (f.dataset_id, f.resource_id, f.field, f.kind) > (?2, ?3, ?4, ?5) AND f.dataset_id != ''
-AND coalesce(outcome, '') NOT IN ('new', 'updated', 'unchanged', 'restored')
-AND f.dataset_id NOT IN (SELECT dataset_id FROM listed WHERE list = 'excluded')
+AND NOT coalesce({IS_KEPT}, false) AND NOT f.{IS_EXCLUDED}
 ORDER BY 1, 2, 3, 4 LIMIT ?6
-"""
+"""  # noqa: S608
 
 
 class FlawLog:
@@ -95,7 +92,7 @@ class FlawLog:
         """Keep a flaw in the ledger; tell it if its dataset's document is on disk already."""
         dataset_id = failed.dataset_id or ""
         self._note([failed])
-        if dataset_id and self.job.db.execute(_IS_KEPT, (self.kind, dataset_id)).fetchone():
+        if dataset_id and self.job.db.execute(_HAS_DOCUMENT, (self.kind, dataset_id)).fetchone():
             self._tell([dataset_id])
 
     def note_item(self, item: Dataset) -> None:

@@ -42,15 +42,17 @@ SELECT kind, dataset_id, resource_id FROM records
 WHERE (kind, dataset_id, resource_id) > (?, ?, ?) AND outcome IS NULL ORDER BY kind, dataset_id, resource_id LIMIT ?
 """
 
-_KEPT = """
-SELECT count(*) FROM records WHERE kind = ? AND resource_id = ''
-AND (outcome IN ('new', 'updated', 'unchanged', 'restored') OR dataset_id IN (
-    SELECT dataset_id FROM listed WHERE list = 'excluded'))
-"""
-_SETTLED = """
-SELECT dataset_id FROM records WHERE kind = ? AND dataset_id > ? AND resource_id = ''
-AND outcome IN ('new', 'updated', 'unchanged', 'restored') ORDER BY dataset_id LIMIT ?
-"""
+IS_KEPT = "outcome IN ('new', 'updated', 'unchanged', 'restored')"
+"""SQL: whether a record's document is on disk."""
+IS_EXCLUDED = "dataset_id IN (SELECT dataset_id FROM listed WHERE list = 'excluded')"
+"""SQL: whether the operator leaves a dataset out. Its outcome may be that it is withdrawn."""
+_KEPT = f"""
+SELECT count(*) FROM records WHERE kind = ? AND resource_id = '' AND ({IS_KEPT} OR {IS_EXCLUDED})
+"""  # noqa: S608
+_SETTLED = f"""
+SELECT dataset_id FROM records WHERE kind = ? AND dataset_id > ? AND resource_id = '' AND {IS_KEPT}
+ORDER BY dataset_id LIMIT ?
+"""  # noqa: S608
 
 
 class Settled(Protocol):
