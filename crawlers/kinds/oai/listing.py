@@ -21,12 +21,14 @@ from crawlers.politeness import failures
 from crawlers.resume.records import forget_open
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.oai.spider import OAISpider
+    from crawlers.kinds.oai.endpoint import Endpoint
+    from crawlers.kinds.oai.metadata import Metadata
+    from crawlers.listing.spider import CatalogueSpider
 
 _TOLERANCE = timedelta(days=1)
 """How far a datestamp may be outside its window: some servers' are in local time."""
@@ -37,10 +39,15 @@ class OAIListing(PagedListing[Cursor]):
 
     cursor = Cursor
     subject = "the repository"
-    spider: OAISpider
+
+    def __init__(
+        self, spider: CatalogueSpider, endpoint: Endpoint, metadata: Metadata, withdraw: Callable[[str, str], None]
+    ) -> None:
+        super().__init__(spider)
+        self.endpoint, self.metadata, self.withdraw = endpoint, metadata, withdraw
 
     def request(self, cursor: Cursor) -> Request:
-        address = self.spider.address_of("ListRecords", **cursor.question)
+        address = self.endpoint.address("ListRecords", **cursor.question)
         keywords, meta = {"cursor": cursor.plain()}, {"page": cursor.number}
         headers = {"Cache-Control": "no-cache"} if cursor.since or cursor.token else {}
         return Request(
@@ -63,9 +70,9 @@ class OAIListing(PagedListing[Cursor]):
         found = replace(found, services=[record for record in alive if record.identifier and is_service(record)])
         services = {record.identifier for record in found.services}
         alive = [record for record in alive if record.identifier not in services]
-        if not here.listed and not here.since and here.others and self.spider.metadata.is_unread(alive):
+        if not here.listed and not here.since and here.others and self.metadata.is_unread(alive):
             raise UnreadFormatError(here.prefix)
-        return Page([self.spider.metadata.entry(record, here.prefix) for record in alive], answer=found)
+        return Page([self.metadata.entry(record, here.prefix) for record in alive], answer=found)
 
     def page_failed(self, failure: Failure) -> Iterator[Any]:
         """Read an answer with an HTTP error, too: Invenio sends the errors of OAI-PMH with 422."""
@@ -119,7 +126,7 @@ class OAIListing(PagedListing[Cursor]):
             forget_open(self.spider.records)
             here = replace(here, has_changed=True)  # two requests of one page may have counted it as another list's
         if there := another(here, error):
-            self.spider.logger.info("%s: %s; requesting it another way", self.spider.url, error)
+            self.spider.logger.info("%s: %s; requesting it another way", self.endpoint.url, error)
             yield self.request(there)
             return
         self.spider.failed("list", error, request, http_status=status)
@@ -168,13 +175,13 @@ class OAIListing(PagedListing[Cursor]):
         """Mark what the repository says is deleted; not what came alive, too: the next crawl shows which is true."""
         if not self.spider.run_state.has_stale_answer:
             for name in self.spider.records.listed("deleted", without="datasets"):
-                self.spider.withdraw(name, prefix)
+                self.withdraw(name, prefix)
 
     def items(self, response: Response, entry: Entry, allowed: int, here: Cursor, position: int) -> Iterator[Any]:
         if entry.id is None:
             message = f"record {position + 1} of the page has no identifier, so it is not kept"
             self.spider.failed("list", AnswerError("missing_id", message), response.request)
         elif entry.record.text:
-            yield self.spider.metadata.request(entry.id, here.prefix, allowed)
+            yield self.metadata.request(entry.id, here.prefix, allowed)
         else:
-            yield from self.spider.metadata.keep(response, entry.record, here.prefix, allowed)
+            yield from self.metadata.keep(response, entry.record, here.prefix, allowed)

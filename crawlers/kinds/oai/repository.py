@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.oai.spider import OAISpider
+    from crawlers.kinds.oai.endpoint import Endpoint
+    from crawlers.kinds.oai.listing import OAIListing
+    from crawlers.listing.spider import CatalogueSpider
 
 LEAST = "oai_dc"
 """The format that every repository has to give."""
@@ -34,12 +36,12 @@ _IDENTITY = ("earliestDatestamp", "granularity")
 class Repository:
     """Asks a repository for its granularity and its formats, then begins the list."""
 
-    def __init__(self, spider: OAISpider) -> None:
-        self.spider = spider
+    def __init__(self, spider: CatalogueSpider, endpoint: Endpoint, listing: OAIListing) -> None:
+        self.spider, self.endpoint, self.listing = spider, endpoint, listing
 
     def begin(self) -> Request:
         self.spider.completeness.begin("datasets")
-        return Request(self.spider.address_of("Identify"), self.parse_identity, errback=self.not_reached)
+        return Request(self.endpoint.address("Identify"), self.parse_identity, errback=self.not_reached)
 
     def parse_identity(self, response: Response) -> Iterator[Request]:
         try:
@@ -53,9 +55,9 @@ class Repository:
         known = {name: text.strip() for name, text in texts.items()}
         cursor = self.cursor(known.get("earliestDatestamp", ""), "hh" not in known.get("granularity", "").lower())
         if self.spider.args["prefix"]:
-            yield self.spider.listing.begin(cursor)
+            yield self.listing.begin(cursor)
         else:
-            address = self.spider.address_of("ListMetadataFormats")
+            address = self.endpoint.address("ListMetadataFormats")
             keywords = {"cursor": cursor.plain()}
             yield Request(address, self.parse_formats, errback=self.formats_failed, cb_kwargs=keywords)
 
@@ -71,13 +73,13 @@ class Repository:
         try:
             root = answers.content(response)
         except AnswerError as error:
-            self.spider.logger.info("%s: %s; requesting oai_dc", self.spider.url, error)
-            yield self.spider.listing.begin(Cursor(**cursor))
+            self.spider.logger.info("%s: %s; requesting oai_dc", self.endpoint.url, error)
+            yield self.listing.begin(Cursor(**cursor))
             return
         names = [(element.text or "").strip() for element in root.iterfind(".//{*}metadataPrefix")]
         first, *others = dict.fromkeys((*ordered(names, self.held_prefix()), LEAST))
-        self.spider.logger.info("%s gives %s; requesting %s", self.spider.url, ", ".join(names)[:500], first)
-        yield self.spider.listing.begin(Cursor(**cursor | {"prefix": first, "others": others}))
+        self.spider.logger.info("%s gives %s; requesting %s", self.endpoint.url, ", ".join(names)[:500], first)
+        yield self.listing.begin(Cursor(**cursor | {"prefix": first, "others": others}))
 
     def held_prefix(self) -> str:
         """Return the format of the records on disk: another one would change every document; empty if there is none."""

@@ -12,14 +12,11 @@ from crawlers.listing.confirmation import Fate, GoneRecords
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-    from crawlers.kinds.oai.spider import OAISpider
-
 
 class GoneOAI(GoneRecords):
     """Asks for the records by GetRecord."""
 
     by = "the repository"
-    spider: OAISpider
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:  # noqa: ARG002
         """Return why a record is gone: it is unknown, deleted, or in other sets only."""

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.sparql.spider import SPARQLSpider
+    from crawlers.kinds.sparql.batches import Batches
+    from crawlers.kinds.sparql.endpoint import Endpoint
+    from crawlers.listing.spider import CatalogueSpider
 
 FEWEST = 10
 """IRIs of a page, below which a page that fails is not made smaller."""
-HOPELESS = {"dns", "connection", "blocked", "robots", "forbidden_address", "ignored", "disk", "bug"}
-"""Failures that a smaller question does not cure."""
 _UNORDERED = (
     "the endpoint lists IRIs in an order of its own and does not count datasets: the next page may have left some out"
 )
@@ -56,12 +56,17 @@ class BlankNodes(PagedListing[Keyset]):
     """Reports the datasets that no request can name."""
 
     cursor = Keyset
-    spider: SPARQLSpider
+
+    def __init__(self, spider: CatalogueSpider, endpoint: Endpoint, batches: Batches) -> None:
+        super().__init__(spider)
+        self.endpoint, self.batches = endpoint, batches
 
     def blank_request(self, cursor: Keyset) -> Request:
         """Return the request for one blank node, for when they are not counted."""
-        query, keywords = queries.blank(self.spider.graph, cursor.since), {"cursor": cursor.plain()}
-        return self.spider.query(query, cursor.method, self.parse_blank, self.blank_failed, keywords, page=cursor.pages)
+        query, keywords = queries.blank(self.endpoint.graph, cursor.since), {"cursor": cursor.plain()}
+        return self.endpoint.request(
+            query, cursor.method, self.parse_blank, self.blank_failed, keywords, page=cursor.pages
+        )
 
     def parse_blanks(self, response: Response, cursor: dict[str, Any]) -> Iterator[Request]:
         try:
@@ -107,8 +112,8 @@ class Datasets(BlankNodes):
         return self.count_request(cursor, is_blank=False)
 
     def count_request(self, cursor: Keyset, *, is_blank: bool) -> Request:
-        query = queries.count(self.spider.graph, cursor.since, is_blank=is_blank)
-        return self.spider.query(
+        query = queries.count(self.endpoint.graph, cursor.since, is_blank=is_blank)
+        return self.endpoint.request(
             query,
             cursor.method,
             self.parse_blanks if is_blank else self.parse_count,
@@ -128,7 +133,7 @@ class Datasets(BlankNodes):
             yield from super().end(response.request, replace(here, expected=expected), Page([], is_short=True))
             return
         if not expected and not here.since:
-            self.spider.failed("list", _nothing(self.spider.graph), response.request)
+            self.spider.failed("list", _nothing(self.endpoint.graph), response.request)
         yield self.count_request(here, is_blank=True)
         yield self.request(replace(here, expected=expected))
 
@@ -143,7 +148,7 @@ class Datasets(BlankNodes):
         """Ask with GET if the endpoint does not take POST; list without a total if it does not count."""
         if here.method == "POST" and (status in _REFUSE_POST or error.kind in ("not_json", "refused")):
             yield self.count_request(replace(here, method="GET"), is_blank=False)
-        elif error.kind in HOPELESS or here.is_recounted:
+        elif error.kind in answers.HOPELESS or here.is_recounted:
             yield from self.refused(request, here, error, status)
         else:
             self.spider.logger.warning("The endpoint does not count its datasets: %s", error)
@@ -152,9 +157,11 @@ class Datasets(BlankNodes):
             yield self.blank_request(listing)
 
     def request(self, cursor: Keyset) -> Request:
-        query = queries.page(self.spider.graph, cursor.since, cursor.last, cursor.rows)
+        query = queries.page(self.endpoint.graph, cursor.since, cursor.last, cursor.rows)
         keywords = {"cursor": cursor.plain()}
-        return self.spider.query(query, cursor.method, self.parse_page, self.page_failed, keywords, page=cursor.pages)
+        return self.endpoint.request(
+            query, cursor.method, self.parse_page, self.page_failed, keywords, page=cursor.pages
+        )
 
     def read(self, response: Response, here: Keyset) -> Page[Keyset]:
         found = answers.values(response, "d")
@@ -171,7 +178,7 @@ class Datasets(BlankNodes):
 
     def refused(self, request: Request | None, here: Keyset, error: AnswerError, status: int | None) -> Iterator[Any]:
         """Ask for a smaller page; report the page that stays refused."""
-        if here.rows > FEWEST and error.kind not in HOPELESS:
+        if here.rows > FEWEST and error.kind not in answers.HOPELESS:
             self.spider.logger.info("%s: %d IRIs are too many, %d are requested", error, here.rows, here.rows // 4)
             yield self.request(replace(here, rows=max(FEWEST, here.rows // 4)))
             return
@@ -197,7 +204,7 @@ class Datasets(BlankNodes):
                 iris.append(output)
             else:
                 yield output
-        yield from self.spider.batches.requests(iris, here.method)
+        yield from self.batches.requests(iris, here.method)
 
     def items(self, response: Response, entry: Entry, allowed: int, here: Keyset, position: int) -> Iterator[str]:  # noqa: ARG002
         """Yield the dataset's IRI, for `list_page`."""
