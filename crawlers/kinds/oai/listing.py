@@ -21,14 +21,15 @@ from crawlers.politeness import failures
 from crawlers.resume.records import forget_open
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.oai.endpoint import Endpoint
     from crawlers.kinds.oai.metadata import Metadata
-    from crawlers.listing.spider import CatalogueSpider
+    from crawlers.kinds.oai.withdrawals import GoneOAI
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
 
 _TOLERANCE = timedelta(days=1)
 """How far a datestamp may be outside its window: some servers' are in local time."""
@@ -40,11 +41,11 @@ class OAIListing(PagedListing[Cursor]):
     cursor = Cursor
     subject = "the repository"
 
-    def __init__(
-        self, spider: CatalogueSpider, endpoint: Endpoint, metadata: Metadata, withdraw: Callable[[str, str], None]
-    ) -> None:
-        super().__init__(spider)
-        self.endpoint, self.metadata, self.withdraw = endpoint, metadata, withdraw
+    gone: GoneOAI
+
+    def __init__(self, crawl: Crawl, completeness: Completeness, gone: GoneOAI, metadata: Metadata) -> None:
+        super().__init__(crawl, gone.withdrawals, completeness, gone)
+        self.endpoint, self.metadata = gone.endpoint, metadata
 
     def request(self, cursor: Cursor) -> Request:
         address = self.endpoint.address("ListRecords", **cursor.question)
@@ -65,7 +66,7 @@ class OAIListing(PagedListing[Cursor]):
             raise AnswerError("no_datasets", "the repository has no records, or none in this set")
         check_dates(here, found, _TOLERANCE)
         for sentence in found.flaws:
-            self.spider.failed("parse", AnswerError("repaired_text", sentence), response.request)
+            self.crawl.failed("parse", AnswerError("repaired_text", sentence), response.request)
         alive = [record for record in found.records if not (record.is_deleted and record.identifier)]
         found = replace(found, services=[record for record in alive if record.identifier and is_service(record)])
         services = {record.identifier for record in found.services}
@@ -86,12 +87,12 @@ class OAIListing(PagedListing[Cursor]):
         gone = [record for record in found.records if record.is_deleted and record.identifier]
         new = [self.is_new(str(record.identifier), "deleted", here) for record in gone]
         new += [self.is_new(str(record.identifier), "services", here) for record in found.services]
-        if found.services and self.spider.crawler.stats:
-            self.spider.crawler.stats.set_value("catalogue/not_datasets", self.spider.records.count("services"))
+        if found.services and self.crawl.crawler.stats:
+            self.crawl.crawler.stats.set_value("catalogue/not_datasets", self.crawl.records.count("services"))
         yield from super().list_page(response, replace(here, apart=here.apart + sum(new)), page)
 
     def is_new(self, name: str, list_name: str, here: Cursor) -> bool:
-        return self.spider.seen(name, list_name=list_name, listed_by=f"page {here.number}")
+        return self.crawl.seen(name, list_name=list_name, listed_by=f"page {here.number}")
 
     def after(self, here: Cursor, page: Page[Cursor], taken: list[tuple[Entry, int]]) -> Cursor:
         found: Answer = page.answer
@@ -122,16 +123,16 @@ class OAIListing(PagedListing[Cursor]):
 
     def refused(self, request: Request | None, here: Cursor, error: AnswerError, status: int | None) -> Iterator[Any]:
         """Request in another way what did not come; else report it, and continue behind it."""
-        if self.spider.records.job.resumed:
-            forget_open(self.spider.records)
+        if self.crawl.records.job.resumed:
+            forget_open(self.crawl.records)
             here = replace(here, has_changed=True)  # two requests of one page may have counted it as another list's
         if there := another(here, error):
-            self.spider.logger.info("%s: %s; requesting it another way", self.endpoint.url, error)
+            self.crawl.logger.info("%s: %s; requesting it another way", self.endpoint.url, error)
             yield self.request(there)
             return
-        self.spider.failed("list", error, request, http_status=status)
+        self.crawl.failed("list", error, request, http_status=status)
         if is_final(here, error):
-            self.spider.completeness.end(here.name)
+            self.completeness.end(here.name)
         else:
             yield from self.go_on(request, replace(here, is_torn=True))
 
@@ -140,16 +141,16 @@ class OAIListing(PagedListing[Cursor]):
         if there := after.next_window():
             yield self.request(there)
         elif after.is_torn:
-            self.spider.completeness.end(after.name)
+            self.completeness.end(after.name)
         else:
             yield from self.judge(request, after)
 
     def judge(self, request: Request | None, after: Cursor) -> Iterator[Any]:
-        count = self.spider.records.count
+        count = self.crawl.records.count
         listed = count("datasets") + count("nameless")  # of a resumed crawl, the cursor may have some twice
         total = None if after.total is None else after.total - count("deleted") - count("services")
         is_short = total is not None and listed < total
-        may_lack = is_short and (after.has_changed or self.spider.records.job.resumed)
+        may_lack = is_short and (after.has_changed or self.crawl.records.job.resumed)
         if after.is_whole and not after.is_second and (self.has_moved() or may_lack):
             yield self.request(after.restarted(is_second=True))
             return
@@ -161,26 +162,26 @@ class OAIListing(PagedListing[Cursor]):
             is_one_file=after.pages == 1,
             has_pager_ended=after.pages > 1,
         )
-        if self.spider.completeness.conclude(after.name, ending, request):
-            self.spider.run_state.expected = self.spider.run_state.listed = listed
+        if self.completeness.conclude(after.name, ending, request):
+            self.crawl.run_state.expected = self.crawl.run_state.listed = listed
             self.withdraw_deleted(after.prefix)
             yield from self.complete(after)
 
     def has_moved(self) -> bool:
         """Return whether a record came both as deleted and as alive: it moved, and those behind it moved up."""
-        records = self.spider.records
+        records = self.crawl.records
         return records.count("deleted") > sum(1 for _ in records.listed("deleted", without="datasets"))
 
     def withdraw_deleted(self, prefix: str) -> None:
         """Mark what the repository says is deleted; not what came alive, too: the next crawl shows which is true."""
-        if not self.spider.run_state.has_stale_answer:
-            for name in self.spider.records.listed("deleted", without="datasets"):
-                self.withdraw(name, prefix)
+        if not self.crawl.run_state.has_stale_answer:
+            for name in self.crawl.records.listed("deleted", without="datasets"):
+                self.gone.withdraw(name, prefix)
 
     def items(self, response: Response, entry: Entry, allowed: int, here: Cursor, position: int) -> Iterator[Any]:
         if entry.id is None:
             message = f"record {position + 1} of the page has no identifier, so it is not kept"
-            self.spider.failed("list", AnswerError("missing_id", message), response.request)
+            self.crawl.failed("list", AnswerError("missing_id", message), response.request)
         elif entry.record.text:
             yield self.metadata.request(entry.id, here.prefix, allowed)
         else:

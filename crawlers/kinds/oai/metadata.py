@@ -17,13 +17,13 @@ from crawlers.politeness import failures
 from crawlers.values.moment import now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset
-    from crawlers.kinds.oai.endpoint import Endpoint
+    from crawlers.kinds.oai.withdrawals import GoneOAI
     from crawlers.listing.crawl import Crawl
 
 
@@ -31,11 +31,11 @@ class Metadata:
     """Maps the metadata of records; requests a record again whose XML its page does not let us read.
 
     Args:
-        withdraw: called with a record that the repository says is deleted, and its format.
+        gone: what the repository says is deleted.
     """
 
-    def __init__(self, crawl: Crawl, endpoint: Endpoint, withdraw: Callable[[str, str], None]) -> None:
-        self.crawl, self.endpoint, self.withdraw = crawl, endpoint, withdraw
+    def __init__(self, crawl: Crawl, gone: GoneOAI) -> None:
+        self.crawl, self.gone, self.endpoint = crawl, gone, gone.endpoint
 
     def entry(self, record: Record, prefix: str) -> Entry:
         """Return a record as the listing takes it; its resources are counted only if the user limits them."""
@@ -100,7 +100,7 @@ class Metadata:
             self.lost("parse", AnswerError("refused", "the answer has not one record"), response.request, identifier)
             return
         if record.is_deleted:
-            self.withdraw(identifier, prefix)
+            self.gone.withdraw(identifier, prefix)
         elif record.text:
             broken = AnswerError("invalid_record", "the XML of the record can't be read")
             self.lost("parse", broken, response.request, identifier)

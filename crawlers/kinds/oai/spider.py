@@ -65,13 +65,13 @@ class OAISpider(ListedSpider):
 
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
-        self.repository = Repository(self, self.endpoint, self.listing)
-        self.gone = GoneOAI(self)
+        self.repository = Repository(self, self.completeness, self.endpoint, self.listing)
 
     def make_listing(self) -> OAIListing:
         self.endpoint = Endpoint(str(self.url), self.args["set"] or "")
-        self.metadata = Metadata(self, self.endpoint, self.withdraw)
-        return OAIListing(self, self.endpoint, self.metadata, self.withdraw)
+        self.gone = GoneOAI(self, self.withdrawals, self.endpoint)
+        self.metadata = Metadata(self, self.gone)
+        return OAIListing(self, self.completeness, self.gone, self.metadata)
 
     @cached_property
     def source(self) -> str:
@@ -82,12 +82,6 @@ class OAISpider(ListedSpider):
 
     async def start(self) -> AsyncIterator[Request]:
         yield self.repository.begin()
-
-    def withdraw(self, identifier: str, prefix: str) -> None:
-        """Mark a dataset that the repository says is deleted, if it is on disk."""
-        known = self.opened_index().documents.get("dataset", identifier, None)
-        if known is not None and known.status != "withdrawn":
-            self.withdrawals.mark(identifier, self.endpoint.record(identifier, prefix), "deleted")
 
 
 def set_name(name: str) -> str:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.kinds.sparql.batches import Batches
-    from crawlers.kinds.sparql.endpoint import Endpoint
-    from crawlers.listing.spider import CatalogueSpider
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
 
 FEWEST = 10
 """IRIs of a page, below which a page that fails is not made smaller."""
@@ -57,9 +58,9 @@ class BlankNodes(PagedListing[Keyset]):
 
     cursor = Keyset
 
-    def __init__(self, spider: CatalogueSpider, endpoint: Endpoint, batches: Batches) -> None:
-        super().__init__(spider)
-        self.endpoint, self.batches = endpoint, batches
+    def __init__(self, crawl: Crawl, withdrawals: Withdrawals, completeness: Completeness, batches: Batches) -> None:
+        super().__init__(crawl, withdrawals, completeness)
+        self.endpoint, self.batches = batches.endpoint, batches
 
     def blank_request(self, cursor: Keyset) -> Request:
         """Return the request for one blank node, for when they are not counted."""
@@ -92,12 +93,12 @@ class BlankNodes(PagedListing[Keyset]):
 
     def without_blanks(self, error: AnswerError, request: Request | None) -> None:
         message = f"it is not known whether datasets are blank nodes, which can't be requested: {error}"
-        self.spider.failed("list", AnswerError(error.kind, message), request)
+        self.crawl.failed("list", AnswerError(error.kind, message), request)
 
     def report_blanks(self, count: int | str, request: Request | None) -> None:
         if count:
             message = f"{count} datasets have no IRI (blank nodes): they can't be requested, so they are not kept"
-            self.spider.failed("list", AnswerError("missing_id", message), request)
+            self.crawl.failed("list", AnswerError("missing_id", message), request)
 
 
 class Datasets(BlankNodes):
@@ -108,7 +109,7 @@ class Datasets(BlankNodes):
 
     def begin(self, cursor: Keyset) -> Request:
         """Note that the list has begun; return the request for the number of datasets."""
-        self.spider.completeness.begin(cursor.name)
+        self.completeness.begin(cursor.name)
         return self.count_request(cursor, is_blank=False)
 
     def count_request(self, cursor: Keyset, *, is_blank: bool) -> Request:
@@ -133,7 +134,7 @@ class Datasets(BlankNodes):
             yield from super().end(response.request, replace(here, expected=expected), Page([], is_short=True))
             return
         if not expected and not here.since:
-            self.spider.failed("list", _nothing(self.endpoint.graph), response.request)
+            self.crawl.failed("list", _nothing(self.endpoint.graph), response.request)
         yield self.count_request(here, is_blank=True)
         yield self.request(replace(here, expected=expected))
 
@@ -151,7 +152,7 @@ class Datasets(BlankNodes):
         elif error.kind in answers.HOPELESS or here.is_recounted:
             yield from self.refused(request, here, error, status)
         else:
-            self.spider.logger.warning("The endpoint does not count its datasets: %s", error)
+            self.crawl.logger.warning("The endpoint does not count its datasets: %s", error)
             listing = replace(here, method="POST" if status not in _REFUSE_POST else here.method)
             yield self.request(listing)
             yield self.blank_request(listing)
@@ -169,7 +170,7 @@ class Datasets(BlankNodes):
         for term in found:
             if term.type != "uri" or not queries.is_usable(term.value):
                 message = f"{term.value[:200]!r} is not an IRI that a query can name, so the dataset is not kept"
-                self.spider.failed("list", AnswerError("missing_id", message), response.request)
+                self.crawl.failed("list", AnswerError("missing_id", message), response.request)
         usable = dict.fromkeys(term.value for term in found if term.type == "uri" and queries.is_usable(term.value))
         came = [here.last, *(term.value for term in found)]
         is_unordered = here.is_unordered or any(one >= another for one, another in pairwise(came))
@@ -179,7 +180,7 @@ class Datasets(BlankNodes):
     def refused(self, request: Request | None, here: Keyset, error: AnswerError, status: int | None) -> Iterator[Any]:
         """Ask for a smaller page; report the page that stays refused."""
         if here.rows > FEWEST and error.kind not in answers.HOPELESS:
-            self.spider.logger.info("%s: %d IRIs are too many, %d are requested", error, here.rows, here.rows // 4)
+            self.crawl.logger.info("%s: %d IRIs are too many, %d are requested", error, here.rows, here.rows // 4)
             yield self.request(replace(here, rows=max(FEWEST, here.rows // 4)))
             return
         yield from super().refused(request, here, error, status)
@@ -191,8 +192,8 @@ class Datasets(BlankNodes):
             yield self.count_request(replace(after, is_recounted=True, rows=FEWEST), is_blank=False)
             return
         if after.is_unordered and after.expected is None and page.following is None:
-            self.spider.completeness.end(after.name)
-            self.spider.failed("list", AnswerError("unproven", _UNORDERED), request)
+            self.completeness.end(after.name)
+            self.crawl.failed("list", AnswerError("unproven", _UNORDERED), request)
             return
         yield from super().end(request, after, page)
 

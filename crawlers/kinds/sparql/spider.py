@@ -54,7 +54,7 @@ class SPARQLSpider(ListedSpider):
     def make_listing(self) -> Datasets:
         endpoint = Endpoint(str(self.url), self.args["graph"] or self.graph)
         self.batches = Batches(self, endpoint, self.args["batch"])
-        return Datasets(self, endpoint, self.batches)
+        return Datasets(self, self.withdrawals, self.completeness, self.batches)
 
     def beginning(self) -> Keyset:
         return Keyset(rows=self.args["rows"], since=since.beginning(self))
