@@ -125,22 +125,6 @@ def unfollowed(page: Any, listing: Listing) -> str:
     return ""
 
 
-def envelope_error(page: Any) -> str | None:
-    """Return what an answer says that is nothing but an error, as Socrata, Elasticsearch and many others write it.
-
-    >>> envelope_error({"error": True, "message": "no such domain"}), envelope_error({"error": None, "results": []})
-    ("it says 'no such domain'", None)
-    """
-    said = page.get("error") if isinstance(page, dict) else None
-    if not said:
-        return None
-    causes = said.get("root_cause") if isinstance(said, dict) else None
-    cause = causes[0] if isinstance(causes, list) and causes and isinstance(causes[0], dict) else said
-    words = (cause.get("reason") or cause.get("message")) if isinstance(cause, dict) else None
-    told = words or page.get("message") or said
-    return f"it says {str(told)[:200]!r}"
-
-
 # Pages that fail
 
 

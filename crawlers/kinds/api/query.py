@@ -11,6 +11,7 @@ from scrapy import Request
 
 from crawlers.kinds.api.declaration import Variable
 from crawlers.kinds.api.mapping import portal_names
+from crawlers.values.addresses import host
 from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
@@ -30,11 +31,17 @@ class Query:
         declaration: where the listing is.
         portal: the address that ``{portal}`` stands for.
         rows: how many records a page is to have, at most.
+
+    Attributes:
+        hosts: those that may be asked.
     """
 
     def __init__(self, declaration: Declaration, portal: str, rows: int | None = None) -> None:
+        self.declaration, self.portal = declaration, portal
         self.listing = declaration.list
         self.values = portal_names(portal)
+        others = [self.listing.url, *filter(None, [self.listing.paging.url])]
+        self.hosts = {host(portal), *(host(self.address(each)) for each in others), *self.listing.hosts}
         size = self.listing.paging.size
         self.rows = min(size.max, rows or size.max) if size else None
 

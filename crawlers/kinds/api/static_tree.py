@@ -17,12 +17,14 @@ from crawlers.safety import bounds
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.api.spider import APISpider
+    from crawlers.items import Dataset
+    from crawlers.kinds.api.query import Query
+    from crawlers.listing.spider import CatalogueSpider
 
 _DEPTH = 20
 _MOST = 100_000
@@ -32,8 +34,14 @@ _FILES, _UNREAD, _RESOURCES = "files", "unread", "resources"
 class StaticTree:
     """Reads files from the root down, level by level; the listing is whole when each file was read."""
 
-    def __init__(self, spider: APISpider) -> None:
-        self.spider = spider
+    def __init__(
+        self,
+        spider: CatalogueSpider,
+        query: Query,
+        document: Callable[[Response], Any],
+        mapped: Callable[[Reading, int | None, str], Dataset],
+    ) -> None:
+        self.spider, self.query, self.document, self.mapped = spider, query, document, mapped
 
     @cached_property
     def files(self) -> int:
@@ -41,12 +49,12 @@ class StaticTree:
         return self.spider.records.count(_FILES)
 
     def root(self) -> Request:
-        return self.request(self.spider.listing.query.address(self.spider.declaration.list.url), 0)
+        return self.request(self.query.address(self.query.listing.url), 0)
 
     def request(self, address: str, depth: int) -> Request:
         self.files += 1
         self.spider.seen(address, list_name=_FILES, listed_by=None)
-        headers = self.spider.listing.query.headers()
+        headers = self.query.headers()
         keywords = {"depth": depth}
         return Request(address, self.parse, errback=self.failed, headers=headers, cb_kwargs=keywords, priority=-depth)
 
@@ -54,13 +62,13 @@ class StaticTree:
         if "cached" in response.flags:
             self.spider.run_state.has_stale_answer = True
         try:
-            document = self.spider.listing.reader.document(response)
+            document = self.document(response)
             children = _children(document)
         except AnswerError as error:
             self.unread(error, response.request, response.status)
             return
         yield from self.children(children, response, depth)
-        for record in answers.records(document, self.spider.declaration.list) or []:
+        for record in answers.records(document, self.query.listing) or []:
             yield from self.spider.guarded(self.keep(record, response), response, record)
 
     def children(self, children: list[Any], response: Response, depth: int) -> Iterator[Request]:
@@ -87,13 +95,13 @@ class StaticTree:
         Raises:
             AnswerError: a child is at another host, or there are too many.
         """
-        paging.check_host(address, self.spider.listing.hosts)
+        paging.check_host(address, self.query.hosts)
         if depth >= _DEPTH or self.files >= _MOST:
             raise AnswerError("trap", f"it is more than {_DEPTH} files deep, or there are more than {_MOST}")
 
     def keep(self, record: Any, response: Response) -> Iterator[Any]:
         """Yield a record's item, unless another file has it, too, or the user wants no more."""
-        spider, reading = self.spider, Reading(record, self.spider.declaration)
+        spider, reading = self.spider, Reading(record, self.query.declaration)
         if self.is_enough():
             return
         if reading.id is None or not isinstance(record, dict):
@@ -104,7 +112,7 @@ class StaticTree:
         elif spider.expect("dataset", reading.id, listed_by=response.request):
             spider.run_state.count_listed(spider.records.expected)
             spider.withdrawals.note_aliases({reading.id: reading.aliases})
-            yield spider.item(reading, self.allowed(reading, response.request), response.url)
+            yield self.mapped(reading, self.allowed(reading, response.request), response.url)
         else:
             known, title = spider.opened_index().documents.title(reading.id), reading.dataset("", spider.source).title
             error = repeated(known, title, "another file")
