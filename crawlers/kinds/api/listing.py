@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.kinds.api.query import Query
-    from crawlers.listing.spider import CatalogueSpider
+    from crawlers.kinds.api.withdrawals import GoneAPI
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
 
 
 class APIListing(PagedListing[Position]):
@@ -41,20 +44,24 @@ class APIListing(PagedListing[Position]):
 
     def __init__(
         self,
-        spider: CatalogueSpider,
+        crawl: Crawl,
+        withdrawals: Withdrawals,
+        completeness: Completeness,
+        gone: GoneAPI,
+        *,
         query: Query,
         document: Callable[[Response], Any],
         since: Callable[[], str],
         take: Callable[[Response, Any, int | None], Iterator[Any]],
     ) -> None:
-        super().__init__(spider)
+        super().__init__(crawl, withdrawals, completeness, gone)
         self.query, self.document, self.since, self.take = query, document, since, take
         self.declaration, self.declared = query.declaration, query.listing
         window = self.declared.window
         self.windows = WINDOWS | {window.max} if window else WINDOWS
         self.walks = Walks(query, self.windows, since, self.subject)
-        self.recovery = Recovery(spider, query, self.walks)
-        self.reader = PageReader(spider, query, self.walks.restart)
+        self.recovery = Recovery(crawl, query, self.walks)
+        self.reader = PageReader(crawl, query, self.walks.restart)
 
     def request(self, cursor: Position) -> Request:
         request = self.query.request(
@@ -76,17 +83,17 @@ class APIListing(PagedListing[Position]):
 
     def read(self, response: Response, here: Position) -> Page[Position]:
         page = self.reader.page(response, self.document(response), here)
-        twins.report(self.spider, page.entries, response.request)
+        twins.report(self.crawl, page.entries, response.request)
         if self.declared.total and page.total is None and here.pages == 0:
             message = "%s: list.total (%s) finds no number of records in the first page"
-            self.spider.logger.warning(message, self.query.portal, self.declared.total.text)
+            self.crawl.logger.warning(message, self.query.portal, self.declared.total.text)
         return page
 
     # Between two pages
 
     def parse_page(self, response: Response, cursor: dict[str, Any]) -> Iterator[Any]:
         if cursor["round"] and response.request:
-            self.spider.request_names.mark(response.request, f"walk {cursor['round']}", self.spider.crawler)
+            self.crawl.records.request_names.mark(response.request, f"walk {cursor['round']}")
         yield from super().parse_page(response, cursor)
 
     def after(self, here: Position, page: Page[Position], taken: list[tuple[Entry, int]]) -> Position:
@@ -137,13 +144,13 @@ class APIListing(PagedListing[Position]):
             following = self.walks.following(after, page)
             ending = None if following else self.walks.ending(after, page, page.answer.left)
         except AnswerError as error:
-            self.spider.completeness.end(after.name)
-            self.spider.failed("list", error, request)
+            self.completeness.end(after.name)
+            self.crawl.failed("list", error, request)
             return
         if following:
             yield self.request(following)
-        elif ending and self.spider.completeness.conclude(after.name, ending, request):
-            self.spider.run_state.expected = after.listed if ending.total is None else ending.total
+        elif ending and self.completeness.conclude(after.name, ending, request):
+            self.crawl.run_state.expected = after.listed if ending.total is None else ending.total
             yield from self.complete(after)
 
     def check(self, after: Position, page: Page[Position]) -> None:
@@ -178,7 +185,7 @@ class APIListing(PagedListing[Position]):
             return
         other = self.recovery.instead(request, here, error, status, failure)
         if other is not None:
-            self.spider.logger.info("%s: %s; listing it another way", self.query.portal, error)
+            self.crawl.logger.info("%s: %s; listing it another way", self.query.portal, error)
             yield self.request(other)
         elif status == 404 and not here.pages and self.declaration.recognise.collections:
             yield self.collections(here, error)
@@ -214,10 +221,10 @@ class APIListing(PagedListing[Position]):
         number = here.received + position + 1
         if not isinstance(entry.record, dict):
             message = f"record {number} of the listing is not an object but {type(entry.record).__name__}"
-            self.spider.failed("list", AnswerError("invalid_record", f"{message}, so it is not kept"), response.request)
+            self.crawl.failed("list", AnswerError("invalid_record", f"{message}, so it is not kept"), response.request)
         elif entry.id is None:
             message = f"record {number} of the listing {entry.reading.missing_id}"
-            self.spider.failed("list", AnswerError("missing_id", f"{message}, so it is not kept"), response.request)
+            self.crawl.failed("list", AnswerError("missing_id", f"{message}, so it is not kept"), response.request)
         else:
             is_cut = allowed < entry.resources
             yield from self.take(response, entry.reading, allowed if is_cut else None)

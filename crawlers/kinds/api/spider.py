@@ -100,9 +100,17 @@ class APISpider(ListedSpider):
         }
         self.query = Query(self.declaration, str(self.portal), self.limits.datasets)
         self.followed = Followed(self, self.query, self.document, self.item)
-        self.gone = GoneAPI(self, self.query, self.document)
         self.secret_addresses = [str(self.portal), self.query.address(self.declaration.list.url)]
-        return APIListing(self, self.query, self.document, lambda: self.changed_since, self.parse_record)
+        return APIListing(
+            self,
+            self.withdrawals,
+            self.completeness,
+            GoneAPI(self, self.withdrawals, self.query, self.document),
+            query=self.query,
+            document=self.document,
+            since=lambda: self.changed_since,
+            take=self.parse_record,
+        )
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
@@ -114,7 +122,9 @@ class APISpider(ListedSpider):
     @cached_property
     def tree(self) -> StaticTree:
         """The catalogue as a tree of files, where the declaration says that it is one."""
-        return StaticTree(self, self.query, self.document, self.item)
+        return StaticTree(
+            self, self.withdrawals, self.completeness, query=self.query, document=self.document, mapped=self.item
+        )
 
     @cached_property
     def changed_since(self) -> str:

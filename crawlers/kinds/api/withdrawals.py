@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.kinds.api.query import Query
-    from crawlers.listing.spider import CatalogueSpider
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
 
 _GONE = (404, 410)
 
@@ -26,8 +27,10 @@ class GoneAPI(GoneRecords):
 
     by = "the API"
 
-    def __init__(self, spider: CatalogueSpider, query: Query, document: Callable[[Response], Any]) -> None:
-        super().__init__(spider)
+    def __init__(
+        self, crawl: Crawl, withdrawals: Withdrawals, query: Query, document: Callable[[Response], Any]
+    ) -> None:
+        super().__init__(crawl, withdrawals)
         self.query, self.document = query, document
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:

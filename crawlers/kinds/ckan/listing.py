@@ -42,7 +42,7 @@ class CKANListing(PagedListing[Cursor]):
     spider: PackageSpider
 
     def __init__(self, spider: PackageSpider) -> None:
-        super().__init__(spider)
+        super().__init__(spider, spider.withdrawals, spider.completeness)
         self.first_refusal: Refusal | None = None
 
     def rows(self, listed: int = 0) -> int:

@@ -47,7 +47,7 @@ class Absences(Batches, Confirmation):
     spider: CKANSpider
 
     def __init__(self, spider: CKANSpider) -> None:
-        self.spider = spider
+        super().__init__(spider, spider.withdrawals)
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request:
         return show(self.spider, dataset_id, about["variant"])
