@@ -94,7 +94,7 @@ class PageReader:
             broken=broken,
             left=paging.unfollowed(document, self.declared) if at is None else "",
         )
-        total = answers.total(document, self.declared.total)
+        total = answers.total(document, self.declared.total, headers(response))
         return Page(entries, total, is_short=not records or bool(asked and len(records) < asked), answer=found)
 
     def following_place(
@@ -102,7 +102,8 @@ class PageReader:
     ) -> tuple[Any, AnswerError | None]:
         """Return what the next page is asked by, and why the one that is offered can't be: this page's records stay."""
         try:
-            at = paging.following(document, records, response.url, here, self.declared)
+            answer = paging.Answer(document, records, response.url, headers(response))
+            at = paging.following(answer, here, self.declared)
             if at is not None and self.declared.paging.kind == "next":
                 paging.check_host(at, self.query.hosts | {host(response.url)})
         except AnswerError as error:
@@ -120,6 +121,11 @@ class PageReader:
             return 0
         names = {_name([reading]) for reading in readings if not reading.is_dataset}
         return sum(self.crawl.seen(name, list_name="passed", listed_by=response.request) for name in sorted(names))
+
+
+def headers(response: Response) -> answers.Headers:
+    """Return the headers of an answer, by their names in small letters."""
+    return {str(name).lower(): value for name, value in response.headers.to_unicode_dict().items()}
 
 
 def _digest(entries: list[Entry]) -> str:

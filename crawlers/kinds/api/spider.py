@@ -18,6 +18,7 @@ from crawlers.kinds.api.declaration import Variable
 from crawlers.kinds.api.file import lasting
 from crawlers.kinds.api.follow import Followed
 from crawlers.kinds.api.listing import APIListing
+from crawlers.kinds.api.page import headers
 from crawlers.kinds.api.position import Position
 from crawlers.kinds.api.query import Query
 from crawlers.kinds.api.recovery import from_failure
@@ -188,7 +189,7 @@ class APISpider(ListedSpider):
     def parse_count(self, response: Response, begun: str) -> Iterator[Request]:
         count, found = self.declaration.list.count, None
         try:
-            found = answers.total(self.document(response), count.total) if count else None
+            found = answers.total(self.document(response), count.total, headers(response)) if count else None
         except AnswerError as error:
             self.logger.warning("%s does not say how many records it has: %s", self.portal, error)
         yield self.listing.begin(Position(begun=begun, counted=found, expected=found, total=found))
