@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.listing import Output
-    from crawlers.kinds.ckan.spider import CKANSpider
+    from crawlers.kinds.ckan.api import API
+    from crawlers.kinds.ckan.listing import CKANListing, Output, Take
+    from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
+    from crawlers.listing.spider import CatalogueSpider
 
 
 class Incremental:
@@ -32,14 +34,20 @@ class Incremental:
     With ``-a since=last`` the portal lists ids and stamps, 1,000 per request. A dataset with another stamp than the
     record on disk has changed, whatever any clock says; `Changes` requests it. A portal that does not list stamps is
     asked for what it changed since a moment.
+
+    Args:
+        level: which exports each dataset has.
     """
 
-    def __init__(self, spider: CKANSpider) -> None:
+    def __init__(self, spider: CatalogueSpider, portal: str, level: str, listing: CKANListing) -> None:
         self.spider = spider
+        self.portal = portal
+        self.level = level
+        self.listing = listing
 
     def beginning(self) -> Cursor:
         """Return where the listing begins."""
-        rows, since = self.spider.listing.rows(), self.spider.args["since"]
+        rows, since = self.listing.rows(), self.spider.args["since"]
         if since != LAST:
             return Cursor(rows=rows, since=since)
         return Cursor(rows=self.spider.args["rows"], ids=True, stamps=True) if base(self.spider) else Cursor(rows=rows)
@@ -50,7 +58,7 @@ class Incremental:
             self.spider.completeness.end("stamps")
             return self.list_everything(here.variant, "The portal gives whole records where ids are requested")
         if here.stamps and here.first and not page.has_stamps:
-            return self.spider.listing.request(self.window(api.date(response), here))
+            return self.listing.request(self.window(api.date(response), here))
         if here.ids and self.spider.args["since"] == LAST:
             self.note_changes(page, here, response.request)
         return None
@@ -58,11 +66,11 @@ class Incremental:
     def list_everything(self, variant: int, reason: str) -> Request:
         self.spider.logger.info("%s: everything is listed", reason)
         self.spider.run_state.since = ""
-        return self.spider.listing.begin(Cursor(rows=self.spider.listing.rows(), variant=variant))
+        return self.listing.begin(Cursor(rows=self.listing.rows(), variant=variant))
 
     def note_changes(self, page: Page, here: Cursor, request: Request | None) -> None:
         """Remember which of a page's datasets have changed, or lack their document or an export."""
-        lacking = self.spider.opened_index().without_exports(page.ids(), LEVELS[self.spider.level])
+        lacking = self.spider.opened_index().without_exports(page.ids(), LEVELS[self.level])
         for record in page.records:
             identifier = identity(record)
             if not identifier or self.spider.records.is_planned("dataset", identifier):
@@ -83,7 +91,7 @@ class Incremental:
         """Return where the list begins that stands in for a list of stamps that the portal refuses."""
         if not (here.stamps and here.first and (refusal.spoken or refusal.error.kind == "refused")):
             return None
-        self.spider.listing.first_refusal = None
+        self.listing.first_refusal = None
         return self.window(refusal.date, here)
 
     def window(self, date: str | None, here: Cursor) -> Cursor:
@@ -95,10 +103,10 @@ class Incremental:
         known = (moment(base(self.spider)), moment(self.spider.opened_index().documents.newest_stamp()))
         begun = written(min(found for found in known if found) - OVERLAP - _distance(date))
         message = "%s does not list stamps: requesting what changed since %s"
-        self.spider.logger.info(message, self.spider.portal, begun)
+        self.spider.logger.info(message, self.portal, begun)
         self.spider.completeness.end(here.name)
         self.spider.completeness.begin("datasets")
-        return Cursor(rows=self.spider.listing.rows(), variant=here.variant, since=begun)
+        return Cursor(rows=self.listing.rows(), variant=here.variant, since=begun)
 
 
 class Changes(Batches):
@@ -109,8 +117,20 @@ class Changes(Batches):
 
     batch_list = "changed"
 
-    def __init__(self, spider: CKANSpider) -> None:
-        self.spider = spider
+    def __init__(
+        self,
+        spider: CatalogueSpider,
+        portal_api: API,
+        take: Take,
+        *,
+        incremental: Incremental,
+        ghosts: Ghosts,
+        gone: Gone,
+    ) -> None:
+        super().__init__(spider, portal_api, take)
+        self.incremental = incremental
+        self.ghosts = ghosts
+        self.gone = gone
 
     def begin(self, changed: int, after: Cursor) -> Iterator[Any]:
         """Request the first of them.
@@ -130,15 +150,15 @@ class Changes(Batches):
         return super().take(response, records, asked)
 
     def leave(self, ids: list[str]) -> None:
-        self.spider.ghosts.leave(ids)
+        self.ghosts.leave(ids)
 
     def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
         self.spider.completeness.end("changed")
-        after, ghosts = Cursor(**asked["about"]["cursor"]), self.spider.ghosts
+        after, ghosts = Cursor(**asked["about"]["cursor"]), self.ghosts
         left = self.spider.records.count(ghosts.list_name)
         if after.stamps and asked["is_unanswered"] and not asked["count"] and ghosts.is_too_much(left):
             reason = f"The portal answers no question about many datasets, and {left} have changed"
-            yield self.spider.incremental.list_everything(after.variant, reason)
+            yield self.incremental.list_everything(after.variant, reason)
         else:
             yield from ghosts.check({**asked["about"], "count": asked["count"]})
 
@@ -155,7 +175,7 @@ class Changes(Batches):
             state.note("evidence", after.name, less(absent))
         state.count_listed(about["listed"] + given)
         if not self.spider.limits.is_set:
-            yield self.spider.gone.find(after)
+            yield self.gone.find(after)
 
 
 def is_cheaper_whole(changed: int, after: Cursor) -> bool:

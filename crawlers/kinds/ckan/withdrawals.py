@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.cursor import Cursor
-from crawlers.kinds.ckan.questions import Batches, begun, check_identity, show, take_record
+from crawlers.kinds.ckan.questions import Batches, begun, check_identity
 from crawlers.kinds.ckan.recovery import Refusal
 from crawlers.listing.confirmation import THERE, Confirmation, Fate
 from crawlers.listing.withdrawals import CONTROLS, LIST
 from crawlers.resume.records import listed_among
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.ckan.listing import Found, Output
-    from crawlers.kinds.ckan.spider import CKANSpider
+    from crawlers.kinds.ckan.access import Access
+    from crawlers.kinds.ckan.api import API, ApiVariant
+    from crawlers.kinds.ckan.listing import CKANListing, Found, Output, Take
+    from crawlers.listing.spider import CatalogueSpider
     from crawlers.signals import Reason
 
 FEW = 10
@@ -44,13 +46,13 @@ class Absences(Batches, Confirmation):
     now and then.
     """
 
-    spider: CKANSpider
-
-    def __init__(self, spider: CKANSpider) -> None:
-        self.spider = spider
+    def __init__(self, spider: CatalogueSpider, portal_api: API, take: Take, access: Access) -> None:
+        super().__init__(spider, portal_api, take)
+        self.access = access
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request:
-        return show(self.spider, dataset_id, about["variant"])
+        way: ApiVariant = self.api.variants[about["variant"]]
+        return way.request("package_show", {"id": dataset_id})
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         """Return why a dataset is gone, or its record; that is taken, listed or not."""
@@ -58,12 +60,12 @@ class Absences(Batches, Confirmation):
             return Fate(reason)
         record = api.result(response)
         check_identity(record, dataset_id)
-        return Fate(output=take_record(self.spider, response, record, about["variant"], 0))
+        return Fate(output=self.take_record(response, record, about["variant"], 0))
 
     def reason(self, response: Response) -> Reason | None:
         """Return why a dataset is gone; private ones only look gone to a token that may have expired."""
         reason = api.absence(response)
-        is_doubtful = self.spider.has_token and not self.spider.access.is_accepted
+        is_doubtful = self.api.has_token and not self.access.is_accepted
         return None if reason == "no longer public" and is_doubtful else reason
 
     def error(self, failure: Failure) -> AnswerError:
@@ -97,27 +99,27 @@ class Gone(Absences):
         records = self.spider.records
         given = [listed for listed in withdrawals.controls if not records.is_listed(listed, _NOT_GIVEN)]
         controls = given or self.some_listed(after.name)
-        if not self.spider.access.is_refused and withdrawals.is_to_ask(has_control=bool(controls)):
+        if not self.access.is_refused and withdrawals.is_to_ask(has_control=bool(controls)):
             for found in self.begin({"variant": after.variant, "controls": controls}):
                 yield found
 
     def known(self) -> Iterator[str]:
         """Yield the source's datasets that are CKAN's and this filter's: other crawls may write into the folder."""
         index = self.spider.opened_index()
-        if self.spider.query.filtered:
+        if self.api.query.filtered:
             yield from index.runs.last_seen_by(self.spider.name, self.spider.given, _SOURCES)
         else:
             yield from (held.dataset_id for held in index.documents.held() if held.metadata_source in _SOURCES)
 
     def begin(self, about: dict[str, Any]) -> Iterator[Any]:
-        if self.spider.query.filtered or self.spider.withdrawals.gone > FEW:
+        if self.api.query.filtered or self.spider.withdrawals.gone > FEW:
             yield from self.ask_batch(begun(about))
         else:
             self.leave(list(self.spider.withdrawals.ids()))
             yield from self.confirm(about["controls"], about)
 
     def take(self, response: Response, records: dict[str, Any], asked: dict[str, Any]) -> Output:
-        if not self.spider.query.filtered:
+        if not self.api.query.filtered:
             yield from super().take(response, records, asked)
             return
         for dataset_id, record in records.items():
@@ -129,16 +131,14 @@ class Gone(Absences):
 
     def may_have_left(self, record: dict[str, Any]) -> bool:
         """Return whether a record may be outside the filter although the one on disk was inside."""
-        return self.spider.query.moves or self.spider.opened_index().documents.is_edited(
-            record["id"], record, _SOURCES[0]
-        )
+        return self.api.query.moves or self.spider.opened_index().documents.is_edited(record["id"], record, _SOURCES[0])
 
     def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
         return self.confirm(asked["about"]["controls"], asked["about"])
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         found = super().fate(response, dataset_id, about)
-        if found.reason or not self.spider.query.filtered:
+        if found.reason or not self.api.query.filtered:
             return found
         is_outside = self.notes.get(_OUTSIDE, dataset_id) is not None
         return Fate(_LEFT if is_outside and self.may_have_left(api.result(response)) else None)
@@ -159,10 +159,28 @@ class Ghosts(Absences):
 
     They are found where fewer records came than the portal counts, and among those that have changed. If the portal
     says of one that it is not there, it does not count.
+
+    Args:
+        listing: the list of records, which goes on behind them.
+        then: yields what follows those that have changed: what `end` takes, without the request.
     """
 
     batch_list = "lacking"
     list_name = _NOT_GIVEN
+
+    def __init__(
+        self,
+        spider: CatalogueSpider,
+        portal_api: API,
+        take: Take,
+        access: Access,
+        *,
+        listing: CKANListing,
+        then: Callable[[dict[str, Any], int, int], Iterator[Any]],
+    ) -> None:
+        super().__init__(spider, portal_api, take, access)
+        self.listing = listing
+        self.then = then
 
     def explain(self, after: Cursor) -> Iterator[Any]:
         """Yield the questions about what a list of all ids has and the list of records lacks.
@@ -170,14 +188,14 @@ class Ghosts(Absences):
         Args:
             after: the cursor behind the list of ids.
         """
-        records, listing, short = self.spider.records, self.spider.listing, Cursor(**(after.instead_of or {}))
+        records, short = self.spider.records, Cursor(**(after.instead_of or {}))
         most = self.spider.crawler.settings.getint("CONFIRM_MAX")
         for dataset_id in islice(records.listed(after.name, without="datasets"), most + 1):
             self.spider.seen(dataset_id, list_name=self.batch_list, listed_by=None)
         count = records.count(self.batch_list)
         if count > most:
-            yield listing.listed_again(after)
-        elif count and (question := self.spider.access.question(after)):
+            yield self.listing.listed_again(after)
+        elif count and (question := self.access.question(after)):
             yield question
         elif count > FEW:
             yield from self.ask_batch(begun({"variant": short.variant, "cursor": short.plain()}))
@@ -185,7 +203,7 @@ class Ghosts(Absences):
             self.leave(list(records.listed(self.batch_list)))
             yield from self.check({"variant": short.variant, "cursor": short.plain(), "count": 0})
         else:
-            yield from listing.judge(None, short)
+            yield from self.listing.judge(None, short)
 
     def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
         return self.check({**asked["about"], "count": asked["count"]})
@@ -226,7 +244,7 @@ class Ghosts(Absences):
         self.spider.failed("fetch", error, request, **subject)
 
     def mark(self, dataset_id: str, fate: dict[str, Any]) -> None:
-        if self.spider.access.is_refused:
+        if self.access.is_refused:
             return
         known = self.spider.opened_index().documents.get("dataset", dataset_id, None)
         if known and known.status != "withdrawn":
@@ -260,9 +278,9 @@ class Ghosts(Absences):
         """
         after = Cursor(**about["cursor"])
         if after.ids:
-            yield from self.spider.changes.end(about, given, absent)
+            yield from self.then(about, given, absent)
             return
         listed, expected = after.listed + given, None if after.expected is None else after.expected - absent
         self.spider.run_state.count_listed(listed)
         after = replace(after, listed=listed, expected=expected, absent=absent)
-        yield from self.spider.listing.judge(request, after)
+        yield from self.listing.judge(request, after)
