@@ -258,7 +258,7 @@ class Some(Batches):
     def __init__(self, ids):
         records = SimpleNamespace(behind=lambda last, _, count: [one for one in ids if one > last][:count])
         spider = SimpleNamespace(records=records, logger=SimpleNamespace(info=lambda *_: None))
-        super().__init__(spider, api.API("https://example.org", Query()), None)
+        super().__init__(spider, api.API("https://example.org", Query()), None, None)
         self.left = []
 
     def leave(self, ids):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from contextlib import nullcontext
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -153,7 +154,7 @@ def test_a_letter_of_a_listing_that_can_not_be_read_hides_no_dataset(harvest, da
 def test_thousands_of_lists_are_noted_in_place():
     """A copy of them all for each would take minutes."""
     state = RunState()
-    completeness = Completeness(state, report=pytest.fail)
+    completeness = Completeness(SimpleNamespace(run_state=state, failed=pytest.fail))
     lists, shown = state.lists, state.evidence
     completeness.begin("one")
     completeness.conclude("one", Ending(listed=1, is_one_file=True))
@@ -162,7 +163,7 @@ def test_thousands_of_lists_are_noted_in_place():
     assert (lists, completeness.open_lists) == ({"one": "ended", "two": "begun"}, {"two"})
     completeness.conclude("two", Ending(listed=1, is_one_file=True))
     assert (lists["two"], shown, completeness.open_lists) == ("ended", {"one": "file", "two": "file"}, set())
-    resumed = Completeness(RunState(lists={"one": "ended", "two": "begun"}), report=pytest.fail)
+    resumed = Completeness(SimpleNamespace(run_state=RunState(lists={"one": "ended", "two": "begun"})))
     assert resumed.open_lists == {"two"}, "those of a job that is resumed"
 
 

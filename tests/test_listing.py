@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ from scrapy.utils.test import get_crawler
 from crawlers import signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
+from crawlers.kinds.html.generic import HTML
 from crawlers.listing import confirmation, since, withdrawals
 from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.limits import Limits
@@ -62,6 +64,15 @@ def test_the_source_is_the_users_name_or_the_spiders_or_the_host(spiders):
     spider = spiders()
     spider.portal = "https://Data.example.org:8000/"
     assert spider.source == "data.example.org", "for a spider of any catalogue"
+
+
+def test_the_place_of_a_catalogue_is_its_address(spiders):
+    spider = spiders()
+    assert spider.place == ""
+    spider.portal = URL
+    assert spider.place == URL
+    rules = Path(__file__).parent.parent / "catalogues" / "example.toml"
+    assert HTML(rules=str(rules)).place == "https://data.example.org/datasets", "not the path of its rules"
 
 
 # Limits
@@ -381,7 +392,7 @@ def asked(spiders, tmp_path):
         spider.opened_index = lambda: index(moments, last="2026-11-10", folder=tmp_path)
         for name in sorted(set(known) - set(gone)):
             spider.expect("dataset", name, listed_by=None)
-        spider.asked, waiting = [], list(Asking(spider).find())
+        spider.asked, waiting = [], list(Asking(spider, spider.withdrawals).find())
         while waiting:
             request = waiting.pop(0)
             spider.asked.append(request)
@@ -540,7 +551,7 @@ def numbered(spiders):
     def make(**given):
         spider = spiders(**given)
         spider.crawler.request_fingerprinter = SimpleNamespace(fingerprint=lambda request: request.url.encode())
-        spider.listing = Numbered(spider)
+        spider.listing = Numbered(spider, spider.withdrawals, spider.completeness)
         return spider, spider.listing.begin(Offset())
 
     return make

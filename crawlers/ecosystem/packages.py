@@ -73,7 +73,8 @@ class PackagesOfType(CKANListing):
 
     @property
     def _state(self) -> dict[str, Any]:
-        return self.spider.records.job.state
+        state: dict[str, Any] = self.spider.records.job.state
+        return state
 
     def _has_another_filter(self) -> bool:
         """Turn to the next filter; return whether there is one."""

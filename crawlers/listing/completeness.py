@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from crawlers.exceptions import AnswerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy import Request
 
-    from crawlers.listing.state import RunState
+    from crawlers.listing.crawl import Crawl
 
 Evidence = str
 """What shows that a listing was whole; stands in the run report: total, file, pager, short_page, rules; see `less`."""
@@ -105,30 +103,27 @@ def _signs(ending: Ending) -> tuple[tuple[Evidence, bool], ...]:
 class Completeness:
     """The lists of a crawl: which have begun, which have ended, and what shows that each was whole.
 
-    Args:
-        state: where that is remembered.
-        report: called with the stage, the error and the request when nothing shows that a list was whole.
+    That is remembered in the crawl's `run_state`.
     """
 
-    def __init__(self, state: RunState, report: Callable[[Literal["list"], AnswerError, Request | None], Any]) -> None:
-        self.state = state
-        self.report = report
+    def __init__(self, crawl: Crawl) -> None:
+        self.crawl = crawl
 
     @cached_property
     def open_lists(self) -> set[str]:
         """The lists that have begun and not ended."""
-        return {name for name, phase in self.state.lists.items() if phase != "ended"}
+        return {name for name, phase in self.crawl.run_state.lists.items() if phase != "ended"}
 
     def begin(self, name: str) -> None:
         """Note that a list is requested, unless it was requested before the crawl was resumed."""
-        if self.state.lists.get(name, "begun") == "begun":
+        if self.crawl.run_state.lists.get(name, "begun") == "begun":
             self.open_lists.add(name)
-            self.state.note("lists", name, "begun")
+            self.crawl.run_state.note("lists", name, "begun")
 
     def end(self, name: str) -> None:
         """Note that nothing more of a list will come, for whatever reason."""
         self.open_lists.discard(name)
-        self.state.note("lists", name, "ended")
+        self.crawl.run_state.note("lists", name, "ended")
 
     def conclude(self, name: str, ending: Ending, request: Request | None = None) -> bool:
         """Judge a list that has ended; return whether something shows that it was whole.
@@ -143,7 +138,7 @@ class Completeness:
         try:
             word = evidence(ending)
         except AnswerError as error:
-            self.report("list", error, request)
+            self.crawl.failed("list", error, request)
             return False
-        self.state.note("evidence", name, word)
+        self.crawl.run_state.note("evidence", name, word)
         return True

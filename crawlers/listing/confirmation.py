@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.listing.spider import CatalogueSpider
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
     from crawlers.signals import Reason
 
 PART = 1000
@@ -60,7 +61,12 @@ class Confirmation(ABC):
 
     list_name: ClassVar[str] = LIST
     by: ClassVar[str] = "the portal"
-    spider: CatalogueSpider
+    spider: Any
+    """The crawl, by the name that kinds still know it by."""
+
+    def __init__(self, crawl: Crawl, withdrawals: Withdrawals) -> None:
+        self.crawl = self.spider = crawl
+        self.withdrawals = withdrawals
 
     @abstractmethod
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:
@@ -96,25 +102,25 @@ class Confirmation(ABC):
         Args:
             is_end: whether that was asked for after the others.
         """
-        count = self.spider.records.count(LIST)
+        count = self.crawl.records.count(LIST)
         many = "1 dataset is" if count == 1 else f"{count} datasets are"
         when = "afterwards the portal does not give" if is_end else "the portal does not give"
         message = f"{many} no longer listed, and nothing is withdrawn: {when} one either that it lists ({error})"
-        self.spider.failed("list", AnswerError(error.kind, message), request, http_status=status)
+        self.crawl.failed("list", AnswerError(error.kind, message), request, http_status=status)
         yield from ()
 
     def left_open(self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None) -> None:
         """Note a dataset that the portal neither gives nor says is gone; by default it is reported."""
-        self.spider.withdrawals.not_confirmed(dataset_id, error, request, status, by=self.by)
+        self.withdrawals.not_confirmed(dataset_id, error, request, status, by=self.by)
 
     def mark(self, dataset_id: str, fate: dict[str, Any]) -> None:
         """Mark a dataset that the portal says is gone."""
-        withdrawals = self.spider.withdrawals
+        withdrawals = self.withdrawals
         if not fate["is_doubtful"]:
             withdrawals.mark(dataset_id, fate["url"], fate["answer"])
         elif not withdrawals.mark_if_missed_before(dataset_id, fate["url"]):
             message = "%s is gone; if the next complete listing lacks it too, it is withdrawn"
-            self.spider.logger.info(message, fate["url"])
+            self.crawl.logger.info(message, fate["url"])
 
     def error(self, failure: Failure) -> AnswerError:
         """Return why no answer came, or what an answer with an HTTP error says."""
@@ -125,7 +131,7 @@ class Confirmation(ABC):
     @property
     def notes(self) -> Notes:
         """What the portal said of each, by id."""
-        return Notes(self.spider.crawler)
+        return Notes(self.crawl.crawler)
 
     @property
     def topic(self) -> str:
@@ -145,7 +151,7 @@ class Confirmation(ABC):
             yield from self.settled(about)
 
     def _part(self, last: str) -> list[str]:
-        return self.spider.records.behind(last, self.list_name, PART)
+        return self.crawl.records.behind(last, self.list_name, PART)
 
     def _control(self, asked: dict[str, Any], *, is_end: bool) -> Iterator[Any]:
         """Yield the control question.
@@ -273,15 +279,12 @@ class GoneRecords(Confirmation):
     _OPEN = "left open"
     _GIVEN = "given by their own address"
 
-    def __init__(self, spider: CatalogueSpider) -> None:
-        self.spider = spider
-
     def find(self) -> Iterator[Any]:
         """Yield the questions about what this whole listing lacks, or mark it without any."""
-        withdrawals, records = self.spider.withdrawals, self.spider.records
+        withdrawals, records = self.withdrawals, self.crawl.records
         if withdrawals.is_partial():
             return
-        for _ in withdrawals.compare(withdrawals.held(), partial(planned_among, records, self.spider.listed_kind)):
+        for _ in withdrawals.compare(withdrawals.held(), partial(planned_among, records, self.crawl.listed_kind)):
             pass
         withdrawals.log_renamed()
         controls = [listed for listed in withdrawals.controls if self.question(listed, {})]
@@ -293,7 +296,7 @@ class GoneRecords(Confirmation):
     @cached_property
     def given_before(self) -> set[str] | None:
         """The datasets that the portal gave in an earlier run, and did not list; ``None`` if it never answered."""
-        found = self.spider.withdrawals.recall(self._GIVEN)
+        found = self.withdrawals.recall(self._GIVEN)
         return None if found is None else set(found)
 
     def _let_listings_decide(self, why: str) -> None:
@@ -302,14 +305,14 @@ class GoneRecords(Confirmation):
         Args:
             why: why it is not asked, as a clause.
         """
-        for dataset_id in self.spider.withdrawals.ids():
+        for dataset_id in self.withdrawals.ids():
             self._leave_to_listings(dataset_id)
         more = "" if self.given_before is None else f", and {why}"
-        self.spider.run_state.is_whole_listing = self.spider.withdrawals.by_listings(self._OPEN, more=more)
+        self.crawl.run_state.is_whole_listing = self.withdrawals.by_listings(self._OPEN, more=more)
 
     def _leave_to_listings(self, dataset_id: str) -> None:
         if dataset_id not in (self.given_before or ()):
-            self.spider.seen(dataset_id, list_name=self._OPEN, listed_by=None)
+            self.crawl.seen(dataset_id, list_name=self._OPEN, listed_by=None)
 
     def _remember(self, *, is_believed: bool) -> None:
         """Remember what the portal gives and does not list.
@@ -317,27 +320,27 @@ class GoneRecords(Confirmation):
         Args:
             is_believed: whether what it says is gone is so: it also gave the control afterwards.
         """
-        fates = ((name, self.notes.get(self.topic, name)) for name in self.spider.withdrawals.ids())
+        fates = ((name, self.notes.get(self.topic, name)) for name in self.withdrawals.ids())
         answers = ((name, fate["answer"] if fate else "") for name, fate in fates)  # a later part has none yet
         before = self.given_before or ()
         given = [
             name for name, answer in answers if answer == THERE or (name in before and not (answer and is_believed))
         ]
-        self.spider.withdrawals.remember(self._GIVEN, given)
+        self.withdrawals.remember(self._GIVEN, given)
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:  # noqa: ARG002
-        known = self.spider.opened_index().documents.get(self.spider.listed_kind, dataset_id, None)
+        known = self.crawl.opened_index().documents.get(self.crawl.listed_kind, dataset_id, None)
         url = known.metadata_url if known else None
-        is_own = url is not None and host(url) == host(self.spider.withdrawals.place)
+        is_own = url is not None and host(url) == host(self.crawl.place)
         return Request(url) if url and is_own and "***" not in url else None  # without the secrets that it had
 
     def left_open(self, dataset_id: str, error: AnswerError, *_: Any) -> None:
-        self.spider.logger.info("%s does not say whether %s is gone: %s", self.by, dataset_id, error)
+        self.crawl.logger.info("%s does not say whether %s is gone: %s", self.by, dataset_id, error)
         self._leave_to_listings(dataset_id)
 
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
         self._remember(is_believed=True)
-        self.spider.run_state.is_whole_listing = self.spider.withdrawals.by_listings(self._OPEN)
+        self.crawl.run_state.is_whole_listing = self.withdrawals.by_listings(self._OPEN)
         yield from ()
 
     def unchecked(
@@ -348,7 +351,7 @@ class GoneRecords(Confirmation):
             yield from super().unchecked(error, request, status, about, is_end=is_end)
             return
         why = f"{self.by} does not give by its own address what it lists ({error})"
-        self.spider.logger.info("%s: its listings decide what is gone", why)
+        self.crawl.logger.info("%s: its listings decide what is gone", why)
         self._let_listings_decide(why)
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from scrapy.exceptions import CloseSpider
+
+from crawlers.exceptions import AnswerError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -13,7 +18,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers import signals
-    from crawlers.exceptions import AnswerError
     from crawlers.items import Kind
     from crawlers.listing.limits import Limits
     from crawlers.listing.state import RunState
@@ -78,3 +82,17 @@ class Crawl(Protocol):
 
     def guarded(self, output: Iterator[T], response: Response, record: Any) -> Iterator[T]:
         """Yield the output of one record; if it breaks this project's own code, only that record is lost."""
+
+
+@contextmanager
+def remembering(crawl: Crawl) -> Iterator[None]:
+    """Stop the crawl if the ledger can't be written.
+
+    Raises:
+        CloseSpider: the disk is full.
+    """
+    try:
+        yield
+    except OSError as error:
+        crawl.failed("write", AnswerError("disk", str(error.strerror)))
+        raise CloseSpider("disk") from None

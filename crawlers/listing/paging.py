@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing.completeness import Ending
-from crawlers.listing.confirmation import GoneRecords
-from crawlers.listing.spider import remembering
+from crawlers.listing.crawl import remembering
 from crawlers.politeness import failures
 from crawlers.resume.records import expect_all, see_all
 
@@ -23,7 +22,10 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.listing.spider import CatalogueSpider
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.confirmation import GoneRecords
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
 
 WINDOWS = frozenset((10_000, 15_000, 50_000))
 """Where search servers stop: Elasticsearch and Solr at 10,000, some GeoNetworks at 15,000, Virtuoso at 50,000.
@@ -109,18 +111,18 @@ class Page(Generic[C]):
 class Intake:
     """Decides which entries of a page are taken: those that are new and within the user's limits."""
 
-    def __init__(self, spider: CatalogueSpider) -> None:
-        self.spider = spider
+    def __init__(self, crawl: Crawl) -> None:
+        self.crawl = crawl
 
     def left(self, here: Cursor) -> int:
         """Return how many more resources may be taken; 0 if no dataset may be taken either."""
         if not here.has_records:
             return sys.maxsize
-        return self.spider.limits.resources_left(datasets=here.listed, resources=here.resources)
+        return self.crawl.limits.resources_left(datasets=here.listed, resources=here.resources)
 
     def take(self, entries: list[Entry], here: Cursor, request: Request | None) -> list[tuple[Entry, int]]:
         """Return the entries to take, each with the number of its resources that the limits leave."""
-        if not self.spider.limits.is_set:
+        if not self.crawl.limits.is_set:
             return [(entry, entry.resources) for entry in self._new(entries, here, request)]
         taken: list[tuple[Entry, int]] = []
         left = self.left(here)
@@ -137,11 +139,11 @@ class Intake:
     def _new(self, entries: list[Entry], here: Cursor, request: Request | None) -> Iterator[Entry]:
         """Yield the entries that no other page had, each once; all are noted at once."""
         ids = [entry.id for entry in entries if entry.id is not None and "\0" not in entry.id]
-        by = self.spider.request_names.get(request, self.spider.crawler)
-        with remembering(self.spider):
-            new = see_all(self.spider.records, ids, here.name, by)
+        by = self.crawl.records.request_names.get(request)
+        with remembering(self.crawl):
+            new = see_all(self.crawl.records, ids, here.name, by)
             if here.has_records:
-                new = expect_all(self.spider.records, self.spider.listed_kind, ids, by)
+                new = expect_all(self.crawl.records, self.crawl.listed_kind, ids, by)
         for entry in entries:
             if entry.id in new:
                 new.remove(entry.id)
@@ -153,9 +155,9 @@ class Intake:
         """Note an entry; return whether no other page had it. One without an id is known by its content."""
         if entry.id is None:
             digest = hashlib.sha256(json.dumps(entry.record, sort_keys=True).encode()).hexdigest()
-            return self.spider.seen(f"sha256-{digest}", list_name="nameless", listed_by=request)
-        is_new = self.spider.seen(entry.id, list_name=here.name, listed_by=request)
-        return self.spider.expect(self.spider.listed_kind, entry.id, listed_by=request) if here.has_records else is_new
+            return self.crawl.seen(f"sha256-{digest}", list_name="nameless", listed_by=request)
+        is_new = self.crawl.seen(entry.id, list_name=here.name, listed_by=request)
+        return self.crawl.expect(self.crawl.listed_kind, entry.id, listed_by=request) if here.has_records else is_new
 
 
 class PagedListing(ABC, Generic[C]):
@@ -174,9 +176,19 @@ class PagedListing(ABC, Generic[C]):
     subject: ClassVar[str] = "the catalogue"
     windows: Collection[int] = WINDOWS
 
-    def __init__(self, spider: CatalogueSpider) -> None:
-        self.spider = spider
-        self.intake = Intake(spider)
+    spider: Any
+    """The crawl, by the name that kinds still know it by."""
+
+    def __init__(
+        self, crawl: Crawl, withdrawals: Withdrawals, completeness: Completeness, gone: GoneRecords | None = None
+    ) -> None:
+        """
+        Args:
+            gone: asks about what a whole listing lacks; ``None`` if the kind can't ask for one dataset.
+        """
+        self.crawl = self.spider = crawl
+        self.withdrawals, self.completeness, self.gone = withdrawals, completeness, gone
+        self.intake = Intake(crawl)
 
     @abstractmethod
     def request(self, cursor: C) -> Request:
@@ -201,7 +213,7 @@ class PagedListing(ABC, Generic[C]):
 
     def begin(self, cursor: C) -> Request:
         """Note that the list has begun; return the request for its first page."""
-        self.spider.completeness.begin(cursor.name)
+        self.completeness.begin(cursor.name)
         return self.request(cursor)
 
     def parse_page(self, response: Response, cursor: dict[str, Any]) -> Iterator[Any]:
@@ -220,15 +232,15 @@ class PagedListing(ABC, Generic[C]):
 
     def refused(self, request: Request | None, here: C, error: AnswerError, status: int | None) -> Iterator[Any]:
         """End the list at a page that did not come, and report it."""
-        self.spider.completeness.end(here.name)
-        self.spider.failed("list", error, request, http_status=status)
+        self.completeness.end(here.name)
+        self.crawl.failed("list", error, request, http_status=status)
         yield from ()
 
     def list_page(self, response: Response, here: C, page: Page[C]) -> Iterator[Any]:
         """Request the next page before this one's records are handled: none of those can end the listing."""
-        state = self.spider.run_state
+        state = self.crawl.run_state
         taken = self.intake.take(page.entries, here, response.request)
-        self.spider.withdrawals.note_aliases({entry.id: entry.aliases for entry, _ in taken if entry.id})
+        self.withdrawals.note_aliases({entry.id: entry.aliases for entry, _ in taken if entry.id})
         after = self.after(here, page, taken)
         if "cached" in response.flags:
             state.has_stale_answer = True
@@ -243,7 +255,7 @@ class PagedListing(ABC, Generic[C]):
             yield from self.end(response.request, after, page)
         for position, (entry, allowed) in enumerate(taken if here.has_records else []):
             output = self.items(response, entry, allowed, here, position)
-            yield from self.spider.guarded(output, response, entry.record)
+            yield from self.crawl.guarded(output, response, entry.record)
 
     def after(self, here: C, page: Page[C], taken: list[tuple[Entry, int]]) -> C:
         """Return the cursor behind a page."""
@@ -262,10 +274,10 @@ class PagedListing(ABC, Generic[C]):
 
     def stop(self, after: C, taken: list[tuple[Entry, int]]) -> None:
         """End the list at the user's limit, and note whether that leaves anything out."""
-        self.spider.completeness.end(after.name)
+        self.completeness.end(after.name)
         is_cut = any(allowed < entry.resources for entry, allowed in taken[-1:])
         if is_cut or after.expected is None or after.listed < after.expected:
-            self.spider.run_state.is_limited = True
+            self.crawl.run_state.is_limited = True
 
     def end(self, request: Request | None, after: C, page: Page[C]) -> Iterator[Any]:
         """Judge the list by its end; yield what follows if it was whole."""
@@ -274,8 +286,8 @@ class PagedListing(ABC, Generic[C]):
         if page.following is not None and not is_total_reached:  # it was not followed, for nothing new came
             total = "" if after.expected is None else f" of {after.expected}"
             message = f"{self.subject} gives the same pages again after {after.listed}{total} datasets"
-            self.spider.completeness.end(after.name)
-            self.spider.failed("list", AnswerError("paging", message), request)
+            self.completeness.end(after.name)
+            self.crawl.failed("list", AnswerError("paging", message), request)
             return
         ending = Ending(
             listed=after.listed,
@@ -286,13 +298,13 @@ class PagedListing(ABC, Generic[C]):
             has_pager_ended=after.pages > 1,
             is_last_page_short=page.is_short,
         )
-        if self.spider.completeness.conclude(after.name, ending, request):
-            self.spider.run_state.expected = after.listed if after.expected is None else after.expected
+        if self.completeness.conclude(after.name, ending, request):
+            self.crawl.run_state.expected = after.listed if after.expected is None else after.expected
             yield from self.complete(after)
 
     def complete(self, after: C) -> Iterator[Any]:  # noqa: ARG002
         """Yield what there is to do when everything the catalogue has was listed: by default, look for what is gone."""
-        if isinstance(self.spider.gone, GoneRecords):
-            yield from self.spider.gone.find()
+        if self.gone:
+            yield from self.gone.find()
         else:
-            self.spider.withdrawals.mark_missing()
+            self.withdrawals.mark_missing()

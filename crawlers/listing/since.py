@@ -6,11 +6,11 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from crawlers.store.index import scope
+from crawlers.store.index import listing, scope
 from crawlers.values.moment import moment, now, seconds, written
 
 if TYPE_CHECKING:
-    from crawlers.listing.spider import CatalogueSpider
+    from crawlers.listing.crawl import Crawl
 
 LAST = "last"
 FULL_LISTING_DAYS = 7.0
@@ -33,49 +33,49 @@ def since(text: str) -> str:
     raise ValueError("last, a date such as 2026-11-01, or a time in UTC such as 2026-11-01T06:00:00Z")
 
 
-def base(spider: CatalogueSpider) -> str:
+def base(crawl: Crawl) -> str:
     """Return when the crawl began that ``since=last`` builds on; empty if everything is to be listed.
 
     It is fixed for a job, however often that is resumed.
     """
-    state = spider.run_state
+    state = crawl.run_state
     if state.since is None:
-        last = spider.opened_index().runs.last_complete(scope(spider.name, spider.given))
-        reason = why_everything(spider, last)
+        last = crawl.opened_index().runs.last_complete(scope(crawl.name, crawl.given))
+        reason = why_everything(crawl, last)
         known = "" if reason else str(last)
-        spider.logger.info("%s", f"{reason}: everything is listed" if reason else f"Only what changed since {known}")
+        crawl.logger.info("%s", f"{reason}: everything is listed" if reason else f"Only what changed since {known}")
         state.since = known
     return state.since
 
 
-def why_everything(spider: CatalogueSpider, last: str | None) -> str | None:
+def why_everything(crawl: Crawl, last: str | None) -> str | None:
     """Return why the whole catalogue is listed; ``None`` if what changed is enough."""
     if last is None:
         return "There was no complete crawl of this before"
-    if spider.limits.is_set:
+    if crawl.limits.is_set:
         return "since=last does not go with max_datasets or max_resources"
-    if spider.opened_index().documents.differing:
+    if crawl.opened_index().documents.differing:
         return "A crawl was killed while it wrote documents"
-    if spider.crawler.settings.getbool("VERIFY_DOCUMENTS"):
+    if crawl.crawler.settings.getbool("VERIFY_DOCUMENTS"):
         return "VERIFY_DOCUMENTS asks for all documents"
-    days = spider.crawler.settings.getfloat("FULL_LISTING_DAYS", FULL_LISTING_DAYS)
-    full = spider.withdrawals.last_listing()
+    days = crawl.crawler.settings.getfloat("FULL_LISTING_DAYS", FULL_LISTING_DAYS)
+    full = crawl.opened_index().runs.last_complete(listing(scope(crawl.name, crawl.given)))
     if days <= 0 or _is_recent(full, days):
         return None
     when = f"The last full listing was on {full[:10]}" if full else "There was no full listing before"
     return f"{when}, and FULL_LISTING_DAYS asks for one every {days:g} days"
 
 
-def beginning(spider: CatalogueSpider) -> str:
+def beginning(crawl: Crawl) -> str:
     """Return the moment since which changes are requested, as ISO 8601 in UTC; empty if everything is listed.
 
     What ``since=last`` builds on is widened by `OVERLAP`.
     """
-    given = spider.args.get("since")
+    given = crawl.args.get("since")
     if given != LAST:
-        spider.run_state.since = given or ""
+        crawl.run_state.since = given or ""
         return given or ""
-    known = moment(base(spider))
+    known = moment(base(crawl))
     return written(known - OVERLAP) if known else ""
 
 

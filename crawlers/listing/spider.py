@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from inspect import getattr_static
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 import scrapy
 from scrapy.exceptions import CloseSpider
@@ -20,6 +18,7 @@ from crawlers import arguments, signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.listing.completeness import Completeness
+from crawlers.listing.crawl import remembering
 from crawlers.listing.limits import Limits
 from crawlers.listing.state import RunState
 from crawlers.listing.withdrawals import Withdrawals
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset, Kind
-    from crawlers.listing.confirmation import Confirmation
 
 
 T = TypeVar("T")
@@ -125,8 +123,6 @@ class CatalogueSpider(scrapy.Spider):
         given: those the user gave, as text; without Scrapyd's own, which start with ``_``.
         args: the value of every declared argument.
         source: the name of the source's folder.
-        request_names: what identifies requests in the ledger.
-        gone: the questions about datasets that a whole listing lacks, of a kind that can ask for one.
         complete_item: a static method of yours that fills in what the record says in words of its own. It gets each
             item, whose ``document`` is the record, in crawls and whenever a document is read again.
     """
@@ -135,7 +131,6 @@ class CatalogueSpider(scrapy.Spider):
     crosses_hosts: ClassVar[bool] = False
     has_time_series: ClassVar[bool] = True
     listed_kind: ClassVar[Kind] = "dataset"
-    gone: Confirmation | None = None
     complete_item: ClassVar[Callable[[Dataset], None] | None] = None
     address: ClassVar[str] = "portal"
     other_addresses: ClassVar[tuple[str, ...]] = ()
@@ -161,7 +156,6 @@ class CatalogueSpider(scrapy.Spider):
         self.args: dict[str, Any] = arguments.parse(self.name, self.arguments, given)
         self.given = {name: value for name, value in given.items() if not name.startswith("_")}
         self.limits = Limits(self.args.get("max_datasets"), self.args.get("max_resources"))
-        self.request_names = RequestNames()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
@@ -180,6 +174,11 @@ class CatalogueSpider(scrapy.Spider):
         return str(self.args["source"] or own)
 
     @property
+    def place(self) -> str:
+        """The catalogue's address, for messages; empty if it has none."""
+        return str(getattr(self, "portal", None) or getattr(self, self.address, None) or "")
+
+    @property
     def encoding(self) -> str | None:
         """The encoding of the catalogue's texts, as the user declares it."""
         return self.args.get("encoding")
@@ -194,7 +193,7 @@ class CatalogueSpider(scrapy.Spider):
 
     @cached_property
     def completeness(self) -> Completeness:
-        return Completeness(self.run_state, self.failed)
+        return Completeness(self)
 
     @cached_property
     def withdrawals(self) -> Withdrawals:
@@ -249,30 +248,12 @@ class CatalogueSpider(scrapy.Spider):
             listed_by: the request whose answer lists it, or what identifies that. The same request may list it again.
         """
         with remembering(self):
-            return self.records.expect((kind, dataset_id, resource_id), self.request_names.get(listed_by, self.crawler))
+            return self.records.expect((kind, dataset_id, resource_id), self.records.request_names.get(listed_by))
 
     def seen(self, dataset_id: str, *, list_name: str, listed_by: Request | str | None) -> bool:
         """Note that a list has a dataset; return whether no other request's answer listed it before."""
         with remembering(self):
-            return self.records.see(dataset_id, list_name, self.request_names.get(listed_by, self.crawler))
-
-
-class RequestNames:
-    """What identifies each request in the ledger: its fingerprint, computed once for all that its answer lists."""
-
-    def __init__(self) -> None:
-        self.names: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
-
-    def get(self, request: Request | str | None, crawler: Crawler) -> str:
-        if request is None or isinstance(request, str):
-            return request or ""
-        if request not in self.names:
-            self.names[request] = crawler.request_fingerprinter.fingerprint(request).hex()
-        return self.names[request]
-
-    def mark(self, request: Request, mark: str, crawler: Crawler) -> None:
-        """Tell a request apart from an earlier one for the same address: what both list is new only once."""
-        self.names[request] = f"{crawler.request_fingerprinter.fingerprint(request).hex()} {mark}"
+            return self.records.see(dataset_id, list_name, self.records.request_names.get(listed_by))
 
 
 async def in_turns(steps: Generator[object, None, T] | Iterator[object]) -> T:
@@ -290,17 +271,3 @@ async def in_turns(steps: Generator[object, None, T] | Iterator[object]) -> T:
         if monotonic() >= turn:
             await asyncio.sleep(0)
             turn = monotonic() + TURN
-
-
-@contextmanager
-def remembering(spider: CatalogueSpider) -> Iterator[None]:
-    """Stop the crawl if the ledger can't be written.
-
-    Raises:
-        CloseSpider: the disk is full.
-    """
-    try:
-        yield
-    except OSError as error:
-        spider.failed("write", AnswerError("disk", str(error.strerror)))
-        raise CloseSpider("disk") from None

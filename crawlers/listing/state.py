@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.statscollectors import StatsCollector
 
-    from crawlers.listing.completeness import Evidence
-
 _STATES: WeakKeyDictionary[Crawler, RunState] = WeakKeyDictionary()
 _STATS = {
     "is_limited": "limited",
@@ -69,7 +67,7 @@ class RunState(_Published):
     is_whole_listing: bool = False
     has_stale_answer: bool = False
     lists: dict[str, str] = field(default_factory=dict)
-    evidence: dict[str, Evidence] = field(default_factory=dict)
+    evidence: dict[str, str] = field(default_factory=dict)
     validators: dict[str, str] = field(default_factory=dict)
     since: str | None = None
     access: str | None = None

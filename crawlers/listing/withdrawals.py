@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
-    from crawlers.listing.spider import CatalogueSpider
+    from crawlers.listing.crawl import Crawl
 
     Among = Callable[[Sequence[str]], Collection[str]]
     """Returns those of some ids that the listing has."""
@@ -87,11 +87,11 @@ class Withdrawals:
         controls: a few that the listing has, for control questions.
     """
 
-    def __init__(self, spider: CatalogueSpider) -> None:
-        self.spider = spider
+    def __init__(self, crawl: Crawl) -> None:
+        self.crawl = crawl
         self.known = self.gone = self.renamed = 0
         self.controls: list[str] = []
-        self.listing_scope = listing(scope(spider.name, spider.given))
+        self.listing_scope = listing(scope(crawl.name, crawl.given))
 
     # What the listing lacks
 
@@ -108,7 +108,7 @@ class Withdrawals:
             missing = [dataset_id for dataset_id in part if dataset_id not in there]
             gone = [dataset_id for dataset_id in missing if not self.mark_if_renamed(dataset_id)]
             for dataset_id in gone:
-                self.spider.seen(dataset_id, list_name=LIST, listed_by=None)
+                self.crawl.seen(dataset_id, list_name=LIST, listed_by=None)
             self.known, self.gone = self.known + len(part), self.gone + len(gone)
             self.renamed += len(missing) - len(gone)
             self.controls += islice((found for found in part if found in there), CONTROLS - len(self.controls))
@@ -120,14 +120,14 @@ class Withdrawals:
         Args:
             name: a part of it, another list of the ledger.
         """
-        return self.spider.records.listed(name)
+        return self.crawl.records.listed(name)
 
     def is_partial(self) -> bool:
         """Return whether this run leaves datasets out, or failed at some, so that what it lacks may still be there."""
-        spider, state = self.spider, self.spider.run_state
-        if state.since or state.has_stale_answer or state.is_limited or spider.limits.is_set:
+        crawl, state = self.crawl, self.crawl.run_state
+        if state.since or state.has_stale_answer or state.is_limited or crawl.limits.is_set:
             return True
-        return bool(spider.records.failures.counts())  # any of them may hide a record
+        return bool(crawl.records.failures.counts())  # any of them may hide a record
 
     # Whether it is believed
 
@@ -138,7 +138,7 @@ class Withdrawals:
             can_ask: whether the portal can be asked for one dataset.
             known: how many are on disk; by default as many as were compared.
         """
-        settings = self.spider.crawler.settings
+        settings = self.crawl.crawler.settings
         confirm_max = settings.getint("CONFIRM_MAX") if can_ask else None
         known = self.known if known is None else known
         return decision(gone, known, limit=settings.getfloat("SHRINK_LIMIT"), confirm_max=confirm_max)
@@ -150,19 +150,19 @@ class Withdrawals:
             name: what is gone, a list of the ledger.
             has_control: whether there is a dataset that the portal lists, to check it by.
         """
-        gone = self.spider.records.count(name)
+        gone = self.crawl.records.count(name)
         if not gone or self._mark_if_accepted(name):
             return False
         if has_control and self.decide(gone, can_ask=True) == "ask":
-            Notes(self.spider.crawler).put(_COMPARED, "known", self.known)  # what is left open is judged by it
+            Notes(self.crawl.crawler).put(_COMPARED, "known", self.known)  # what is left open is judged by it
             return True
-        most = self.spider.crawler.settings.getint("CONFIRM_MAX")
+        most = self.crawl.crawler.settings.getint("CONFIRM_MAX")
         why = f"more than are asked for one by one (CONFIRM_MAX = {most})" if has_control else "none is left to ask for"
         self._refuse(name, f", and {why}")
         return False
 
     def _recall_known(self) -> None:
-        self.known = self.known or Notes(self.spider.crawler).get(_COMPARED, "known") or 0  # after a kill
+        self.known = self.known or Notes(self.crawl.crawler).get(_COMPARED, "known") or 0  # after a kill
 
     def by_listings(self, name: str = LIST, url: str = "", more: str = "") -> bool:
         """Mark what enough whole listings lack; return whether no more is gone than is believed.
@@ -172,7 +172,7 @@ class Withdrawals:
             url: where it was requested; by default the catalogue's address.
             more: why the three days hold for few, too, as the end of a clause.
         """
-        gone = self.spider.records.count(name)
+        gone = self.crawl.records.count(name)
         self._recall_known()
         if gone and self._mark_if_accepted(name):
             return True
@@ -183,10 +183,12 @@ class Withdrawals:
             more += f"; what whole listings on {_DAYS} days lack is believed" * (follows == "wait")
             self._refuse(name, more)
             return False
-        later = sum(not self.mark_if_missed_before(dataset_id, url or self.place) for dataset_id in self.ids(name))
+        later = sum(
+            not self.mark_if_missed_before(dataset_id, url or self.crawl.place) for dataset_id in self.ids(name)
+        )
         if later:
             message = "%d %s are gone; if the next whole listing lacks them too, they are withdrawn"
-            self.spider.logger.info(message, later, f"{self.spider.listed_kind}s")
+            self.crawl.logger.info(message, later, f"{self.crawl.listed_kind}s")
         self.remember(_LISTINGS, None)
         return True
 
@@ -200,26 +202,21 @@ class Withdrawals:
             pass
         self.log_renamed()
         if self.by_listings(url=url):
-            self.spider.run_state.is_whole_listing = True
+            self.crawl.run_state.is_whole_listing = True
 
     def mark_missing(self) -> None:
         """Mark what whole listings lack, unless this one leaves datasets out or failed at some."""
         if not self.is_partial():
-            self.mark_missed_twice(self.held(), partial(planned_among, self.spider.records, self.spider.listed_kind))
+            self.mark_missed_twice(self.held(), partial(planned_among, self.crawl.records, self.crawl.listed_kind))
 
     def held(self) -> Iterator[str]:
         """Yield the ids of the source's datasets on disk; of a part of it (``-a set=``), what that part listed last."""
-        index, spider = self.spider.opened_index(), self.spider
-        if sees_all(spider.given):
-            return (held.dataset_id for held in index.documents.held(spider.listed_kind))
-        return index.runs.last_seen_by(spider.name, spider.given)
+        index, crawl = self.crawl.opened_index(), self.crawl
+        if sees_all(crawl.given):
+            return (held.dataset_id for held in index.documents.held(crawl.listed_kind))
+        return index.runs.last_seen_by(crawl.name, crawl.given)
 
     # What is marked
-
-    @property
-    def place(self) -> str:
-        """The catalogue's address."""
-        return str(getattr(self.spider, self.spider.address))
 
     def mark(
         self, dataset_id: str, url: str, reason: signals.Reason = "not found", renamed_to: str | None = None
@@ -231,7 +228,7 @@ class Withdrawals:
             reason: what the portal says became of it.
             renamed_to: the id that it has now.
         """
-        send, kind = self.spider.crawler.signals.send_catch_log, self.spider.listed_kind
+        send, kind = self.crawl.crawler.signals.send_catch_log, self.crawl.listed_kind
         more = {"reason": reason, "renamed_to": renamed_to}
         send(signals.dataset_withdrawn, kind=kind, dataset_id=dataset_id, url=url, **more)
 
@@ -240,7 +237,7 @@ class Withdrawals:
         return self._mark_if_not_seen_since(self.last_listing(), dataset_id, url)
 
     def _mark_if_not_seen_since(self, moment: str | None, dataset_id: str, url: str) -> bool:
-        known = self.spider.opened_index().documents.get(self.spider.listed_kind, dataset_id, None)
+        known = self.crawl.opened_index().documents.get(self.crawl.listed_kind, dataset_id, None)
         if not (known and moment) or (known.status != "withdrawn" and known.seen >= moment):
             return False
         self.mark(dataset_id, url)
@@ -248,12 +245,14 @@ class Withdrawals:
 
     def _mark_long_gone(self, name: str) -> int:
         """Mark what whole listings on three days lack; return how many of a list are left."""
-        today = str(self.spider.records.job.state.get("started"))
+        today = str(self.crawl.records.job.state.get("started"))
         days = [moment for moment in self.recall(_LISTINGS) or () if moment[:10] < today[:10]]
         first = days[1 - _DAYS] if len(days) >= _DAYS - 1 else None
-        left = sum(not self._mark_if_not_seen_since(first, dataset_id, self.place) for dataset_id in self.ids(name))
+        left = sum(
+            not self._mark_if_not_seen_since(first, dataset_id, self.crawl.place) for dataset_id in self.ids(name)
+        )
         if left:
-            Notes(self.spider.crawler).put(_LISTINGS, "lacks", left)
+            Notes(self.crawl.crawler).put(_LISTINGS, "lacks", left)
         return left
 
     def _remember_listing(self, report: Mapping[str, Any]) -> None:
@@ -264,7 +263,7 @@ class Withdrawals:
 
     def last_listing(self) -> str | None:
         """Return when the last complete crawl began that listed everything."""
-        return self.spider.opened_index().runs.last_complete(self.listing_scope)
+        return self.crawl.opened_index().runs.last_complete(self.listing_scope)
 
     # What a user accepts
 
@@ -316,15 +315,15 @@ class Withdrawals:
         if digest := refused.pop(self._accepted_run, None):
             self.remember(_ACCEPTED, [self._accepted_run, "".join(self._fingerprints(name))])
             self._store(_REFUSED, {run: other for run, other in refused.items() if other != digest})
-        Notes(self.spider.crawler).put(_ACCEPTED, self._accepted_run, True)
+        Notes(self.crawl.crawler).put(_ACCEPTED, self._accepted_run, True)
         for dataset_id in self.ids(name):
-            self.mark(dataset_id, self.place, reason)
-        if not self.spider.run_state.since:
-            self.spider.run_state.is_whole_listing = True
+            self.mark(dataset_id, self.crawl.place, reason)
+        if not self.crawl.run_state.since:
+            self.crawl.run_state.is_whole_listing = True
 
     def _refuse(self, name: str, why: str) -> None:
         """Report that a list is too much, and remember it: the user may accept it."""
-        run = str(self.spider.records.job.state.get("run"))
+        run = str(self.crawl.records.job.state.get("run"))
         if self._accepted_run:
             why += f"; ACCEPT_SHRINK={self._accepted_run} accepts another list, or none"
         refused = {**self._refused(), run: self._digest(name)}
@@ -332,14 +331,14 @@ class Withdrawals:
             advice = f"It can't be accepted: {unwritten}. Mend that, and crawl again"
         else:
             advice = f"If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK={run}"
-            advice += " (scrapy crawl needs another JOBDIR for it)" * bool(self.spider.crawler.settings.get("JOBDIR"))
+            advice += " (scrapy crawl needs another JOBDIR for it)" * bool(self.crawl.crawler.settings.get("JOBDIR"))
         self._report(name, why, advice)
 
     def run_ended(self, report: Mapping[str, Any]) -> None:
         """Remember what the next runs must know of this one; the process that judged its listing may be gone."""
         if report["finish_reason"] != "finished":
             return
-        notes = Notes(self.spider.crawler)
+        notes = Notes(self.crawl.crawler)
         if notes.count(_ACCEPTED):
             self.remember(_ACCEPTED, None)
         if notes.count(_LISTINGS) and not report["errors"].keys() - {"shrink"}:
@@ -347,24 +346,24 @@ class Withdrawals:
 
     @property
     def _accepted_run(self) -> str:
-        return str(self.spider.crawler.settings.get("ACCEPT_SHRINK") or "")
+        return str(self.crawl.crawler.settings.get("ACCEPT_SHRINK") or "")
 
     def _report(self, name: str, why: str, advice: str) -> None:
-        count, limit = self.spider.records.count(name), self.spider.crawler.settings.getfloat("SHRINK_LIMIT")
-        what = f"{count} of {self.known} {self.spider.listed_kind}s are no longer listed ({count / self.known:.1%})"
+        count, limit = self.crawl.records.count(name), self.crawl.crawler.settings.getfloat("SHRINK_LIMIT")
+        what = f"{count} of {self.known} {self.crawl.listed_kind}s are no longer listed ({count / self.known:.1%})"
         what += f", more than SHRINK_LIMIT allows ({limit:.1%})" if count > limit * self.known else ""
         message = f"{what}{why}: nothing is withdrawn. They are {self.names(name, count)}. {advice}"
-        self.spider.failed("list", AnswerError("shrink", message))
+        self.crawl.failed("list", AnswerError("shrink", message))
 
     def names(self, name: str, count: int) -> str:
         """Return the titles of the first datasets of a list of the ledger, as part of a sentence."""
-        documents = self.spider.opened_index().documents
+        documents = self.crawl.opened_index().documents
         first = islice(self.ids(name), _NAMED)
         names = ", ".join(one_line(documents.title(dataset_id) or dataset_id, 60) for dataset_id in first)
         return f"{names} and {count - _NAMED} more" if count > _NAMED else names
 
     def _digest(self, name: str) -> str:
-        """Return what identifies a list of datasets that this spider's listing lacks."""
+        """Return what identifies a list of datasets that this crawl's listing lacks."""
         found = hashlib.sha256(f"{self.listing_scope}\0{name}".encode())
         for dataset_id in self.ids(name):
             found.update(f"\0{dataset_id}".encode())
@@ -379,7 +378,7 @@ class Withdrawals:
 
     @property
     def _folder(self) -> Path:
-        return self.spider.opened_index().folder
+        return self.crawl.opened_index().folder
 
     def recall(self, name: str) -> list[str] | None:
         """Return the texts that earlier runs of this scope remember; ``None`` if they remember no list."""
@@ -400,7 +399,7 @@ class Withdrawals:
             memory.remember(self._folder, name, value or None)
         except OSError as error:
             unwritten = f"{memory.FILE} can't be written ({error.strerror})"
-            self.spider.logger.warning("%s: later runs know less", unwritten)
+            self.crawl.logger.warning("%s: later runs know less", unwritten)
             return unwritten
         return ""
 
@@ -412,28 +411,28 @@ class Withdrawals:
         Args:
             aliases: by the id of a dataset that is listed, its other ids.
         """
-        others = [(self.spider.listed_kind, each, "") for given in aliases.values() for each in given]
-        known = {key[1] for key in self.spider.opened_index().documents.some(others)} if others else set()
+        others = [(self.crawl.listed_kind, each, "") for given in aliases.values() for each in given]
+        known = {key[1] for key in self.crawl.opened_index().documents.some(others)} if others else set()
         for dataset_id, given in aliases.items():
             for alias in known.intersection(given):
-                if not self.spider.seen(alias, list_name=_ALIASES, listed_by=dataset_id):
-                    self.spider.seen(alias, list_name=_SHARED, listed_by=dataset_id)
+                if not self.crawl.seen(alias, list_name=_ALIASES, listed_by=dataset_id):
+                    self.crawl.seen(alias, list_name=_SHARED, listed_by=dataset_id)
 
     def mark_if_renamed(self, dataset_id: str) -> bool:
         """Mark a dataset as withdrawn if one other has its id as an alias, and is new since the last whole listing."""
-        spider = self.spider
-        name = listed_by(spider.records, dataset_id, _ALIASES)
-        if name is None or spider.records.is_listed(dataset_id, _SHARED) or not self.last_listing():
+        crawl = self.crawl
+        name = listed_by(crawl.records, dataset_id, _ALIASES)
+        if name is None or crawl.records.is_listed(dataset_id, _SHARED) or not self.last_listing():
             return False
-        if spider.opened_index().runs.last_had(name, self.listing_scope):
+        if crawl.opened_index().runs.last_had(name, self.listing_scope):
             return False
-        self.mark(dataset_id, self.place, "renamed", name)
+        self.mark(dataset_id, self.crawl.place, "renamed", name)
         return True
 
     def log_renamed(self) -> None:
         if self.renamed:
             message = "%d %ss have another id now: what is on disk under the old ones is withdrawn"
-            self.spider.logger.info(message, self.renamed, self.spider.listed_kind)
+            self.crawl.logger.info(message, self.renamed, self.crawl.listed_kind)
 
     # What is not confirmed
 
@@ -447,4 +446,4 @@ class Withdrawals:
         """
         message = f"the dataset is no longer listed, and {by} does not say that it is gone: {error}"
         found = AnswerError(error.kind, message)
-        self.spider.failed("fetch", found, request, http_status=status, dataset_id=dataset_id)
+        self.crawl.failed("fetch", found, request, http_status=status, dataset_id=dataset_id)

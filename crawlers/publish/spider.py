@@ -17,7 +17,8 @@ from twisted.python.failure import Failure
 from crawlers import arguments, signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, CrawlersError
-from crawlers.listing.spider import CatalogueSpider, host_name, remembering, source_name
+from crawlers.listing.crawl import remembering
+from crawlers.listing.spider import CatalogueSpider, host_name, source_name
 from crawlers.publish.journal import NAME, Journal, Steps
 from crawlers.publish.plan import Plan
 from crawlers.publish.portal import Portal, is_stopping, write_addresses

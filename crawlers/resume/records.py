@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakKeyDictionary
 
 from crawlers.resume.job import Job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from scrapy import Request
     from scrapy.crawler import Crawler
 
 Reference = tuple[str, str, str | None]
@@ -76,6 +78,7 @@ class Records:
         self.job = Job.from_crawler(crawler)
         self.stats = crawler.stats
         self.failures = Failures(self.job)
+        self.request_names = RequestNames(crawler)
 
     def expect(self, reference: Reference, by: str) -> bool:
         """Expect a document; return whether no other request has listed it before.
@@ -242,6 +245,25 @@ def received(records: Records, kind: str) -> Iterator[str]:
         rows = records.job.db.execute(_SETTLED, (kind, last, _BATCH)).fetchall()
         yield from (row[0] for row in rows)
         last = rows[-1][0] if rows else None
+
+
+class RequestNames:
+    """What identifies each request in the ledger: its fingerprint, computed once for all that its answer lists."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.crawler = crawler
+        self.names: WeakKeyDictionary[Request, str] = WeakKeyDictionary()
+
+    def get(self, request: Request | str | None) -> str:
+        if request is None or isinstance(request, str):
+            return request or ""
+        if request not in self.names:
+            self.names[request] = self.crawler.request_fingerprinter.fingerprint(request).hex()
+        return self.names[request]
+
+    def mark(self, request: Request, mark: str) -> None:
+        """Tell a request apart from an earlier one for the same address: what both list is new only once."""
+        self.names[request] = f"{self.crawler.request_fingerprinter.fingerprint(request).hex()} {mark}"
 
 
 class Failures:

@@ -36,7 +36,7 @@ class APIListing(PagedListing[Position]):
     spider: APISpider
 
     def __init__(self, spider: APISpider, rows: int | None) -> None:
-        super().__init__(spider)
+        super().__init__(spider, spider.withdrawals, spider.completeness, spider.gone)
         self.declaration = spider.declaration
         self.declared = self.declaration.list
         self.query = Query(self.declaration, str(spider.portal), rows)
@@ -77,7 +77,7 @@ class APIListing(PagedListing[Position]):
 
     def parse_page(self, response: Response, cursor: dict[str, Any]) -> Iterator[Any]:
         if cursor["round"] and response.request:
-            self.spider.request_names.mark(response.request, f"walk {cursor['round']}", self.spider.crawler)
+            self.crawl.records.request_names.mark(response.request, f"walk {cursor['round']}")
         yield from super().parse_page(response, cursor)
 
     def after(self, here: Position, page: Page[Position], taken: list[tuple[Entry, int]]) -> Position:

@@ -96,7 +96,7 @@ class APISpider(ListedSpider):
             name: value.env for name, several in headers for value in several if isinstance(value, Variable)
         }
         self.followed = Followed(self)
-        self.gone = GoneAPI(self)
+        self.gone = GoneAPI(self, self.withdrawals)
         listing = APIListing(self, self.limits.datasets)
         self.secret_addresses = [str(self.portal), listing.query.address(self.declaration.list.url)]
         return listing

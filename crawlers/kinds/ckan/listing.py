@@ -71,13 +71,14 @@ class CKANListing(PagedListing[Cursor]):
     subject = "the portal"
 
     def __init__(self, spider: CatalogueSpider, packages: Packages) -> None:
-        super().__init__(spider)
+        super().__init__(spider, spider.withdrawals, spider.completeness)
         self.packages = packages
         self.first_refusal: Refusal | None = None
 
     def rows(self, listed: int = 0) -> int:
         """Return how many datasets to request when `listed` are listed: no more than the user wants."""
-        return self.spider.limits.rows(self.spider.args["rows"], listed)
+        rows: int = self.spider.limits.rows(self.spider.args["rows"], listed)
+        return rows
 
     def request(self, cursor: Cursor, *, is_retry: bool = False) -> Request:
         """Return the request for a page.
@@ -176,7 +177,7 @@ class CKANListing(PagedListing[Cursor]):
             if not fits(count, page.count):
                 message = f"the portal counts {count} datasets, and {page.count} behind an id"
                 error = AnswerError("count_mismatch", f"{message}: it answers two questions, and neither list is whole")
-                self.spider.completeness.end(here.name)
+                self.completeness.end(here.name)
                 self.spider.failed("list", error, response.request)
                 return
         elif here.is_doubtful and here.is_by_id:
@@ -205,13 +206,13 @@ class CKANListing(PagedListing[Cursor]):
         if not after.ids:
             self.spider.run_state.expected = expected
         if message:
-            self.spider.completeness.end(after.name)
+            self.completeness.end(after.name)
             self.spider.failed("list", AnswerError("paging", message), request)
             return
         ending = Ending(
             subject=self.subject, listed=after.listed, total=expected, absent=after.absent, is_last_page_short=True
         )
-        if self.spider.completeness.conclude(after.name, ending, request):
+        if self.completeness.conclude(after.name, ending, request):
             if not after.ids and expected is None:
                 self.spider.run_state.expected = after.listed
             yield self.packages.list_complete(after)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.ckan.api import API
     from crawlers.kinds.ckan.listing import Output, Take
-    from crawlers.listing.spider import CatalogueSpider
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
 
 BATCH = 100
 """Ids in one question, at most."""
@@ -45,8 +46,9 @@ class Batches(ABC):
 
     batch_list: ClassVar[str]
 
-    def __init__(self, spider: CatalogueSpider, portal_api: API, take: Take) -> None:
-        self.spider = spider
+    def __init__(self, crawl: Crawl, portal_api: API, take: Take, completeness: Completeness) -> None:
+        self.crawl = crawl
+        self.completeness = completeness
         self.api = portal_api
         self.take_new = take
 
@@ -77,7 +79,7 @@ class Batches(ABC):
 
     def batch(self, asked: dict[str, Any]) -> list[str]:
         """Return the next ids: as many as the address may have."""
-        ids = self.spider.records.behind(asked["last"], self.batch_list, asked["most"])
+        ids = self.crawl.records.behind(asked["last"], self.batch_list, asked["most"])
         way, query = self.api.variants[asked["about"]["variant"] | asked["is_post"]], self.api.query
         while len(ids) > 1 and not way.post and len(way.address("package_search", among(ids, query))) > LONGEST:
             ids.pop()
@@ -110,9 +112,9 @@ class Batches(ABC):
 
     def take_record(self, response: Response, record: Any, variant: int, position: int) -> Output:
         """Yield what a dataset that was requested by its id leads to, unless it was taken before."""
-        if self.spider.expect("dataset", record["id"], listed_by=response.request):
+        if self.crawl.expect("dataset", record["id"], listed_by=response.request):
             output = self.take_new(response, record, resources(record), variant, position)
-            yield from self.spider.guarded(output, response, record)
+            yield from self.crawl.guarded(output, response, record)
 
     def batch_failed(self, failure: Failure) -> AsyncIterator[Any]:
         request = failures.request(failure)
@@ -121,11 +123,11 @@ class Batches(ABC):
     def no_batch(self, refusal: Refusal, request: Request | None, asked: dict[str, Any], ids: list[str]) -> Output:
         """Ask in another form, if that was refused; else leave each of the ids to be asked for by itself."""
         if refusal.error.kind == "blocked":
-            self.spider.completeness.end(self.batch_list)
-            self.spider.failed("list", refusal.error, request, http_status=refusal.status)
+            self.completeness.end(self.batch_list)
+            self.crawl.failed("list", refusal.error, request, http_status=refusal.status)
             return
         message = "%s: %s; asking for %d datasets in another way"
-        self.spider.logger.info(message, self.api.portal, refusal.error, len(ids))
+        self.crawl.logger.info(message, self.api.portal, refusal.error, len(ids))
         if form := another_form(asked, refusal.status, len(ids)):
             yield from self.ask_batch(form)
             return

@@ -84,9 +84,10 @@ class CKANSpider(PackageSpider):
         self.listing = CKANListing(self, self)
         self.incremental = Incremental(self, self.api.portal, self.level, self.listing)
         self.access = Access(self, self.api, self.go_on)
-        asking = (self, self.api, self.parse_record)
-        self.gone = Gone(*asking, self.access)
-        self.ghosts = Ghosts(*asking, self.access, listing=self.listing, then=self.changes_given)
+        asking = (self, self.api, self.parse_record, self.completeness)
+        confirming: dict[str, Any] = {"withdrawals": self.withdrawals, "access": self.access}
+        self.gone = Gone(*asking, **confirming)
+        self.ghosts = Ghosts(*asking, **confirming, listing=self.listing, then=self.changes_given)
         self.changes = Changes(*asking, incremental=self.incremental, ghosts=self.ghosts, gone=self.gone)
         self.exports = Exports(self, self.api, self.export)
 

@@ -35,12 +35,9 @@ class CSWSpider(ListedSpider):
         "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
     }
 
-    def __init__(self, **given: str) -> None:
-        super().__init__(**given)
-        self.gone = GoneCSW(self)
-
     def make_listing(self) -> CSWListing:
-        return CSWListing(self)
+        self.gone = GoneCSW(self, self.withdrawals)
+        return CSWListing(self, self.withdrawals, self.completeness, self.gone)
 
     def beginning(self) -> Position:
         moment = beginning(self) if self.args["since"] else ""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from crawlers.exceptions import AnswerError
 from crawlers.items import Flaw
 from crawlers.kinds.dcat.walk_state import request_key
-from crawlers.listing.spider import remembering
+from crawlers.listing.crawl import remembering
 from crawlers.safety import inside, strict_json
 from crawlers.values.moment import now
 

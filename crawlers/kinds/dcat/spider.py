@@ -20,7 +20,8 @@ from crawlers.kinds.dcat.records import PageRecords
 from crawlers.kinds.dcat.walk import Walk
 from crawlers.kinds.dcat.walk_state import Listing, Place, request_key
 from crawlers.listing import other_answers
-from crawlers.listing.spider import CatalogueSpider, in_turns, remembering
+from crawlers.listing.crawl import remembering
+from crawlers.listing.spider import CatalogueSpider, in_turns
 from crawlers.rdf import formats
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ class GonePages(Confirmation):
     spider: HTMLSpider
 
     def __init__(self, spider: HTMLSpider) -> None:
-        self.spider = spider
+        super().__init__(spider, spider.withdrawals)
         self.site = spider.site
 
     def requests(self) -> Iterator[Any]:

@@ -64,10 +64,10 @@ class OAISpider(ListedSpider):
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
         self.repository, self.metadata = Repository(self), Metadata(self)
-        self.gone = GoneOAI(self)
 
     def make_listing(self) -> OAIListing:
-        return OAIListing(self)
+        self.gone = GoneOAI(self, self.withdrawals)
+        return OAIListing(self, self.withdrawals, self.completeness, self.gone)
 
     @cached_property
     def source(self) -> str:

@@ -215,4 +215,4 @@ class SDMXSpider(ListedSpider):
     }
 
     def make_listing(self) -> DataflowListing:
-        return DataflowListing(self)
+        return DataflowListing(self, self.withdrawals, self.completeness)

@@ -65,7 +65,7 @@ class SPARQLSpider(ListedSpider):
         self.batches = Batches(self, self.args["batch"])
 
     def make_listing(self) -> Datasets:
-        return Datasets(self)
+        return Datasets(self, self.withdrawals, self.completeness)
 
     def beginning(self) -> Keyset:
         return Keyset(rows=self.args["rows"], since=since.beginning(self))

@@ -67,7 +67,7 @@ class ExampleSpider(ListedSpider):
     }
 
     def make_listing(self) -> Listing:
-        return Listing(self)
+        return Listing(self, self.withdrawals, self.completeness)
 
 
 def records(body: bytes) -> dict[str, Any]:

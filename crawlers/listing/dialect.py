@@ -1,0 +1,155 @@
+"""What a kind says of its listing: how a page is asked for, how an answer is read, and which rungs of recovery it has.
+
+Everything else is the `Lister`'s: what is taken, what is asked for next, what helps when a page does not come, and
+whether the list was whole.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
+
+from crawlers.listing.ladder import Fault
+from crawlers.listing.walk import A, Entry, ListingPage, Part, Walk
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterator, Sequence
+
+    from scrapy import Request
+    from scrapy.http import Response
+
+    from crawlers.exceptions import AnswerError
+    from crawlers.listing.ladder import Rung
+
+WINDOWS = frozenset((10_000, 15_000, 50_000))
+"""Where search servers stop: Elasticsearch and Solr at 10,000, some GeoNetworks at 15,000, Virtuoso at 50,000.
+
+A total that is one of these means "at least".
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """What holds for all pages of a listing.
+
+    Args:
+        way: how one comes to the next page: ``stated`` by the answer (a link, a token), by its ``place`` (an offset, a
+            number, the last id), by a ``turn`` of a browser; or there is but a ``single`` answer.
+        total: what a total is worth: ``exact``; a ``hint`` may be less than there is, and then shows nothing.
+        windows: the totals that mean "at least".
+        patience: how many pages in a row without a new dataset end a walk; so many empty ones end a computed way.
+        most_pages: how many pages a walk may have, before it is taken for a trap.
+        deepest: how deep lists may lead to lists.
+        ends_by: the word for a list whose way on has ended, in the run report.
+        judges_single_pages_last: whether a walk of one page that shows nothing is judged when all walks have ended:
+            it is whole if it is shorter than a page that led on.
+    """
+
+    way: Literal["stated", "place", "turn", "single"] = "stated"
+    total: Literal["exact", "hint"] = "exact"
+    windows: Collection[int] = WINDOWS
+    patience: int = 2
+    most_pages: int | None = None
+    deepest: int = 20
+    ends_by: str = "pager"
+    judges_single_pages_last: bool = False
+
+
+class Dialect(ABC, Generic[A]):
+    """What a kind says of its listing. A plain one is the first four methods.
+
+    Attributes:
+        asks: the type of `Walk.ask`, a frozen dataclass of plain values.
+        traits: what holds for all its pages.
+        ladder: what may help when a page does not come, in the order in which it is tried.
+        subject: what the sentences of an error line call the catalogue.
+    """
+
+    asks: type[A]
+    traits: Traits = Traits()
+    ladder: ClassVar[tuple[Rung, ...]] = ()
+    subject: ClassVar[str] = "the catalogue"
+
+    @abstractmethod
+    def first(self) -> Walk[A]:
+        """Return the walk before its first page."""
+
+    @abstractmethod
+    def request(self, walk: Walk[A]) -> Request:
+        """Return the request for the page, without callback, errback and keywords: those are the lister's."""
+
+    @abstractmethod
+    def read(self, response: Response, walk: Walk[A]) -> ListingPage[A] | Awaitable[ListingPage[A]]:
+        """Return what an answer holds.
+
+        Raises:
+            AnswerError: it is no page of the listing.
+        """
+
+    @abstractmethod
+    def items(self, response: Response, entry: Entry, allowed: int, walk: Walk[A], position: int) -> Iterator[Any]:
+        """Yield a record's item, and the requests for what else is wanted of it.
+
+        Args:
+            allowed: how many of its resources the user's limit leaves.
+            walk: the walk before its page.
+            position: its place among those taken from its page.
+        """
+
+    # What may be said besides
+
+    def fault(self, error: AnswerError, response: Response | None, walk: Walk[A]) -> Fault:
+        """Return why a page did not come, with what the portal says of it in words of its own.
+
+        Args:
+            response: what came; ``None`` if nothing did.
+        """
+        return Fault(error, None if response is None else response.status, is_first=not walk.pages)
+
+    def advised(self, fault: Fault, walk: Walk[A]) -> AnswerError:  # noqa: ARG002
+        """Return what is reported when nothing helped: the error, with advice where there is any."""
+        return fault.error
+
+    def place(self, walk: Walk[A], count: int) -> A | None:  # noqa: ARG002
+        """Return what is asked for `count` positions behind the beginning of the page; ``None`` if it can't be."""
+        return None
+
+    def renewed(self, walk: Walk[A]) -> A | None:  # noqa: ARG002
+        """Return what the list's beginning is asked by, where a token or a session may have expired."""
+        return None
+
+    def count(self, walk: Walk[A]) -> A | None:  # noqa: ARG002
+        """Return what the number of records alone is asked by, when fewer came than there were."""
+        return None
+
+    def parts(self, walk: Walk[A]) -> Sequence[Part]:  # noqa: ARG002
+        """Return the ranges in which a list may be read that is longer than what the server gives."""
+        return ()
+
+    def halves(self, part: Part) -> tuple[Part, Part] | None:  # noqa: ARG002
+        """Return both halves of a range; ``None`` if it can't be split."""
+        return None
+
+    def ranged(self, walk: Walk[A], part: Part) -> A | None:  # noqa: ARG002
+        """Return what the first page of a range is asked by."""
+        return None
+
+    def laps(self, walk: Walk[A]) -> Sequence[A]:  # noqa: ARG002
+        """Return where further looks at the list begin, in the order in which they are taken: for most, page 1."""
+        return ()
+
+    def is_doubtful(self, walk: Walk[A]) -> bool:
+        """Return whether a further look may find more: the list moved, or as many came as promised, some twice."""
+        if walk.has_moved:
+            return True
+        return walk.total is not None and walk.listed + walk.lost < (walk.expected or 0)
+
+    def whole(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+        """Yield what there is to do when the catalogue was listed whole; ``None``: look for what is gone."""
+        return None
+
+    def stopped(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
+        """Yield what there is to do when the user's limit is reached."""
+        return iter(())

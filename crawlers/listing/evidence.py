@@ -1,0 +1,331 @@
+"""Where a walk stands behind a page, whether it goes on, and what shows that its list was whole: pure functions.
+
+Evidence is what was seen. The rules are a table, taken from the top: the first that shows or denies something decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from crawlers.exceptions import AnswerError
+
+if TYPE_CHECKING:
+    from crawlers.listing.dialect import Traits
+    from crawlers.listing.walk import ListingPage, Walk
+
+Evidence = str
+"""What shows that a listing was whole; stands in the run report: total, file, pager, short_page, rules; see `less`."""
+
+_DRIFT, _DRIFT_SHARE = 10, 0.02
+"""Records that may come or go between two pages; of a large catalogue, the share."""
+_ROUND = 1000
+"""A total that is a multiple of this may be the end of what a search server counts."""
+_CAPS = 5
+"""A first page whose length is a multiple of this may be all that the server gives at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What was taken from a page.
+
+    Args:
+        came: how many positions of the list the page covers.
+        new: how many datasets were new, and within the user's limits.
+        resources: how many resources those have.
+        digest: of the page's ids; empty if it has none.
+    """
+
+    came: int = 0
+    new: int = 0
+    resources: int = 0
+    digest: str = ""
+
+
+def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits) -> Walk[Any]:
+    """Return where a walk stands behind a page."""
+    is_behind = page.fault is None or page.next is not None
+    is_other = taken.digest != here.digest if taken.came else traits.way == "place"
+    is_turned = is_other and (bool(here.first) if page.turns is None else page.turns > 0)
+    is_news = bool(taken.new or page.apart or page.is_new) or (here.lap > 1 and is_other and taken.came > 0)
+    total, counted = _counted(here, page, taken)
+    fits = page.total is None or _fits(here.total, counted)
+    is_ring = traits.way == "stated" and bool(here.first) and here.digest != taken.digest == here.first
+    return replace(
+        here,
+        tried=() if taken.new or (taken.came and is_behind) else here.tried,
+        skipped=0 if taken.came else here.skipped,
+        pages=here.pages + 1,
+        turned=here.turned + is_turned,
+        came=here.came + (taken.came if is_behind else 0),
+        listed=here.listed + taken.new,
+        resources=here.resources + taken.resources,
+        apart=here.apart + page.apart,
+        largest=max(here.largest, taken.came),
+        is_capped=here.is_capped or _is_capped(here, page, taken, total),
+        total=total,
+        printed=here.printed if page.printed is None else max(page.printed, here.printed or 0),
+        first=here.first or taken.digest,
+        digest=taken.digest or here.digest,
+        stale=0 if is_news and not is_ring else here.stale + 1,
+        is_ring=is_ring,
+        has_moved=here.has_moved or page.has_moved or (here.total is not None and counted not in (None, here.total)),
+        contradiction=here.contradiction or ("" if fits else _contradiction(here.total, counted)),
+    )
+
+
+def _counted(here: Walk[Any], page: ListingPage[Any], taken: Taken) -> tuple[int | None, int | None]:
+    """Return how many records there are, as far as is known now, and by this page's own count."""
+    if page.behind is not None:
+        return here.listed + here.apart + max(page.behind, taken.came), None
+    if page.total is None:
+        return here.total, None
+    return (max(page.total, here.total or 0) if here.lap == 1 else page.total), page.total
+
+
+def _fits(before: int | None, now: int | None) -> bool:
+    """Return whether two counts may be of one question: the catalogue changes while it is listed, but not by so much.
+
+    >>> _fits(2977, 746), _fits(2977, 3036), _fits(5, 15), _fits(5, 16)
+    (False, True, True, False)
+    """
+    return before is None or now is None or abs(now - before) <= max(_DRIFT, _DRIFT_SHARE * before)
+
+
+def _contradiction(before: int | None, now: int | None) -> str:
+    return f"it counts {before} datasets on one page and {now} on a later one: its pages answer two questions"
+
+
+def _is_capped(here: Walk[Any], page: ListingPage[Any], taken: Taken, total: int | None) -> bool:
+    """Return whether the server gave fewer than were asked for, and has more behind them."""
+    if page.asked is None or not taken.came:
+        return False
+    if here.first:
+        return here.largest < page.asked
+    return taken.came < page.asked and total is not None and taken.came < total
+
+
+# Whether it goes on
+
+
+def decide(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits) -> Literal["follow", "end", "trap"]:
+    """Return what follows a page that was read to its end.
+
+    Args:
+        walk: behind the page.
+    """
+    if page.next is None or page.end or walk.is_ring or walk.stale >= traits.patience:
+        return "end"
+    if traits.way == "place" and _is_at_end(walk, page, taken, traits):
+        return "end"
+    is_trap = traits.most_pages is not None and walk.pages >= traits.most_pages
+    return "trap" if is_trap else "follow"
+
+
+def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits) -> bool:
+    """Return whether a page at a computed place is the last one.
+
+    A full page is never an end: short is shorter than the largest one. A total that is met ends a walk, unless the page
+    is a full one of a server that gives fewer than it is asked for, or the total is one where servers stop counting.
+    """
+    if not taken.came:
+        return False  # the patience ends it
+    is_full = taken.came >= walk.largest
+    if is_trusted(walk, traits):
+        is_stop = (walk.is_capped or (walk.total or 0) % _ROUND == 0) and is_full
+        return walk.came >= (walk.total or 0) and not is_stop
+    if walk.total is not None:
+        return False
+    if walk.turned:
+        return not is_full
+    return page.asked is not None and taken.came < page.asked and taken.came % _CAPS != 0
+
+
+def is_trusted(walk: Walk[Any], traits: Traits) -> bool:
+    """Return whether a total is the number of records, and not that of a window."""
+    return walk.total is not None and (walk.total not in traits.windows or bool(walk.parts))
+
+
+def is_met(walk: Walk[Any], traits: Traits) -> bool:
+    """Return whether as many datasets came as there are by the protocol's own word."""
+    return is_trusted(walk, traits) and walk.listed + walk.lost >= (walk.expected or 0)
+
+
+def is_windowed(walk: Walk[Any], traits: Traits) -> bool:
+    """Return whether a list is longer than what the server gives of it: it is read in parts, before anything else."""
+    return walk.total is not None and walk.total in traits.windows
+
+
+# What shows that it was whole
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A walk that has ended.
+
+    Args:
+        walk: behind its last page.
+        page: the last one.
+        traits: of the listing.
+        subject: what the sentences call it.
+        absent: how many datasets the catalogue counts and does not have, as it says of each.
+    """
+
+    walk: Walk[Any]
+    page: ListingPage[Any]
+    traits: Traits
+    subject: str = "the catalogue"
+    absent: int = 0
+
+    @property
+    def expected(self) -> int:
+        return max((self.walk.expected or 0) - self.absent, 0)
+
+    @property
+    def seen(self) -> int:
+        return self.walk.listed + self.walk.lost
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A line of the table.
+
+    Args:
+        seen: what was seen, for the documentation.
+        shows: what that shows: evidence, or an error kind.
+        judged: returns the evidence, or raises the error; ``None`` if it was not seen.
+    """
+
+    seen: str
+    shows: str
+    judged: Callable[[Ended], Evidence | None]
+
+
+def _broken(ended: Ended) -> None:
+    if ended.page.fault is not None:
+        raise ended.page.fault
+
+
+def _two_questions(ended: Ended) -> None:
+    if ended.walk.contradiction:
+        raise AnswerError("count_mismatch", f"{ended.subject} contradicts itself: {ended.walk.contradiction}")
+
+
+def _fewer(ended: Ended) -> None:
+    if ended.walk.total is not None and ended.seen < ended.expected:
+        listed = ended.walk.listed
+        message = f"{ended.subject} says it has {ended.expected} datasets, and listed {listed}"
+        raise AnswerError("count_mismatch", message)
+
+
+def _more(ended: Ended) -> None:
+    walk, is_exact = ended.walk, ended.traits.total == "exact" and is_trusted(ended.walk, ended.traits)
+    if is_exact and ended.seen > ended.expected and not walk.has_moved and walk.lap == 1 and not walk.parts:
+        message = f"{ended.subject} says it has {ended.expected} datasets, and listed {walk.listed}"
+        raise AnswerError("count_mismatch", message)
+
+
+def _printed(ended: Ended) -> None:
+    if ended.walk.printed is not None and ended.seen < ended.walk.printed:
+        printed, listed = ended.walk.printed, ended.walk.listed
+        raise AnswerError(
+            "count_mismatch", f"{ended.subject} prints that it has {printed} datasets, and listed {listed}"
+        )
+
+
+def _met(ended: Ended) -> Evidence | None:
+    is_equal = ended.traits.total == "exact" or ended.seen == ended.expected
+    return less(ended.absent) if is_equal and is_trusted(ended.walk, ended.traits) and not ended.walk.left else None
+
+
+def _window(ended: Ended) -> None:
+    walk = ended.walk
+    if is_windowed(walk, ended.traits) and not walk.parts and ended.seen == walk.total:
+        message = f"{ended.subject} listed {walk.total} datasets, and never gives more: there may be others"
+        raise AnswerError("unproven", message)
+
+
+def _left(ended: Ended) -> None:
+    if ended.walk.left:
+        raise AnswerError("unproven", f"{ended.subject} listed {ended.walk.listed} datasets, and {ended.walk.left}")
+
+
+def _declared(ended: Ended) -> Evidence | None:
+    return "rules" if ended.page.end == "declared" else None
+
+
+def _ring(ended: Ended) -> Evidence | None:
+    return ended.traits.ends_by if ended.walk.is_ring and ended.walk.turned else None
+
+
+def _again(ended: Ended) -> None:
+    is_repeated = ended.page.next is not None and ended.walk.stale >= ended.traits.patience
+    if is_repeated and (ended.traits.way != "place" or ended.page.came != 0):
+        of = "" if ended.walk.expected is None else f" of {ended.walk.expected}"
+        message = f"{ended.subject} gives the same pages again after {ended.walk.listed}{of} datasets"
+        raise AnswerError("paging", message)
+
+
+def _file(ended: Ended) -> Evidence | None:
+    page, walk = ended.page, ended.walk
+    is_only = walk.pages == 1 and page.next is None and not walk.turned
+    is_ignored = page.asked is not None and walk.came > page.asked
+    is_short = page.asked is not None and walk.came < page.asked
+    is_single = ended.traits.way == "single" or page.is_file
+    if is_single and page.next is None:
+        return "file"
+    return "file" if walk.pages == 1 and ((is_only and is_ignored) or is_short) and ended.traits.way != "turn" else None
+
+
+def _pager(ended: Ended) -> Evidence | None:
+    is_end = ended.page.next is None or (ended.traits.way == "place" and not ended.page.fault)
+    return ended.traits.ends_by if ended.walk.turned and is_end else None
+
+
+def _nothing(ended: Ended) -> None:
+    listed = ended.walk.listed
+    raise AnswerError("unproven", f"{ended.subject} listed {listed} datasets, and nothing shows that these are all")
+
+
+RULES = (
+    Rule("The last answer broke off, and nothing brought the rest.", "as it broke off", _broken),
+    Rule("Pages of one walk count so differently that they answer two questions.", "count_mismatch", _two_questions),
+    Rule("Fewer distinct ids came than the protocol's own total says.", "count_mismatch", _fewer),
+    Rule("More came than an exact total says, and the list did not change meanwhile.", "count_mismatch", _more),
+    Rule("A number that a page prints for people is larger than what came.", "count_mismatch", _printed),
+    Rule("As many distinct ids came as the protocol's total says, and servers do not stop there.", "total", _met),
+    Rule("As many came as servers give at most: 10,000, 15,000 or 50,000.", "unproven", _window),
+    Rule("Something was offered that was neither followed nor kept.", "unproven", _left),
+    Rule("The user says that there is only this page.", "rules", _declared),
+    Rule("A stated way on led back to the first page.", "pager", _ring),
+    Rule("Pages in a row brought nothing new, although a way on is there.", "paging", _again),
+    Rule("One answer was read to its end, and names no other; or gave more, or fewer, than asked for.", "file", _file),
+    Rule("A way on that had worked before ended.", "pager or short_page", _pager),
+    Rule("Nothing of all that.", "unproven", _nothing),
+)
+"""The rules of evidence, in the order in which they are asked."""
+
+
+def judge(ended: Ended) -> Evidence:
+    """Return what shows that a list was whole.
+
+    Raises:
+        AnswerError: something contradicts that (count_mismatch, paging), or nothing shows it (unproven).
+    """
+    return next(shown for rule in RULES if (shown := rule.judged(ended)) is not None)
+
+
+def less(absent: int) -> Evidence:
+    """Return the total as evidence, where the catalogue counts some that it does not have.
+
+    >>> less(0), less(2)
+    ('total', 'total less 2 that the portal does not have')
+    """
+    return f"total less {absent} that the portal does not have" if absent else "total"
+
+
+def advice(rules: tuple[Rule, ...] = RULES) -> str:
+    """Return the table for the documentation, as Markdown."""
+    lines = [f"| {number} | {rule.seen} | {rule.shows} |" for number, rule in enumerate(rules, 1)]
+    return "\n".join(("| | What was seen | What that shows |", "|---|---|---|", *lines))

@@ -1,0 +1,222 @@
+"""Why a page did not come, and what is tried then: the rungs of a ladder, taken from the top.
+
+A fault *of the host* has no rung: that host is stopped. A fault *of the question* is the portal's refusal, in words of
+its own or with a 4xx: only another question helps. A fault *of the page* is met by the whole ladder. A rung counts
+until there is progress, not until an answer comes: a page that always breaks at its first record would be asked for
+without end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from crawlers.exceptions import AnswerError
+    from crawlers.listing.dialect import Dialect
+    from crawlers.listing.walk import Walk
+
+OF_HOST = frozenset(("blocked", "robots", "dns", "forbidden_address", "offsite", "ignored", "disk", "bug"))
+"""The error kinds that no other request to the host cures."""
+LASTING = frozenset(("too_large", "timeout", "truncated"))
+"""Later pages stay small after one of these."""
+_WAITED = (429, 503)
+"""Statuses that were waited for as the host asks, as often as it may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a page did not come.
+
+    Args:
+        error: what is reported.
+        status: the HTTP status, if an answer came.
+        is_spoken: whether the portal refused in words of its own protocol.
+        about: the codes and names that those words have.
+        is_first: whether no page came before.
+        has_waited: whether the host said when to come again (Retry-After), and was obeyed.
+    """
+
+    error: AnswerError
+    status: int | None = None
+    is_spoken: bool = False
+    about: str = ""
+    is_first: bool = False
+    has_waited: bool = False
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether no other request to the host helps: it is closed, unknown, or asks for a pause without end."""
+        is_unreached = self.error.kind == "connection" and self.is_first
+        is_waiting = self.status == 429 or (self.status == 503 and self.has_waited)
+        return self.error.kind in OF_HOST or is_unreached or is_waiting
+
+    @property
+    def is_of_question(self) -> bool:
+        """Whether the portal would repeat its answer to this question: a 4xx, or a refusal in words of its own."""
+        is_refused = self.status is not None and 400 <= self.status < 500 and self.status not in (408, 429)
+        return self.is_spoken or is_refused or self.error.kind == "refused"
+
+
+class Rung(Protocol):
+    """Something that may help.
+
+    Attributes:
+        name: for the log and `Walk.tried`.
+        most: how often it is taken without progress.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def most(self) -> int: ...
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        """Return the walk that is tried instead; ``None`` if this does not help here."""
+
+
+def climbed(walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+    """Return the walk that is tried instead of a page that did not come; ``None`` if nothing is left to try."""
+    if fault.is_of_host:
+        return None
+    for rung in dialect.ladder:
+        if walk.tried.count(rung.name) < rung.most and (there := rung.instead(walk, fault, dialect)) is not None:
+            return replace(there, tried=(*there.tried, rung.name))
+    return None
+
+
+def matches(when: Any, fault: Fault) -> bool:
+    """Return whether a rung is for a fault.
+
+    Args:
+        when: the kinds of errors, or what says so of a fault; empty for each.
+    """
+    if callable(when):
+        return bool(when(fault))
+    return not when or fault.error.kind in when
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The same page once more: an answer that came broken was not repeated as one that failed is."""
+
+    most: int = 1
+    name: str = "again"
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:  # noqa: ARG002
+        is_retried = fault.error.kind in ("http", "timeout", "connection", "too_large")
+        return None if fault.is_of_question or is_retried else walk
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Another value of one field of `Walk.ask`, the next of those that may be taken.
+
+    Args:
+        field: its name.
+        values: those that are tried, in their order; or what returns them for a walk.
+        is_for_first_only: whether it may be taken only before a page came.
+        when: what it helps against: error kinds, or what says so of a fault; any by default.
+    """
+
+    field: str
+    values: Any
+    is_for_first_only: bool = False
+    when: Any = ()
+    most: int = 20
+
+    @property
+    def name(self) -> str:
+        return self.field
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:  # noqa: ARG002
+        if (self.is_for_first_only and walk.pages) or not matches(self.when, fault):
+            return None
+        values: Sequence[Any] = self.values(walk) if callable(self.values) else self.values
+        now = getattr(walk.ask, self.field)
+        behind = values[values.index(now) + 1 :] if now in values else values
+        return replace(walk, ask=replace(walk.ask, **{self.field: behind[0]})) if behind else None
+
+
+@dataclass(frozen=True, slots=True)
+class Smaller:
+    """A smaller page; later ones grow again, unless they are too large or take too long."""
+
+    sizes: tuple[int, ...] = (100, 25, 5, 1)
+    most: int = 20
+    name: str = "smaller"
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:  # noqa: ARG002
+        rows = next((size for size in self.sizes if walk.rows is not None and size < walk.rows), None)
+        if rows is None or fault.is_of_question:
+            return None
+        return replace(walk, rows=rows, most=rows if fault.error.kind in LASTING else walk.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Behind the single record that breaks its page, which is reported as lost."""
+
+    most: int = 3
+    name: str = "skip"
+    is_for_first_too: bool = True
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:  # noqa: ARG002
+        ask = dialect.place(walk, 1) if walk.rows == 1 and (walk.pages or self.is_for_first_too) else None
+        if ask is None:
+            return None
+        return replace(walk, ask=ask, came=walk.came + 1, lost=walk.lost + 1, skipped=walk.skipped + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """The list from its beginning: a token or a session may have expired. What is known is not taken again."""
+
+    most: int = 1
+    name: str = "renew"
+    when: Any = ()
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        ask = dialect.renewed(walk) if walk.came and matches(self.when, fault) else None
+        return None if ask is None else begun(walk, ask)
+
+
+@dataclass(frozen=True, slots=True)
+class Halve:
+    """Half of the range that does not come, or the list in ranges; without an end it would be split for ever."""
+
+    most: int = 500
+    name: str = "halve"
+    when: Any = ()
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        return split(walk, dialect) if walk.splits < self.most and matches(self.when, fault) else None
+
+
+def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
+    """Return the beginning of a list, a lap or a part; what is known of the whole catalogue stays.
+
+    Args:
+        changes: fields of the walk.
+    """
+    fresh: dict[str, Any] = {"turned": 0, "came": 0, "total": None, "first": "", "digest": "", "stale": 0}
+    return replace(walk, ask=ask, **fresh | changes)
+
+
+def split(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:
+    """Return the first part of a list that is too long, or of a range of it; ``None`` if it can't be split."""
+    if walk.parts:
+        halves = dialect.halves(walk.parts[0])
+        parts = (*halves, *walk.parts[1:]) if halves else ()
+    else:
+        parts = tuple(dialect.parts(walk))
+    ask = dialect.ranged(walk, parts[0]) if parts else None
+    return None if ask is None else begun(walk, ask, parts=parts, splits=walk.splits + 1)
+
+
+def next_part(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:
+    """Return the beginning of the next range; ``None`` if the present one is the last."""
+    ask = dialect.ranged(walk, walk.parts[1]) if len(walk.parts) > 1 else None
+    return None if ask is None else begun(walk, ask, parts=walk.parts[1:], before=walk.before + (walk.total or 0))

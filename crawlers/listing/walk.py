@@ -1,0 +1,211 @@
+"""Where the reading of one list stands, and what an answer of it holds: plain data, which a stored request can carry.
+
+A **walk** is the state of one list. Its `ask` is what a kind asks the next page by: an offset, a token, the last id, an
+address. An **entry** is a record as a page lists it. An **offer** is another way that a page shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from crawlers.exceptions import AnswerError
+
+A = TypeVar("A")
+
+Part = tuple[str, str]
+"""A range of what a list holds, from one bound on and before another; an empty bound is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk(Generic[A]):
+    """Where the reading of one list stands.
+
+    Args:
+        ask: what the next page is asked by; a frozen dataclass of plain values that the kind declares.
+        name: of the list: in the ledger, in the run report and in messages.
+        above: the names of the lists that led here, the first one first, so that a circle ends.
+        purpose: ``page``; ``count``, if only the number of records is asked for; ``ids``, for a list of ids alone.
+        lap: 2 and more if the list is read again, because it changed meanwhile.
+        step: how many requests were made before this one, in all laps and parts: it tells each apart.
+        parts: the ranges still to be listed, the present one first; empty if there is only one list.
+        splits: how often a range was split.
+        rows: how many records the next page is asked for; ``None`` if the kind has no say.
+        most: how many a later one may be asked for.
+        tried: the rungs of the ladder that were taken since the last progress.
+        skipped: how many records in a row were given up.
+        pages: how many answers have come, of all laps and parts.
+        turned: how many ways on were taken in this lap and part that brought another page.
+        came: how many positions have come in this lap and part, skipped ones included.
+        listed: how many distinct datasets were taken, of all laps and parts.
+        resources: how many resources those have.
+        apart: how many positions of the list are no datasets of their own: services, deleted records, doubles.
+        lost: how many records were given up, and reported.
+        largest: how many positions the largest page had.
+        is_capped: whether the server gave fewer than were asked for, and more behind them.
+        before: how many records the parts have that were listed.
+        total: how many records this lap and part has, by the protocol's own word.
+        printed: how many datasets a page prints for people.
+        first: the digest of the first page of this lap and part.
+        digest: of the page before: of its ids.
+        stale: how many pages in a row had nothing new.
+        is_ring: whether the last page's stated way led back to the first one.
+        has_moved: whether the list changed while it was read, so that records may have been passed over.
+        contradiction: what the answers of this walk contradict each other in, as a sentence; empty if in nothing.
+        left: what was offered and neither followed nor kept, as a clause; empty if nothing was.
+    """
+
+    ask: A
+    name: str = "datasets"
+    above: tuple[str, ...] = ()
+    purpose: Literal["page", "count", "ids"] = "page"
+    lap: int = 1
+    step: int = 0
+    parts: tuple[Part, ...] = ()
+    splits: int = 0
+    rows: int | None = None
+    most: int | None = None
+    tried: tuple[str, ...] = ()
+    skipped: int = 0
+    pages: int = 0
+    turned: int = 0
+    came: int = 0
+    listed: int = 0
+    resources: int = 0
+    apart: int = 0
+    lost: int = 0
+    largest: int = 0
+    is_capped: bool = False
+    before: int = 0
+    total: int | None = None
+    printed: int | None = None
+    first: str = ""
+    digest: str = ""
+    stale: int = 0
+    is_ring: bool = False
+    has_moved: bool = False
+    contradiction: str = ""
+    left: str = ""
+
+    @property
+    def key(self) -> str:
+        """What tells this request apart from all others, and identifies it as what listed a dataset."""
+        return f"{self.name} {self.step}"
+
+    @property
+    def has_records(self) -> bool:
+        """Whether the list gives whole records, which count as listed; else it gives ids, or a number."""
+        return self.purpose == "page"
+
+    @property
+    def expected(self) -> int | None:
+        """How many datasets there should be, by the protocol's own word."""
+        return None if self.total is None else max(self.before + self.total - self.apart, 0)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the walk as a stored request carries it, which is JSON."""
+        return {name: _lists(value) for name, value in asdict(self).items()}
+
+
+def restored(plain: dict[str, Any], asks: type[A]) -> Walk[A]:
+    """Return the walk of a stored request.
+
+    Args:
+        plain: as `Walk.plain` gave it, maybe by way of JSON.
+        asks: the type of its `ask`.
+    """
+    known = {field.name for field in fields(asks)}  # type: ignore[arg-type]
+    ask = asks(**{name: _tuples(value) for name, value in plain["ask"].items() if name in known})
+    return Walk(**{name: _tuples(value) for name, value in plain.items() if name != "ask"}, ask=ask)
+
+
+def _tuples(value: Any) -> Any:
+    """JSON knows lists alone."""
+    return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
+
+
+def _lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _lists(each) for name, each in value.items()}
+    return list(map(_lists, value)) if isinstance(value, list | tuple) else value
+
+
+class Entry(NamedTuple):
+    """A record as a page lists it.
+
+    Args:
+        id: ``None`` if it has none that can be requested.
+        record: what the portal says of it.
+        resources: how many resources it lists.
+        reading: the record as the kind reads it, if that is something else.
+        aliases: other ids of the dataset; one may be its id of before.
+    """
+
+    id: str | None
+    record: Any
+    resources: int = 0
+    reading: Any = None
+    aliases: Sequence[str] = ()
+
+
+class Offer(NamedTuple, Generic[A]):
+    """Another way that a page shows, besides the next page.
+
+    Args:
+        what: ``walk``: another list; ``left``: what is not followed.
+        name: of the list, its address for most.
+        ask: what its first page is asked by.
+        why_not: why it is not followed, as a clause that begins with what it is.
+    """
+
+    what: Literal["walk", "left"]
+    name: str
+    ask: A | None = None
+    why_not: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class ListingPage(Generic[A]):
+    """What an answer of a listing holds.
+
+    Args:
+        entries: its records. A list's next page is requested before they are handled; an iterator (a graph) is taken
+            in steps, and the next page requested after it.
+        next: what the next page is asked by; ``None`` if there is none.
+        is_stated: whether the answer names the next page (a link, a token); else it is computed.
+        came: how many positions of the list the answer covers; by default as many as there are entries.
+        asked: how many were asked for; ``None`` if nothing says.
+        total: how many records the list has, by the protocol's own word.
+        behind: how many are left from this page on, at a server that counts so.
+        printed: how many datasets the page prints for people.
+        apart: how many of the positions are no datasets of their own, and are new.
+        is_new: whether the page has something new that is no dataset.
+        unreadable: how many records could not be read at all.
+        turns: how often a browser turned the page.
+        end: an end in the answer's own words: ``none`` (nothing is there), ``declared`` (by the user), ``closed``.
+        is_file: whether the answer is a file, or says of itself that it is all.
+        has_moved: whether the answer shows that the list changed.
+        offers: other ways that it shows.
+        fault: why it broke off: what came before that is in `entries`.
+    """
+
+    entries: Iterable[Entry] = ()
+    next: A | None = None
+    is_stated: bool = False
+    came: int | None = None
+    asked: int | None = None
+    total: int | None = None
+    behind: int | None = None
+    printed: int | None = None
+    apart: int = 0
+    is_new: bool = False
+    unreadable: int = 0
+    turns: int | None = None
+    end: Literal["", "none", "declared", "closed"] = ""
+    is_file: bool = False
+    has_moved: bool = False
+    offers: Sequence[Offer[A]] = ()
+    fault: AnswerError | None = None
