@@ -212,6 +212,8 @@ def test_empty_pages_in_the_middle_are_passed_by_the_patience(tmp_path):
     ("walked", "page", "traits", "kind"),
     [
         ({"total": 30, "listed": 18}, {}, {}, "count_mismatch"),
+        ({"total": 20, "listed": 18, "lost": 2}, {}, {}, "count_mismatch"),
+        ({"total": 30, "listed": 18, "stale": 2, "turned": 2}, {"next": Ask(at=99)}, {}, "paging"),
         ({"total": 18, "listed": 20}, {}, {}, "count_mismatch"),
         ({"printed": 30, "listed": 18, "turned": 2}, {}, {}, "count_mismatch"),
         ({"printed": 30, "listed": 18, "total": 18}, {}, {}, "count_mismatch"),
@@ -235,7 +237,7 @@ def test_what_contradicts_or_shows_nothing(walked, page, traits, kind):
     ("walked", "page", "traits", "shown"),
     [
         ({"total": 18, "listed": 18}, {}, {}, "total"),
-        ({"total": 20, "listed": 18, "lost": 2}, {}, {}, "total"),
+        ({"total": 18, "listed": 18, "stale": 2}, {"next": Ask(at=99)}, {}, "total"),
         ({"total": 20, "listed": 18, "apart": 2}, {}, {}, "total"),
         ({"total": 18, "listed": 20, "has_moved": True}, {}, {}, "total"),
         ({"total": 5, "listed": 18, "turned": 1, "pages": 2}, {}, {"total": "hint"}, "pager"),
@@ -276,6 +278,18 @@ def test_a_way_on_counts_once_it_brought_another_page():
     assert behind(shown, {"turns": 2}, {"came": 6, "new": 6, "digest": "b"}, way="turn").turned == 1
     assert behind(shown, {}, {"came": 0}, way="stated").turned == 0, "an empty page shows nothing of a stated way"
     assert behind(shown, {}, {"came": 0}, way="place").turned == 1
+
+
+def test_what_a_page_has_of_the_one_before_makes_it_no_shorter():
+    page = ListingPage(next=Ask(at=99), again=1, asked=10)
+    taken = Taken(came=9, new=9, digest="b")
+    found = after(Walk(ask=Ask(), first="a", digest="a", came=10, largest=10), page, taken, Traits(way="place"))
+    assert (found.came, found.largest, found.is_capped) == (19, 10, False)
+    assert decide(found, page, taken, Traits(way="place")) == "follow"
+
+
+def test_what_a_page_lost_as_was_reported_is_counted():
+    assert behind({"lost": 1}, {"lost": 2}, {"came": 5, "new": 3}).lost == 3
 
 
 def test_a_stated_way_back_to_the_first_page_is_a_ring():
@@ -371,9 +385,10 @@ def test_whole_records_of_a_cut_page_are_kept_and_the_walk_goes_on_behind_them(t
 def test_one_record_that_breaks_each_page_is_named_and_passed(tmp_path):
     server = Server(ids=names(35), says=35, broken={17})
     done = listed(tmp_path, server, ladder=LADDER)
-    assert (done.ids(), done.evidence) == (names(17) + names(17, 18), {"datasets": "total"})
+    assert (done.ids(), done.evidence) == (names(17) + names(17, 18), {}), "nothing is taken to be gone"
     assert [error.error for error in done.errors] == [
-        "the server can't give the record at position 18: a record can't be rendered"
+        "the server can't give the record at position 18: a record can't be rendered",
+        "the server says it has 35 datasets, and listed 34",
     ]
 
 
@@ -542,3 +557,25 @@ def test_thousands_of_lists_are_noted_in_place(tmp_path):
     again.end("two", "short")
     assert again.is_short
     walks.job.db.close()
+
+
+# Ranges
+
+
+def ranges(**changes):
+    halves = {"halves": lambda self, part: (part, part), "ranged": lambda self, walk, part: Ask(since=part[0])}
+    return type("Ranges", (Numbers,), halves | {"traits": Traits(way="place")} | changes)(None)
+
+
+def test_a_list_is_not_split_for_ever():
+    walk, count = Walk(ask=Ask(), parts=(("a", "b"),)), 0
+    while (there := ladder.split(walk, ranges())) is not None and count < 1000:
+        walk, count = there, count + 1
+    assert count == ladder.SPLITS
+
+
+@pytest.mark.parametrize(("total", "before"), [(8, 18), (10_000, 15), (None, 10)])
+def test_a_range_that_is_longer_than_what_is_given_counts_what_came(total, before):
+    walk = Walk(ask=Ask(), parts=(("a", "b"), ("b", "")), before=10, total=total, came=5)
+    there = ladder.next_part(walk, ranges())
+    assert (there.before, there.parts, there.came) == (before, (("b", ""),), 0)

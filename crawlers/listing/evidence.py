@@ -67,7 +67,8 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         listed=here.listed + taken.new,
         resources=here.resources + taken.resources,
         apart=here.apart + page.apart,
-        largest=max(here.largest, taken.came),
+        lost=here.lost + page.lost,
+        largest=max(here.largest, taken.came + page.again),
         is_capped=here.is_capped or _is_capped(here, page, taken, total),
         total=total,
         printed=here.printed if page.printed is None else max(page.printed, here.printed or 0),
@@ -108,7 +109,7 @@ def _is_capped(here: Walk[Any], page: ListingPage[Any], taken: Taken, total: int
         return False
     if here.first:
         return here.largest < page.asked
-    return taken.came < page.asked and total is not None and taken.came < total
+    return taken.came + page.again < page.asked and total is not None and taken.came < total
 
 
 # Whether it goes on
@@ -141,7 +142,7 @@ def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Tr
     """
     if not taken.came:
         return False  # the patience ends it
-    is_full = taken.came >= walk.largest
+    is_full = taken.came + page.again >= walk.largest
     if is_trusted(walk, traits):
         is_stop = (walk.is_capped or (walk.total or 0) % _ROUND == 0) and is_full
         return walk.came >= (walk.total or 0) and not is_stop
@@ -223,7 +224,7 @@ def _two_questions(ended: Ended) -> None:
 
 
 def _fewer(ended: Ended) -> None:
-    if ended.walk.total is not None and ended.seen < ended.expected:
+    if ended.walk.total is not None and ended.walk.listed < ended.expected:
         listed = ended.walk.listed
         message = f"{ended.subject} says it has {ended.expected} datasets, and listed {listed}"
         raise AnswerError("count_mismatch", message)
@@ -270,8 +271,8 @@ def _ring(ended: Ended) -> Evidence | None:
 
 
 def _again(ended: Ended) -> None:
-    is_repeated = _is_repeated(ended.walk, ended.page, ended.traits)
-    if is_repeated and (ended.traits.way != "place" or ended.page.came != 0):
+    is_repeated = _is_repeated(ended.walk, ended.page, ended.traits) and not ended.walk.is_ring
+    if is_repeated and not is_met(ended.walk, ended.traits) and (ended.traits.way != "place" or ended.page.came != 0):
         of = "" if ended.walk.expected is None else f" of {ended.walk.expected}"
         message = f"{ended.subject} gives the same pages again after {ended.walk.listed}{of} datasets"
         raise AnswerError("paging", message)
@@ -302,6 +303,7 @@ def _nothing(ended: Ended) -> None:
 RULES = (
     Rule("The last answer broke off, and nothing brought the rest.", "as it broke off", _broken),
     Rule("Pages of one walk count so differently that they answer two questions.", "count_mismatch", _two_questions),
+    Rule("Pages in a row brought nothing new, although a way on is there and the total is not met.", "paging", _again),
     Rule("Fewer distinct ids came than the protocol's own total says.", "count_mismatch", _fewer),
     Rule("More came than an exact total says, and the list did not change meanwhile.", "count_mismatch", _more),
     Rule("A number that a page prints for people is larger than what came.", "count_mismatch", _printed),
@@ -310,7 +312,6 @@ RULES = (
     Rule("Something was offered that was neither followed nor kept.", "unproven", _left),
     Rule("The user says that there is only this page.", "rules", _declared),
     Rule("A stated way on led back to the first page.", "pager", _ring),
-    Rule("Pages in a row brought nothing new, although a way on is there.", "paging", _again),
     Rule("One answer was read to its end, and names no other; or gave more, or fewer, than asked for.", "file", _file),
     Rule("A way on that had worked before ended.", "pager or short_page", _pager),
     Rule("Nothing of all that.", "unproven", _nothing),

@@ -137,6 +137,10 @@ class Halve:
         return split(walk, dialect) if walk.splits < self.most and matches(self.when, fault) else None
 
 
+SPLITS = 500
+"""How often ranges are split in all: a server may say of each that it is too long."""
+
+
 def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
     """Return the beginning of a list, a lap or a part; what is known of the whole catalogue stays.
 
@@ -149,6 +153,8 @@ def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
 
 def split(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:
     """Return the first part of a list that is too long, or of a range of it; ``None`` if it can't be split."""
+    if walk.splits >= SPLITS:
+        return None
     if walk.parts:
         halves = dialect.halves(walk.parts[0])
         parts = (*halves, *walk.parts[1:]) if halves else ()
@@ -161,4 +167,5 @@ def split(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:
 def next_part(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:
     """Return the beginning of the next range; ``None`` if the present one is the last."""
     ask = dialect.ranged(walk, walk.parts[1]) if len(walk.parts) > 1 else None
-    return None if ask is None else begun(walk, ask, parts=walk.parts[1:], before=walk.before + (walk.total or 0))
+    count = walk.came if walk.total in dialect.traits.windows else walk.total or 0
+    return None if ask is None else begun(walk, ask, parts=walk.parts[1:], before=walk.before + count)

@@ -355,9 +355,11 @@ class Lister(Generic[A]):
 
     def lap(self, walk: Walk[A], ask: A) -> Iterator[Request]:
         """Yield the request that begins a further look at the list; what is known is not taken again."""
-        listed, expected = walk.listed, walk.expected
-        self.crawl.logger.info("%s: %d of %s datasets were listed: listing again", self.crawl.place, listed, expected)
-        fresh = ladder.begun(walk, ask, lap=walk.lap + 1, parts=(), before=0, has_moved=False, lost=0)
+        message, changed = "%s: %d of %s datasets were listed%s: listing again", ", and the list changed meanwhile"
+        of = walk.listed, walk.expected, changed if walk.has_moved else ""
+        self.crawl.logger.info(message, self.crawl.place, *of)
+        first = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "lost": 0, "left": ""}
+        fresh = ladder.begun(walk, ask, lap=walk.lap + 1, **first)
         yield self.onward(walk, fresh)
 
     def counted(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:

@@ -179,11 +179,13 @@ class ListingPage(Generic[A]):
         next: what the next page is asked by; ``None`` if there is none.
         is_stated: whether the answer names the next page (a link, a token); else it is computed.
         came: how many positions of the list the answer covers; by default as many as there are entries.
+        again: how many more it covers that the page before had, too: asked for to see whether the list moved.
         asked: how many were asked for; ``None`` if nothing says.
         total: how many records the list has, by the protocol's own word.
         behind: how many are left from this page on, at a server that counts so.
         printed: how many datasets the page prints for people.
         apart: how many of the positions are no datasets of their own, and are new.
+        lost: how many of the positions have a record that is not kept, as was reported.
         is_new: whether the page has something new that is no dataset.
         unreadable: how many records could not be read at all.
         turns: how often a browser turned the page.
@@ -198,11 +200,13 @@ class ListingPage(Generic[A]):
     next: A | None = None
     is_stated: bool = False
     came: int | None = None
+    again: int = 0
     asked: int | None = None
     total: int | None = None
     behind: int | None = None
     printed: int | None = None
     apart: int = 0
+    lost: int = 0
     is_new: bool = False
     unreadable: int = 0
     turns: int | None = None
