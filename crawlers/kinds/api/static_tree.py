@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api import answers, paging
+from crawlers.kinds.api import answers
 from crawlers.kinds.api.mapping import Reading
 from crawlers.listing.completeness import Ending
 from crawlers.listing.spider import repeated
@@ -101,7 +101,7 @@ class StaticTree:
         Raises:
             AnswerError: a child is at another host, or there are too many.
         """
-        paging.check_host(address, self.query.hosts)
+        self.query.check_host(address)
         if depth >= _DEPTH or self.files >= _MOST:
             raise AnswerError("trap", f"it is more than {_DEPTH} files deep, or there are more than {_MOST}")
 
