@@ -337,7 +337,7 @@ def less(absent: int) -> Evidence:
     return f"total less {absent} that the portal does not have" if absent else "total"
 
 
-def advice(rules: tuple[Rule, ...] = RULES) -> str:
+def table(rules: tuple[Rule, ...] = RULES) -> str:
     """Return the table for the documentation, as Markdown."""
     lines = [f"| {number} | {rule.seen} | {rule.shows} |" for number, rule in enumerate(rules, 1)]
     return "\n".join(("| | What was seen | What that shows |", "|---|---|---|", *lines))
