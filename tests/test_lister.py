@@ -288,6 +288,18 @@ def test_what_a_page_has_of_the_one_before_makes_it_no_shorter():
     assert decide(found, page, taken, Traits(way="place")) == "follow"
 
 
+def test_a_total_that_may_be_that_of_its_page_ends_nothing():
+    here = Walk(ask=Ask(), first="a", came=7, largest=7, total=7)
+    for is_open, decision in ((True, "follow"), (False, "end")):
+        page = ListingPage(next=Ask(at=7), asked=10, is_open=is_open)
+        assert decide(here, page, Taken(came=7), Traits(way="place")) == decision
+
+
+def test_what_a_page_shows_of_its_place_stays_at_the_end():
+    assert behind({}, {}, {"came": 3}).ask == Ask()
+    assert behind({}, {"ask": Ask(since="n00003")}, {"came": 3}).ask == Ask(since="n00003")
+
+
 def test_what_a_page_lost_as_was_reported_is_counted():
     assert behind({"lost": 1}, {"lost": 2}, {"came": 5, "new": 3}).lost == 3
 
@@ -386,6 +398,7 @@ def test_one_record_that_breaks_each_page_is_named_and_passed(tmp_path):
     server = Server(ids=names(35), says=35, broken={17})
     done = listed(tmp_path, server, ladder=LADDER)
     assert (done.ids(), done.evidence) == (names(17) + names(17, 18), {}), "nothing is taken to be gone"
+    assert [error.missing for error in done.errors] == ["dataset", None]
     assert [error.error for error in done.errors] == [
         "the server can't give the record at position 18: a record can't be rendered",
         "the server says it has 35 datasets, and listed 34",

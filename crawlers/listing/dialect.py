@@ -67,12 +67,14 @@ class Dialect(ABC, Generic[A]):
         traits: what holds for all its pages.
         ladder: what may help when a page does not come, in the order in which it is tried.
         subject: what the sentences of an error line call the catalogue.
+        lacking: the sentence about a record that the server can't give, with its ``{number}`` in the list.
     """
 
     asks: type[A]
     traits: Traits = Traits()
     ladder: ClassVar[tuple[Rung, ...]] = ()
     subject: ClassVar[str] = "the catalogue"
+    lacking: ClassVar[str] = "the server can't give the record at position {number}"
 
     @abstractmethod
     def first(self) -> Walk[A]:

@@ -58,6 +58,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     is_ring = traits.way == "stated" and bool(here.first) and here.digest != taken.digest == here.first
     return replace(
         here,
+        ask=here.ask if page.ask is None else page.ask,
         tried=() if taken.came and came > here.reached else here.tried,
         skipped=0 if taken.came else here.skipped,
         pages=here.pages + 1,
@@ -123,7 +124,7 @@ def decide(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits
     """
     if page.next is None or page.end or walk.is_ring or _is_repeated(walk, page, traits):
         return "end"
-    if traits.way == "place" and _is_at_end(walk, page, taken, traits):
+    if traits.way == "place" and not page.is_open and _is_at_end(walk, page, taken, traits):
         return "end"
     is_trap = traits.most_pages is not None and walk.pages >= traits.most_pages
     return "trap" if is_trap else "follow"

@@ -326,9 +326,10 @@ class Lister(Generic[A]):
         if there is not None:
             self.crawl.logger.info("%s: %s; listing it another way", self.crawl.place, fault.error)
             if there.lost > here.lost:
-                message = f"the server can't give the record at position {here.came + 1}: {fault.error}"
+                message = f"{self.dialect.lacking.format(number=here.came + 1)}: {fault.error}"
                 kind = fault.error.kind if fault.error.kind == "too_large" else "refused"
-                self.crawl.failed("list", AnswerError(kind, message), request, http_status=fault.status)
+                subject = {"http_status": fault.status, "missing": "dataset"}
+                self.crawl.failed("list", AnswerError(kind, message), request, **subject)
             yield self.onward(here, there, is_retry=there.rows != here.rows)
             return
         yield from self.short(here, self.dialect.advised(fault, here), request, fault.status)

@@ -177,11 +177,13 @@ class ListingPage(Generic[A]):
         entries: its records. A list's next page is requested before they are handled; an iterator (a graph) is taken
             in steps, and the next page requested after it.
         next: what the next page is asked by; ``None`` if there is none.
+        ask: the `Walk.ask` of this page with what its answer showed; by default as it was.
         is_stated: whether the answer names the next page (a link, a token); else it is computed.
         came: how many positions of the list the answer covers; by default as many as there are entries.
         again: how many more it covers that the page before had, too: asked for to see whether the list moved.
         asked: how many were asked for; ``None`` if nothing says.
         total: how many records the list has, by the protocol's own word.
+        is_open: whether the next page is asked for whatever the total says, because it may be that of this page alone.
         behind: how many are left from this page on, at a server that counts so.
         printed: how many datasets the page prints for people.
         apart: how many of the positions are no datasets of their own, and are new.
@@ -198,11 +200,13 @@ class ListingPage(Generic[A]):
 
     entries: Iterable[Entry] = ()
     next: A | None = None
+    ask: A | None = None
     is_stated: bool = False
     came: int | None = None
     again: int = 0
     asked: int | None = None
     total: int | None = None
+    is_open: bool = False
     behind: int | None = None
     printed: int | None = None
     apart: int = 0
