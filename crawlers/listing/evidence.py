@@ -69,7 +69,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         resources=here.resources + taken.resources,
         apart=here.apart + page.apart,
         lost=here.lost + page.lost,
-        largest=max(here.largest, taken.came + page.again),
+        largest=max(here.largest, taken.came + page.overlap),
         is_capped=here.is_capped or _is_capped(here, page, taken, total),
         total=total,
         printed=here.printed if page.printed is None else max(page.printed, here.printed or 0),
@@ -110,7 +110,7 @@ def _is_capped(here: Walk[Any], page: ListingPage[Any], taken: Taken, total: int
         return False
     if here.first:
         return here.largest < page.asked
-    return taken.came + page.again < page.asked and total is not None and taken.came < total
+    return taken.came + page.overlap < page.asked and total is not None and taken.came < total
 
 
 # Whether it goes on
@@ -143,7 +143,7 @@ def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Tr
     """
     if not taken.came:
         return False  # the patience ends it
-    is_full = taken.came + page.again >= walk.largest
+    is_full = taken.came + page.overlap >= walk.largest
     if is_trusted(walk, traits):
         is_stop = (walk.is_capped or (walk.total or 0) % _ROUND == 0) and is_full
         return walk.came >= (walk.total or 0) and not is_stop

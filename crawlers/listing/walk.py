@@ -180,7 +180,7 @@ class ListingPage(Generic[A]):
         ask: the `Walk.ask` of this page with what its answer showed; by default as it was.
         is_stated: whether the answer names the next page (a link, a token); else it is computed.
         came: how many positions of the list the answer covers; by default as many as there are entries.
-        again: how many more it covers that the page before had, too: asked for to see whether the list moved.
+        overlap: how many more it covers that the page before had, too: asked for to see whether the list moved.
         asked: how many were asked for; ``None`` if nothing says.
         total: how many records the list has, by the protocol's own word.
         is_open: whether the next page is asked for whatever the total says, because it may be that of this page alone.
@@ -203,7 +203,7 @@ class ListingPage(Generic[A]):
     ask: A | None = None
     is_stated: bool = False
     came: int | None = None
-    again: int = 0
+    overlap: int = 0
     asked: int | None = None
     total: int | None = None
     is_open: bool = False
