@@ -245,6 +245,7 @@ def test_what_contradicts_or_shows_nothing(walked, page, traits, kind):
         ({"listed": 18, "pages": 2}, {"end": "declared"}, {}, "rules"),
         ({"listed": 24, "pages": 4, "turned": 3, "is_ring": True, "stale": 2}, {"next": Ask(at=99)}, {}, "pager"),
         ({"listed": 24, "pages": 4, "turned": 3}, {}, {"ends_by": "short_page"}, "short_page"),
+        ({"listed": 24, "pages": 2}, {"is_guessed": True, "came": 0}, {}, "short_page"),
     ],
 )
 def test_what_shows_that_all_came(walked, page, traits, shown):
@@ -281,7 +282,7 @@ def test_a_way_on_counts_once_it_brought_another_page():
 
 
 def test_what_a_page_has_of_the_one_before_makes_it_no_shorter():
-    page = ListingPage(next=Ask(at=99), again=1, asked=10)
+    page = ListingPage(next=Ask(at=99), overlap=1, asked=10)
     taken = Taken(came=9, new=9, digest="b")
     found = after(Walk(ask=Ask(), first="a", digest="a", came=10, largest=10), page, taken, Traits(way="place"))
     assert (found.came, found.largest, found.is_capped) == (19, 10, False)
@@ -312,6 +313,8 @@ def test_a_stated_way_back_to_the_first_page_is_a_ring():
     assert not behind(here | {"digest": "a"}, {"next": Ask(at=99)}, again, way="stated").is_ring, (
         "the page that just came"
     )
+    for page in ({"is_guessed": True}, {"is_new": True}):
+        assert not behind(here, {"next": Ask(at=99), **page}, again, way="stated").is_ring
 
 
 @pytest.mark.parametrize(("now", "is_contradiction"), [(746, True), (3036, False), (3037, True)])
@@ -508,6 +511,62 @@ def test_offers_are_lists_of_their_own_and_what_is_left_is_counted(tmp_path):
     LEFT.add("c")
     done = listed(tmp_path, answers, **members)
     assert [error.error for error in done.errors] == ["c listed 1 datasets, and x is on another host"]
+
+
+@pytest.mark.parametrize(("says", "shown"), [(None, {}), (7, {"datasets": "total"}), (8, {})])
+def test_a_part_that_was_reported_is_told_once_and_only_a_total_shows_more(tmp_path, says, shown):
+    closed = []
+
+    def read(self, response, walk):
+        self.spider.failed("parse", AnswerError("invalid_rdf", "a part can't be read"), response.request)
+        page = Numbers.read(self, response, walk)
+        page.entries, page.gaps = iter(page.entries), 1
+        page.close = lambda: closed.append(len(closed))
+        return page
+
+    done = listed(tmp_path, Server(ids=names(7), says=says), read=read, **stated())
+    assert (len(done.items), done.evidence, len(closed)) == (7, shown, len(done.asked))
+    assert done.kinds() == {"invalid_rdf": len(done.asked)} | ({"count_mismatch": 1} if says == 8 else {})
+
+
+def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_path):
+    """Another list, whose datasets count for the user's limit with those of the first; and a dataset."""
+
+    def ended(self, walk):
+        if walk.name == "datasets":
+            yield Walk(ask=Ask(at=6), name="another", earlier=walk.listed, rows=10, most=10)
+        else:
+            yield Dataset(id="last", title="last", source="x", document={})
+
+    changes = stated() | {"ended": ended, "ladder": (), "called": lambda self, walk: f"the list {walk.name}"}
+    done = listed(tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), **changes)
+    assert (len(done.items), done.kinds(), done.evidence) == (13, {"http": 1}, {"another": "file"})
+    done = listed(
+        tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), {"max_datasets": "8"}, **changes
+    )
+    assert (len(done.items), done.spider.run_state.is_limited) == (8, True)
+
+
+def test_a_page_that_was_only_guessed_and_is_refused_is_the_end(tmp_path):
+    def ending(self, fault, walk):
+        return ListingPage(is_guessed=True, came=0) if fault.status == 404 else None
+
+    done = listed(tmp_path, Server(ids=names(12), way="stated", faults={2: 404}), ending=ending, ladder=(), **stated())
+    assert (len(done.items), done.evidence, done.errors) == (10, {"datasets": "short_page"}, [])
+
+
+@dataclass(frozen=True)
+class Over:
+    most: int = 1
+    name: str = "over"
+
+    def instead(self, walk, fault, dialect):
+        return replace(walk, ask=replace(walk.ask, at=walk.ask.at + 10), gaps=walk.gaps + 1)
+
+
+def test_a_page_that_is_passed_over_is_reported(tmp_path):
+    done = listed(tmp_path, Server(ids=names(35), way="stated", faults={2: 500}), ladder=(Over(),), **stated())
+    assert (len(done.items), done.kinds(), done.evidence) == (25, {"http": 1}, {})
 
 
 # Limits

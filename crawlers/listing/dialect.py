@@ -150,6 +150,18 @@ class Dialect(ABC, Generic[A]):
             return True
         return walk.total is not None and walk.listed + walk.lost < (walk.expected or 0)
 
+    def called(self, walk: Walk[A]) -> str:
+        """Return what the sentences of an error line call a list."""
+        return walk.name if walk.above or walk.name != "datasets" else self.subject
+
+    def ending(self, fault: Fault, walk: Walk[A]) -> ListingPage[A] | None:  # noqa: ARG002
+        """Return the end that a refusal means, where a page was only guessed; ``None`` if it is a fault."""
+        return None
+
+    def ended(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+        """Yield what there is to do when all lists have ended, whole or not, in place of `whole`; a walk is begun."""
+        return None
+
     def whole(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
         """Yield what there is to do when the catalogue was listed whole; ``None``: look for what is gone."""
         return None

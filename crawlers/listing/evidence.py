@@ -55,7 +55,8 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     is_news = bool(taken.new or page.apart or page.is_new) or is_known
     total, counted = _counted(here, page, taken)
     fits = page.total is None or _fits(here.total, counted)
-    is_ring = traits.way == "stated" and bool(here.first) and here.digest != taken.digest == here.first
+    is_back = traits.way == "stated" and not (page.is_guessed or page.is_new)
+    is_ring = is_back and bool(here.first) and here.digest != taken.digest == here.first
     return replace(
         here,
         ask=here.ask if page.ask is None else page.ask,
@@ -69,6 +70,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         resources=here.resources + taken.resources,
         apart=here.apart + page.apart,
         lost=here.lost + page.lost,
+        gaps=here.gaps + page.gaps,
         largest=max(here.largest, taken.came + page.overlap),
         is_capped=here.is_capped or _is_capped(here, page, taken, total),
         total=total,
@@ -291,6 +293,10 @@ def _file(ended: Ended) -> Evidence | None:
     return "file" if is_short or is_limit_ignored else None
 
 
+def _guessed(ended: Ended) -> Evidence | None:
+    return "short_page" if ended.page.is_guessed and ended.page.next is None and not ended.page.came else None
+
+
 def _pager(ended: Ended) -> Evidence | None:
     is_end = ended.page.next is None or (ended.traits.way == "place" and not ended.page.fault)
     return ended.traits.ends_by if ended.walk.turned and is_end else None
@@ -313,6 +319,7 @@ RULES = (
     Rule("Something was offered that was neither followed nor kept.", "unproven", _left),
     Rule("The user says that there is only this page.", "rules", _declared),
     Rule("A stated way on led back to the first page.", "pager", _ring),
+    Rule("A page that no answer names, at the next number, is empty or is not there.", "short_page", _guessed),
     Rule("One answer was read to its end, and names no other; or gave more, or fewer, than asked for.", "file", _file),
     Rule("A way on that had worked before ended.", "pager or short_page", _pager),
     Rule("Nothing of all that.", "unproven", _nothing),

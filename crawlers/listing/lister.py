@@ -61,7 +61,7 @@ class Intake:
         """Return how many more resources may be taken; 0 if no dataset may be taken either."""
         if not walk.has_records:
             return sys.maxsize
-        return self.crawl.limits.resources_left(datasets=walk.listed, resources=walk.resources)
+        return self.crawl.limits.resources_left(datasets=walk.earlier + walk.listed, resources=walk.resources)
 
     def take(self, entries: list[Entry], here: Walk[Any]) -> list[tuple[Entry, int]]:
         """Return the entries to take, each with the number of its resources that the limits leave."""
@@ -164,8 +164,12 @@ class Lister(Generic[A]):
             for output in self.missed(here, self.dialect.fault(error, response, here), response.request):
                 yield output
             return
-        async for output in self._listed(response, here, page):
-            yield output
+        try:
+            async for output in self._listed(response, here, page):
+                yield output
+        finally:
+            if page.close:
+                page.close()
 
     def _read(self, response: Response, here: Walk[A]) -> ListingPage[A] | Awaitable[ListingPage[A]]:
         if response.status == _PARTIAL:
@@ -263,7 +267,7 @@ class Lister(Generic[A]):
             yield self.onward(here, replace(there, ask=page.next))
         elif decision == "trap":
             most = self.dialect.traits.most_pages
-            message = f"{self.subject(there)} goes on beyond {most} pages: a calendar, a session id?"
+            message = f"{self.dialect.called(there)} goes on beyond {most} pages: a calendar, a session id?"
             yield from self.short(there, AnswerError("trap", message), request)
         else:
             yield from self.end(there, page, request)
@@ -323,6 +327,9 @@ class Lister(Generic[A]):
         if here.pages and not fault.is_of_host and evidence.is_met(here, self.dialect.traits):
             yield from self.end(here, ListingPage(end="none"), request)
             return
+        if there is None and (page := self.dialect.ending(fault, here)) is not None:
+            yield from self.end(here, page, request)
+            return
         if there is not None:
             self.crawl.logger.info("%s: %s; listing it another way", self.crawl.place, fault.error)
             if there.lost > here.lost:
@@ -330,14 +337,13 @@ class Lister(Generic[A]):
                 kind = fault.error.kind if fault.error.kind == "too_large" else "refused"
                 subject = {"http_status": fault.status, "missing": "dataset"}
                 self.crawl.failed("list", AnswerError(kind, message), request, **subject)
+            elif there.gaps > here.gaps:
+                self.crawl.failed("list", self.dialect.advised(fault, here), request, http_status=fault.status)
             yield self.onward(here, there, is_retry=there.rows != here.rows)
             return
         yield from self.short(here, self.dialect.advised(fault, here), request, fault.status)
 
     # The end of a list
-
-    def subject(self, walk: Walk[A]) -> str:
-        return walk.name if walk.above or walk.name != "datasets" else self.dialect.subject
 
     def end(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield the first request of the next part, of a further lap, or for the number; or judge the list."""
@@ -400,9 +406,13 @@ class Lister(Generic[A]):
         yield from self.finish(walk)
 
     def judged(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
-        """Judge a list that has ended by what was seen of it."""
+        """Judge a list that has ended by what was seen of it; of one with gaps, only a total can show that."""
+        if walk.gaps and walk.total is None:
+            self._close(walk, "short")
+            yield from self.finish(walk)
+            return
         try:
-            shown = judge(Ended(walk, page, self.dialect.traits, self.subject(walk)))
+            shown = judge(Ended(walk, page, self.dialect.traits, self.dialect.called(walk)))
         except AnswerError as error:
             if error.kind == "unproven" and self._is_single(walk, page):
                 self.crawl.run_state.note("single_pages", walk.name, walk.listed)
@@ -441,6 +451,10 @@ class Lister(Generic[A]):
         if self.walks.open or self.crawl.run_state.is_limited:
             return
         self._judge_single_pages()
+        if (outputs := self.dialect.ended(walk)) is not None:
+            for output in outputs:
+                yield from self.begin(output) if isinstance(output, Walk) else (output,)
+            return
         if self.walks.is_short:
             return
         output = self.dialect.whole(walk)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from crawlers.exceptions import AnswerError
 
@@ -42,9 +42,11 @@ class Walk(Generic[A]):
         came: how many positions have come in this lap and part, skipped ones included.
         reached: how many had come at most, in this lap and part: up to there, pages that bring nothing new are known.
         listed: how many distinct datasets were taken, of all laps and parts.
+        earlier: how many the lists before this one gave, which count for the user's limit.
         resources: how many resources those have.
         apart: how many positions of the list are no datasets of their own: services, deleted records, doubles.
         lost: how many records were given up, and reported.
+        gaps: how many pages, or parts of one, could not be read, and were reported.
         largest: how many positions the largest page had.
         is_capped: whether the server gave fewer than were asked for, and more behind them.
         before: how many records the parts have that were listed.
@@ -76,9 +78,11 @@ class Walk(Generic[A]):
     came: int = 0
     reached: int = 0
     listed: int = 0
+    earlier: int = 0
     resources: int = 0
     apart: int = 0
     lost: int = 0
+    gaps: int = 0
     largest: int = 0
     is_capped: bool = False
     before: int = 0
@@ -189,6 +193,8 @@ class ListingPage(Generic[A]):
         apart: how many of the positions are no datasets of their own, and are new.
         lost: how many of the positions have a record that is not kept, as was reported.
         is_new: whether the page has something new that is no dataset.
+        is_guessed: whether no answer named this page, at a list whose answers name the next one.
+        gaps: how many parts of the answer could not be read, and were reported.
         unreadable: how many records could not be read at all.
         turns: how often a browser turned the page.
         end: an end in the answer's own words: ``none`` (nothing is there), ``declared`` (by the user), ``closed``.
@@ -196,6 +202,7 @@ class ListingPage(Generic[A]):
         has_moved: whether the answer shows that the list changed.
         offers: other ways that it shows.
         fault: why it broke off: what came before that is in `entries`.
+        close: releases what the entries need, when they have been handled.
     """
 
     entries: Iterable[Entry] = ()
@@ -212,6 +219,8 @@ class ListingPage(Generic[A]):
     apart: int = 0
     lost: int = 0
     is_new: bool = False
+    is_guessed: bool = False
+    gaps: int = 0
     unreadable: int = 0
     turns: int | None = None
     end: Literal["", "none", "declared", "closed"] = ""
@@ -219,3 +228,4 @@ class ListingPage(Generic[A]):
     has_moved: bool = False
     offers: Sequence[Offer[A]] = ()
     fault: AnswerError | None = None
+    close: Callable[[], None] | None = None
