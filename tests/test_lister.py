@@ -328,6 +328,15 @@ def test_what_is_left_behind_a_page_counts_with_what_came():
     assert (found.total, found.expected, found.has_moved) == (40, 38, False)
 
 
+def test_pages_that_count_what_is_left_are_compared_too():
+    """And a total that shrinks is not believed before it is asked for: records may be lost."""
+    here = {"listed": 10, "came": 10, "total": 200, "counted": 200, "pages": 1}
+    found = behind(here, {"behind": 10}, {"came": 10, "new": 10, "digest": "b"})
+    assert (bool(found.contradiction), found.counted, found.total) == (True, 20, 200)
+    fewer = behind(here, {"behind": 188}, {"came": 10, "new": 10, "digest": "b"})
+    assert (fewer.contradiction, fewer.counted, fewer.total, fewer.has_moved) == ("", 198, 200, False)
+
+
 @pytest.mark.parametrize(
     ("walked", "page", "taken", "traits", "decision"),
     [
@@ -567,6 +576,61 @@ class Over:
 def test_a_page_that_is_passed_over_is_reported(tmp_path):
     done = listed(tmp_path, Server(ids=names(35), way="stated", faults={2: 500}), ladder=(Over(),), **stated())
     assert (len(done.items), done.kinds(), done.evidence) == (25, {"http": 1}, {})
+
+
+def test_what_explains_a_difference_comes_before_a_further_look(tmp_path):
+    """A list of ids, say, which is read for the sake of the other one; here it shows that two are not there."""
+
+    class Explaining(Numbers):
+        def explained(self, walk):
+            ids = replace(ladder.begun(walk, Ask(since="n")), name="all ids", is_of_ids=True)
+            yield self.spider.lister.onward(walk, ids)
+
+        def aside(self, walk, *, is_whole):
+            if walk.name != "all ids":
+                return None
+            short = Walk(ask=Ask(), total=12, listed=10, came=10, pages=2)
+            return self.spider.lister.judged(short, ListingPage(), None, absent=2)
+
+        def whole(self, walk):
+            async def found():
+                yield Dataset(id="later", title="x", source="x", document={})
+
+            yield found()
+
+    explaining = {name: vars(Explaining)[name] for name in ("explained", "aside", "whole")}
+    done = listed(tmp_path, Server(ids=names(10), says=12), **explaining)
+    assert (done.evidence, done.errors) == ({"datasets": "total less 2 that the portal does not have"}, [])
+    assert (done.spider.run_state.expected, done.ids()) == (10, ["later", *names(10)])
+
+
+@pytest.mark.parametrize("second", ["the number is another one, asked for so", ""])
+def test_a_number_may_be_asked_for_in_two_ways(tmp_path, second):
+    """The second question settles whether the answers to the first ones contradict each other."""
+
+    class Counting(Numbers):
+        def count(self, walk):
+            return Ask(method="COUNT")
+
+        def read(self, response, walk):
+            if walk.purpose == "page":
+                return Numbers.read(self, response, walk)
+            following = Ask(method="AGAIN") if walk.ask.method == "COUNT" else None
+            return ListingPage(total=10, next=following, contradiction=None if following else second)
+
+    counting = {name: vars(Counting)[name] for name in ("count", "read")}
+    server = Server(ids=names(10), says=12)
+    done = listed(tmp_path, server, **counting)
+    assert [one["method"] for one in server.requests[-2:]] == ["COUNT", "AGAIN"]
+    assert done.kinds() == ({"count_mismatch": 1} if second else {})
+
+
+def test_what_is_reported_may_be_a_fault_before_the_last(tmp_path):
+    first = Fault(AnswerError("refused", "no such list"), 404)
+    short = {"short": lambda self, walk: iter([Dataset(id="later", title="x", source="x", document={})])}
+    done = listed(tmp_path, Server(ids=[], faults={1: 500}), reported=lambda self, fault, walk: first, **short)
+    assert [(error.kind, error.http_status) for error in done.errors] == [("refused", 404)]
+    assert done.ids() == ["later"], "what there is to do when a list was not whole"
 
 
 # Limits

@@ -54,7 +54,8 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     is_known = is_other and taken.came > 0 and (here.lap > 1 or came <= here.reached)
     is_news = bool(taken.new or page.apart or page.is_new) or is_known
     total, counted = _counted(here, page, taken)
-    fits = page.total is None or _fits(here.total, counted)
+    before = here.total if page.behind is None else here.counted
+    is_changed = page.total is not None and here.total is not None and page.total != here.total
     is_back = traits.way == "stated" and not (page.is_guessed or page.is_new)
     is_ring = is_back and bool(here.first) and here.digest != taken.digest == here.first
     return replace(
@@ -74,23 +75,26 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         largest=max(here.largest, taken.came + page.overlap),
         is_capped=here.is_capped or _is_capped(here, page, taken, total),
         total=total,
+        counted=here.counted if counted is None else counted,
         printed=here.printed if page.printed is None else max(page.printed, here.printed or 0),
         first=here.first or taken.digest,
         digest=taken.digest or here.digest,
         stale=0 if is_news and not is_ring else here.stale + 1,
         is_ring=is_ring,
-        has_moved=here.has_moved or page.has_moved or (here.total is not None and counted not in (None, here.total)),
-        contradiction=here.contradiction or ("" if fits else _contradiction(here.total, counted)),
+        has_moved=here.has_moved or page.has_moved or is_changed,
+        contradiction=here.contradiction or ("" if _fits(before, counted) else _contradiction(before, counted)),
     )
 
 
 def _counted(here: Walk[Any], page: ListingPage[Any], taken: Taken) -> tuple[int | None, int | None]:
     """Return how many records there are, as far as is known now, and by this page's own count."""
     if page.behind is not None:
-        return here.listed + here.apart + max(page.behind, taken.came), None
-    if page.total is None:
+        total, counted = here.listed + here.apart + max(page.behind, taken.came), here.came + page.behind
+    elif page.total is not None:
+        total = counted = page.total
+    else:
         return here.total, None
-    return (max(page.total, here.total or 0) if here.lap == 1 else page.total), page.total
+    return (max(total, here.total or 0) if here.lap == 1 else total), counted
 
 
 def _fits(before: int | None, now: int | None) -> bool:

@@ -147,7 +147,8 @@ def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
     Args:
         changes: fields of the walk.
     """
-    fresh: dict[str, Any] = {"turned": 0, "came": 0, "reached": 0, "total": None, "first": "", "digest": "", "stale": 0}
+    fresh: dict[str, Any] = {"turned": 0, "came": 0, "reached": 0, "total": None, "counted": None}
+    fresh |= {"first": "", "digest": "", "stale": 0}
     return replace(walk, ask=ask, **fresh | changes)
 
 

@@ -22,7 +22,7 @@ from scrapy import Request
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing import evidence, ladder
-from crawlers.listing.confirmation import Confirmation, GoneRecords
+from crawlers.listing.confirmation import Confirmation, GoneRecords, flat
 from crawlers.listing.crawl import remembering
 from crawlers.listing.evidence import Ended, Taken, after, decide, judge
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
@@ -161,7 +161,7 @@ class Lister(Generic[A]):
             page = self._read(response, here)
             page = await page if inspect.isawaitable(page) else page
         except AnswerError as error:
-            for output in self.missed(here, self.dialect.fault(error, response, here), response.request):
+            async for output in flat(self.missed(here, self.dialect.fault(error, response, here), response.request)):
                 yield output
             return
         try:
@@ -179,7 +179,8 @@ class Lister(Generic[A]):
     async def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> AsyncIterator[Any]:
         if isinstance(page.entries, list):
             taken = self._take(page.entries, here)
-            for output in self.behind(here, page, self._summed(page.entries, taken, page), response.request):
+            summed = self._summed(page.entries, taken, page)
+            async for output in flat(self.behind(here, page, summed, response.request)):
                 yield output
             for output in self._items(response, taken, here):
                 yield output
@@ -195,7 +196,7 @@ class Lister(Generic[A]):
             if monotonic() >= turn:
                 await asyncio.sleep(0)
                 turn = monotonic() + _TURN
-        for output in self.behind(here, page, summed, response.request):
+        async for output in flat(self.behind(here, page, summed, response.request)):
             yield output
 
     async def failed(self, failure: Failure) -> AsyncIterator[Any]:
@@ -204,7 +205,7 @@ class Lister(Generic[A]):
         here = restored(request.cb_kwargs["walk"], self.dialect.asks)
         response = getattr(failure.value, "response", None)
         fault = self.dialect.fault(failures.from_failure(failure), response, here)
-        for output in self.missed(here, fault, request):
+        async for output in flat(self.missed(here, fault, request)):
             yield output
 
     def _take(self, entries: list[Entry], here: Walk[A]) -> list[tuple[Entry, int]]:
@@ -240,8 +241,13 @@ class Lister(Generic[A]):
         """
         page.came = taken.came
         if here.purpose == "count":
+            contradiction = here.contradiction if page.contradiction is None else page.contradiction
             total = here.total if page.total is None else page.total
-            yield from self.counted(replace(here, total=total, purpose="page"), page, request)
+            there = replace(here, total=total, contradiction=contradiction)
+            if here.came and page.next is not None:
+                yield self.onward(here, replace(there, ask=page.next))
+            else:
+                yield from self.counted(replace(there, purpose="page"), page, request)
             return
         there = self._grown(self._offered(after(here, page, taken, self.dialect.traits), page))
         self._note(there)
@@ -341,7 +347,8 @@ class Lister(Generic[A]):
                 self.crawl.failed("list", self.dialect.advised(fault, here), request, http_status=fault.status)
             yield self.onward(here, there, is_retry=there.rows != here.rows)
             return
-        yield from self.short(here, self.dialect.advised(fault, here), request, fault.status)
+        reported = self.dialect.reported(fault, here)
+        yield from self.short(here, reported.error, request, reported.status)
 
     # The end of a list
 
@@ -350,12 +357,22 @@ class Lister(Generic[A]):
         if following := ladder.next_part(walk, self.dialect):
             yield self.onward(walk, following)
             return
-        if walk.purpose == "page" and self.dialect.is_doubtful(walk):
-            laps = self.dialect.laps(walk)
-            if walk.lap == 1 and not walk.has_moved and (ask := self.dialect.count(walk)) is not None:
-                yield self.onward(walk, replace(walk, ask=ask, purpose="count"))
+        if (aside := self.dialect.aside(walk, is_whole=True)) is not None:
+            yield from aside
+            return
+        is_doubtful = walk.purpose == "page" and self.dialect.is_doubtful(walk)
+        if is_doubtful and walk.lap == 1 and not walk.has_moved and (ask := self.dialect.count(walk)) is not None:
+            yield self.onward(walk, replace(walk, ask=ask, purpose="count"))
+        else:
+            yield from self.settled(walk, page, request)
+
+    def settled(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
+        """Yield what may find more where that is likely: what explains it, or a further look; or the verdict."""
+        if self.dialect.is_doubtful(walk):
+            if (explained := self.dialect.explained(walk)) is not None:
+                yield from explained
                 return
-            if len(laps) >= walk.lap:
+            if len(laps := self.dialect.laps(walk)) >= walk.lap:
                 yield from self.lap(walk, laps[walk.lap - 1])
                 return
         yield from self.judged(walk, page, request)
@@ -373,12 +390,8 @@ class Lister(Generic[A]):
         """Yield what follows the number of records: the first page, if none came; or a further look, or the verdict."""
         if not walk.came and not walk.listed and page.next is not None:
             yield self.onward(walk, replace(walk, ask=page.next))
-            return
-        laps = self.dialect.laps(walk)
-        if self.dialect.is_doubtful(walk) and len(laps) >= walk.lap:
-            yield from self.lap(walk, laps[walk.lap - 1])
         else:
-            yield from self.judged(walk, page, request)
+            yield from self.settled(walk, page, request)
 
     def uncounted(self, walk: Walk[A], request: Request | None) -> Iterator[Any]:
         """Yield what follows where the number is not given: it is a hint, and the list is asked for all the same."""
@@ -401,18 +414,27 @@ class Lister(Generic[A]):
         self, walk: Walk[A], error: AnswerError, request: Request | None, status: int | None = None
     ) -> Iterator[Any]:
         """End a list that was not read to its end, and report why."""
+        if (aside := self.dialect.aside(walk, is_whole=False)) is not None:
+            yield from aside
+            return
         self._close(walk, "short")
         self.crawl.failed("list", error, request, http_status=status)
+        yield from self.dialect.short(walk)
         yield from self.finish(walk)
 
-    def judged(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
-        """Judge a list that has ended by what was seen of it; of one with gaps, only a total can show that."""
+    def judged(self, walk: Walk[A], page: ListingPage[A], request: Request | None, *, absent: int = 0) -> Iterator[Any]:
+        """Judge a list that has ended by what was seen of it; of one with gaps, only a total can show that.
+
+        Args:
+            absent: how many datasets the catalogue counts and does not have, as it says of each.
+        """
         if walk.gaps and walk.total is None:
             self._close(walk, "short")
             yield from self.finish(walk)
             return
+        ended = Ended(walk, page, self.dialect.traits, self.dialect.called(walk), absent)
         try:
-            shown = judge(Ended(walk, page, self.dialect.traits, self.dialect.called(walk)))
+            shown = judge(ended)
         except AnswerError as error:
             if error.kind == "unproven" and self._is_single(walk, page):
                 self.crawl.run_state.note("single_pages", walk.name, walk.listed)
@@ -423,7 +445,7 @@ class Lister(Generic[A]):
             return
         self._close(walk, "whole", shown)
         if walk.has_records and self.dialect.traits.is_one_list:
-            self.crawl.run_state.expected = walk.listed if walk.expected is None else walk.expected
+            self.crawl.run_state.expected = walk.listed if walk.expected is None else ended.expected
         yield from self.finish(walk)
 
     def _is_single(self, walk: Walk[A], page: ListingPage[A]) -> bool:
