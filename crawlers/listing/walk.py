@@ -55,6 +55,8 @@ class Walk(Generic[A]):
         stale: how many pages in a row had nothing new.
         is_ring: whether the last page's stated way led back to the first one.
         has_moved: whether the list changed while it was read, so that records may have been passed over.
+        has_shrunk: whether it became shorter, so that what was behind moved up.
+        is_torn: whether a part of it did not come, which was reported.
         contradiction: what the answers of this walk contradict each other in, as a sentence; empty if in nothing.
         left: what was offered and neither followed nor kept, as a clause; empty if nothing was.
     """
@@ -89,6 +91,8 @@ class Walk(Generic[A]):
     stale: int = 0
     is_ring: bool = False
     has_moved: bool = False
+    has_shrunk: bool = False
+    is_torn: bool = False
     contradiction: str = ""
     left: str = ""
 
@@ -177,6 +181,7 @@ class ListingPage(Generic[A]):
         entries: its records. A list's next page is requested before they are handled; an iterator (a graph) is taken
             in steps, and the next page requested after it.
         next: what the next page is asked by; ``None`` if there is none.
+        again: what this page is asked by once more if it broke off, with what it showed; by default as before.
         is_stated: whether the answer names the next page (a link, a token); else it is computed.
         came: how many positions of the list the answer covers; by default as many as there are entries.
         asked: how many were asked for; ``None`` if nothing says.
@@ -196,6 +201,7 @@ class ListingPage(Generic[A]):
 
     entries: Iterable[Entry] = ()
     next: A | None = None
+    again: A | None = None
     is_stated: bool = False
     came: int | None = None
     asked: int | None = None
