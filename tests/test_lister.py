@@ -19,7 +19,7 @@ from crawlers.listing import evidence, ladder
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.evidence import RULES, Ended, Taken, after, decide, judge
 from crawlers.listing.faults import Fault
-from crawlers.listing.ladder import Again, Halve, Other, Renew, Skip, Smaller
+from crawlers.listing.ladder import Again, Halve, Onward, Other, Renew, Skip, Smaller
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
 from crawlers.listing.walks import Walks
@@ -368,6 +368,14 @@ def test_pages_that_count_what_is_left_are_compared_too():
         ),
         ({"largest": 10, "came": 2000, "total": 2000}, {"next": Ask(at=99), "asked": 10}, {"came": 10}, {}, "follow"),
         ({"came": 20, "stale": 2}, {"next": Ask(at=99)}, {"came": 10}, {}, "end"),
+        (
+            {"largest": 9, "came": 12, "total": 12},
+            {"next": Ask(at=99)},
+            {"came": 3},
+            {"has_short_pages": True},
+            "follow",
+        ),
+        ({"came": 12, "stale": 1}, {"next": Ask()}, {}, {"has_short_pages": True, "patience": 1}, "end"),
         ({"came": 20, "total": 20}, {"next": Ask(at=99)}, {"came": 10}, {"way": "stated"}, "follow"),
         ({"pages": 5}, {"next": Ask(at=99)}, {"came": 10}, {"way": "stated", "most_pages": 5}, "trap"),
         ({"pages": 5, "came": 10}, {"next": Ask(at=99), "end": "none"}, {"came": 10}, {"way": "stated"}, "end"),
@@ -484,6 +492,55 @@ def test_a_list_longer_than_the_servers_window_is_read_in_parts(tmp_path):
     traits = Traits(way="place", windows={70, 50})
     done = listed(tmp_path, server, traits=traits, ladder=(Halve(),), **parts)
     assert (len(done.items), done.evidence, done.errors) == (70, {"datasets": "total"}, [])
+
+
+def test_a_list_too_long_for_its_way_on_is_read_in_parts_unless_it_is_one_page(tmp_path):
+    halved = {"parts": lambda self, walk: halves(("", "n00070")), "halves": lambda self, part: halves(part)}
+    changes = {**stated(longest=30), **halved, "ranged": lambda self, walk, part: Ask(since=part[0], until=part[1])}
+    server = Server(ids=names(70), says=-1, way="stated")
+    done = listed(tmp_path, server, **changes)
+    assert (done.ids(), done.evidence, done.errors) == (server.ids, {"datasets": "total"}, [])
+    assert {asked.get("since", "") for asked in server.requests} == {"", "n00017", "n00035", "n00052"}, "in quarters"
+    server = Server(ids=names(70), says=-1, cap=100, way="stated")
+    assert listed(tmp_path, server, **changes).evidence == {"datasets": "total"}
+    assert len(server.requests) == 1
+
+
+def test_a_part_that_does_not_come_is_reported_and_the_next_ones_are_listed(tmp_path):
+    server = Server(ids=names(40), says=-1, faults=dict.fromkeys((2, 3), '{"ids": ["'))
+    parts = {"parts": lambda self, walk: halves(("", "n00040"))}
+    done = listed(tmp_path, server, traits=Traits(way="place", windows={40}), ladder=(Again(), Onward()), **parts)
+    assert (done.ids(), done.evidence, done.kinds()) == (names(10) + names(20, 20), {}, {"truncated": 1})
+
+
+def test_what_a_broken_page_showed_is_asked_by_once_more(tmp_path):
+    server = Server(ids=names(35), says=35, faults={2: '{"ids": ["n00010", "n00011", "n00012'})
+
+    def read(self, response, walk):
+        page = Numbers.read(self, response, walk)
+        return replaced(page, next=None, ask=replace(walk.ask, at=12)) if page.fault else page
+
+    done = listed(tmp_path, server, ladder=(Again(),), read=read)
+    assert (done.ids(), [asked["at"] for asked in server.requests][:4]) == (server.ids, ["0", "10", "12", "22"])
+
+
+def test_a_list_that_becomes_shorter_each_time_is_read_is_not_whole(tmp_path):
+    ids = names(38)
+    server = Server(ids=ids, says=-1, moves={3: ids[1:], 7: ids[2:]})
+    done = listed(tmp_path, server, traits=Traits(way="place", total="hint"))
+    assert (len(done.items), done.kinds(), len(server.requests)) == (38, {"count_mismatch": 1}, 9)
+
+
+def test_a_number_that_is_a_hint_does_not_stop_the_ladder(tmp_path):
+    server = Server(ids=names(35), says=10, way="stated", faults={2: '{"ids": ["'})
+    done = listed(tmp_path, server, **stated(total="hint"), ladder=(Again(),))
+    assert (done.ids(), done.evidence, done.spider.run_state.expected) == (server.ids, {"datasets": "pager"}, 35)
+
+
+def test_a_rung_helps_against_what_it_is_for():
+    [cut, other] = (Fault(AnswerError(kind, "")) for kind in ("truncated", "paging"))
+    rung, here = Again(when=("truncated",)), Walk(ask=Ask())
+    assert (rung.instead(here, cut, Numbers(None)), rung.instead(here, other, Numbers(None))) == (here, None)
 
 
 def test_a_list_that_moved_is_read_again(tmp_path):

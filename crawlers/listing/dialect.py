@@ -40,6 +40,9 @@ class Traits:
         total: what a total is worth: ``exact``; a ``hint`` may be less than there is, and then shows nothing.
         windows: the totals that mean "at least".
         patience: how many pages in a row without a new dataset end a walk; so many empty ones end a computed way.
+        longest: a list of as many records is read in parts, because its way on would not last; ``None`` for none.
+        has_short_pages: whether a page at a computed place may be shorter than others and not be the last one: the
+            server cuts its answers by their time or size. Only an empty page is an end then.
         most_pages: how many pages a walk may have, before it is taken for a trap.
         deepest: how deep lists may lead to lists.
         ends_by: the word for a list whose way on has ended, in the run report.
@@ -52,6 +55,8 @@ class Traits:
     total: Literal["exact", "hint"] = "exact"
     windows: Collection[int] = WINDOWS
     patience: int = 2
+    longest: int | None = None
+    has_short_pages: bool = False
     most_pages: int | None = None
     deepest: int = 20
     ends_by: str = "pager"
@@ -142,6 +147,10 @@ class Dialect(ABC, Generic[A]):
     def halves(self, part: Part) -> tuple[Part, Part] | None:  # noqa: ARG002
         """Return both halves of a range; ``None`` if it can't be split."""
         return None
+
+    def split(self, walk: Walk[A]) -> Sequence[Part]:
+        """Return the ranges that the present one, or the whole list, is split into; none if that can't be done."""
+        return (self.halves(walk.parts[0]) or ()) if walk.parts else self.parts(walk)
 
     def ranged(self, walk: Walk[A], part: Part) -> A | None:  # noqa: ARG002
         """Return what the first page of a range is asked by."""

@@ -82,6 +82,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         stale=0 if is_news and not is_ring else here.stale + 1,
         is_ring=is_ring,
         has_moved=here.has_moved or page.has_moved or is_changed,
+        has_shrunk=here.has_shrunk or (is_changed and (page.total or 0) < (here.total or 0)),
         contradiction=here.contradiction or ("" if _fits(before, counted) else _contradiction(before, counted)),
     )
 
@@ -147,7 +148,7 @@ def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Tr
     A full page is never an end: short is shorter than the largest one. A total that is met ends a walk, unless the page
     is a full one of a server that gives fewer than it is asked for, or the total is one where servers stop counting.
     """
-    if not taken.came:
+    if not taken.came or traits.has_short_pages:
         return False  # the patience ends it
     is_full = taken.came + page.overlap >= walk.largest
     if is_trusted(walk, traits):
@@ -244,6 +245,12 @@ def _more(ended: Ended) -> None:
         raise AnswerError("count_mismatch", message)
 
 
+def _shrunk(ended: Ended) -> None:
+    if ended.walk.lap > 1 and ended.walk.has_shrunk:
+        message = f"{ended.subject} lists less and less while it is read, so records may have moved between its pages"
+        raise AnswerError("count_mismatch", message)
+
+
 def _printed(ended: Ended) -> None:
     if ended.walk.printed is not None and ended.seen < ended.walk.printed:
         printed, listed = ended.walk.printed, ended.walk.listed
@@ -317,6 +324,7 @@ RULES = (
     Rule("Pages in a row brought nothing new, although a way on is there and the total is not met.", "paging", _again),
     Rule("Fewer distinct ids came than the protocol's own total says.", "count_mismatch", _fewer),
     Rule("More came than an exact total says, and the list did not change meanwhile.", "count_mismatch", _more),
+    Rule("It became shorter while it was read, and again while it was read again.", "count_mismatch", _shrunk),
     Rule("A number that a page prints for people is larger than what came.", "count_mismatch", _printed),
     Rule("As many distinct ids came as the protocol's total says, and servers do not stop there.", "total", _met),
     Rule("As many came as servers give at most: 10,000, 15,000 or 50,000.", "unproven", _window),

@@ -28,7 +28,7 @@ from crawlers.listing.evidence import Ended, Taken, after, decide, judge
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
 from crawlers.listing.walks import Walks
 from crawlers.politeness import failures
-from crawlers.resume.records import expect_all, see_all
+from crawlers.resume.records import expect_all, forget_open, see_all
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -256,11 +256,11 @@ class Lister(Generic[A]):
             yield from self.stop(there, is_cut=taken.is_cut)
         elif page.fault is not None and not (taken.came and page.next is not None):
             fault = self.dialect.fault(page.fault, None, here)
-            yield from self.missed(replace(there, ask=here.ask), fault, request)
-        elif self._is_too_long(here, there) and (parts := ladder.split(there, self.dialect)):
+            yield from self.missed(there, fault, request)
+        elif self._is_too_long(here, there, page) and (parts := ladder.split(_at(there, page), self.dialect)):
             yield self.onward(here, parts)
         else:
-            if there.parts and self._is_too_long(here, there):
+            if there.parts and not here.came and evidence.is_windowed(there, self.dialect.traits):
                 there = replace(there, left="gives only a part of what it has: it can't be asked for less at once")
             yield from self._decided(here, there, page, taken, request)
 
@@ -278,9 +278,10 @@ class Lister(Generic[A]):
         else:
             yield from self.end(there, page, request)
 
-    def _is_too_long(self, here: Walk[A], there: Walk[A]) -> bool:
-        is_first = not here.came
-        return is_first and evidence.is_windowed(there, self.dialect.traits)
+    def _is_too_long(self, here: Walk[A], there: Walk[A], page: ListingPage[A]) -> bool:
+        longest, is_first = self.dialect.traits.longest, not here.came
+        is_long = page.next is not None and longest is not None and (there.total or 0) >= longest
+        return is_first and (is_long or evidence.is_windowed(there, self.dialect.traits))
 
     def _grown(self, walk: Walk[A]) -> Walk[A]:
         """Return the walk behind a small page that came: later ones may be larger again."""
@@ -314,10 +315,15 @@ class Lister(Generic[A]):
 
     def _note(self, walk: Walk[A]) -> None:
         if walk.has_records and self.dialect.traits.is_one_list:
-            self.crawl.run_state.expected = walk.expected
+            self.crawl.run_state.expected = self._expected(walk)
             self.crawl.run_state.count_listed(walk.listed)
         elif walk.has_records:
             self.crawl.run_state.count_listed(self.crawl.records.expected)
+
+    def _expected(self, walk: Walk[A]) -> int | None:
+        """Return how many datasets there should be; ``None`` if a number that is a hint was less than there are."""
+        is_less = walk.expected is not None and walk.expected < walk.listed
+        return None if is_less and self.dialect.traits.total == "hint" else walk.expected
 
     # What did not come
 
@@ -330,7 +336,9 @@ class Lister(Generic[A]):
         if there is None and here.purpose == "count" and not fault.is_of_host:
             yield from self.uncounted(replace(here, purpose="page"), request)
             return
-        if here.pages and not fault.is_of_host and evidence.is_met(here, self.dialect.traits):
+        is_hint = self.dialect.traits.total == "hint"  # there may be more
+        is_end = here.pages and not fault.is_of_host and evidence.is_met(here, self.dialect.traits)
+        if is_end and not (is_hint and there):
             yield from self.end(here, ListingPage(end="none"), request)
             return
         if there is None and (page := self.dialect.ending(fault, here)) is not None:
@@ -338,6 +346,8 @@ class Lister(Generic[A]):
             return
         if there is not None:
             self.crawl.logger.info("%s: %s; listing it another way", self.crawl.place, fault.error)
+            if self.crawl.records.job.resumed and there.came < here.came:
+                forget_open(self.crawl.records)  # what was listed before a kill and never handled comes again
             if there.lost > here.lost:
                 message = f"{self.dialect.lacking.format(number=here.came + 1)}: {fault.error}"
                 kind = fault.error.kind if fault.error.kind == "too_large" else "refused"
@@ -354,11 +364,18 @@ class Lister(Generic[A]):
 
     def end(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield the first request of the next part, of a further lap, or for the number; or judge the list."""
+        if self.crawl.records.job.resumed and self.dialect.traits.is_one_list:
+            count = self.crawl.records.count  # requests that stood for one before a kill share what they list
+            walk = replace(walk, listed=count(walk.name) + count("nameless"))
         if following := ladder.next_part(walk, self.dialect):
             yield self.onward(walk, following)
             return
         if (aside := self.dialect.aside(walk, is_whole=True)) is not None:
             yield from aside
+            return
+        if walk.gaps and walk.parts:
+            self._close(walk, "short")
+            yield from self.finish(walk)
             return
         is_doubtful = walk.purpose == "page" and self.dialect.is_doubtful(walk)
         if is_doubtful and walk.lap == 1 and not walk.has_moved and (ask := self.dialect.count(walk)) is not None:
@@ -382,7 +399,7 @@ class Lister(Generic[A]):
         message, changed = "%s: %d of %s datasets were listed%s: listing again", ", and the list changed meanwhile"
         of = walk.listed, walk.expected, changed if walk.has_moved else ""
         self.crawl.logger.info(message, self.crawl.place, *of)
-        first = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "lost": 0, "left": ""}
+        first = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False, "lost": 0, "left": ""}
         fresh = ladder.begun(walk, ask, lap=walk.lap + 1, **first)
         yield self.onward(walk, fresh)
 
@@ -445,7 +462,8 @@ class Lister(Generic[A]):
             return
         self._close(walk, "whole", shown)
         if walk.has_records and self.dialect.traits.is_one_list:
-            self.crawl.run_state.expected = walk.listed if walk.expected is None else ended.expected
+            expected = self._expected(walk)
+            self.crawl.run_state.expected = walk.listed if expected is None else max(expected - absent, 0)
         yield from self.finish(walk)
 
     def _is_single(self, walk: Walk[A], page: ListingPage[A]) -> bool:
@@ -488,3 +506,8 @@ class Lister(Generic[A]):
             yield from self.gone.find()
         else:
             self.withdrawals.mark_missing()
+
+
+def _at(walk: Walk[A], page: ListingPage[A]) -> Walk[A]:
+    """Return the walk with what its page showed."""
+    return walk if page.next is None else replace(walk, ask=page.next)

@@ -59,6 +59,7 @@ class Walk(Generic[A]):
         stale: how many pages in a row had nothing new.
         is_ring: whether the last page's stated way led back to the first one.
         has_moved: whether the list changed while it was read, so that records may have been passed over.
+        has_shrunk: whether it became shorter, so that what was behind moved up.
         contradiction: what the answers of this walk contradict each other in, as a sentence; empty if in nothing.
         left: what was offered and neither followed nor kept, as a clause; empty if nothing was.
     """
@@ -97,6 +98,7 @@ class Walk(Generic[A]):
     stale: int = 0
     is_ring: bool = False
     has_moved: bool = False
+    has_shrunk: bool = False
     contradiction: str = ""
     left: str = ""
 
