@@ -20,6 +20,12 @@ test: $(VENV)/.dev  ## run the tests, without the slow ones
 test-slow: $(VENV)/.dev  ## run the tests with browsers, Scrapyd, installations and many kills
 	@$(BIN)/python -m pytest -n auto --dist loadfile -m slow
 
+requests: $(VENV)/.dev  ## count the requests that each test makes, twice, and write tests/requested.csv anew
+	@rm -f tests/requested.csv
+	@for run in first second; do \
+		$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --count-requests=tests/requested.csv || exit 1; \
+	done
+
 lint: $(VENV)/.dev  ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy crawlers pipelines spiders tests/portal benchmarks docs/kind-template
 

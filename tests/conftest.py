@@ -27,6 +27,8 @@ from tests.waiting import HANG
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytest_plugins = ["tests.requested"]
+
 ROOT = Path(__file__).parent.parent
 FAST = {"REQUESTS_PER_SECOND": "0", "CRAWL_DELAY_MAX": "0", "RETRY_BACKOFF": "0.01"}
 

@@ -11,6 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
+from tests.portal.counting import count
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -95,6 +97,7 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            count()
             site.asked.append(Asked(self.path, self.headers, self.command, body))
             answer = site.answer(site.asked[-1])
             self.send_response_only(answer.status)

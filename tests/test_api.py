@@ -389,6 +389,37 @@ def test_a_loop_in_a_second_walk_ends(output, tmp_path):
     assert example.asked < 12
 
 
+def told_by_headers(api, given):
+    start = int(given.get("from", 0))
+    link = {"Link": f'</list?from={start + 10}>; rel="next"'} if start + 10 < 35 else {}
+    return Answer(json.dumps({"r": api.records(start)}).encode(), 200, {"X-Total-Count": "35"} | link)
+
+
+def test_the_next_page_and_the_total_may_be_in_headers(output, tmp_path):
+    more = 'total = { header = "X-Total-Count" }\nnext = { header = "Link" }'
+    example = Example(told_by_headers)
+    done = example.crawled(output, tmp_path, more, NEXT)
+    assert (done.code, done.report["listed"], done.report["evidence"]) == (0, 35, {"datasets": "total"})
+    assert example.asked == 4
+
+
+def test_the_number_of_a_page_may_be_in_its_path(output, tmp_path):
+    own(tmp_path, FOLLOWING.partition("[[follow]]")[0].replace("/list", "/list/{page}/").replace('"none"', '"page"'))
+
+    def answer(asked):
+        number = int(asked.path.strip("/").partition("/")[2] or 0)
+        if not asked.path.startswith("/list/") or not 1 <= number <= 4:
+            return Answer(b"", 404)
+        return Answer(
+            json.dumps({"r": [{"id": f"{number}-{each}"} for each in range(10 if number < 4 else 5)]}).encode()
+        )
+
+    with Site(answer) as site:
+        ran = scrapy("crawl", "api", *options(output, {}, portal=site.url, kind="mine"))
+    done = Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
+    assert (done.code, done.report["listed"], done.errors) == (0, 35, [])
+
+
 # Windows
 
 

@@ -15,8 +15,10 @@ import pytest
 from jmespath.visitor import TreeInterpreter
 
 from crawlers.exceptions import RulesError
-from crawlers.kinds.api import answers, detection, documents, file
+from crawlers.items import Dataset, Resource
+from crawlers.kinds.api import answers, declaration, detection, documents, file
 from crawlers.kinds.api.compiled import compiled
+from crawlers.kinds.api.declaration import Header
 from crawlers.kinds.api.expressions import Expression, expression
 from crawlers.kinds.api.functions import NAMES, Functions
 from crawlers.kinds.api.mapping import Reading
@@ -190,6 +192,59 @@ def test_a_parameter_is_filled_once(old, new, says):
 def test_a_key_of_another_kind_of_paging(line, says):
     with pytest.raises(RulesError, match=re.escape(says)):
         read(TEXT.replace('param = "start"', f'param = "start"\n{line}'))
+
+
+NUMBERED = TEXT.replace("/api/datasets", "/datasets/{page}").replace('"offset"\nparam = "start"', '"page"')
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            TEXT.replace('"total"', '{ header = "X Total" }'),
+            "list.total.header is 'X Total', and must be the name of a",
+        ),
+        (TEXT.replace('"total"', '{ headers = "X-Total" }'), "list.total.header is missing"),
+        (TEXT.replace('"total"', '{ header = "X-Total", text = "x" }'), "list.total.text is unknown"),
+        (TEXT.replace("/api/datasets", "/{page}"), "list.url: {page} is for paging of kind page, and not of offset"),
+        (TEXT.replace("/api/datasets", "/{offset}"), "list.paging.param and {offset} in list.url say the same"),
+        (NUMBERED.replace("{page}", "1"), "list.paging.param is missing, which paging of kind page needs"),
+        (TEXT.replace("/d/{id}", "/d/{page}"), "dataset.landing_page: nobody fills {page}"),
+    ],
+)
+def test_what_headers_and_paths_may_not_say(text, says):
+    with pytest.raises(RulesError, match=re.escape(says)):
+        read(text)
+
+
+def test_a_place_in_the_path():
+    numbered = read(NUMBERED)
+    asked = [Query(numbered, PORTAL).request(Position(at=at), "").url for at in (None, 0, 2)]
+    assert asked == [f"{PORTAL}/datasets/{number}?rows=50" for number in (1, 1, 3)]
+    assert numbered.metadata_url.text == "{portal}/datasets"
+    assert Query(numbered, PORTAL).address(numbered.list.url) == f"{PORTAL}/datasets/1"
+
+
+def test_what_an_answer_says_in_its_headers():
+    wanted = read(TEXT.replace('"total"', '{ header = "X-Total-Count" }')).list.total
+    assert answers.total({}, wanted, {"x-total-count": " 12"}) == 12
+    assert answers.total({"total": 12}, wanted) is None
+    assert answers.text({}, Header(header="Link"), {"link": '<b?p=1>; rel="prev", <b?p=3>; rel="next"'}) == "b?p=3"
+    assert answers.text({}, Header(header="Link"), {"link": "<b?p=1>; rel=prev"}) is None
+
+
+def test_each_field_that_a_declaration_may_fill_has_a_reader_and_each_that_an_item_has_may_be_filled():
+    """So a field that is new can't be accepted and then break each record."""
+    ours = {"document", "document_id", "id", "source", "stored", "aliases", "resources", "retrieved", "flaws", "torn"}
+    ours |= {"metadata_source", "metadata_url", "set_by_operator", "dataset_id"}
+    of = {Dataset: declaration.DATASET_FIELDS, Resource: declaration.RESOURCE_FIELDS}
+    assert {item: {one.name for one in fields(item)} - ours for item in of} == {item: set(of[item]) for item in of}
+    more = {item: "".join(f"{name} = 'x'\n" for name in of[item] if f"{name} =" not in TEXT) for item in of}
+    text = TEXT.replace("[[resource]]", f"{more[Dataset]}[[resource]]") + more[Resource]
+    item = Reading({"id": 1, "files": [{}, {"href": "https://a.org/x"}]}, read(text)).dataset(PORTAL, "s")
+    assert (item.id, len(item.resources)) == ("1", 1)
+    with pytest.raises(RulesError, match=r"dataset\.doi is unknown"):
+        read(TEXT.replace("title =", "doi = 'doi'\ntitle ="))
 
 
 def test_what_a_walk_would_pass_over_is_refused():
@@ -574,5 +629,5 @@ def test_a_record_that_is_none(record):
         assert Reading(record, declaration).id is None or isinstance(Reading(record, declaration).id, str)
         answers.records(record, declaration.list)
         assert answers.total(record, declaration.list.total) is None
-        answers.following(record, declaration.list)
+        answers.text(record, declaration.list.next)
         answers.refusal(record, declaration.list)

@@ -52,6 +52,20 @@ def test_try_counts_what_each_field_got(home, tmp_path):
     assert (last["records"], filled(last)["resource.size"]) == (5, 5)
 
 
+def test_try_reads_what_is_in_headers(home, tmp_path):
+    path = tmp_path / "catalogues" / "kinds" / "headers.toml"
+    text = EXAMPLE.replace('size = "size"', 'size = "bytes"').replace(
+        'total = "found"', 'total = { header = "X-Total" }'
+    )
+    path.write_text(text, encoding="utf-8")
+    body = json.dumps({"list": [record(0)]}).encode()
+    (tmp_path / "page.json").write_bytes(body)
+    with Site(lambda _: Answer(body, headers={"X-Total": "25"})) as site:
+        [asked, saved] = tried("headers", site.url, tmp_path / "page.json")
+    assert (asked["total"], saved["total"]) == (25, None)
+    assert "no number at the header X-Total" in scrapy("try", "headers", str(tmp_path / "page.json")).stdout
+
+
 @pytest.mark.parametrize(
     ("body", "missing", "shows"),
     [

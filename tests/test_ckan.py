@@ -78,7 +78,7 @@ def test_what_became_of_a_dataset(response, reason):
 )
 def test_private_datasets_only_look_gone_to_a_token_that_may_have_expired(has_token, said, reason):
     spider = CKAN(portal="https://example.org")
-    spider.has_token = has_token
+    spider.api.query = Query(private=has_token)
     spider.run_state = RunState(access=said)
     assert spider.gone.reason(refused(DENIED, 403)) == reason
     assert spider.gone.reason(refused(NOT_FOUND, 404)) == "not found"
@@ -257,9 +257,8 @@ class Some(Batches):
 
     def __init__(self, ids):
         records = SimpleNamespace(behind=lambda last, _, count: [one for one in ids if one > last][:count])
-        variants = api.variants("https://example.org")
-        self.spider = SimpleNamespace(records=records, variants=variants, query=Query(), portal="https://example.org")
-        self.spider.logger = SimpleNamespace(info=lambda *_: None)
+        spider = SimpleNamespace(records=records, logger=SimpleNamespace(info=lambda *_: None))
+        super().__init__(spider, api.API("https://example.org", Query()), None, None)
         self.left = []
 
     def leave(self, ids):

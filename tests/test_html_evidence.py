@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from contextlib import nullcontext
-from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -19,8 +18,7 @@ from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.paging import next_link, offered
 from crawlers.kinds.html.rules.rules import Paging
 from crawlers.kinds.html.walk_state import Place
-from crawlers.listing.completeness import Completeness, Ending, evidence
-from crawlers.listing.state import RunState
+from crawlers.listing.completeness import evidence
 from tests.site import Answer
 from tests.test_html_odd import Pages, harvest, html, judged, links
 
@@ -149,22 +147,6 @@ def test_a_letter_of_a_listing_that_can_not_be_read_hides_no_dataset(harvest, da
     with Damaged({"/list": links(1, 2, following="/list?page=2"), "/list?page=2": links(3)}) as site:
         crawl = harvest(site, "paging = { next = true }")
     assert judged(crawl) == ("complete", 3, [])
-
-
-def test_thousands_of_lists_are_noted_in_place():
-    """A copy of them all for each would take minutes."""
-    state = RunState()
-    completeness = Completeness(SimpleNamespace(run_state=state, failed=pytest.fail))
-    lists, shown = state.lists, state.evidence
-    completeness.begin("one")
-    completeness.conclude("one", Ending(listed=1, is_one_file=True))
-    completeness.begin("one")
-    completeness.begin("two")
-    assert (lists, completeness.open_lists) == ({"one": "ended", "two": "begun"}, {"two"})
-    completeness.conclude("two", Ending(listed=1, is_one_file=True))
-    assert (lists["two"], shown, completeness.open_lists) == ("ended", {"one": "file", "two": "file"}, set())
-    resumed = Completeness(SimpleNamespace(run_state=RunState(lists={"one": "ended", "two": "begun"})))
-    assert resumed.open_lists == {"two"}, "those of a job that is resumed"
 
 
 def test_the_user_s_word(harvest):

@@ -111,7 +111,7 @@ def test_the_state_outlives_the_process(spiders, tmp_path):
     state.expected, state.is_limited, state.access = 7, True, "accepted"
     state.count_listed(5)
     state.count_listed(3)
-    state.note("lists", "datasets", "begun")
+    first.completeness.begin("datasets")
     Job.from_crawler(first.crawler).commit()
     Job.from_crawler(first.crawler).db.close()
     again = spiders(tmp_path)

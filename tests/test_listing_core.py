@@ -12,6 +12,7 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import mapping as ckan
+from crawlers.kinds.ckan.api import API
 from crawlers.kinds.ckan.cursor import Cursor, Page
 from crawlers.kinds.ckan.incremental import is_cheaper_whole
 from crawlers.kinds.ckan.query import Query
@@ -220,7 +221,7 @@ def test_a_record_of_another_dataset_is_not_taken_for_the_one_that_was_asked_for
     request = Request(f"{PORTAL}/api/3/action/package_show?id=a")
     body = b'{"success": true, "result": {"id": "b", "name": "b"}}'
     response = TextResponse(request.url, body=body, encoding="utf-8", request=request)
-    gone = Gone(SimpleNamespace(has_token=False, withdrawals=None))  # type: ignore[arg-type]
+    gone = Gone(None, API(PORTAL, Query()), None, None, withdrawals=None, access=None)  # type: ignore[arg-type]
     with pytest.raises(AnswerError, match="gave 'b' instead of the dataset"):
         gone.fate(response, "a", {"variant": 0})
 

@@ -40,6 +40,7 @@ from crawlers.settings import ROBOTS_EXEMPT
 from tests import forked
 from tests.archives import Archives
 from tests.conftest import ROOT, options
+from tests.portal.counting import count
 from tests.portal.files import CSV, Files, Reply
 from tests.waiting import HANG, until
 
@@ -65,6 +66,7 @@ class Host(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def answer(self, path):
+        count()
         self.asked.append((time.monotonic(), path))
         return self.instead(self, path) or self.usual(path)
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict
 
 import pytest
+from scrapy.http import Response
 
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
@@ -309,3 +310,65 @@ def test_the_tree_of_what_is_refused_is_freed_at_once():
         assert not [each for each in gc.get_objects() if type(each) is AnswerError and "its root is html" in str(each)]
     finally:
         gc.enable()
+
+
+# An answer that breaks off
+
+LIST = '<?xml version="1.0"?>\n<r><head>é</head><list total="4">{}</list><end/></r>'
+ONE = "<a><b>{} &amp; ü</b><c/></a>"
+FOUR = LIST.format("".join(map(ONE.format, range(4))))
+
+
+def came(body, **given):
+    flaws = []
+    root, fault = xml_records.list_root(Response("https://a.org/", body=body), ("list",), flaws, **given)
+    return [each.findtext("b")[0] for each in root.iterfind("list/*")], fault and fault.kind, flaws
+
+
+def test_an_answer_that_is_whole_has_all_its_records_and_no_fault():
+    assert came(FOUR.encode()) == (["0", "1", "2", "3"], None, [])
+    assert came(LIST.format("").encode()) == ([], None, [])
+
+
+def test_wherever_an_answer_is_cut_its_whole_records_are_kept():
+    """In a tag, in a character, in a text, between records, behind the list."""
+    body = FOUR.encode()
+    ends = [found.end() for found in re.finditer(rb"</a>", body)]
+    for length in range(ends[0], len(body) - 1):
+        whole = [str(number) for number, end in enumerate(ends) if end <= length]
+        assert came(body[:length]) == (whole, "truncated", []), body[:length][-30:]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1"])
+def test_an_answer_in_another_encoding_may_be_cut(encoding):
+    body = FOUR.replace("?>", f' encoding="{encoding}"?>').encode(encoding)
+    assert came(body[: len(body) * 3 // 4 + 1]) == (["0", "1"], "truncated", [])
+
+
+@pytest.mark.parametrize(
+    "torn", ["<![CDATA[x < y > z", "<!-- a > b", "&nbsp", "<b at='>", "<b></a>", "\x01", "<b a=1/>"]
+)
+def test_what_an_answer_breaks_off_at(torn):
+    """Within a section that hides markup, and at what is no XML with more behind it."""
+    begin = LIST.format(f"<!-- one --><![CDATA[ ]]>{ONE.format(0)}<a>{torn}").removesuffix("</list><end/></r>")
+    assert came(begin.encode()) == (["0"], "truncated", [])
+    if torn in ("<b></a>", "\x01", "<b a=1/>"):
+        assert came(f"{begin}</a>{ONE.format(2)}</list><end/></r>".encode()) == (["0"], "truncated", [])
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (LIST.format("<a><b>0")[:-20], "invalid_record"),
+        ("<r><other><a/><a>", "invalid_record"),
+        ("<html><body>Not found", "invalid_record"),
+        ("", "invalid_record"),
+        (FOUR.replace("<a>", "<a><!DOCTYPE x>", 1), "unsafe_xml"),
+        ("<!DOCTYPE r [<!ENTITY a '<b/>'>]><r><list><a/><a>&a;", "unsafe_xml"),
+        ("<r><list><a/>" + "<a/>" * 900_000, "too_large"),
+    ],
+)
+def test_an_answer_of_which_nothing_is_kept_is_refused_as_before(body, kind):
+    with pytest.raises(AnswerError) as refused:
+        came(body.encode())
+    assert refused.value.kind == kind

@@ -38,6 +38,7 @@ class Walked:
 
     Attributes:
         asked: its requests, in order; one that is repeated is sent once.
+        twice: the number of the request whose answer is read twice, as after a kill before what follows was stored.
         errors: the signals of what is missing.
         flaws: those of what could not be read of records that are kept.
     """
@@ -48,6 +49,7 @@ class Walked:
     errors: list[signals.Failed] = field(default_factory=list)
     flaws: list[signals.Failed] = field(default_factory=list)
     fingerprints: set[bytes] = field(default_factory=set)
+    twice: int = 0
 
     def ids(self) -> list[str]:
         return sorted(item.id for item in self.items)
@@ -75,16 +77,19 @@ class Walked:
         while waiting:
             request = waiting.pop(0)
             fingerprint = self.spider.crawler.request_fingerprinter.fingerprint(request)
+            fingerprint += request.meta.get("walk", "").encode()
             if fingerprint in self.fingerprints and not request.dont_filter:
                 continue
             self.fingerprints.add(fingerprint)
             self.asked.append(request)
             assert len(self.asked) < MOST, "it has no end"
-            for each in await self.outputs(request, answers):
+            response = followed(request, answers)
+            if len(self.asked) == self.twice:
+                await self.outputs(request, response)
+            for each in await self.outputs(request, response):
                 (waiting if isinstance(each, Request) else self.items).append(each)
 
-    async def outputs(self, request: Request, answers: Answers) -> list[Any]:
-        response = followed(request, answers)
+    async def outputs(self, request: Request, response: Response) -> list[Any]:
         if 200 <= response.status < 300 or response.status in request.meta.get("handle_httpstatus_list", ()):
             found = request.callback(response, **request.cb_kwargs)
         else:
@@ -107,7 +112,13 @@ def followed(request: Request, answers: Answers) -> Response:
 
 
 def walk(
-    spider: type[Spider], answers: Answers, folder: Path, changes: dict[str, Any] | None = None, **given: str
+    spider: type[Spider],
+    answers: Answers,
+    folder: Path,
+    changes: dict[str, Any] | None = None,
+    *,
+    twice: int = 0,
+    **given: str,
 ) -> Walked:
     """Walk a spider through a catalogue.
 
@@ -115,6 +126,7 @@ def walk(
         answers: returns the answer to a request.
         folder: where the index is, which nothing fills.
         changes: other settings.
+        twice: the number of a request whose answer is read twice.
         given: the spider's arguments.
     """
     crawler = get_crawler(spider, SETTINGS | (changes or {}))
@@ -122,7 +134,7 @@ def walk(
     crawler.request_fingerprinter = build_from_crawler(load_object(FINGERPRINTER), crawler)
     index = Index(folder, crawler.spider.source)
     crawler.spider.opened_index = lambda: index
-    walked = Walked(crawler.spider)
+    walked = Walked(crawler.spider, twice=twice)
     crawler.signals.connect(walked.note, signal=signals.record_failed)
     try:
         asyncio.run(walked.run(answers))

@@ -36,14 +36,14 @@ class PackagesOfType(CKANListing):
     subject = "the catalogue"
 
     def __init__(self, spider: PackageSpider, name: str, identify: Callable[[Any], str | None]) -> None:
-        super().__init__(spider)
+        super().__init__(spider, spider)
         self.name = name
         self.identify = identify
         self.filters = (Query(fq=f"type:{name}"), Query(q=f"type:{name}"), Query(fq=f"dataset_type:{name}"))
 
     def begin(self, cursor: Cursor) -> Request:
         """Note that the list has begun; return the request for its first page, by the filter that was found to work."""
-        self.spider.query = self.filters[self._state.get("filter", 0)]
+        self.packages.api.query = self.filters[self._state.get("filter", 0)]
         return super().begin(cursor)
 
     def read(self, response: Response, here: Cursor) -> Page[Cursor]:
@@ -73,7 +73,8 @@ class PackagesOfType(CKANListing):
 
     @property
     def _state(self) -> dict[str, Any]:
-        return self.spider.records.job.state
+        state: dict[str, Any] = self.spider.records.job.state
+        return state
 
     def _has_another_filter(self) -> bool:
         """Turn to the next filter; return whether there is one."""
@@ -81,5 +82,5 @@ class PackagesOfType(CKANListing):
         if following == len(self.filters):
             return False
         self._state["filter"] = following
-        self.spider.query = self.filters[following]
+        self.packages.api.query = self.filters[following]
         return True

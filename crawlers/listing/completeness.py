@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from crawlers.exceptions import AnswerError
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
     from scrapy import Request
 
     from crawlers.listing.crawl import Crawl
+    from crawlers.listing.walks import Walks
 
 Evidence = str
 """What shows that a listing was whole; stands in the run report: total, file, pager, short_page, rules; see `less`."""
@@ -109,21 +109,22 @@ class Completeness:
     def __init__(self, crawl: Crawl) -> None:
         self.crawl = crawl
 
-    @cached_property
+    @property
+    def walks(self) -> Walks:
+        return self.crawl.run_state.walks
+
+    @property
     def open_lists(self) -> set[str]:
         """The lists that have begun and not ended."""
-        return {name for name, phase in self.crawl.run_state.lists.items() if phase != "ended"}
+        return self.walks.open
 
     def begin(self, name: str) -> None:
         """Note that a list is requested, unless it was requested before the crawl was resumed."""
-        if self.crawl.run_state.lists.get(name, "begun") == "begun":
-            self.open_lists.add(name)
-            self.crawl.run_state.note("lists", name, "begun")
+        self.walks.begin(name)
 
     def end(self, name: str) -> None:
         """Note that nothing more of a list will come, for whatever reason."""
-        self.open_lists.discard(name)
-        self.crawl.run_state.note("lists", name, "ended")
+        self.walks.end(name, "short")
 
     def conclude(self, name: str, ending: Ending, request: Request | None = None) -> bool:
         """Judge a list that has ended; return whether something shows that it was whole.
@@ -140,5 +141,5 @@ class Completeness:
         except AnswerError as error:
             self.crawl.failed("list", error, request)
             return False
-        self.crawl.run_state.note("evidence", name, word)
+        self.walks.end(name, "whole", evidence=word, total=ending.total, listed=ending.listed)
         return True

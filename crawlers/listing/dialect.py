@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
-from crawlers.listing.ladder import Fault
+from crawlers.listing.faults import Fault
 from crawlers.listing.walk import A, Entry, ListingPage, Part, Walk
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.exceptions import AnswerError
-    from crawlers.listing.ladder import Rung
+    from crawlers.listing.faults import Rung
 
 WINDOWS = frozenset((10_000, 15_000, 50_000))
 """Where search servers stop: Elasticsearch and Solr at 10,000, some GeoNetworks at 15,000, Virtuoso at 50,000.
@@ -43,6 +43,7 @@ class Traits:
         most_pages: how many pages a walk may have, before it is taken for a trap.
         deepest: how deep lists may lead to lists.
         ends_by: the word for a list whose way on has ended, in the run report.
+        is_one_list: whether the catalogue is one list, whose total and number of datasets are those of the catalogue.
         judges_single_pages_last: whether a walk of one page that shows nothing is judged when all walks have ended:
             it is whole if it is shorter than a page that led on.
     """
@@ -54,6 +55,7 @@ class Traits:
     most_pages: int | None = None
     deepest: int = 20
     ends_by: str = "pager"
+    is_one_list: bool = True
     judges_single_pages_last: bool = False
 
 

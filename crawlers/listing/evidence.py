@@ -35,12 +35,14 @@ class Taken:
         new: how many datasets were new, and within the user's limits.
         resources: how many resources those have.
         digest: of the page's ids; empty if it has none.
+        is_cut: whether the limits leave out some resources of the last dataset.
     """
 
     came: int = 0
     new: int = 0
     resources: int = 0
     digest: str = ""
+    is_cut: bool = False
 
 
 def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits) -> Walk[Any]:
@@ -48,17 +50,20 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     is_behind = page.fault is None or page.next is not None
     is_other = taken.digest != here.digest if taken.came else traits.way == "place"
     is_turned = is_other and (bool(here.first) if page.turns is None else page.turns > 0)
-    is_news = bool(taken.new or page.apart or page.is_new) or (here.lap > 1 and is_other and taken.came > 0)
+    came = here.came + (taken.came if is_behind else 0)
+    is_known = is_other and taken.came > 0 and (here.lap > 1 or came <= here.reached)
+    is_news = bool(taken.new or page.apart or page.is_new) or is_known
     total, counted = _counted(here, page, taken)
     fits = page.total is None or _fits(here.total, counted)
     is_ring = traits.way == "stated" and bool(here.first) and here.digest != taken.digest == here.first
     return replace(
         here,
-        tried=() if taken.new or (taken.came and is_behind) else here.tried,
+        tried=() if taken.came and came > here.reached else here.tried,
         skipped=0 if taken.came else here.skipped,
         pages=here.pages + 1,
         turned=here.turned + is_turned,
-        came=here.came + (taken.came if is_behind else 0),
+        came=came,
+        reached=max(here.reached, came),
         listed=here.listed + taken.new,
         resources=here.resources + taken.resources,
         apart=here.apart + page.apart,
@@ -115,12 +120,17 @@ def decide(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits
     Args:
         walk: behind the page.
     """
-    if page.next is None or page.end or walk.is_ring or walk.stale >= traits.patience:
+    if page.next is None or page.end or walk.is_ring or _is_repeated(walk, page, traits):
         return "end"
     if traits.way == "place" and _is_at_end(walk, page, taken, traits):
         return "end"
     is_trap = traits.most_pages is not None and walk.pages >= traits.most_pages
     return "trap" if is_trap else "follow"
+
+
+def _is_repeated(walk: Walk[Any], page: ListingPage[Any], traits: Traits) -> bool:
+    """Return whether the next page would be the same again, or as the last ones nothing new."""
+    return page.next is not None and (walk.stale >= traits.patience or page.next == walk.ask)
 
 
 def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits) -> bool:
@@ -260,7 +270,7 @@ def _ring(ended: Ended) -> Evidence | None:
 
 
 def _again(ended: Ended) -> None:
-    is_repeated = ended.page.next is not None and ended.walk.stale >= ended.traits.patience
+    is_repeated = _is_repeated(ended.walk, ended.page, ended.traits)
     if is_repeated and (ended.traits.way != "place" or ended.page.came != 0):
         of = "" if ended.walk.expected is None else f" of {ended.walk.expected}"
         message = f"{ended.subject} gives the same pages again after {ended.walk.listed}{of} datasets"
@@ -268,14 +278,15 @@ def _again(ended: Ended) -> None:
 
 
 def _file(ended: Ended) -> Evidence | None:
-    page, walk = ended.page, ended.walk
-    is_only = walk.pages == 1 and page.next is None and not walk.turned
-    is_ignored = page.asked is not None and walk.came > page.asked
-    is_short = page.asked is not None and walk.came < page.asked
-    is_single = ended.traits.way == "single" or page.is_file
-    if is_single and page.next is None:
+    page, walk, traits = ended.page, ended.walk, ended.traits
+    if page.next is None and (traits.way == "single" or page.is_file):
         return "file"
-    return "file" if walk.pages == 1 and ((is_only and is_ignored) or is_short) and ended.traits.way != "turn" else None
+    if walk.pages != 1 or traits.way == "turn" or traits.judges_single_pages_last:
+        return None
+    if page.asked is None:
+        return "file" if traits.way == "stated" and page.next is None else None
+    is_short, is_limit_ignored = walk.came < page.asked, walk.came > page.asked and page.next is None
+    return "file" if is_short or is_limit_ignored else None
 
 
 def _pager(ended: Ended) -> Evidence | None:

@@ -1,80 +1,22 @@
-"""Why a page did not come, and what is tried then: the rungs of a ladder, taken from the top.
+"""What is tried when a page does not come: the rungs of a ladder, taken from the top.
 
-A fault *of the host* has no rung: that host is stopped. A fault *of the question* is the portal's refusal, in words of
-its own or with a 4xx: only another question helps. A fault *of the page* is met by the whole ladder. A rung counts
-until there is progress, not until an answer comes: a page that always breaks at its first record would be asked for
-without end.
+A rung counts until there is progress, not until an answer comes: a page that always breaks at its first record would be
+asked for without end.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+from crawlers.listing.faults import LASTING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from crawlers.exceptions import AnswerError
     from crawlers.listing.dialect import Dialect
+    from crawlers.listing.faults import Fault
     from crawlers.listing.walk import Walk
-
-OF_HOST = frozenset(("blocked", "robots", "dns", "forbidden_address", "offsite", "ignored", "disk", "bug"))
-"""The error kinds that no other request to the host cures."""
-LASTING = frozenset(("too_large", "timeout", "truncated"))
-"""Later pages stay small after one of these."""
-_WAITED = (429, 503)
-"""Statuses that were waited for as the host asks, as often as it may be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Why a page did not come.
-
-    Args:
-        error: what is reported.
-        status: the HTTP status, if an answer came.
-        is_spoken: whether the portal refused in words of its own protocol.
-        about: the codes and names that those words have.
-        is_first: whether no page came before.
-        has_waited: whether the host said when to come again (Retry-After), and was obeyed.
-    """
-
-    error: AnswerError
-    status: int | None = None
-    is_spoken: bool = False
-    about: str = ""
-    is_first: bool = False
-    has_waited: bool = False
-
-    @property
-    def is_of_host(self) -> bool:
-        """Whether no other request to the host helps: it is closed, unknown, or asks for a pause without end."""
-        is_unreached = self.error.kind == "connection" and self.is_first
-        is_waiting = self.status == 429 or (self.status == 503 and self.has_waited)
-        return self.error.kind in OF_HOST or is_unreached or is_waiting
-
-    @property
-    def is_of_question(self) -> bool:
-        """Whether the portal would repeat its answer to this question: a 4xx, or a refusal in words of its own."""
-        is_refused = self.status is not None and 400 <= self.status < 500 and self.status not in (408, 429)
-        return self.is_spoken or is_refused or self.error.kind == "refused"
-
-
-class Rung(Protocol):
-    """Something that may help.
-
-    Attributes:
-        name: for the log and `Walk.tried`.
-        most: how often it is taken without progress.
-    """
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def most(self) -> int: ...
-
-    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
-        """Return the walk that is tried instead; ``None`` if this does not help here."""
 
 
 def climbed(walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
@@ -180,7 +122,7 @@ class Renew:
 
     def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
         ask = dialect.renewed(walk) if walk.came and matches(self.when, fault) else None
-        return None if ask is None else begun(walk, ask)
+        return None if ask is None else begun(walk, ask, reached=walk.reached)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +143,7 @@ def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
     Args:
         changes: fields of the walk.
     """
-    fresh: dict[str, Any] = {"turned": 0, "came": 0, "total": None, "first": "", "digest": "", "stale": 0}
+    fresh: dict[str, Any] = {"turned": 0, "came": 0, "reached": 0, "total": None, "first": "", "digest": "", "stale": 0}
     return replace(walk, ask=ask, **fresh | changes)
 
 

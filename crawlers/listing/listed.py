@@ -1,14 +1,15 @@
-"""The spider of a catalogue that is one listing in pages; what its pages are, a `PagedListing` says."""
+"""The spider of a catalogue that is one listing in pages; what its pages are, a `Dialect` says."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.exceptions import ArgumentError
 from crawlers.kind import registered
+from crawlers.listing.lister import Lister
 from crawlers.listing.spider import CatalogueSpider
 
 if TYPE_CHECKING:
@@ -16,15 +17,18 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
+    from crawlers.listing.confirmation import Confirmation
+    from crawlers.listing.dialect import Dialect
     from crawlers.listing.paging import PagedListing
 
 
 class ListedSpider(CatalogueSpider):
-    """A protocol inherits from this class, sets ``kind``, and says in `make_listing` how its pages are read.
+    """A protocol inherits from this class, sets ``kind``, and says in `make_dialect` how its pages are read.
 
     Attributes:
         url: where the catalogue is; ``-a url=`` overrides it.
-        listing: its pages.
+        gone: the questions about datasets that a whole listing lacks, of a kind that can ask for one.
+        lister: what reads its pages.
     """
 
     address = "url"
@@ -32,6 +36,7 @@ class ListedSpider(CatalogueSpider):
         "url": Argument(help="The catalogue's address.", parse=arguments.url),
     }
     url: str | None = None
+    gone: Confirmation | None = None
 
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
@@ -43,9 +48,17 @@ class ListedSpider(CatalogueSpider):
         setattr(self, self.address, address)
         self.listing = self.make_listing()
 
-    @abstractmethod
-    def make_listing(self) -> PagedListing[Any]:
-        """Return the listing; the arguments are parsed."""
+    def make_dialect(self) -> Dialect[Any]:
+        """Return what its pages are; the arguments are parsed."""
+        raise NotImplementedError
+
+    def make_listing(self) -> PagedListing[Any] | None:
+        """Return the listing of a kind that has no dialect yet."""
+        return None
+
+    @cached_property
+    def lister(self) -> Lister[Any]:
+        return Lister(self, self.make_dialect(), self.withdrawals, self.gone)
 
     @property
     def portal(self) -> str | None:
@@ -54,7 +67,11 @@ class ListedSpider(CatalogueSpider):
 
     def beginning(self) -> Any:
         """Return the cursor of the first page."""
-        return self.listing.cursor()
+        return self.listing.cursor() if self.listing else None
 
     async def start(self) -> AsyncIterator[Request]:
-        yield self.listing.begin(self.beginning())
+        if self.listing:
+            yield self.listing.begin(self.beginning())
+        else:
+            for request in self.lister.begin():
+                yield request

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing.completeness import Ending
+from crawlers.listing.confirmation import GoneRecords
 from crawlers.listing.crawl import remembering
 from crawlers.politeness import failures
 from crawlers.resume.records import expect_all, see_all
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.listing.completeness import Completeness
-    from crawlers.listing.confirmation import GoneRecords
+    from crawlers.listing.confirmation import Confirmation
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.withdrawals import Withdrawals
 
@@ -180,7 +181,7 @@ class PagedListing(ABC, Generic[C]):
     """The crawl, by the name that kinds still know it by."""
 
     def __init__(
-        self, crawl: Crawl, withdrawals: Withdrawals, completeness: Completeness, gone: GoneRecords | None = None
+        self, crawl: Crawl, withdrawals: Withdrawals, completeness: Completeness, gone: Confirmation | None = None
     ) -> None:
         """
         Args:
@@ -304,7 +305,7 @@ class PagedListing(ABC, Generic[C]):
 
     def complete(self, after: C) -> Iterator[Any]:  # noqa: ARG002
         """Yield what there is to do when everything the catalogue has was listed: by default, look for what is gone."""
-        if self.gone:
+        if isinstance(self.gone, GoneRecords):
             yield from self.gone.find()
         else:
             self.withdrawals.mark_missing()

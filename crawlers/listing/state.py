@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 from crawlers.exceptions import JobError
+from crawlers.listing.walks import Walks
 from crawlers.resume import Job
 
 if TYPE_CHECKING:
@@ -30,11 +31,12 @@ def stat(name: str) -> str:
 
 
 class _Published:
-    """Keeps the stats collector out of the fields that are stored."""
+    """Keeps what publishes the fields, and the ledger's lists, out of the fields that are stored."""
 
-    __slots__ = ("stats",)
+    __slots__ = ("stats", "walks")
 
     stats: StatsCollector | None
+    walks: Walks
 
 
 @dataclass(eq=False)
@@ -49,8 +51,6 @@ class RunState(_Published):
         is_whole_listing: whether everything the portal has was listed, whatever is wrong with single records.
         has_stale_answer: whether an answer came from a cache, or stands in for one that is to be requested again; the
             next ``since=last`` then begins where this one did.
-        lists: ``begun`` or ``ended`` for each list.
-        evidence: what shows that a list was whole, for each that was.
         validators: the headers for a later run's conditional request.
         since: the moment after which only changes are requested; empty if everything is listed, ``None`` if undecided.
         access: what a portal says of the API token: accepted, refused or unknown; ``None`` if it was not asked.
@@ -66,8 +66,6 @@ class RunState(_Published):
     is_limited: bool = False
     is_whole_listing: bool = False
     has_stale_answer: bool = False
-    lists: dict[str, str] = field(default_factory=dict)
-    evidence: dict[str, str] = field(default_factory=dict)
     validators: dict[str, str] = field(default_factory=dict)
     since: str | None = None
     access: str | None = None
@@ -90,7 +88,7 @@ class RunState(_Published):
             except TypeError:
                 raise JobError(f"{job.path} is damaged (state): choose another JOBDIR") from None
             job.state["listing"] = vars(state)
-            state.stats = crawler.stats
+            state.stats, state.walks = crawler.stats, Walks.from_crawler(crawler)
             for known in fields(cls):
                 if value := getattr(state, known.name):
                     setattr(state, known.name, value)  # publishes it
@@ -99,8 +97,18 @@ class RunState(_Published):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name != "stats" and (stats := getattr(self, "stats", None)):
+        if name not in _Published.__slots__ and (stats := getattr(self, "stats", None)):
             stats.set_value(stat(name), value)
+
+    @property
+    def lists(self) -> dict[str, str]:
+        """``begun`` or ``ended`` for each list."""
+        return self.walks.lists if hasattr(self, "walks") else {}
+
+    @property
+    def evidence(self) -> dict[str, str]:
+        """What shows that a list was whole, for each that was."""
+        return self.walks.evidence if hasattr(self, "walks") else {}
 
     def count_listed(self, count: int) -> None:
         """Note how many datasets have been listed so far; a page that is handled again after a kill counts once."""
@@ -110,7 +118,7 @@ class RunState(_Published):
         """Set an entry of a table in place: copies of a table of thousands take quadratic time.
 
         Args:
-            table: the field: lists, evidence or single_pages.
+            table: the field: single_pages.
         """
         entries = getattr(self, table)
         entries[name] = value

@@ -35,11 +35,12 @@ class Walk(Generic[A]):
         splits: how often a range was split.
         rows: how many records the next page is asked for; ``None`` if the kind has no say.
         most: how many a later one may be asked for.
-        tried: the rungs of the ladder that were taken since the last progress.
+        tried: the rungs of the ladder that were taken since the walk came further.
         skipped: how many records in a row were given up.
         pages: how many answers have come, of all laps and parts.
         turned: how many ways on were taken in this lap and part that brought another page.
         came: how many positions have come in this lap and part, skipped ones included.
+        reached: how many had come at most, in this lap and part: up to there, pages that bring nothing new are known.
         listed: how many distinct datasets were taken, of all laps and parts.
         resources: how many resources those have.
         apart: how many positions of the list are no datasets of their own: services, deleted records, doubles.
@@ -73,6 +74,7 @@ class Walk(Generic[A]):
     pages: int = 0
     turned: int = 0
     came: int = 0
+    reached: int = 0
     listed: int = 0
     resources: int = 0
     apart: int = 0

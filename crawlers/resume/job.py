@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 5
+FORMAT = 6
 _SCHEMA = """
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA journal_mode = WAL;
@@ -43,6 +43,9 @@ CREATE TABLE IF NOT EXISTS records (
     PRIMARY KEY (kind, dataset_id, resource_id)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS listed (dataset_id TEXT, list TEXT, by TEXT, PRIMARY KEY (dataset_id, list)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS walks (
+    name TEXT PRIMARY KEY, state TEXT NOT NULL, evidence TEXT, total INTEGER, listed INTEGER
+);
 CREATE TABLE IF NOT EXISTS failures (key TEXT PRIMARY KEY, kind TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS flaws (
     dataset_id TEXT, resource_id TEXT, field TEXT, kind TEXT, failed TEXT NOT NULL,
@@ -65,7 +68,7 @@ _COMMIT_CHANGES = 2000
 _LONGEST = 20_000  # changes of a callback that does not pause: a transaction takes its size in the WAL, for good
 _FREED = 256  # pages that a commit gives back to the disk, at most: that takes 5 ms
 _SPARE = 4  # if less than this part of the pages is free, it is kept for the next rows
-_ROWS = ("seen", "requests", "records", "listed", "failures", "flaws", "notes")
+_ROWS = ("seen", "requests", "records", "listed", "failures", "flaws", "notes", "walks")
 
 
 class Job:
@@ -229,8 +232,8 @@ class Job:
         self.set_fact("identity", json.dumps(wanted))
 
     def _is_readable(self, identity: dict[str, Any]) -> bool:
-        """Return whether a job of another format is finished, or goes on in this one: before 5, it had no flaws."""
-        return bool(self.fact("finished")) or identity.get("format") in (FORMAT - 1, FORMAT)
+        """Return whether a job is finished, or of this format: one before 6 has the lists of another machine."""
+        return bool(self.fact("finished")) or identity.get("format") == FORMAT
 
     def _object(self, name: str) -> dict[str, Any]:
         """

@@ -92,7 +92,7 @@ class LedgerScheduler(BaseScheduler):
                 self._refuse(request, error)
                 return False
         again = request.dont_filter or "redirect_urls" in request.meta  # many may be sent to one place, a login
-        fingerprint = None if again else self.crawler.request_fingerprinter.fingerprint(request)
+        fingerprint = None if again else self._fingerprint(request)
         try:
             number = _added(self.job, fingerprint, (host_of(request), request.priority, stored))
         except OSError as error:
@@ -105,6 +105,11 @@ class LedgerScheduler(BaseScheduler):
             self.unstored[number] = request
         self.hosts.add(host_of(request), 1)
         return True
+
+    def _fingerprint(self, request: Request) -> bytes:
+        """Return what two requests have in common of which one is dropped: also the place in a list, if it has one."""
+        plain: bytes = self.crawler.request_fingerprinter.fingerprint(request)
+        return plain + str(request.meta.get("walk", "")).encode()
 
     def next_request(self) -> Request | None:
         try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _IN_PATH = re.compile(
     r";(?:jsessionid|phpsessid|sessionid)=[^/;?#]*|/\([A-Z]\([A-Za-z0-9_-]{8,200}\)\)(?=/)", re.IGNORECASE
@@ -18,6 +18,8 @@ _IN_QUERY = re.compile(
     re.IGNORECASE,
 )
 _HREF = re.compile(rb"""\bhref\s{0,5}=\s{0,5}["']?([^"'<>\s]{1,1000})""", re.IGNORECASE)
+_LINK = re.compile(r'<([^<>]*)>\s*((?:;\s*[\w*-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?\s*)*)')
+_REL = re.compile(r""";\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))""", re.IGNORECASE)
 _LEFT = re.compile(r"[?&](?=#|$)")
 _PORTS = {"http": 80, "https": 443}
 
@@ -63,6 +65,20 @@ def linked(page: bytes, url: str) -> Iterator[str]:
     """
     found = (absolute(unescape(match[1].decode("utf-8", "replace")), url) for match in _HREF.finditer(page))
     yield from dict.fromkeys(address for address in found if address and host(address) == host(url))
+
+
+def related(headers: Iterable[str], rel: str) -> str | None:
+    """Return the address with a relation in headers ``Link`` (RFC 8288), as it stands there.
+
+    >>> related(['<a?p=1>; rel="first prev", <a?p=3>; title="x"; rel=next'], "next"), related(["<a>"], "next")
+    ('a?p=3', None)
+    """
+    for header in headers:
+        for target, parameters in _LINK.findall(header[:10_000]):
+            found = _REL.search(parameters)
+            if found and rel in (found[1] or found[2]).lower().split():
+                return str(target)
+    return None
 
 
 def without_session(address: str) -> str:

@@ -32,6 +32,8 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # it is run as a script, from any folder
 
+from tests.portal.counting import count
+
 CSV = b"id,name,value\n" + b"".join(b"%d,town %d,%d\n" % (n, n, n * n) for n in range(60))
 CHANGED = CSV.replace(b"town", b"city")
 HTML = b"<!DOCTYPE html>\n<html><head><title>Not the file</title></head><body><p>Sign in</p></body></html>\n"
@@ -790,6 +792,7 @@ class Files:
 
     def take(self, method: str, host: str, path: str, headers: dict[str, str], body: bytes) -> Asked:
         """Note a request."""
+        count()
         with self._lock:
             before = self._counts[host, path]
             self._counts[host, path] += method != "HEAD"

@@ -14,6 +14,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from tests.portal.counting import count
+
 Dataset = dict[str, Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -206,6 +208,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def reply(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        count()
         self.server.portal.log.append(f"{self.command} {self.path}")
         answer = self.server.portal.answer(Request.read(self.command, self.path, body))
         self.send_response(answer.status)

@@ -21,6 +21,7 @@ from tests.portal import actions, control, datastore, writes
 from tests.portal.actions import Portal
 from tests.portal.catalogue import Catalogue
 from tests.portal.control import Log
+from tests.portal.counting import count
 from tests.portal.faults import Faults, UnknownFaultError, names
 from tests.portal.message import Answer, Request, page
 
@@ -45,6 +46,7 @@ class Site:
         request.path = self.below_prefix(request.path)
         if request.path.startswith(CONTROL):
             return control.perform(self.portal, self.log, request, request.path.removeprefix(CONTROL))
+        count()
         self.log.add(request)
         if self.latency:
             time.sleep(self.latency)

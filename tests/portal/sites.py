@@ -20,6 +20,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import parse_qsl
 
+from tests.portal.counting import count
+
 if TYPE_CHECKING:
     import ssl
 
@@ -352,6 +354,7 @@ class Portals:
         host, port = writer.get_extra_info("sockname")[:2]
         scheme = "https" if writer.get_extra_info("ssl_object") else "http"
         asked = request(head[0], f"{scheme}://{host}:{port}", body, headers.get("user-agent", ""))
+        count()
         self.log.append(asked)
         reply = self.sites[host](asked)
         await asyncio.sleep(3600 if reply is None else reply.after)

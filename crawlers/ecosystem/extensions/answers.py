@@ -16,6 +16,7 @@ from crawlers.ecosystem.extensions import ecosystem_file
 from crawlers.exceptions import AnswerError
 from crawlers.listing.json_answer import document
 from crawlers.politeness import failures
+from crawlers.values.addresses import related
 from crawlers.values.tables import csv_rows
 
 if TYPE_CHECKING:
@@ -204,8 +205,8 @@ def _last_page(response: Response) -> int | None:
     (34, None)
     """
     links = (response.headers.get("Link") or b"").decode("latin-1")
-    last = re.search(r'<([^>]*)>;\s*rel="last"', links)
-    page = parse_qs(urlsplit(last[1]).query).get("page", [""])[-1] if last else ""
+    last = related([links], "last")
+    page = parse_qs(urlsplit(last).query).get("page", [""])[-1] if last else ""
     return int(page) if re.fullmatch(r"[0-9]{1,9}", page) else None
 
 

@@ -16,9 +16,10 @@ from crawlers.ecosystem.packages import PackagesOfType
 from crawlers.ecosystem.profiles import feed_fields
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.items import Extension
-from crawlers.kinds.ckan import api
+from crawlers.kinds.ckan.api import API
 from crawlers.kinds.ckan.cursor import Cursor, identity
 from crawlers.kinds.ckan.packages import ROWS, PackageSpider
+from crawlers.kinds.ckan.query import Query
 from crawlers.listing.spider import CatalogueSpider
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class ExtensionsSpider(PackageSpider):
         if self.portal is None:
             message = f"spider {self.name} needs to know the catalogue: -a catalogue=https://ecosystem.ckan.org"
             raise ArgumentError(message)
-        self.variants = api.variants(self.portal)
+        self.api = API(self.portal, Query())
         self.listing = Packages(self)
 
     @classmethod

@@ -19,7 +19,7 @@ from crawlers.ecosystem.sites.search import APISearch
 from crawlers.ecosystem.sites.visit import Visit
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.items import Site
-from crawlers.kinds.ckan import api
+from crawlers.kinds.ckan.api import API
 from crawlers.kinds.ckan.cursor import Cursor
 from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
@@ -92,7 +92,7 @@ class SitesSpider(PackageSpider):
                 f"-a sites=sites.csv or -a sources=sources.toml"
             )
         self.catalogue = self.portal = self.args["catalogue"]
-        self.query, self.variants = Query(), api.variants(self.catalogue) if self.catalogue else []
+        self.api = API(self.catalogue or "", Query())
         self.listing = PackagesOfType(self, "site", listed.name_of)
         self.search, self.answers, self.profiles = APISearch(self), Answers(self), Profiles(self, STATES)
         self.listed: list[listed.Listed] = []

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from crawlers.kinds.api.declaration import Header
 from crawlers.safety.line import one_line
 
 if TYPE_CHECKING:
-    from crawlers.kinds.api.declaration import Declaration, Listing
-    from crawlers.kinds.api.expressions import Expression
+    from crawlers.kinds.api.declaration import Declaration, Listing, Sought
 
+Headers = Mapping[str, str]
+"""The headers of an answer, by their names in small letters."""
+NONE: Headers = {}
 _SHOWN = 200
 
 
@@ -21,9 +25,9 @@ def records(page: Any, listing: Listing) -> list[Any] | None:
     return found if isinstance(found, list) else None
 
 
-def total(page: Any, wanted: Expression | None) -> int | None:
+def total(page: Any, wanted: Sought | None, headers: Headers = NONE) -> int | None:
     """Return how many records there are in all; ``None`` if that is unknown. It may be a text, or 20.0."""
-    found = wanted.find(page) if wanted else None
+    found = _found(page, wanted, headers)
     if isinstance(found, float) and found.is_integer() and found < 1e15:
         found = int(found)
     if isinstance(found, str) and re.fullmatch(r"\s*[0-9]{1,15}\s*", found):
@@ -31,17 +35,18 @@ def total(page: Any, wanted: Expression | None) -> int | None:
     return found if isinstance(found, int) and not isinstance(found, bool) and found >= 0 else None
 
 
-def following(page: Any, listing: Listing) -> str | None:
-    """Return the address of the next page, as the page has it."""
-    return text(page, listing.next)
-
-
-def text(page: Any, wanted: Expression | None) -> str | None:
-    """Return a text or a number that a page has, as a text: a link, a token."""
-    found = wanted.find(page) if wanted else None
+def text(page: Any, wanted: Sought | None, headers: Headers = NONE) -> str | None:
+    """Return a text or a number that an answer has, as a text: a link, a token."""
+    found = _found(page, wanted, headers)
     if isinstance(found, bool) or not isinstance(found, str | int):
         return None
     return str(found).strip() or None
+
+
+def _found(page: Any, wanted: Sought | None, headers: Headers) -> Any:
+    if wanted is None:
+        return None
+    return wanted.find(headers) if isinstance(wanted, Header) else wanted.find(page)
 
 
 def refusal(page: Any, listing: Listing) -> str | None:
@@ -52,6 +57,22 @@ def refusal(page: Any, listing: Listing) -> str | None:
     if listing.ok is not None and listing.ok.find(page) is not True:
         return f"it is not ok: {listing.ok.text}"
     return None
+
+
+def envelope_error(page: Any) -> str | None:
+    """Return what an answer says that is nothing but an error, as Socrata, Elasticsearch and many others write it.
+
+    >>> envelope_error({"error": True, "message": "no such domain"}), envelope_error({"error": None, "results": []})
+    ("it says 'no such domain'", None)
+    """
+    said = page.get("error") if isinstance(page, dict) else None
+    if not said:
+        return None
+    causes = said.get("root_cause") if isinstance(said, dict) else None
+    cause = causes[0] if isinstance(causes, list) and causes and isinstance(causes[0], dict) else said
+    words = (cause.get("reason") or cause.get("message")) if isinstance(cause, dict) else None
+    told = words or page.get("message") or said
+    return f"it says {str(told)[:200]!r}"
 
 
 def collections(content: Any, declaration: Declaration, root: str) -> list[str]:

@@ -7,11 +7,12 @@ JMESPath, or the template of an address if it begins with ``{portal}``, ``{host}
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Literal
 
-from crawlers.items import Dataset, Resource
 from crawlers.kinds.api.expressions import Expression, Template
+from crawlers.kinds.api.normaliser import DATASET, RESOURCE
+from crawlers.values.addresses import related
 from crawlers.values.volatile import Volatile
 
 Values = Mapping[str, tuple["Value", ...]]
@@ -22,24 +23,50 @@ CHECKS = ("arcgis-scope",)
 WALKS = ("stac-static",)
 """The walks that a declaration may name in place of pages."""
 
-_OURS = (
-    "source",
-    "id",
-    "aliases",
-    "resources",
-    "metadata_source",
-    "metadata_url",
-    "retrieved",
-    "flaws",
-    "torn",
-    "set_by_operator",
-)
-DATASET_FIELDS = tuple(one.name for one in fields(Dataset) if one.name not in (*_OURS, "document", "stored"))
-"""What ``[dataset]`` may fill, besides ``id``."""
-RESOURCE_FIELDS = tuple(one.name for one in fields(Resource) if one.name not in ("id", "dataset_id", "document"))
+DATASET_FIELDS = tuple(DATASET)
+"""What ``[dataset]`` may fill, besides ``id``: what there is a reader for."""
+RESOURCE_FIELDS = tuple(RESOURCE)
 """What ``[[resource]]`` may fill, besides ``id``."""
 
+PLACES = ("page", "offset")
+"""The kinds of paging whose place may stand in the path of ``list.url``, as ``{page}`` or ``{offset}``."""
+
 Filler = Expression | Template
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """A header of an answer that says what others say in their JSON.
+
+    Args:
+        header: its name. Of ``Link`` it is the next page (RFC 8288), of ``Content-Range`` the number in all (RFC 9110).
+    """
+
+    header: str
+
+    @property
+    def text(self) -> str:
+        """What messages call it."""
+        return f"the header {self.header}"
+
+    def find(self, headers: Mapping[str, str]) -> str | None:
+        """
+        >>> Header(header="Link").find({"link": "</list?page=2>; rel=next"})
+        '/list?page=2'
+        >>> Header(header="Content-Range").find({"content-range": "items 0-9/35"})
+        '35'
+        """
+        found = headers.get(self.header.lower())
+        match self.header.lower():
+            case "link":
+                return related([found or ""], "next")
+            case "content-range":
+                return (found or "").rpartition("/")[2]
+        return found
+
+
+Sought = Expression | Header
+"""Where an answer says something: in its JSON, or in a header."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +105,7 @@ class Paging:
             ``token`` (of an answer, into a parameter), ``last-id`` (of the last record, into a parameter) or
             ``search-after`` (the same into a POST body).
         param: the parameter that says where a page begins: offset, page, token or last id. Where the listing has a
-            body it is a place in it, with dots.
+            body it is a place in it, with dots. Left out if the path of ``list.url`` says it.
         first: the first offset or page.
         size: how many records a page has.
         token: of kind ``token``: where an answer has the token.
@@ -91,7 +118,7 @@ class Paging:
     param: str | None = None
     first: int = 0
     size: Size | None = None
-    token: Expression | None = None
+    token: Sought | None = None
     last: Expression | None = None
     more: Expression | None = None
     url: Template | None = None
@@ -137,7 +164,7 @@ class Count:
     """
 
     url: Template
-    total: Expression
+    total: Sought
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +172,7 @@ class Listing:
     """Where the records are, ``[list]``.
 
     Args:
-        url: the address of the first page.
+        url: the address of the first page; with ``{page}`` or ``{offset}`` that of each.
         method: GET, or POST with a ``body``.
         params: of the query; a list is a parameter repeated.
         headers: of each request.
@@ -174,8 +201,8 @@ class Listing:
     join: str | None = None
     hosts: tuple[str, ...] = ()
     records: Expression
-    total: Expression | None = None
-    next: Expression | None = None
+    total: Sought | None = None
+    next: Sought | None = None
     ok: Expression | None = None
     error: Expression | None = None
     paging: Paging

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FOLDER = "catalogues/kinds"
 """Where users have their own declarations; one of the same name overrides the project's."""
+_PLACE = re.compile(r"[?]|/?\{(?:page|offset)\}")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8}){0,4}")
 
@@ -208,7 +209,7 @@ def _names(table: Table | None) -> dict[str, Expression]:
 def _metadata_url(file: Table, url: Template, known: Collection[str]) -> Template:
     if "metadata_url" in file.left:
         return file.address("metadata_url", known)
-    return Template(url.text.partition("?")[0])
+    return Template(_PLACE.split(url.text, maxsplit=1)[0])
 
 
 def _resource(table: Table, known: Collection[str]) -> Resources:

@@ -18,14 +18,15 @@ from crawlers.safety import inside, strict_json
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset
     from crawlers.kinds.api.declaration import Follow
-    from crawlers.kinds.api.spider import APISpider
+    from crawlers.kinds.api.query import Query
+    from crawlers.listing.crawl import Crawl
 
     Output = Iterator[Dataset | Request]
 
@@ -38,11 +39,21 @@ class Followed:
     """Completes records, one request after another; what a request carries is plain data, so it survives a kill.
 
     A dataset with the stamp of its document on disk is not requested again: what was put into that is taken.
+
+    Args:
+        document: returns the JSON of an answer.
+        mapped: returns the item of a record, with as many resources as the user's limit leaves; ``None``: all.
     """
 
-    def __init__(self, spider: APISpider) -> None:
-        self.spider = spider
-        self.wanted = spider.declaration.follow
+    def __init__(
+        self,
+        crawl: Crawl,
+        query: Query,
+        document: Callable[[Response], Any],
+        mapped: Callable[[Reading, int | None], Dataset],
+    ) -> None:
+        self.crawl, self.query, self.document, self.mapped = crawl, query, document, mapped
+        self.wanted = query.declaration.follow
 
     def complete(self, response: Response, record: Reading, allowed: int | None) -> Output:
         """Yield the item of a record, or the request for what it lacks.
@@ -50,7 +61,7 @@ class Followed:
         Args:
             allowed: how many of its resources the user's limit leaves; ``None`` for all.
         """
-        item = self.spider.item(record, allowed)
+        item = self.mapped(record, allowed)
         if stored := self.stored(item):
             yield self.item({**record.record, **stored}, allowed)
         else:
@@ -58,11 +69,11 @@ class Followed:
 
     def item(self, record: dict[str, Any], allowed: int | None) -> Dataset:
         """Return the item of a record into which something was put."""
-        return self.spider.item(Reading(record, self.spider.declaration), allowed)
+        return self.mapped(Reading(record, self.query.declaration), allowed)
 
     def stored(self, item: Dataset) -> dict[str, Any] | None:
         """Return what earlier crawls put into the document on disk, if its stamp is the record's."""
-        documents = self.spider.opened_index().documents
+        documents = self.crawl.opened_index().documents
         known = documents.get("dataset", item.id, None)
         is_same = known and item.metadata_modified and known.metadata_modified == item.metadata_modified
         if not known or not is_same or known.status == "withdrawn" or not documents.is_intact(known):
@@ -71,7 +82,7 @@ class Followed:
             document = strict_json.loads(inside.read(documents.folder, known.file))
         except (OSError, ValueError):
             return None
-        names = [one.into for one in self.wanted if self.address(one, item.document, str(self.spider.portal))]
+        names = [one.into for one in self.wanted if self.address(one, item.document, self.query.portal)]
         is_complete = isinstance(document, dict) and all(name in document for name in names)
         return {name: document[name] for name in names} if is_complete else None
 
@@ -90,12 +101,12 @@ class Followed:
         yield self.item(asked["record"], asked["allowed"])
 
     def address(self, wanted: Follow, record: Any, url: str) -> str | None:
-        return detail_address(wanted, Reading(record, self.spider.declaration), str(self.spider.portal), url)
+        return detail_address(wanted, Reading(record, self.query.declaration), self.query.portal, url)
 
     def ask(self, address: str, asked: dict[str, Any]) -> Output:
         """Yield the request for an address; the item as it is if that is at a host that is not the catalogue's."""
         try:
-            paging.check_host(address, self.spider.listing.hosts)
+            paging.check_host(address, self.query.hosts)
         except AnswerError as error:
             yield from self.lacking(error, None, None, asked)
             return
@@ -103,7 +114,7 @@ class Followed:
             address,
             self.parse,
             errback=self.failed,
-            headers=self.spider.listing.query.headers(),
+            headers=self.query.headers(),
             cb_kwargs={"asked": asked},
             priority=1,  # before the next page of the listing, so that few records wait
             dont_filter=True,
@@ -112,7 +123,7 @@ class Followed:
     def parse(self, response: Response, asked: dict[str, Any]) -> Output:
         wanted = self.wanted[asked["place"]]
         try:
-            document = self.spider.listing.reader.document(response)
+            document = self.document(response)
             found = detail(wanted, document)
             link = self.link(wanted, document, response)
             known = _known(asked, response.url, found, link)
@@ -142,7 +153,7 @@ class Followed:
 
     def failed(self, failure: Failure) -> Output:
         request = failures.request(failure)
-        error = from_failure(failure, self.spider.declaration.list)
+        error = from_failure(failure, self.query.declaration.list)
         yield from self.lacking(error, request, failures.status(failure), request.cb_kwargs["asked"])
 
     def lacking(self, error: AnswerError, request: Request | None, status: int | None, asked: dict[str, Any]) -> Output:
@@ -150,7 +161,7 @@ class Followed:
         record, wanted = asked["record"], self.wanted[asked["place"]]
         item = self.item(record, asked["allowed"])
         about = AnswerError(error.kind, f"{wanted.into} of the dataset can't be read: {error}")
-        self.spider.failed("fetch", about, request, http_status=status, dataset_id=item.id, dataset_title=item.title)
+        self.crawl.failed("fetch", about, request, http_status=status, dataset_id=item.id, dataset_title=item.title)
         item.metadata_modified, item.torn = None, True
         yield item
 

@@ -13,44 +13,60 @@ from crawlers.kinds.api import twins
 from crawlers.kinds.api.answers import choice, collections
 from crawlers.kinds.api.page import Found, PageReader
 from crawlers.kinds.api.position import Position
-from crawlers.kinds.api.query import Query
 from crawlers.kinds.api.recovery import Recovery, from_failure
 from crawlers.kinds.api.walks import Walks, shifted
 from crawlers.listing.paging import WINDOWS, Entry, Page, PagedListing
 from crawlers.politeness import failures
-from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.api.spider import APISpider
+    from crawlers.kinds.api.query import Query
+    from crawlers.kinds.api.withdrawals import GoneAPI
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
 
 
 class APIListing(PagedListing[Position]):
-    """The pages of a declared listing."""
+    """The pages of a declared listing.
+
+    Args:
+        document: returns the JSON of an answer.
+        since: returns the moment after which changes are requested; empty if everything is listed.
+        take: yields what a record leads to, with as many resources as the user's limit leaves; ``None``: all.
+    """
 
     cursor = Position
-    spider: APISpider
 
-    def __init__(self, spider: APISpider, rows: int | None) -> None:
-        super().__init__(spider, spider.withdrawals, spider.completeness, spider.gone)
-        self.declaration = spider.declaration
-        self.declared = self.declaration.list
-        self.query = Query(self.declaration, str(spider.portal), rows)
+    def __init__(
+        self,
+        crawl: Crawl,
+        withdrawals: Withdrawals,
+        completeness: Completeness,
+        gone: GoneAPI,
+        *,
+        query: Query,
+        document: Callable[[Response], Any],
+        since: Callable[[], str],
+        take: Callable[[Response, Any, int | None], Iterator[Any]],
+    ) -> None:
+        super().__init__(crawl, withdrawals, completeness, gone)
+        self.query, self.document, self.since, self.take = query, document, since, take
+        self.declaration, self.declared = query.declaration, query.listing
         window = self.declared.window
         self.windows = WINDOWS | {window.max} if window else WINDOWS
-        self.walks, self.recovery, self.reader = Walks(self), Recovery(self), PageReader(self)
-        own = [str(spider.portal), self.query.address(self.declared.url)]
-        own += [self.query.address(self.declared.paging.url)] if self.declared.paging.url else []
-        self.hosts = {*map(host, own), *self.declared.hosts}
+        self.walks = Walks(query, self.windows, since, self.subject)
+        self.recovery = Recovery(crawl, query, self.walks)
+        self.reader = PageReader(crawl, query, self.walks.restart)
 
     def request(self, cursor: Position) -> Request:
         request = self.query.request(
             cursor,
-            self.spider.changed_since,
+            self.since(),
             callback=self.parse_page,
             errback=self.page_failed,
             cb_kwargs={"cursor": cursor.plain()},
@@ -59,18 +75,18 @@ class APIListing(PagedListing[Position]):
         )
         if cursor.size or cursor.tries:
             request.meta["max_retry_times"] = 1  # it stands for a request that failed after all its retries
-        if self.spider.changed_since or cursor.walk == "recent":
+        if self.since() or cursor.walk == "recent":
             request.headers["Cache-Control"] = "no-cache"
         if cursor.xsrf:
             request.headers.update({"X-XSRF-TOKEN": cursor.xsrf, "Cookie": f"XSRF-TOKEN={cursor.xsrf}"})
         return request
 
     def read(self, response: Response, here: Position) -> Page[Position]:
-        page = self.reader.page(response, here)
-        twins.report(self.spider, page.entries, response.request)
+        page = self.reader.page(response, self.document(response), here)
+        twins.report(self.crawl, page.entries, response.request)
         if self.declared.total and page.total is None and here.pages == 0:
             message = "%s: list.total (%s) finds no number of records in the first page"
-            self.spider.logger.warning(message, self.spider.portal, self.declared.total.text)
+            self.crawl.logger.warning(message, self.query.portal, self.declared.total.text)
         return page
 
     # Between two pages
@@ -128,13 +144,13 @@ class APIListing(PagedListing[Position]):
             following = self.walks.following(after, page)
             ending = None if following else self.walks.ending(after, page, page.answer.left)
         except AnswerError as error:
-            self.spider.completeness.end(after.name)
-            self.spider.failed("list", error, request)
+            self.completeness.end(after.name)
+            self.crawl.failed("list", error, request)
             return
         if following:
             yield self.request(following)
-        elif ending and self.spider.completeness.conclude(after.name, ending, request):
-            self.spider.run_state.expected = after.listed if ending.total is None else ending.total
+        elif ending and self.completeness.conclude(after.name, ending, request):
+            self.crawl.run_state.expected = after.listed if ending.total is None else ending.total
             yield from self.complete(after)
 
     def check(self, after: Position, page: Page[Position]) -> None:
@@ -169,7 +185,7 @@ class APIListing(PagedListing[Position]):
             return
         other = self.recovery.instead(request, here, error, status, failure)
         if other is not None:
-            self.spider.logger.info("%s: %s; listing it another way", self.spider.portal, error)
+            self.crawl.logger.info("%s: %s; listing it another way", self.query.portal, error)
             yield self.request(other)
         elif status == 404 and not here.pages and self.declaration.recognise.collections:
             yield self.collections(here, error)
@@ -179,7 +195,7 @@ class APIListing(PagedListing[Position]):
     def collections(self, here: Position, error: AnswerError) -> Request:
         """Return the request for the collections of a server whose root may have been given for one of them."""
         keywords = {"cursor": here.plain(), "kind": error.kind, "message": str(error)}
-        address = f"{self.spider.portal}/collections?f=json"
+        address = f"{self.query.portal}/collections?f=json"
         headers = self.query.headers()
         return Request(
             address, self.parse_collections, errback=self.no_collections, headers=headers, cb_kwargs=keywords
@@ -189,7 +205,7 @@ class APIListing(PagedListing[Position]):
         """Report which collections there are."""
         error = AnswerError(kind, message)
         with suppress(AnswerError):
-            found = collections(self.reader.document(response), self.declaration, str(self.spider.portal))
+            found = collections(self.document(response), self.declaration, self.query.portal)
             if found:
                 error = AnswerError("refused", choice(found, self.declaration))
         yield from super().refused(response.request, self.cursor(**cursor), error, 404)
@@ -205,13 +221,13 @@ class APIListing(PagedListing[Position]):
         number = here.received + position + 1
         if not isinstance(entry.record, dict):
             message = f"record {number} of the listing is not an object but {type(entry.record).__name__}"
-            self.spider.failed("list", AnswerError("invalid_record", f"{message}, so it is not kept"), response.request)
+            self.crawl.failed("list", AnswerError("invalid_record", f"{message}, so it is not kept"), response.request)
         elif entry.id is None:
             message = f"record {number} of the listing {entry.reading.missing_id}"
-            self.spider.failed("list", AnswerError("missing_id", f"{message}, so it is not kept"), response.request)
+            self.crawl.failed("list", AnswerError("missing_id", f"{message}, so it is not kept"), response.request)
         else:
             is_cut = allowed < entry.resources
-            yield from self.spider.parse_record(response, entry.reading, allowed if is_cut else None)
+            yield from self.take(response, entry.reading, allowed if is_cut else None)
 
     def complete(self, after: Position) -> Iterator[Any]:
         if not after.lost:

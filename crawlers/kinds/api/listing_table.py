@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
 from urllib.parse import parse_qsl, urlsplit
 
 from crawlers.exceptions import RulesError
-from crawlers.kinds.api.declaration import WALKS, Count, Listing, Paging, Restart, Size, Variable, Window
+from crawlers.kinds.api.declaration import PLACES, WALKS, Count, Listing, Paging, Restart, Size, Variable, Window
 from crawlers.kinds.api.expressions import Template, template
 from crawlers.kinds.api.table import PORTAL, SECRETS
 from crawlers.safety.redact import redact
@@ -42,9 +42,10 @@ def listing(table: Table) -> Listing:
     """Return what the table says; a mistake in it is a `RulesError`."""
     _check_pages(table)
     body, is_post = table.table("body"), table.left.get("method") == "POST"
-    paging = _paging(table.required("paging")) if "walk" not in table.left else Paging(kind="none")
+    url = table.address("url", PORTAL | set(PLACES))
+    paging = _paging(table.required("paging"), url) if "walk" not in table.left else Paging(kind="none")
     found = Listing(
-        url=table.address("url"),
+        url=url,
         method="POST" if body is not None or is_post else "GET",
         params=_values(table.table("params"), PORTAL),
         headers=_headers(table.table("headers")),
@@ -52,8 +53,8 @@ def listing(table: Table) -> Listing:
         join=table.typed("join", str, "") or None,
         hosts=_hosts(table),
         records=table.expression("records"),
-        total=table.optional("total"),
-        next=table.optional("next"),
+        total=table.sought("total"),
+        next=table.sought("next"),
         ok=table.optional("ok"),
         error=table.optional("error"),
         paging=paging,
@@ -110,7 +111,7 @@ def _check_parameters(found: Listing, conditions: list[str], table: Table) -> No
 # How it goes on
 
 
-def _paging(table: Table) -> Paging:
+def _paging(table: Table, listed: Template) -> Paging:
     kind = table.choice("kind", get_args(get_type_hints(Paging)["kind"]))
     if kind is None:
         raise RulesError(f"{table.name('kind')} is missing: how the listing goes on, none if one answer has it all.")
@@ -122,18 +123,30 @@ def _paging(table: Table) -> Paging:
         param=table.text("param"),
         first=table.number("first", int(kind == "page"), 0),
         size=_size(table.table("size")),
-        token=table.optional("token"),
+        token=table.sought("token"),
         last=table.optional("last"),
         more=table.optional("more"),
         url=table.address("url") if "url" in table.left else None,
     )
     needs = {"token": ("token",), "last-id": ("last",), "search-after": ("last",)}.get(kind, ())
-    for key in (*(("param",) if kind in _PAGED else ()), *needs):
+    is_in_path = _is_in_path(found, listed, table)
+    for key in (*(("param",) if kind in _PAGED and not is_in_path else ()), *needs):
         if getattr(found, key) is None:
             raise RulesError(f"{table.name(key)} is missing, which paging of kind {kind} needs.")
     table.value("url")
     table.end()
     return found
+
+
+def _is_in_path(found: Paging, listed: Template, table: Table) -> bool:
+    """Return whether the address of the listing says where a page begins."""
+    named = [name for name in PLACES if name in listed.names]
+    for name in named:
+        if name != found.kind:
+            raise RulesError(f"list.url: {{{name}}} is for paging of kind {name}, and not of {found.kind}.")
+        if found.param:
+            raise RulesError(f"{table.name('param')} and {{{name}}} in list.url say the same: leave one out.")
+    return bool(named)
 
 
 def _size(table: Table | None) -> Size | None:
@@ -178,7 +191,8 @@ def _rest(table: Table) -> str | Literal[False] | None:
 def _count(table: Table | None) -> Count | None:
     if table is None:
         return None
-    found = Count(url=table.address("url"), total=table.expression("total"))
+    total = table.sought("total")
+    found = Count(url=table.address("url"), total=table.expression("total") if total is None else total)
     table.end()
     return found
 

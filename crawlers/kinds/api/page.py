@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import answers, paging
 from crawlers.kinds.api.mapping import Reading
-from crawlers.listing import json_answer, other_answers
+from crawlers.listing import other_answers
 from crawlers.listing.paging import Entry, Page
 from crawlers.safety import bounds
 from crawlers.values.addresses import host
@@ -18,8 +18,10 @@ from crawlers.values.addresses import host
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-    from crawlers.kinds.api.listing import APIListing
+    from crawlers.kinds.api.declaration import Restart
     from crawlers.kinds.api.position import Position
+    from crawlers.kinds.api.query import Query
+    from crawlers.listing.crawl import Crawl
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,26 +58,29 @@ class Found:
 class PageReader:
     """Reads answers by the declaration."""
 
-    def __init__(self, listing: APIListing) -> None:
-        self.listing = listing
-        self.declaration = listing.declaration
-        self.declared = listing.declared
+    def __init__(self, crawl: Crawl, query: Query, restart: Restart | None) -> None:
+        self.crawl, self.query, self.restart = crawl, query, restart
+        self.declaration = query.declaration
+        self.declared = query.listing
 
-    def page(self, response: Response, here: Position) -> Page[Position]:
-        document = self.document(response)
+    def page(self, response: Response, document: Any, here: Position) -> Page[Position]:
+        """Return what an answer holds.
+
+        Args:
+            document: its JSON.
+        """
         records = answers.records(document, self.declared)
         if records is None:
             message = f"the answer has no list where its records should be ({self.declared.records.text})"
             other = other_answers.named(response, "a page of this API")
             raise AnswerError("refused", f"{message}: {other}" if other else message)
         bounds.RECORDS.check(len(records))
-        restart = self.listing.walks.restart
-        stamps = [restart.seen.find(record) for record in records] if restart else []
+        stamps = [self.restart.seen.find(record) for record in records] if self.restart else []
         readings = [Reading(record, self.declaration) for record in records]
         datasets = [reading for reading in readings if reading.is_dataset]
         entries = [self.entry(reading) for reading in datasets]
         at, broken = self.following_place(document, records, response, here)
-        asked = self.listing.query.size(here)
+        asked = self.query.size(here)
         found = Found(
             count=paging.fresh(len(records), here, self.declared),
             at=at,
@@ -89,35 +94,24 @@ class PageReader:
             broken=broken,
             left=paging.unfollowed(document, self.declared) if at is None else "",
         )
-        total = answers.total(document, self.declared.total)
+        total = answers.total(document, self.declared.total, headers(response))
         return Page(entries, total, is_short=not records or bool(asked and len(records) < asked), answer=found)
-
-    def document(self, response: Response) -> Any:
-        """Return the JSON of an answer.
-
-        Raises:
-            AnswerError: it is none, or says that something is wrong.
-        """
-        document = json_answer.document(response, self.listing.spider.crawler.settings.getint("JSON_MAXSIZE"))
-        refusal = paging.envelope_error(document) or answers.refusal(document, self.declared)
-        if refusal:
-            raise AnswerError("refused", f"the portal refuses: {refusal}")
-        return document
 
     def following_place(
         self, document: Any, records: list[Any], response: Response, here: Position
     ) -> tuple[Any, AnswerError | None]:
         """Return what the next page is asked by, and why the one that is offered can't be: this page's records stay."""
         try:
-            at = paging.following(document, records, response.url, here, self.declared)
+            answer = paging.Answer(document, records, response.url, headers(response))
+            at = paging.following(answer, here, self.declared)
             if at is not None and self.declared.paging.kind == "next":
-                paging.check_host(at, self.listing.hosts | {host(response.url)})
+                paging.check_host(at, self.query.hosts | {host(response.url)})
         except AnswerError as error:
             return None, error
         return at, None
 
     def entry(self, reading: Reading) -> Entry:
-        count = reading.resource_count if self.listing.spider.limits.resources else 0
+        count = reading.resource_count if self.crawl.limits.resources else 0
         id_ = reading.id if isinstance(reading.record, dict) else None
         return Entry(id_, reading.record, count, reading, reading.aliases)
 
@@ -126,9 +120,12 @@ class PageReader:
         if len(readings) == len(datasets):
             return 0
         names = {_name([reading]) for reading in readings if not reading.is_dataset}
-        return sum(
-            self.listing.spider.seen(name, list_name="passed", listed_by=response.request) for name in sorted(names)
-        )
+        return sum(self.crawl.seen(name, list_name="passed", listed_by=response.request) for name in sorted(names))
+
+
+def headers(response: Response) -> answers.Headers:
+    """Return the headers of an answer, by their names in small letters."""
+    return {str(name).lower(): value for name, value in response.headers.to_unicode_dict().items()}
 
 
 def _digest(entries: list[Entry]) -> str:

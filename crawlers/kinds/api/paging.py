@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import answers
@@ -18,55 +18,67 @@ LADDER = (100, 25, 5, 1)
 """How many records are requested where more fail."""
 
 
-def following(page: Any, records: list[Any], url: str, here: Position, listing: Listing) -> Any:
-    """Return what the next page is asked by; ``None`` if the answer says that there is none.
+class Answer(NamedTuple):
+    """An answer of a listing.
 
     Args:
-        page: the answer.
-        records: those of the answer.
-        url: the answer's, to which links are relative.
+        page: its JSON.
+        records: those of the page.
+        url: its address, to which links are relative.
+        headers: its headers, by their names in small letters.
     """
+
+    page: Any
+    records: list[Any]
+    url: str
+    headers: answers.Headers = answers.NONE
+
+
+def following(answer: Answer, here: Position, listing: Listing) -> Any:
+    """Return what the next page is asked by; ``None`` if the answer says that there is none."""
     more = listing.paging.more
-    if more is not None and not more.find(page):
+    if more is not None and not more.find(answer.page):
         return None
-    return _FOLLOWING[listing.paging.kind](page, records, url, here, listing)
+    return _FOLLOWING[listing.paging.kind](answer, here, listing)
 
 
 def _none(*_: Any) -> None:
     return None
 
 
-def _offset(_: Any, records: list[Any], __: str, here: Position, ___: Listing) -> int | None:
+def _offset(answer: Answer, here: Position, _: Listing) -> int | None:
     """Return one less than the number of records that came: the last one again shows that none has moved."""
-    end = (here.at or 0) + len(records)
-    if not records or (end <= here.received and here.size != 1):
+    count = len(answer.records)
+    end = (here.at or 0) + count
+    if not count or (end <= here.received and here.size != 1):
         return None
-    return end - 1 if len(records) > 1 else end
+    return end - 1 if count > 1 else end
 
 
-def _number(_: Any, records: list[Any], __: str, here: Position, ___: Listing) -> int | None:
-    return (here.at or 0) + 1 if records else None
+def _number(answer: Answer, here: Position, _: Listing) -> int | None:
+    return (here.at or 0) + 1 if answer.records else None
 
 
-def _link(page: Any, _: list[Any], url: str, __: Position, listing: Listing) -> str | None:
-    link = answers.following(page, listing)
+def _link(answer: Answer, _: Position, listing: Listing) -> str | None:
+    link = answers.text(answer.page, listing.next, answer.headers)
     if link is None:
         return None
-    found = absolute(link, url)
+    found = absolute(link, answer.url)
     if found is None:
         raise AnswerError("paging", f"the link to the next page is not an address: {link[:200]!r}")
     return found
 
 
-def _token(page: Any, records: list[Any], _: str, __: Position, listing: Listing) -> str | None:
-    return answers.text(page, listing.paging.token) if records or listing.paging.more else None
+def _token(answer: Answer, _: Position, listing: Listing) -> str | None:
+    is_read = answer.records or listing.paging.more
+    return answers.text(answer.page, listing.paging.token, answer.headers) if is_read else None
 
 
-def _last(_: Any, records: list[Any], __: str, ___: Position, listing: Listing) -> Any:
-    if not records:
+def _last(answer: Answer, _: Position, listing: Listing) -> Any:
+    if not answer.records:
         return None
     wanted = listing.paging.last
-    found = next((last for each in reversed(records) if wanted and (last := wanted.find(each))), None)
+    found = next((last for each in reversed(answer.records) if wanted and (last := wanted.find(each))), None)
     if found is None:
         raise AnswerError("paging", f"no record of the page has {wanted.text if wanted else ''!r}")
     return found
@@ -123,22 +135,6 @@ def unfollowed(page: Any, listing: Listing) -> str:
         if isinstance(link, dict) and link.get("rel") == "next" and str(link.get("method", "GET")).upper() != "GET":
             return f"the next page is to be requested with {str(link['method'])[:20]}, which this crawl does not do"
     return ""
-
-
-def envelope_error(page: Any) -> str | None:
-    """Return what an answer says that is nothing but an error, as Socrata, Elasticsearch and many others write it.
-
-    >>> envelope_error({"error": True, "message": "no such domain"}), envelope_error({"error": None, "results": []})
-    ("it says 'no such domain'", None)
-    """
-    said = page.get("error") if isinstance(page, dict) else None
-    if not said:
-        return None
-    causes = said.get("root_cause") if isinstance(said, dict) else None
-    cause = causes[0] if isinstance(causes, list) and causes and isinstance(causes[0], dict) else said
-    words = (cause.get("reason") or cause.get("message")) if isinstance(cause, dict) else None
-    told = words or page.get("message") or said
-    return f"it says {str(told)[:200]!r}"
 
 
 # Pages that fail

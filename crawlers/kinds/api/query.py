@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 
 from scrapy import Request
 
-from crawlers.kinds.api.declaration import Variable
+from crawlers.kinds.api.declaration import PLACES, Variable
 from crawlers.kinds.api.mapping import portal_names
+from crawlers.values.addresses import host
 from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
@@ -30,11 +31,17 @@ class Query:
         declaration: where the listing is.
         portal: the address that ``{portal}`` stands for.
         rows: how many records a page is to have, at most.
+
+    Attributes:
+        hosts: those that may be asked.
     """
 
     def __init__(self, declaration: Declaration, portal: str, rows: int | None = None) -> None:
+        self.declaration, self.portal = declaration, portal
         self.listing = declaration.list
-        self.values = portal_names(portal)
+        self.values = portal_names(portal) | dict.fromkeys(PLACES, self.listing.paging.first)
+        others = [self.listing.url, *filter(None, [self.listing.paging.url])]
+        self.hosts = {host(portal), *(host(self.address(each)) for each in others), *self.listing.hosts}
         size = self.listing.paging.size
         self.rows = min(size.max, rows or size.max) if size else None
 
@@ -79,8 +86,11 @@ class Query:
         return here.at is not None and self.listing.paging.url is not None
 
     def _url(self, here: Position) -> str:
-        other = self.listing.paging.url
-        return self.address(other if other and self._is_elsewhere(here) else self.listing.url)
+        paging = self.listing.paging
+        if paging.url and self._is_elsewhere(here):
+            return self.address(paging.url)
+        place = {paging.kind: paging.first + (here.at or 0)} if paging.kind in PLACES else {}
+        return str(self.listing.url.address(self.values | place))
 
     def _query(self, here: Position) -> list[Pair]:
         return [] if self._is_elsewhere(here) else list(_pairs(self.listing.params, self.values))
@@ -89,8 +99,8 @@ class Query:
         """Return the parameters that say which page is meant."""
         paging = self.listing.paging
         pairs: list[Pair] = []
-        if paging.kind in ("offset", "page"):
-            pairs.append((str(paging.param), paging.first + (here.at or 0)))
+        if paging.kind in PLACES:
+            pairs += [(paging.param, paging.first + (here.at or 0))] if paging.param else []
         elif here.at is not None:
             pairs.append((str(paging.param), here.at))
         if paging.size and not self._is_elsewhere(here):

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.kinds.api.declaration import Listing
-    from crawlers.kinds.api.listing import APIListing
     from crawlers.kinds.api.position import Position
+    from crawlers.kinds.api.query import Query
+    from crawlers.kinds.api.walks import Walks
+    from crawlers.listing.crawl import Crawl
 
 MOST_SKIPPED = 3
 MOST_TRIES = 1
@@ -44,14 +46,15 @@ def _words(response: Response, listing: Listing) -> str | None:
         return None
     found = answers.refusal(page, listing) if listing.error is not None else None
     message = page.get("message") if isinstance(page, dict) else None
-    return paging.envelope_error(page) or found or (f"it says {message[:200]!r}" if isinstance(message, str) else None)
+    return answers.envelope_error(page) or found or (f"it says {message[:200]!r}" if isinstance(message, str) else None)
 
 
 class Recovery:
     """Decides how the listing goes on from a page that did not come."""
 
-    def __init__(self, listing: APIListing) -> None:
-        self.listing = listing
+    def __init__(self, crawl: Crawl, query: Query, walks: Walks) -> None:
+        self.crawl, self.query, self.walks = crawl, query, walks
+        self.declared = query.listing
 
     def instead(
         self, request: Request | None, here: Position, error: AnswerError, status: int | None, failure: Any
@@ -76,26 +79,26 @@ class Recovery:
 
     def token(self, here: Position, status: int | None, failure: Any) -> str | None:
         """Return the token that a portal sets as a cookie and wants to get back with each POST."""
-        if status != 403 or here.xsrf or self.listing.declared.body is None or failure is None:
+        if status != 403 or here.xsrf or self.declared.body is None or failure is None:
             return None
         cookies = failure.value.response.headers.getlist("Set-Cookie") if isinstance(failure.value, HttpError) else []
         found = (_XSRF.match(cookie.decode("latin-1")) for cookie in cookies)
         return next((match[1] for match in found if match), None)
 
     def smaller(self, here: Position) -> Position | None:
-        asked = self.listing.query.size(here)
-        found = paging.smaller(here, asked, self.listing.declared) if asked else None
+        asked = self.query.size(here)
+        found = paging.smaller(here, asked, self.declared) if asked else None
         return replace(here, size=found[0], at=found[1], tries=0) if found else None
 
     def can_skip(self, here: Position) -> bool:
         """Return whether the record that does not come may be skipped: pages came, and not all of the last failed."""
-        is_single = self.listing.query.size(here) == 1 and paging.can_skip(self.listing.declared)
+        is_single = self.query.size(here) == 1 and paging.can_skip(self.declared)
         return is_single and here.listed > 0 and here.skipped < MOST_SKIPPED
 
     def skip(self, request: Request | None, here: Position, error: AnswerError) -> Position:
         """Report a record that the portal can't give, and go on behind it."""
         message = f"the portal can't give record {here.received + 1} of the listing: {error}"
-        self.listing.spider.failed("list", AnswerError("refused", message), request, missing="dataset")
+        self.crawl.failed("list", AnswerError("refused", message), request, missing="dataset")
         lost, skipped = here.lost + 1, here.skipped + 1
         return replace(
             here,
@@ -109,18 +112,14 @@ class Recovery:
 
     def behind_skipped(self, here: Position) -> int:
         """Return how many records came, the one that is skipped included."""
-        return (
-            max(here.received, (here.at or 0) + 1)
-            if self.listing.declared.paging.kind == "offset"
-            else here.received + 1
-        )
+        return max(here.received, (here.at or 0) + 1) if self.declared.paging.kind == "offset" else here.received + 1
 
     def is_behind_end(self, here: Position, status: int | None) -> bool:
         """Return whether a page was refused because the one before it was the last.
 
         Django's REST framework answers 404 behind the last page.
         """
-        kind, walks = self.listing.declared.paging.kind, self.listing.walks
+        kind, walks = self.declared.paging.kind, self.walks
         if kind not in ("offset", "page") or here.listed == 0 or here.at is None:
             return False
         if here.counted is None:
@@ -130,7 +129,7 @@ class Recovery:
 
     def behind(self, here: Position, status: int | None) -> Position | None:
         """Return a walk from the last stamp, as behind a window; ``None`` if it would be refused as this one."""
-        restart = self.listing.walks.restart
+        restart = self.walks.restart
         is_new = here.received > 0 and here.seen is not None and here.seen != here.bound and not here.is_shuffled
         if restart is None or not is_new or here.walk not in ("all", "window") or (status or 0) >= 500:
             return None
@@ -138,7 +137,7 @@ class Recovery:
 
     def renewed(self, here: Position, status: int | None) -> Position | None:
         """Return the beginning of the walk, if its tokens may have expired and new datasets came since it began."""
-        kind = self.listing.declared.paging.kind
+        kind = self.declared.paging.kind
         may_expire = kind == "token" or (kind == "next" and (status or 0) < 500)
         if not may_expire or here.at is None or here.size or here.listed <= (here.renewed or 0):
             return None
@@ -146,8 +145,8 @@ class Recovery:
 
     def enlarged(self, here: Position, after: Position) -> Position:
         """Return a position behind a small page that came: the next one may be larger."""
-        rows = self.listing.query.rows
+        rows = self.query.rows
         if here.size is None or rows is None or after.at is None:
             return after
-        size, at = paging.larger(after, here.size, rows, self.listing.declared)
+        size, at = paging.larger(after, here.size, rows, self.declared)
         return replace(after, size=None if size == rows else size, at=at)

@@ -18,10 +18,13 @@ from crawlers.kinds.api.declaration import Variable
 from crawlers.kinds.api.file import lasting
 from crawlers.kinds.api.follow import Followed
 from crawlers.kinds.api.listing import APIListing
+from crawlers.kinds.api.page import headers
 from crawlers.kinds.api.position import Position
+from crawlers.kinds.api.query import Query
 from crawlers.kinds.api.recovery import from_failure
 from crawlers.kinds.api.static_tree import StaticTree
 from crawlers.kinds.api.withdrawals import GoneAPI
+from crawlers.listing import json_answer
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import LAST, OVERLAP, beginning, since
 from crawlers.listing.spider import CatalogueSpider
@@ -54,6 +57,7 @@ class APISpider(ListedSpider):
         followed: what is requested for each record.
         secret_headers: the headers that have a secret, each with the environment variable it comes from.
         secret_addresses: where those headers are sent.
+        query: what is asked for.
     """
 
     kind = "api"
@@ -95,11 +99,19 @@ class APISpider(ListedSpider):
         self.secret_headers = {
             name: value.env for name, several in headers for value in several if isinstance(value, Variable)
         }
-        self.followed = Followed(self)
-        self.gone = GoneAPI(self, self.withdrawals)
-        listing = APIListing(self, self.limits.datasets)
-        self.secret_addresses = [str(self.portal), listing.query.address(self.declaration.list.url)]
-        return listing
+        self.query = Query(self.declaration, str(self.portal), self.limits.datasets)
+        self.followed = Followed(self, self.query, self.document, self.item)
+        self.secret_addresses = [str(self.portal), self.query.address(self.declaration.list.url)]
+        return APIListing(
+            self,
+            self.withdrawals,
+            self.completeness,
+            GoneAPI(self, self.withdrawals, self.query, self.document),
+            query=self.query,
+            document=self.document,
+            since=lambda: self.changed_since,
+            take=self.parse_record,
+        )
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
@@ -111,7 +123,9 @@ class APISpider(ListedSpider):
     @cached_property
     def tree(self) -> StaticTree:
         """The catalogue as a tree of files, where the declaration says that it is one."""
-        return StaticTree(self)
+        return StaticTree(
+            self, self.withdrawals, self.completeness, query=self.query, document=self.document, mapped=self.item
+        )
 
     @cached_property
     def changed_since(self) -> str:
@@ -128,6 +142,17 @@ class APISpider(ListedSpider):
             yield Request(str(self.portal), self.parse_checked, errback=self.not_checked)
         else:
             yield self.count()
+
+    def document(self, response: Response) -> Any:
+        """Return the JSON of an answer.
+
+        Raises:
+            AnswerError: it is none, or says that something is wrong.
+        """
+        found = json_answer.document(response, self.crawler.settings.getint("JSON_MAXSIZE"))
+        if said := answers.envelope_error(found) or answers.refusal(found, self.declaration.list):
+            raise AnswerError("refused", f"the portal refuses: {said}")
+        return found
 
     # Before the first page
 
@@ -154,17 +179,17 @@ class APISpider(ListedSpider):
         if count is None or self.changed_since:
             return self.listing.begin(Position(begun=begun))
         return Request(
-            self.listing.query.address(count.url),
+            self.query.address(count.url),
             self.parse_count,
             errback=self.not_counted,
-            headers=self.listing.query.headers(),
+            headers=self.query.headers(),
             cb_kwargs={"begun": begun},
         )
 
     def parse_count(self, response: Response, begun: str) -> Iterator[Request]:
         count, found = self.declaration.list.count, None
         try:
-            found = answers.total(self.listing.reader.document(response), count.total) if count else None
+            found = answers.total(self.document(response), count.total, headers(response)) if count else None
         except AnswerError as error:
             self.logger.warning("%s does not say how many records it has: %s", self.portal, error)
         yield self.listing.begin(Position(begun=begun, counted=found, expected=found, total=found))

@@ -17,12 +17,16 @@ from crawlers.safety import bounds
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.api.spider import APISpider
+    from crawlers.items import Dataset
+    from crawlers.kinds.api.query import Query
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
 
 _DEPTH = 20
 _MOST = 100_000
@@ -32,36 +36,46 @@ _FILES, _UNREAD, _RESOURCES = "files", "unread", "resources"
 class StaticTree:
     """Reads files from the root down, level by level; the listing is whole when each file was read."""
 
-    def __init__(self, spider: APISpider) -> None:
-        self.spider = spider
+    def __init__(
+        self,
+        crawl: Crawl,
+        withdrawals: Withdrawals,
+        completeness: Completeness,
+        *,
+        query: Query,
+        document: Callable[[Response], Any],
+        mapped: Callable[[Reading, int | None, str], Dataset],
+    ) -> None:
+        self.crawl, self.withdrawals, self.completeness = crawl, withdrawals, completeness
+        self.query, self.document, self.mapped = query, document, mapped
 
     @cached_property
     def files(self) -> int:
         """How many files were requested so far: to count them for each child takes its time."""
-        return self.spider.records.count(_FILES)
+        return self.crawl.records.count(_FILES)
 
     def root(self) -> Request:
-        return self.request(self.spider.listing.query.address(self.spider.declaration.list.url), 0)
+        return self.request(self.query.address(self.query.listing.url), 0)
 
     def request(self, address: str, depth: int) -> Request:
         self.files += 1
-        self.spider.seen(address, list_name=_FILES, listed_by=None)
-        headers = self.spider.listing.query.headers()
+        self.crawl.seen(address, list_name=_FILES, listed_by=None)
+        headers = self.query.headers()
         keywords = {"depth": depth}
         return Request(address, self.parse, errback=self.failed, headers=headers, cb_kwargs=keywords, priority=-depth)
 
     def parse(self, response: Response, depth: int) -> Iterator[Any]:
         if "cached" in response.flags:
-            self.spider.run_state.has_stale_answer = True
+            self.crawl.run_state.has_stale_answer = True
         try:
-            document = self.spider.listing.reader.document(response)
+            document = self.document(response)
             children = _children(document)
         except AnswerError as error:
             self.unread(error, response.request, response.status)
             return
         yield from self.children(children, response, depth)
-        for record in answers.records(document, self.spider.declaration.list) or []:
-            yield from self.spider.guarded(self.keep(record, response), response, record)
+        for record in answers.records(document, self.query.listing) or []:
+            yield from self.crawl.guarded(self.keep(record, response), response, record)
 
     def children(self, children: list[Any], response: Response, depth: int) -> Iterator[Request]:
         """Yield the requests for a file's children that no other file names."""
@@ -73,7 +87,7 @@ class StaticTree:
                 message = f"a link to a child is not an address, so what it leads to is not read: {str(href)[:200]!r}"
                 self.unread(AnswerError("paging", message), response.request)
                 continue
-            if not self.spider.seen(address, list_name="children", listed_by=response.request):
+            if not self.crawl.seen(address, list_name="children", listed_by=response.request):
                 continue
             try:
                 self.check(address, depth)
@@ -87,51 +101,51 @@ class StaticTree:
         Raises:
             AnswerError: a child is at another host, or there are too many.
         """
-        paging.check_host(address, self.spider.listing.hosts)
+        paging.check_host(address, self.query.hosts)
         if depth >= _DEPTH or self.files >= _MOST:
             raise AnswerError("trap", f"it is more than {_DEPTH} files deep, or there are more than {_MOST}")
 
     def keep(self, record: Any, response: Response) -> Iterator[Any]:
         """Yield a record's item, unless another file has it, too, or the user wants no more."""
-        spider, reading = self.spider, Reading(record, self.spider.declaration)
+        crawl, reading = self.crawl, Reading(record, self.query.declaration)
         if self.is_enough():
             return
         if reading.id is None or not isinstance(record, dict):
             error = AnswerError("missing_id", "the record has no id, so it is not kept")
-            spider.failed("list", error, response.request)
+            crawl.failed("list", error, response.request)
         elif not reading.is_dataset:
             return
-        elif spider.expect("dataset", reading.id, listed_by=response.request):
-            spider.run_state.count_listed(spider.records.expected)
-            spider.withdrawals.note_aliases({reading.id: reading.aliases})
-            yield spider.item(reading, self.allowed(reading, response.request), response.url)
+        elif crawl.expect("dataset", reading.id, listed_by=response.request):
+            crawl.run_state.count_listed(crawl.records.expected)
+            self.withdrawals.note_aliases({reading.id: reading.aliases})
+            yield self.mapped(reading, self.allowed(reading, response.request), response.url)
         else:
-            known, title = spider.opened_index().documents.title(reading.id), reading.dataset("", spider.source).title
+            known, title = crawl.opened_index().documents.title(reading.id), reading.dataset("", crawl.source).title
             error = repeated(known, title, "another file")
-            spider.failed("list", error, response.request, dataset_id=reading.id)
+            crawl.failed("list", error, response.request, dataset_id=reading.id)
 
     def is_enough(self) -> bool:
         """Return whether the user wants no more datasets or resources; note that this leaves some out."""
         is_enough = self.left() <= 0
-        self.spider.run_state.is_limited = self.spider.run_state.is_limited or is_enough
+        self.crawl.run_state.is_limited = self.crawl.run_state.is_limited or is_enough
         return is_enough
 
     def left(self) -> int:
         """Return how many more resources may be taken; 0 if no dataset may be taken either."""
-        records, limits = self.spider.records, self.spider.limits
+        records, limits = self.crawl.records, self.crawl.limits
         taken = records.count(_RESOURCES) if limits.resources else 0
         return limits.resources_left(datasets=records.expected, resources=taken)
 
     def allowed(self, record: Reading, request: Request | None) -> int | None:
         """Return how many of a record's resources the user's limit leaves, which are noted; ``None`` for all."""
-        spider = self.spider
-        if not spider.limits.resources:
+        crawl = self.crawl
+        if not crawl.limits.resources:
             return None
         count = record.resource_count
-        allowed = min(count, spider.limits.resources - spider.records.count(_RESOURCES))
+        allowed = min(count, crawl.limits.resources - crawl.records.count(_RESOURCES))
         for position in range(allowed):
-            spider.seen(f"{record.id}\n{position}", list_name=_RESOURCES, listed_by=request)
-        spider.run_state.is_limited = spider.run_state.is_limited or allowed < count
+            crawl.seen(f"{record.id}\n{position}", list_name=_RESOURCES, listed_by=request)
+        crawl.run_state.is_limited = crawl.run_state.is_limited or allowed < count
         return allowed
 
     def failed(self, failure: Failure) -> None:
@@ -139,24 +153,24 @@ class StaticTree:
 
     def unread(self, error: AnswerError, request: Request | None, status: int | None = None) -> None:
         """Report a file that was not read: what it holds is unknown."""
-        self.spider.seen(f"{request.url if request else ''} {error}", list_name=_UNREAD, listed_by=None)
-        self.spider.failed("list", error, request, http_status=status)
+        self.crawl.seen(f"{request.url if request else ''} {error}", list_name=_UNREAD, listed_by=None)
+        self.crawl.failed("list", error, request, http_status=status)
 
     def conclude(self, **_: Any) -> None:
         """Judge the listing when no request is left, and mark what two whole listings in a row lack."""
-        spider = self.spider
-        if "datasets" not in spider.completeness.open_lists:
+        crawl = self.crawl
+        if "datasets" not in self.completeness.open_lists:
             return
-        listed = spider.run_state.listed
-        if spider.run_state.is_limited or spider.records.count(_UNREAD):
-            spider.completeness.end("datasets")
+        listed = crawl.run_state.listed
+        if crawl.run_state.is_limited or crawl.records.count(_UNREAD):
+            self.completeness.end("datasets")
         elif not listed:
-            spider.completeness.end("datasets")
-            message = f"none of the {spider.records.count(_FILES)} files that were read is a dataset"
-            spider.failed("list", AnswerError("no_datasets", f"{message}: the address may be that of an API"), None)
-        elif spider.completeness.conclude("datasets", Ending(listed=listed, is_one_file=True)):
-            spider.run_state.expected = listed
-            spider.withdrawals.mark_missing()
+            self.completeness.end("datasets")
+            message = f"none of the {crawl.records.count(_FILES)} files that were read is a dataset"
+            crawl.failed("list", AnswerError("no_datasets", f"{message}: the address may be that of an API"), None)
+        elif self.completeness.conclude("datasets", Ending(listed=listed, is_one_file=True)):
+            crawl.run_state.expected = listed
+            self.withdrawals.mark_missing()
 
 
 def _children(document: Any) -> list[Any]:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import RulesError, hint
+from crawlers.kinds.api.declaration import Header
 from crawlers.kinds.api.expressions import Expression, Template, expression, is_template, template
 from crawlers.safety.redact import redact
 from crawlers.values import toml, url
@@ -13,7 +14,7 @@ from crawlers.values import toml, url
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from crawlers.kinds.api.declaration import Filler
+    from crawlers.kinds.api.declaration import Filler, Sought
 
 PORTAL = frozenset(("portal", "host"))
 """The names that any template may have."""
@@ -21,6 +22,7 @@ SECRETS = (
     'which never stands in a file: send it as a header, from the environment: headers = { X-Token = { env = "NAME" } }.'
 )
 """The end of the sentence about a secret in a declaration."""
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
 _BEGINNING = re.compile(r"\{portal\}(?:[/?#]|$)|https?://.")
 
 
@@ -95,6 +97,17 @@ class Table(toml.Table):
     def optional(self, key: str) -> Expression | None:
         """Return an expression; ``None`` if there is none."""
         return self.expression(key) if key in self.left else self.value(key)
+
+    def sought(self, key: str) -> Sought | None:
+        """Return an expression, or the header that ``{ header = "Link" }`` names; ``None`` if there is none."""
+        if not isinstance(self.left.get(key), dict):
+            return self.optional(key)
+        table = self.required(key)
+        name = table.needed("header")
+        table.end()
+        if not _HEADER.fullmatch(name):
+            raise RulesError(f"{table.name('header')} is {name[:80]!r}, and must be the name of a header: Link.")
+        return Header(header=name)
 
     def filler(self, key: str, known: Collection[str]) -> Filler:
         """Return a template if the text begins as one, else an expression."""

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
     from scrapy import Request
 
+    from crawlers.listing.crawl import Crawl
     from crawlers.listing.paging import Entry
-    from crawlers.listing.spider import CatalogueSpider
 
 
-def report(spider: CatalogueSpider, entries: list[Entry], request: Request | None) -> None:
+def report(crawl: Crawl, entries: list[Entry], request: Request | None) -> None:
     """Report the ids that several records of a page have, if those differ: the first one is kept."""
     for first, other in _shared(entries):
-        if spider.seen(str(first.id), list_name="twins", listed_by=request):
-            title, again = (each.reading.dataset("", spider.source).title for each in (first, other))
-            spider.failed("list", repeated(title, again, "the page"), request, dataset_id=first.id)
+        if crawl.seen(str(first.id), list_name="twins", listed_by=request):
+            title, again = (each.reading.dataset("", crawl.source).title for each in (first, other))
+            crawl.failed("list", repeated(title, again, "the page"), request, dataset_id=first.id)
 
 
 def _shared(entries: list[Entry]) -> Iterator[tuple[Entry, Entry]]:

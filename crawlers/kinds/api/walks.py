@@ -11,10 +11,12 @@ from crawlers.listing.completeness import Ending
 from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from crawlers.kinds.api.declaration import Listing, Paging, Restart
-    from crawlers.kinds.api.listing import APIListing
     from crawlers.kinds.api.page import Found
     from crawlers.kinds.api.position import Position
+    from crawlers.kinds.api.query import Query
     from crawlers.listing.paging import Entry, Page
 
 _ROUND = 1000
@@ -30,15 +32,19 @@ class Walks:
     A server that gives no more than its window is asked for the records from the last stamp on, inclusive: known ones
     are dropped. Records without a stamp are a walk of their own. Where the newest come first, a record that is changed
     during the walk is moved to the pages that were read already, so what changed meanwhile is requested at the end.
+
+    Args:
+        since: returns the moment after which changes are requested; empty if everything is listed.
     """
 
-    def __init__(self, listing: APIListing) -> None:
-        self.listing = listing
+    def __init__(self, query: Query, windows: Collection[int], since: Callable[[], str], subject: str) -> None:
+        self.query, self.windows, self.since, self.subject = query, windows, since, subject
+        self.declared = query.listing
 
     @property
     def restart(self) -> Restart | None:
         """How a walk is begun behind the window."""
-        window = self.listing.declared.window
+        window = self.declared.window
         return window.restart if window else None
 
     # Where a walk stands
@@ -58,7 +64,7 @@ class Walks:
 
     def is_trusted(self, total: int | None) -> bool:
         """Return whether a total is the number of records, and not that of a window."""
-        return total is not None and total not in self.listing.windows
+        return total is not None and total not in self.windows
 
     def is_met(self, after: Position) -> bool:
         """Return whether as many datasets were listed as the catalogue says it has."""
@@ -72,21 +78,21 @@ class Walks:
         """
         if not self.is_trusted(after.total):
             return False
-        total, declared = after.total or 0, self.listing.declared
+        total, declared = after.total or 0, self.declared
         if after.at is not None and paging.has_way_on(declared):
             return False
         if paging.has_fixed_places(declared):
             return after.received >= total and page.is_short and not after.has_changed
         if total > 0 and total % _ROUND == 0 and not page.is_short:
             return False
-        return after.received == total and not _is_doubtful(after, page, self.listing.spider.changed_since)
+        return after.received == total and not _is_doubtful(after, page, self.since())
 
     def is_at_window(self, after: Position) -> bool:
         """Return whether the next page would end at the window, or behind it."""
-        window = self.listing.declared.window
+        window = self.declared.window
         if window is None:
             return False
-        margin = (self.listing.query.size(after) or 0) if self.restart and after.seen is not None else 0
+        margin = (self.query.size(after) or 0) if self.restart and after.seen is not None else 0
         return after.received + margin >= window.max
 
     # The walk that follows
@@ -122,7 +128,7 @@ class Walks:
         Raises:
             AnswerError: there is no way behind the window.
         """
-        window = self.listing.declared.window
+        window = self.declared.window
         most = window.max if window else 0
         if self.restart is None or after.walk == "rest":
             return None
@@ -142,7 +148,7 @@ class Walks:
 
     def may_have_moved(self, after: Position) -> bool:
         """Return whether records may have moved to pages that were read already, because they were changed."""
-        is_newest_first = after.order < 0 and bool(self.listing.declared.since)
+        is_newest_first = after.order < 0 and bool(self.declared.since)
         return is_newest_first and after.pages > 1 and (after.has_changed or not self.is_met(after))
 
     def has_shifted(self, after: Position) -> bool:
@@ -154,10 +160,10 @@ class Walks:
             return False
         if after.shift < 0:
             return True
-        if paging.has_fixed_places(self.listing.declared):
+        if paging.has_fixed_places(self.declared):
             return False
-        is_newest_first = after.order < 0 and bool(self.listing.declared.since)
-        is_seen = is_newest_first or self.listing.declared.paging.kind == "offset"
+        is_newest_first = after.order < 0 and bool(self.declared.since)
+        is_seen = is_newest_first or self.declared.paging.kind == "offset"
         return after.has_shrunk or (after.has_changed and not is_seen)
 
     def may_have_shifted(self, after: Position) -> bool:
@@ -181,7 +187,7 @@ class Walks:
             AnswerError: its signs contradict each other.
         """
         is_at_least = after.counted is not None and not self.is_trusted(after.counted)
-        total, subject = after.expected, self.listing.subject
+        total, subject = after.expected, self.subject
         if not self.is_met(after) and after.fault:
             raise AnswerError("count_mismatch", after.fault)
         may_differ = is_at_least or after.has_changed or after.shift or after.walk == "recent"
@@ -196,7 +202,7 @@ class Walks:
             subject=subject,
             total=None if is_behind else total,
             is_at_least=is_at_least,
-            is_one_file=after.pages == 1 and _is_whole(page, self.listing.declared.paging),
+            is_one_file=after.pages == 1 and _is_whole(page, self.declared.paging),
             has_pager_ended=after.pages > 1,
             is_last_page_short=page.is_short,
             left=left,

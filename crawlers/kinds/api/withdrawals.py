@@ -10,10 +10,14 @@ from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.kinds.api.spider import APISpider
+    from crawlers.kinds.api.query import Query
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
 
 _GONE = (404, 410)
 
@@ -22,21 +26,26 @@ class GoneAPI(GoneRecords):
     """Asks for the records by their ``metadata_url``, where the declaration's has their id."""
 
     by = "the API"
-    spider: APISpider
+
+    def __init__(
+        self, crawl: Crawl, withdrawals: Withdrawals, query: Query, document: Callable[[Response], Any]
+    ) -> None:
+        super().__init__(crawl, withdrawals)
+        self.query, self.document = query, document
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:
         request = super().question(dataset_id, about)
-        declared = self.spider.declaration
+        declared = self.query.declaration
         if request is None or {"id", *declared.names}.isdisjoint(declared.metadata_url.names):
             return None
-        request.headers.update(self.spider.listing.query.headers())
-        return request if host(request.url) in self.spider.listing.hosts else None
+        request.headers.update(self.query.headers())
+        return request if host(request.url) in self.query.hosts else None
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:  # noqa: ARG002
         """Return why a record is gone: it is not found, or is one that the declaration skips."""
         if response.status in _GONE:
             return Fate("not found")
-        document, declared = self.spider.listing.reader.document(response), self.spider.declaration
+        document, declared = self.document(response), self.query.declaration
         if answers.text(document, declared.id) == dataset_id:
             is_skipped = bool(declared.skip and declared.skip.find(document))
             return Fate("no longer public" if is_skipped else None)

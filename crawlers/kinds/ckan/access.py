@@ -10,18 +10,18 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.cursor import Cursor
-from crawlers.listing.confirmation import flat
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from crawlers.kinds.ckan.api import API
     from crawlers.kinds.ckan.listing import Found
-    from crawlers.kinds.ckan.spider import CKANSpider
+    from crawlers.listing.crawl import Crawl
 
 _REFUSED = (
     "the portal does not accept the API token in {name}: it is wrong, expired or revoked. Private datasets are missing "
@@ -34,30 +34,35 @@ class Access:
 
     ``am_following_dataset`` needs a user, and no right of the user's: CKAN answers true or false to an accepted token,
     and 403 to any other. It needs a dataset that exists, so a listed one is used that has a record.
+
+    Args:
+        then: yields what waited for the answer, behind a cursor.
     """
 
-    def __init__(self, spider: CKANSpider) -> None:
-        self.spider = spider
+    def __init__(self, crawl: Crawl, portal_api: API, then: Callable[[Cursor], AsyncIterator[Found]]) -> None:
+        self.crawl = crawl
+        self.api = portal_api
+        self.then = then
 
     @property
     def is_refused(self) -> bool:
         """Whether the portal has said that it does not accept the token."""
-        return self.spider.run_state.access == "refused"
+        return self.crawl.run_state.access == "refused"
 
     @property
     def is_accepted(self) -> bool:
         """Whether the portal has said that it accepts the token."""
-        return self.spider.run_state.access == "accepted"
+        return self.crawl.run_state.access == "accepted"
 
     def question(self, after: Cursor) -> Request | None:
         """Return the request that asks; ``None`` without a token, after an answer, or where nothing was listed."""
-        if not self.spider.has_token or self.spider.run_state.access is not None:
+        if not self.api.has_token or self.crawl.run_state.access is not None:
             return None
-        records, name = self.spider.records, Cursor(**after.instead_of).name if after.instead_of else after.name
+        records, name = self.crawl.records, Cursor(**after.instead_of).name if after.instead_of else after.name
         listed = list(islice(records.listed(name, without="changed"), 1)) or records.behind("", name, 1)
         if not listed:
             return None
-        return self.spider.variants[after.variant].request(
+        return self.api.variants[after.variant].request(
             "am_following_dataset",
             {"id": listed[0]},
             callback=self.parse,
@@ -76,15 +81,14 @@ class Access:
 
     def settle(self, response: Response | None, cursor: dict[str, Any]) -> AsyncIterator[Found]:
         """Note the answer, and continue with what waited for it."""
-        spider, answer = self.spider, _meaning(response)
-        spider.run_state.access = answer
+        answer = _meaning(response)
+        self.crawl.run_state.access = answer
         if answer == "refused" and response is not None:
-            message = _REFUSED.format(name=spider.crawler.settings["API_TOKEN_ENV"])
-            spider.failed("start", AnswerError("refused", message), response.request, http_status=response.status)
+            message = _REFUSED.format(name=self.crawl.crawler.settings["API_TOKEN_ENV"])
+            self.crawl.failed("start", AnswerError("refused", message), response.request, http_status=response.status)
         elif answer == "unknown":
-            spider.logger.warning("%s does not say whether it accepts the API token", spider.portal)
-        after = Cursor(**cursor)
-        return flat(spider.ghosts.explain(after)) if after.instead_of else spider.list_complete(after)
+            self.crawl.logger.warning("%s does not say whether it accepts the API token", self.api.portal)
+        return self.then(Cursor(**cursor))
 
 
 def _meaning(response: Response | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -18,6 +18,7 @@ from crawlers.safety import strict_json
 if TYPE_CHECKING:
     from scrapy.http import Response
 
+    from crawlers.kinds.ckan.query import Query
     from crawlers.signals import Reason
 
 _LOCALE = re.compile(r"/[a-z]{2}([_-][A-Za-z]{2,4})?$")
@@ -65,6 +66,31 @@ def variants(portal: str) -> list[ApiVariant]:
     roots = [portal, *([_LOCALE.sub("", portal)] if _LOCALE.search(portal) else [])]
     urls = [root + path for root in roots for path in ("/api/3/action", "/api/action")]
     return [ApiVariant(url, post) for url in urls for post in (False, True)]
+
+
+@dataclass(slots=True)
+class API:
+    """A portal's API, and what its user asks for.
+
+    Args:
+        portal: the portal's root.
+        query: the user's filters.
+
+    Attributes:
+        variants: what is worth a try; what is asked for later carries the index of the one that the portal answers to.
+    """
+
+    portal: str
+    query: Query
+    variants: list[ApiVariant] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.variants = variants(self.portal)
+
+    @property
+    def has_token(self) -> bool:
+        """Whether requests to the portal carry an API token."""
+        return self.query.private
 
 
 def result(response: Response) -> dict[str, Any]:

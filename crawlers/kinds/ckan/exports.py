@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset, Resource
+    from crawlers.kinds.ckan.api import API
     from crawlers.kinds.ckan.listing import Output
-    from crawlers.kinds.ckan.spider import CKANSpider
+    from crawlers.listing.crawl import Crawl
 
 LEVELS = {"snapshot": (), "dataset": ("dataset",), "resource": ("resource",), "both": ("dataset", "resource")}
 """Which exports each ``level`` requests; the listing's record of the dataset is written at every level."""
@@ -106,15 +107,21 @@ def in_its_place(record: dict[str, Any], export: Export, reason: str) -> dict[st
 
 
 class Exports:
-    """Requests a dataset's exports, and CKAN's own record in place of one that HDX does not give."""
+    """Requests a dataset's exports, and CKAN's own record in place of one that HDX does not give.
 
-    def __init__(self, spider: CKANSpider) -> None:
-        self.spider = spider
+    Args:
+        export: what is requested: package_show, or `DOWNLOAD_METADATA`.
+    """
+
+    def __init__(self, crawl: Crawl, portal_api: API, export: str) -> None:
+        self.crawl = crawl
+        self.api = portal_api
+        self.export = export
 
     @property
     def is_own(self) -> bool:
         """Whether the portal has an export of its own, HDX's; else actions of the API are the exports."""
-        return self.spider.export == DOWNLOAD_METADATA
+        return self.export == DOWNLOAD_METADATA
 
     def request(self, export: Export, variant: int) -> Request:
         """Return the request for an export.
@@ -128,9 +135,9 @@ class Exports:
             "priority": 1,
         }
         if self.is_own:
-            url = download_metadata(str(self.spider.portal), export)
+            url = download_metadata(self.api.portal, export)
             return Request(url, headers={"Accept": "application/json"}, meta={"route": "export"}, **keywords)
-        return self.spider.variants[variant].request(*show(export), **keywords)
+        return self.api.variants[variant].request(*show(export), **keywords)
 
     def parse(self, response: Response, export: dict[str, Any], variant: int) -> Output:
         asked = Export(**export)
@@ -139,7 +146,7 @@ class Exports:
         except AnswerError as error:
             yield from self.not_given(asked, variant, Refusal(error, response.status), response.request)
             return
-        source = self.spider.export if self.is_own else show(asked)[0]
+        source = self.export if self.is_own else show(asked)[0]
         yield replace(asked, document=document, metadata_source=source, metadata_url=response.url)
 
     def failed(self, failure: Failure) -> Output:
@@ -150,11 +157,11 @@ class Exports:
     def not_given(self, asked: Export, variant: int, refusal: Refusal, request: Request | None) -> Output:
         """Request CKAN's own record in place of HDX's export; nothing can replace that record."""
         if not self.is_own:
-            self.spider.failed("fetch", refusal.error, request, http_status=refusal.status, **_subject(asked))
+            self.crawl.failed("fetch", refusal.error, request, http_status=refusal.status, **_subject(asked))
             return
         # Without the stamp the next run finds the replacement out of date, and requests the export again
         instead_of = asked if refusal.lasting else replace(asked, metadata_modified=None)
-        yield self.spider.variants[variant].request(
+        yield self.api.variants[variant].request(
             *show(asked),
             callback=self.parse_fallback,
             errback=self.fallback_failed,
@@ -184,9 +191,9 @@ class Exports:
         self.nothing_left(asked, reason, Refusal.from_failure(failure), request)
 
     def nothing_left(self, asked: Export, reason: str, refusal: Refusal, request: Request | None) -> None:
-        sentence = f"{self.spider.export}: {reason}; {show(asked)[0]}: {refusal.error}"
+        sentence = f"{self.export}: {reason}; {show(asked)[0]}: {refusal.error}"
         error = AnswerError(refusal.error.kind, sentence)
-        self.spider.failed("fetch", error, request, http_status=refusal.status, **_subject(asked))
+        self.crawl.failed("fetch", error, request, http_status=refusal.status, **_subject(asked))
 
 
 def _plain(export: Export) -> dict[str, Any]:

@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.listing import Output
-    from crawlers.kinds.ckan.spider import CKANSpider
+    from crawlers.kinds.ckan.api import API
+    from crawlers.kinds.ckan.listing import CKANListing, Output, Take
+    from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
 
 
 class Incremental:
@@ -32,46 +35,52 @@ class Incremental:
     With ``-a since=last`` the portal lists ids and stamps, 1,000 per request. A dataset with another stamp than the
     record on disk has changed, whatever any clock says; `Changes` requests it. A portal that does not list stamps is
     asked for what it changed since a moment.
+
+    Args:
+        level: which exports each dataset has.
     """
 
-    def __init__(self, spider: CKANSpider) -> None:
-        self.spider = spider
+    def __init__(self, crawl: Crawl, portal: str, level: str, listing: CKANListing) -> None:
+        self.crawl = crawl
+        self.portal = portal
+        self.level = level
+        self.listing = listing
 
     def beginning(self) -> Cursor:
         """Return where the listing begins."""
-        rows, since = self.spider.listing.rows(), self.spider.args["since"]
+        rows, since = self.listing.rows(), self.crawl.args["since"]
         if since != LAST:
             return Cursor(rows=rows, since=since)
-        return Cursor(rows=self.spider.args["rows"], ids=True, stamps=True) if base(self.spider) else Cursor(rows=rows)
+        return Cursor(rows=self.crawl.args["rows"], ids=True, stamps=True) if base(self.crawl) else Cursor(rows=rows)
 
     def instead(self, response: Response, here: Cursor, page: Page) -> Request | None:
         """Note what a page of ids says has changed; return the request for another list if the page can't say it."""
         if here.stamps and here.first and page.is_whole:
-            self.spider.completeness.end("stamps")
+            self.listing.completeness.end("stamps")
             return self.list_everything(here.variant, "The portal gives whole records where ids are requested")
         if here.stamps and here.first and not page.has_stamps:
-            return self.spider.listing.request(self.window(api.date(response), here))
-        if here.ids and self.spider.args["since"] == LAST:
+            return self.listing.request(self.window(api.date(response), here))
+        if here.ids and self.crawl.args["since"] == LAST:
             self.note_changes(page, here, response.request)
         return None
 
     def list_everything(self, variant: int, reason: str) -> Request:
-        self.spider.logger.info("%s: everything is listed", reason)
-        self.spider.run_state.since = ""
-        return self.spider.listing.begin(Cursor(rows=self.spider.listing.rows(), variant=variant))
+        self.crawl.logger.info("%s: everything is listed", reason)
+        self.crawl.run_state.since = ""
+        return self.listing.begin(Cursor(rows=self.listing.rows(), variant=variant))
 
     def note_changes(self, page: Page, here: Cursor, request: Request | None) -> None:
         """Remember which of a page's datasets have changed, or lack their document or an export."""
-        lacking = self.spider.opened_index().without_exports(page.ids(), LEVELS[self.spider.level])
+        lacking = self.crawl.opened_index().without_exports(page.ids(), LEVELS[self.level])
         for record in page.records:
             identifier = identity(record)
-            if not identifier or self.spider.records.is_planned("dataset", identifier):
+            if not identifier or self.crawl.records.is_planned("dataset", identifier):
                 continue
             if identifier in lacking or self.has_changed(identifier, record, here):
-                self.spider.seen(identifier, list_name="changed", listed_by=request)
+                self.crawl.seen(identifier, list_name="changed", listed_by=request)
 
     def has_changed(self, identifier: str, record: Any, here: Cursor) -> bool:
-        documents = self.spider.opened_index().documents
+        documents = self.crawl.opened_index().documents
         known = documents.get("dataset", identifier, None)
         if known is None or known.status == "withdrawn":
             return True
@@ -83,7 +92,7 @@ class Incremental:
         """Return where the list begins that stands in for a list of stamps that the portal refuses."""
         if not (here.stamps and here.first and (refusal.spoken or refusal.error.kind == "refused")):
             return None
-        self.spider.listing.first_refusal = None
+        self.listing.first_refusal = None
         return self.window(refusal.date, here)
 
     def window(self, date: str | None, here: Cursor) -> Cursor:
@@ -92,13 +101,13 @@ class Incremental:
         Args:
             date: the portal's time, from its answer's ``Date`` header: its stamps are by that clock.
         """
-        known = (moment(base(self.spider)), moment(self.spider.opened_index().documents.newest_stamp()))
+        known = (moment(base(self.crawl)), moment(self.crawl.opened_index().documents.newest_stamp()))
         begun = written(min(found for found in known if found) - OVERLAP - _distance(date))
         message = "%s does not list stamps: requesting what changed since %s"
-        self.spider.logger.info(message, self.spider.portal, begun)
-        self.spider.completeness.end(here.name)
-        self.spider.completeness.begin("datasets")
-        return Cursor(rows=self.spider.listing.rows(), variant=here.variant, since=begun)
+        self.crawl.logger.info(message, self.portal, begun)
+        self.listing.completeness.end(here.name)
+        self.listing.completeness.begin("datasets")
+        return Cursor(rows=self.listing.rows(), variant=here.variant, since=begun)
 
 
 class Changes(Batches):
@@ -109,8 +118,21 @@ class Changes(Batches):
 
     batch_list = "changed"
 
-    def __init__(self, spider: CKANSpider) -> None:
-        self.spider = spider
+    def __init__(
+        self,
+        crawl: Crawl,
+        portal_api: API,
+        take: Take,
+        completeness: Completeness,
+        *,
+        incremental: Incremental,
+        ghosts: Ghosts,
+        gone: Gone,
+    ) -> None:
+        super().__init__(crawl, portal_api, take, completeness)
+        self.incremental = incremental
+        self.ghosts = ghosts
+        self.gone = gone
 
     def begin(self, changed: int, after: Cursor) -> Iterator[Any]:
         """Request the first of them.
@@ -119,26 +141,26 @@ class Changes(Batches):
             changed: how many there are.
             after: the cursor behind the list of ids.
         """
-        listed = self.spider.records.count("datasets")
-        self.spider.run_state.expected = listed + changed
-        self.spider.completeness.begin("changed")
+        listed = self.crawl.records.count("datasets")
+        self.crawl.run_state.expected = listed + changed
+        self.completeness.begin("changed")
         about = {"variant": after.variant, "cursor": after.plain(), "listed": listed}
         yield from self.ask_batch(begun(about, _size(after)))
 
     def take(self, response: Response, records: dict[str, Any], asked: dict[str, Any]) -> Output:
-        self.spider.run_state.count_listed(asked["about"]["listed"] + asked["count"])
+        self.crawl.run_state.count_listed(asked["about"]["listed"] + asked["count"])
         return super().take(response, records, asked)
 
     def leave(self, ids: list[str]) -> None:
-        self.spider.ghosts.leave(ids)
+        self.ghosts.leave(ids)
 
     def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
-        self.spider.completeness.end("changed")
-        after, ghosts = Cursor(**asked["about"]["cursor"]), self.spider.ghosts
-        left = self.spider.records.count(ghosts.list_name)
+        self.completeness.end("changed")
+        after, ghosts = Cursor(**asked["about"]["cursor"]), self.ghosts
+        left = self.crawl.records.count(ghosts.list_name)
         if after.stamps and asked["is_unanswered"] and not asked["count"] and ghosts.is_too_much(left):
             reason = f"The portal answers no question about many datasets, and {left} have changed"
-            yield self.spider.incremental.list_everything(after.variant, reason)
+            yield self.incremental.list_everything(after.variant, reason)
         else:
             yield from ghosts.check({**asked["about"], "count": asked["count"]})
 
@@ -149,13 +171,13 @@ class Changes(Batches):
             given: how many of them the portal gave.
             absent: how many it does not have, as it says itself.
         """
-        state, after = self.spider.run_state, Cursor(**about["cursor"])
+        state, after = self.crawl.run_state, Cursor(**about["cursor"])
         if absent:
-            state.expected = about["listed"] + self.spider.records.count("changed") - absent
+            state.expected = about["listed"] + self.crawl.records.count("changed") - absent
             state.note("evidence", after.name, less(absent))
         state.count_listed(about["listed"] + given)
-        if not self.spider.limits.is_set:
-            yield self.spider.gone.find(after)
+        if not self.crawl.limits.is_set:
+            yield self.gone.find(after)
 
 
 def is_cheaper_whole(changed: int, after: Cursor) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from crawlers.exceptions import AnswerError
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.ckan.packages import PackageSpider
+    from crawlers.kinds.ckan.api import API
+    from crawlers.listing.spider import CatalogueSpider
 
     Found = Dataset | Export | Profile | Request
     Output = Iterator[Found | AsyncIterator[Found]]
+    Take = Callable[[Response, Any, int, int, int], Output]
+    """Yields what a record leads to: see `CKANSpider.parse_record`."""
 
 
 _NO_CKAN = (
@@ -34,20 +37,48 @@ _NO_CKAN = (
 )
 
 
+class Packages(Protocol):
+    """Whose packages are listed."""
+
+    @property
+    def api(self) -> API: ...
+    @property
+    def incremental(self) -> Incremental | None: ...
+    @property
+    def ghosts(self) -> Explaining | None: ...
+    def parse_page(self, response: Response, cursor: dict[str, Any]) -> AsyncIterator[Found]: ...
+    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output: ...
+    def list_complete(self, after: Cursor) -> AsyncIterator[Found]: ...
+
+
+class Incremental(Protocol):
+    """What ``since=`` lists."""
+
+    def instead(self, response: Response, here: Cursor, page: Page) -> Request | None: ...
+    def otherwise(self, here: Cursor, refusal: Refusal) -> Cursor | None: ...
+
+
+class Explaining(Protocol):
+    """Says what a list of all ids has and a list of records lacks."""
+
+    def explain(self, after: Cursor) -> Iterator[Any]: ...
+
+
 class CKANListing(PagedListing[Cursor]):
     """The pages of package_search, with what helps when a portal refuses, miscounts or repeats them."""
 
     cursor = Cursor
     subject = "the portal"
-    spider: PackageSpider
 
-    def __init__(self, spider: PackageSpider) -> None:
+    def __init__(self, spider: CatalogueSpider, packages: Packages) -> None:
         super().__init__(spider, spider.withdrawals, spider.completeness)
+        self.packages = packages
         self.first_refusal: Refusal | None = None
 
     def rows(self, listed: int = 0) -> int:
         """Return how many datasets to request when `listed` are listed: no more than the user wants."""
-        return self.spider.limits.rows(self.spider.args["rows"], listed)
+        rows: int = self.spider.limits.rows(self.spider.args["rows"], listed)
+        return rows
 
     def request(self, cursor: Cursor, *, is_retry: bool = False) -> Request:
         """Return the request for a page.
@@ -55,10 +86,10 @@ class CKANListing(PagedListing[Cursor]):
         Args:
             is_retry: whether it stands for a request that failed after all its retries: fewer are spent on it.
         """
-        request = self.spider.variants[cursor.variant].request(
+        request = self.packages.api.variants[cursor.variant].request(
             "package_search",
-            cursor.parameters(self.spider.query),
-            callback=self.spider.parse_page,
+            cursor.parameters(self.packages.api.query),
+            callback=self.packages.parse_page,
             errback=self.page_failed,
             cb_kwargs={"cursor": cursor.plain()},
             meta={"max_retry_times": 1} if is_retry else {},
@@ -75,7 +106,7 @@ class CKANListing(PagedListing[Cursor]):
         return paging.Page(entries, page.total(here), answer=page)
 
     def items(self, response: Response, entry: Entry, allowed: int, here: Cursor, position: int) -> Output:
-        return self.spider.parse_record(response, entry.record, allowed, here.variant, position)
+        return self.packages.parse_record(response, entry.record, allowed, here.variant, position)
 
     def parse_page(self, response: Response, cursor: dict[str, Any]) -> Output:
         here = Cursor(**cursor)
@@ -90,14 +121,14 @@ class CKANListing(PagedListing[Cursor]):
         elif here.skipping:
             yield from self.skip(response, here, page)
         elif here.is_by_id and not page.follows(here.last):
-            self.spider.logger.info("%s does not page by id: continuing by offset", self.spider.portal)
+            self.spider.logger.info("%s does not page by id: continuing by offset", self.packages.api.portal)
             yield self.request(here.by_offset())
         elif here.instead_of and page.is_whole:
             yield self.listed_again(here)
         elif (
             not here.instead_of
-            and self.spider.incremental
-            and (other := self.spider.incremental.instead(response, here, page))
+            and self.packages.incremental
+            and (other := self.packages.incremental.instead(response, here, page))
         ):
             yield other
         else:
@@ -105,7 +136,7 @@ class CKANListing(PagedListing[Cursor]):
 
     def instead(self, response: Response, here: Cursor, page: Page) -> Request | None:
         """Return the request for another list if this one can't say what has changed."""
-        incremental = self.spider.incremental
+        incremental = self.packages.incremental
         return incremental.instead(response, here, page) if incremental and not here.instead_of else None
 
     def after(self, here: Cursor, page: paging.Page[Cursor], taken: list[tuple[Entry, int]]) -> Cursor:
@@ -130,10 +161,10 @@ class CKANListing(PagedListing[Cursor]):
 
     def end(self, request: Request | None, after: Cursor, page: Any = None) -> Output:  # noqa: ARG002
         """Request the count if too few were listed, or none, or if pages count differently; else judge the list."""
-        if after.instead_of and self.spider.ghosts:
-            yield from self.spider.ghosts.explain(after)
+        if after.instead_of and self.packages.ghosts:
+            yield from self.packages.ghosts.explain(after)
             return
-        nothing = after.promised == 0 and not self.spider.query.filtered and not after.since
+        nothing = after.promised == 0 and not self.packages.api.query.filtered and not after.since
         if (after.short() or nothing or after.is_doubtful) and not after.second and not after.loops:
             yield self.request(replace(after, counting=True, skipping=None))
         else:
@@ -146,23 +177,23 @@ class CKANListing(PagedListing[Cursor]):
             if not fits(count, page.count):
                 message = f"the portal counts {count} datasets, and {page.count} behind an id"
                 error = AnswerError("count_mismatch", f"{message}: it answers two questions, and neither list is whole")
-                self.spider.completeness.end(here.name)
+                self.completeness.end(here.name)
                 self.spider.failed("list", error, response.request)
                 return
         elif here.is_doubtful and here.is_by_id:
             yield self.request(replace(here, promised=count, behind_all=True))
             return
-        if count > here.listed + here.apart and (here.start is None or self.spider.ghosts):
+        if count > here.listed + here.apart and (here.start is None or self.packages.ghosts):
             message = "%s has %d datasets and listed %d: looking for the others"
-            self.spider.logger.info(message, self.spider.portal, count - here.apart, here.listed)
-            yield self.request(here.of_all_ids(count) if self.spider.ghosts else here.restarted(count))
+            self.spider.logger.info(message, self.packages.api.portal, count - here.apart, here.listed)
+            yield self.request(here.of_all_ids(count) if self.packages.ghosts else here.restarted(count))
         else:
             yield from self.judge(response.request, replace(here, expected=count - here.apart))
 
     def listed_again(self, here: Cursor) -> Request:
         """Return the request that lists all records again, by offset, where a list of ids does not help."""
         short = Cursor(**(here.instead_of or {}))
-        self.spider.logger.info("%s: listing again, by offset", self.spider.portal)
+        self.spider.logger.info("%s: listing again, by offset", self.packages.api.portal)
         return self.request(short.restarted((short.expected or 0) + short.apart))
 
     def judge(self, request: Request | None, after: Cursor) -> Output:
@@ -175,16 +206,16 @@ class CKANListing(PagedListing[Cursor]):
         if not after.ids:
             self.spider.run_state.expected = expected
         if message:
-            self.spider.completeness.end(after.name)
+            self.completeness.end(after.name)
             self.spider.failed("list", AnswerError("paging", message), request)
             return
         ending = Ending(
             subject=self.subject, listed=after.listed, total=expected, absent=after.absent, is_last_page_short=True
         )
-        if self.spider.completeness.conclude(after.name, ending, request):
+        if self.completeness.conclude(after.name, ending, request):
             if not after.ids and expected is None:
                 self.spider.run_state.expected = after.listed
-            yield self.spider.list_complete(after)
+            yield self.packages.list_complete(after)
 
     def skip(self, response: Response, here: Cursor, page: Page) -> Output:
         """Report the record that the portal can't give, and continue behind it."""
@@ -211,11 +242,11 @@ class CKANListing(PagedListing[Cursor]):
             return
         if here.first and self.first_refusal is None:
             self.first_refusal = refusal
-        incremental = self.spider.incremental
-        there = another(here, refusal, len(self.spider.variants))
+        incremental = self.packages.incremental
+        there = another(here, refusal, len(self.packages.api.variants))
         there = there or (incremental.otherwise(here, refusal) if incremental else None)
         if there:
-            self.spider.logger.info("%s: %s; listing it another way", self.spider.portal, refusal.error)
+            self.spider.logger.info("%s: %s; listing it another way", self.packages.api.portal, refusal.error)
             yield self.request(there, is_retry=there.rows < here.rows or bool(there.skipping))
             return
         blocked = refusal.error.kind == "blocked"

@@ -15,11 +15,10 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.api import ApiVariant
+    from crawlers.kinds.ckan.api import API
     from crawlers.kinds.ckan.cursor import Cursor
     from crawlers.kinds.ckan.incremental import Incremental
     from crawlers.kinds.ckan.listing import CKANListing, Found, Output
-    from crawlers.kinds.ckan.query import Query
     from crawlers.kinds.ckan.withdrawals import Ghosts
 
 
@@ -34,16 +33,14 @@ class PackageSpider(CatalogueSpider):
 
     Attributes:
         portal: whose packages they are.
-        query: the user's filters.
-        variants: the variants of the API; the cursor has the index of the one that works.
+        api: how the portal is asked.
         listing: the pages of the listing.
         incremental: what ``since=`` lists; ``None`` if the spider does not take it.
         ghosts: the questions about ids without a dataset; ``None`` if the spider does not ask.
     """
 
     portal: str | None = None
-    query: Query
-    variants: list[ApiVariant]
+    api: API
     listing: CKANListing
     incremental: Incremental | None = None
     ghosts: Ghosts | None = None

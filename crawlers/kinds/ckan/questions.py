@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.ckan.listing import Output
-    from crawlers.kinds.ckan.spider import CKANSpider
+    from crawlers.kinds.ckan.api import API
+    from crawlers.kinds.ckan.listing import Output, Take
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
 
 BATCH = 100
 """Ids in one question, at most."""
@@ -35,12 +37,20 @@ class Batches(ABC):
     A server may refuse an address for its length: then half as many are asked for, then all by POST, and later batches
     are as small, or go by POST, too. If a batch does not come for another reason, each is asked for by itself.
 
+    Args:
+        take: yields what a record leads to.
+
     Attributes:
         batch_list: the list of the ledger.
     """
 
     batch_list: ClassVar[str]
-    spider: CKANSpider
+
+    def __init__(self, crawl: Crawl, portal_api: API, take: Take, completeness: Completeness) -> None:
+        self.crawl = crawl
+        self.completeness = completeness
+        self.api = portal_api
+        self.take_new = take
 
     @abstractmethod
     def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
@@ -57,9 +67,9 @@ class Batches(ABC):
             yield from self.batches_done(asked)
             return
         variant = asked["about"]["variant"]
-        yield self.spider.variants[variant | asked["is_post"]].request(
+        yield self.api.variants[variant | asked["is_post"]].request(
             "package_search",
-            among(ids, self.spider.query),
+            among(ids, self.api.query),
             callback=self.parse_batch,
             errback=self.batch_failed,
             cb_kwargs={"asked": asked, "ids": ids},
@@ -69,8 +79,8 @@ class Batches(ABC):
 
     def batch(self, asked: dict[str, Any]) -> list[str]:
         """Return the next ids: as many as the address may have."""
-        ids = self.spider.records.behind(asked["last"], self.batch_list, asked["most"])
-        way, query = self.spider.variants[asked["about"]["variant"] | asked["is_post"]], self.spider.query
+        ids = self.crawl.records.behind(asked["last"], self.batch_list, asked["most"])
+        way, query = self.api.variants[asked["about"]["variant"] | asked["is_post"]], self.api.query
         while len(ids) > 1 and not way.post and len(way.address("package_search", among(ids, query))) > LONGEST:
             ids.pop()
         return ids
@@ -98,7 +108,13 @@ class Batches(ABC):
             asked: see `begun`; with the batch's own numbers.
         """
         for position, record in enumerate(records.values()):
-            yield from take_record(self.spider, response, record, asked["about"]["variant"], position)
+            yield from self.take_record(response, record, asked["about"]["variant"], position)
+
+    def take_record(self, response: Response, record: Any, variant: int, position: int) -> Output:
+        """Yield what a dataset that was requested by its id leads to, unless it was taken before."""
+        if self.crawl.expect("dataset", record["id"], listed_by=response.request):
+            output = self.take_new(response, record, resources(record), variant, position)
+            yield from self.crawl.guarded(output, response, record)
 
     def batch_failed(self, failure: Failure) -> AsyncIterator[Any]:
         request = failures.request(failure)
@@ -107,11 +123,11 @@ class Batches(ABC):
     def no_batch(self, refusal: Refusal, request: Request | None, asked: dict[str, Any], ids: list[str]) -> Output:
         """Ask in another form, if that was refused; else leave each of the ids to be asked for by itself."""
         if refusal.error.kind == "blocked":
-            self.spider.completeness.end(self.batch_list)
-            self.spider.failed("list", refusal.error, request, http_status=refusal.status)
+            self.completeness.end(self.batch_list)
+            self.crawl.failed("list", refusal.error, request, http_status=refusal.status)
             return
         message = "%s: %s; asking for %d datasets in another way"
-        self.spider.logger.info(message, self.spider.portal, refusal.error, len(ids))
+        self.crawl.logger.info(message, self.api.portal, refusal.error, len(ids))
         if form := another_form(asked, refusal.status, len(ids)):
             yield from self.ask_batch(form)
             return
@@ -150,11 +166,6 @@ def another_form(asked: dict[str, Any], status: int | None, count: int) -> dict[
     return {**asked, "most": count // 2, "is_halved": True}
 
 
-def show(spider: CKANSpider, dataset_id: str, variant: int) -> Request:
-    """Return the request for one dataset."""
-    return spider.variants[variant].request("package_show", {"id": dataset_id})
-
-
 def check_identity(record: Any, dataset_id: str) -> None:
     """Raise an error if a record is not the one that was requested.
 
@@ -164,10 +175,3 @@ def check_identity(record: Any, dataset_id: str) -> None:
     found = identity(record)
     if found != dataset_id:
         raise AnswerError("refused", f"the portal gave {str(found)[:100]!r} instead of the dataset")
-
-
-def take_record(spider: CKANSpider, response: Response, record: Any, variant: int, position: int) -> Output:
-    """Yield what a dataset that was requested by its id leads to, unless it was taken before."""
-    if spider.expect("dataset", record["id"], listed_by=response.request):
-        output = spider.parse_record(response, record, resources(record), variant, position)
-        yield from spider.guarded(output, response, record)

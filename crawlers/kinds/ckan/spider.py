@@ -24,7 +24,7 @@ from crawlers.store.index.complete_runs import FILTERS
 from crawlers.values.moment import now
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
@@ -45,7 +45,6 @@ class CKANSpider(PackageSpider):
         export: what ``level`` requests: CKAN's ``package_show`` (``resource_show`` for resources), or HDX's
             ``download_metadata``, which falls back to those.
         level: the default of ``-a level=``.
-        has_token: whether requests to the portal carry an API token.
         incremental: what ``since=`` lists.
         changes: the records that have changed.
         gone: the questions about what is no longer listed.
@@ -81,19 +80,21 @@ class CKANSpider(PackageSpider):
         super().__init__(**given)
         self.portal = self.args["portal"] or self.root()
         self.level = self.args["level"] or self.level
-        self.has_token = False
-        self.query = Query(**{name: self.args[name] for name in FILTERS})
-        self.variants = api.variants(self.portal)
-        self.listing = CKANListing(self)
-        self.incremental, self.changes = Incremental(self), Changes(self)
-        self.gone, self.ghosts = Gone(self), Ghosts(self)
-        self.access, self.exports = Access(self), Exports(self)
+        self.api = api.API(str(self.portal), Query(**{name: self.args[name] for name in FILTERS}))
+        self.listing = CKANListing(self, self)
+        self.incremental = Incremental(self, self.api.portal, self.level, self.listing)
+        self.access = Access(self, self.api, self.go_on)
+        asking = (self, self.api, self.parse_record, self.completeness)
+        confirming: dict[str, Any] = {"withdrawals": self.withdrawals, "access": self.access}
+        self.gone = Gone(*asking, **confirming)
+        self.ghosts = Ghosts(*asking, **confirming, listing=self.listing, then=self.changes_given)
+        self.changes = Changes(*asking, incremental=self.incremental, ghosts=self.ghosts, gone=self.gone)
+        self.exports = Exports(self, self.api, self.export)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
         spider = super().from_crawler(crawler, **given)
-        spider.has_token = bool(token(crawler.settings))
-        spider.query = replace(spider.query, private=spider.has_token)
+        spider.api.query = replace(spider.api.query, private=bool(token(crawler.settings)))
         return spider
 
     @classmethod
@@ -150,6 +151,14 @@ class CKANSpider(PackageSpider):
             return
         async for found in self.follow(after):
             yield found
+
+    def go_on(self, after: Cursor) -> AsyncIterator[Found]:
+        """Yield what waited for the portal's word about the token."""
+        return flat(self.ghosts.explain(after)) if after.instead_of else self.list_complete(after)
+
+    def changes_given(self, about: dict[str, Any], given: int, absent: int) -> Iterator[Any]:
+        """Yield what follows when the portal has been asked for all that has changed."""
+        return self.changes.end(about, given, absent)
 
     async def follow(self, after: Cursor) -> AsyncIterator[Found]:
         """Yield the requests for what has changed, which look for what is gone at their end, or for that."""

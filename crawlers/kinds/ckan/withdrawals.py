@@ -11,21 +11,25 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.cursor import Cursor
-from crawlers.kinds.ckan.questions import Batches, begun, check_identity, show, take_record
+from crawlers.kinds.ckan.questions import Batches, begun, check_identity
 from crawlers.kinds.ckan.recovery import Refusal
 from crawlers.listing.confirmation import THERE, Confirmation, Fate
 from crawlers.listing.withdrawals import CONTROLS, LIST
 from crawlers.resume.records import listed_among
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.ckan.listing import Found, Output
-    from crawlers.kinds.ckan.spider import CKANSpider
+    from crawlers.kinds.ckan.access import Access
+    from crawlers.kinds.ckan.api import API, ApiVariant
+    from crawlers.kinds.ckan.listing import CKANListing, Found, Output, Take
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
     from crawlers.signals import Reason
 
 FEW = 10
@@ -44,13 +48,23 @@ class Absences(Batches, Confirmation):
     now and then.
     """
 
-    spider: CKANSpider
-
-    def __init__(self, spider: CKANSpider) -> None:
-        super().__init__(spider, spider.withdrawals)
+    def __init__(
+        self,
+        crawl: Crawl,
+        portal_api: API,
+        take: Take,
+        completeness: Completeness,
+        *,
+        withdrawals: Withdrawals,
+        access: Access,
+    ) -> None:
+        Batches.__init__(self, crawl, portal_api, take, completeness)
+        Confirmation.__init__(self, crawl, withdrawals)
+        self.access = access
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request:
-        return show(self.spider, dataset_id, about["variant"])
+        way: ApiVariant = self.api.variants[about["variant"]]
+        return way.request("package_show", {"id": dataset_id})
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         """Return why a dataset is gone, or its record; that is taken, listed or not."""
@@ -58,12 +72,12 @@ class Absences(Batches, Confirmation):
             return Fate(reason)
         record = api.result(response)
         check_identity(record, dataset_id)
-        return Fate(output=take_record(self.spider, response, record, about["variant"], 0))
+        return Fate(output=self.take_record(response, record, about["variant"], 0))
 
     def reason(self, response: Response) -> Reason | None:
         """Return why a dataset is gone; private ones only look gone to a token that may have expired."""
         reason = api.absence(response)
-        is_doubtful = self.spider.has_token and not self.spider.access.is_accepted
+        is_doubtful = self.api.has_token and not self.access.is_accepted
         return None if reason == "no longer public" and is_doubtful else reason
 
     def error(self, failure: Failure) -> AnswerError:
@@ -71,11 +85,11 @@ class Absences(Batches, Confirmation):
 
     def leave(self, ids: list[str]) -> None:
         for dataset_id in ids:
-            self.spider.seen(dataset_id, list_name=self.list_name, listed_by=None)
+            self.crawl.seen(dataset_id, list_name=self.list_name, listed_by=None)
 
     def some_listed(self, name: str) -> list[str]:
         """Return a few datasets that a list has, and that the portal gave if it was asked."""
-        return list(islice(self.spider.records.listed(name, without=_NOT_GIVEN), CONTROLS))
+        return list(islice(self.crawl.records.listed(name, without=_NOT_GIVEN), CONTROLS))
 
 
 class Gone(Absences):
@@ -91,33 +105,33 @@ class Gone(Absences):
 
     async def find(self, after: Cursor) -> AsyncIterator[Found]:
         """Compare the list with the index, a part at a time, and yield the requests about what it lacks."""
-        withdrawals = self.spider.withdrawals
-        for _ in withdrawals.compare(self.known(), partial(listed_among, self.spider.records, _LISTS)):
+        withdrawals = self.withdrawals
+        for _ in withdrawals.compare(self.known(), partial(listed_among, self.crawl.records, _LISTS)):
             await asyncio.sleep(0)
-        records = self.spider.records
+        records = self.crawl.records
         given = [listed for listed in withdrawals.controls if not records.is_listed(listed, _NOT_GIVEN)]
         controls = given or self.some_listed(after.name)
-        if not self.spider.access.is_refused and withdrawals.is_to_ask(has_control=bool(controls)):
+        if not self.access.is_refused and withdrawals.is_to_ask(has_control=bool(controls)):
             for found in self.begin({"variant": after.variant, "controls": controls}):
                 yield found
 
     def known(self) -> Iterator[str]:
         """Yield the source's datasets that are CKAN's and this filter's: other crawls may write into the folder."""
-        index = self.spider.opened_index()
-        if self.spider.query.filtered:
-            yield from index.runs.last_seen_by(self.spider.name, self.spider.given, _SOURCES)
+        index = self.crawl.opened_index()
+        if self.api.query.filtered:
+            yield from index.runs.last_seen_by(self.crawl.name, self.crawl.given, _SOURCES)
         else:
             yield from (held.dataset_id for held in index.documents.held() if held.metadata_source in _SOURCES)
 
     def begin(self, about: dict[str, Any]) -> Iterator[Any]:
-        if self.spider.query.filtered or self.spider.withdrawals.gone > FEW:
+        if self.api.query.filtered or self.withdrawals.gone > FEW:
             yield from self.ask_batch(begun(about))
         else:
-            self.leave(list(self.spider.withdrawals.ids()))
+            self.leave(list(self.withdrawals.ids()))
             yield from self.confirm(about["controls"], about)
 
     def take(self, response: Response, records: dict[str, Any], asked: dict[str, Any]) -> Output:
-        if not self.spider.query.filtered:
+        if not self.api.query.filtered:
             yield from super().take(response, records, asked)
             return
         for dataset_id, record in records.items():
@@ -125,20 +139,18 @@ class Gone(Absences):
                 self.notes.put(_OUTSIDE, dataset_id, response.url)
                 self.leave([dataset_id])
             else:
-                self.spider.seen(dataset_id, list_name=_UNEDITED, listed_by=None)
+                self.crawl.seen(dataset_id, list_name=_UNEDITED, listed_by=None)
 
     def may_have_left(self, record: dict[str, Any]) -> bool:
         """Return whether a record may be outside the filter although the one on disk was inside."""
-        return self.spider.query.moves or self.spider.opened_index().documents.is_edited(
-            record["id"], record, _SOURCES[0]
-        )
+        return self.api.query.moves or self.crawl.opened_index().documents.is_edited(record["id"], record, _SOURCES[0])
 
     def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
         return self.confirm(asked["about"]["controls"], asked["about"])
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         found = super().fate(response, dataset_id, about)
-        if found.reason or not self.spider.query.filtered:
+        if found.reason or not self.api.query.filtered:
             return found
         is_outside = self.notes.get(_OUTSIDE, dataset_id) is not None
         return Fate(_LEFT if is_outside and self.may_have_left(api.result(response)) else None)
@@ -146,11 +158,11 @@ class Gone(Absences):
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
         for dataset_id, _ in self.notes.below(_OUTSIDE):
             if self.notes.get(self.topic, dataset_id)["answer"] == THERE:
-                self.spider.seen(dataset_id, list_name=_UNEDITED, listed_by=None)
-        if self.spider.records.count(_UNEDITED):
+                self.crawl.seen(dataset_id, list_name=_UNEDITED, listed_by=None)
+        if self.crawl.records.count(_UNEDITED):
             same = "the portal gives their records as they are on disk, but for stamps and counters"
             why = f", and {same}: nothing shows that they left the filter"
-            self.spider.withdrawals.is_accepted(_UNEDITED, why, _LEFT)
+            self.withdrawals.is_accepted(_UNEDITED, why, _LEFT)
         yield from ()
 
 
@@ -159,10 +171,30 @@ class Ghosts(Absences):
 
     They are found where fewer records came than the portal counts, and among those that have changed. If the portal
     says of one that it is not there, it does not count.
+
+    Args:
+        listing: the list of records, which goes on behind them.
+        then: yields what follows those that have changed: what `end` takes, without the request.
     """
 
     batch_list = "lacking"
     list_name = _NOT_GIVEN
+
+    def __init__(
+        self,
+        crawl: Crawl,
+        portal_api: API,
+        take: Take,
+        completeness: Completeness,
+        *,
+        withdrawals: Withdrawals,
+        access: Access,
+        listing: CKANListing,
+        then: Callable[[dict[str, Any], int, int], Iterator[Any]],
+    ) -> None:
+        super().__init__(crawl, portal_api, take, completeness, withdrawals=withdrawals, access=access)
+        self.listing = listing
+        self.then = then
 
     def explain(self, after: Cursor) -> Iterator[Any]:
         """Yield the questions about what a list of all ids has and the list of records lacks.
@@ -170,14 +202,14 @@ class Ghosts(Absences):
         Args:
             after: the cursor behind the list of ids.
         """
-        records, listing, short = self.spider.records, self.spider.listing, Cursor(**(after.instead_of or {}))
-        most = self.spider.crawler.settings.getint("CONFIRM_MAX")
+        records, short = self.crawl.records, Cursor(**(after.instead_of or {}))
+        most = self.crawl.crawler.settings.getint("CONFIRM_MAX")
         for dataset_id in islice(records.listed(after.name, without="datasets"), most + 1):
-            self.spider.seen(dataset_id, list_name=self.batch_list, listed_by=None)
+            self.crawl.seen(dataset_id, list_name=self.batch_list, listed_by=None)
         count = records.count(self.batch_list)
         if count > most:
-            yield listing.listed_again(after)
-        elif count and (question := self.spider.access.question(after)):
+            yield self.listing.listed_again(after)
+        elif count and (question := self.access.question(after)):
             yield question
         elif count > FEW:
             yield from self.ask_batch(begun({"variant": short.variant, "cursor": short.plain()}))
@@ -185,7 +217,7 @@ class Ghosts(Absences):
             self.leave(list(records.listed(self.batch_list)))
             yield from self.check({"variant": short.variant, "cursor": short.plain(), "count": 0})
         else:
-            yield from listing.judge(None, short)
+            yield from self.listing.judge(None, short)
 
     def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
         return self.check({**asked["about"], "count": asked["count"]})
@@ -197,9 +229,9 @@ class Ghosts(Absences):
             about: the ``variant``, the ``cursor`` behind the list, and the ``count`` of records that came by their ids.
         """
         controls = self.some_listed(Cursor(**about["cursor"]).name)
-        count = self.spider.records.count(self.list_name)
+        count = self.crawl.records.count(self.list_name)
         if self.is_too_much(count):
-            self.spider.failed("list", self.too_much(count))
+            self.crawl.failed("list", self.too_much(count))
             yield from self.end(None, about, about["count"], 0)
         elif controls or not count:
             yield from self.confirm(controls, about)
@@ -209,26 +241,26 @@ class Ghosts(Absences):
 
     def is_too_much(self, count: int) -> bool:
         """Return whether the portal is not asked for as many: the rule is that of what is no longer listed."""
-        known = self.spider.opened_index().documents.count()
-        return self.spider.withdrawals.decide(count, can_ask=True, known=known) == "refused"
+        known = self.crawl.opened_index().documents.count()
+        return self.withdrawals.decide(count, can_ask=True, known=known) == "refused"
 
     def too_much(self, count: int) -> AnswerError:
-        most = self.spider.crawler.settings.getint("CONFIRM_MAX")
+        most = self.crawl.crawler.settings.getint("CONFIRM_MAX")
         message = (
             f"the portal lists {count} datasets, and does not give them: more than are asked for one by one "
             f"(CONFIRM_MAX = {most}), and nothing is withdrawn. They are "
-            f"{self.spider.withdrawals.names(self.list_name, count)}. To have it asked for each: -s CONFIRM_MAX={count}"
+            f"{self.withdrawals.names(self.list_name, count)}. To have it asked for each: -s CONFIRM_MAX={count}"
         )
         return AnswerError("shrink", message)
 
     def left_open(self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None) -> None:
         subject = {"http_status": status, "dataset_id": dataset_id, "missing": "dataset"}
-        self.spider.failed("fetch", error, request, **subject)
+        self.crawl.failed("fetch", error, request, **subject)
 
     def mark(self, dataset_id: str, fate: dict[str, Any]) -> None:
-        if self.spider.access.is_refused:
+        if self.access.is_refused:
             return
-        known = self.spider.opened_index().documents.get("dataset", dataset_id, None)
+        known = self.crawl.opened_index().documents.get("dataset", dataset_id, None)
         if known and known.status != "withdrawn":
             super().mark(dataset_id, fate)
 
@@ -247,7 +279,7 @@ class Ghosts(Absences):
         is_end: bool,  # noqa: ARG002
     ) -> Iterator[Any]:
         """Report each that was not given: what the portal says of it does not count."""
-        for dataset_id in self.spider.records.listed(self.list_name):
+        for dataset_id in self.crawl.records.listed(self.list_name):
             self.left_open(dataset_id, error, request, status)
         yield from self.end(request, about, about["count"], 0)
 
@@ -260,9 +292,9 @@ class Ghosts(Absences):
         """
         after = Cursor(**about["cursor"])
         if after.ids:
-            yield from self.spider.changes.end(about, given, absent)
+            yield from self.then(about, given, absent)
             return
         listed, expected = after.listed + given, None if after.expected is None else after.expected - absent
-        self.spider.run_state.count_listed(listed)
+        self.crawl.run_state.count_listed(listed)
         after = replace(after, listed=listed, expected=expected, absent=absent)
-        yield from self.spider.listing.judge(request, after)
+        yield from self.listing.judge(request, after)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.csw import capabilities, getrecords, moves
+from crawlers.kinds.csw import capabilities, getrecords, moves, schemas
 from crawlers.kinds.csw.position import ROWS, Position
 from crawlers.kinds.csw.records import doubles, entry, title
 from crawlers.kinds.csw.recovery import FINAL, another, check
@@ -27,9 +30,9 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset
-    from crawlers.kinds.csw.spider import CSWSpider
 
 _XML = {"Content-Type": "application/xml", "Accept": "application/xml, text/xml;q=0.9, */*;q=0.1"}
+_SOME = 50
 
 
 class CSWListing(PagedListing[Position]):
@@ -37,7 +40,31 @@ class CSWListing(PagedListing[Position]):
 
     cursor = Position
     subject = "the server"
-    spider: CSWSpider
+
+    @cached_property
+    def schema(self) -> str | None:
+        """The name of the only schema that is wanted: the user's, or that of the datasets on disk."""
+        own, held = self.spider.args["schema"], self.held_schema()
+        if own and held and own != held:
+            self.spider.logger.warning("This source's records are in %s; those in %s have other ids", held, own)
+        return own or held
+
+    def held_schema(self) -> str | None:
+        """Return the schema of most of the source's datasets; ``None`` if there are none.
+
+        A few may be in Dublin Core, where the server could not render them.
+        """
+        addresses = (one.metadata_url or "" for one in islice(self.spider.opened_index().documents.held(), _SOME))
+        uris = Counter(filter(None, map(getrecords.schema_of, addresses)))
+        known = [uri for uri, _ in uris.most_common() if schemas.is_known(uri)]
+        return schemas.by_uri(known[0]).name if known else None
+
+    def count_apart(self) -> int:
+        """Return how many records describe services and other things, not data, and publish it."""
+        count = self.spider.records.count("apart")
+        if self.spider.crawler.stats:
+            self.spider.crawler.stats.set_value("catalogue/not_datasets", count)
+        return count
 
     # Requests
 
@@ -90,7 +117,7 @@ class CSWListing(PagedListing[Position]):
             self.spider.logger.info(
                 "The capabilities of %s can't be read%s; asking all the same", here.endpoint, reason
             )
-        return self.request(here.begun(found, self.spider.schema))
+        return self.request(here.begun(found, self.schema))
 
     # Answers
 
@@ -101,7 +128,7 @@ class CSWListing(PagedListing[Position]):
             self.spider.failed("parse", AnswerError("repaired_text", sentence), response.request)
         read = (entry(element, response, here, self.spider) for element in found.elements)
         entries = [record for record in read if record]
-        apart = self.spider.count_apart() if len(entries) < len(found.elements) else here.apart
+        apart = self.count_apart() if len(entries) < len(found.elements) else here.apart
         kinds = [error.kind for _, error in self.repeats(entries)]
         versions = kinds.count("repeated_id")
         there = moves.behind(here, found, apart=apart, versions=versions, doubles=len(kinds) - versions)
@@ -220,4 +247,4 @@ class CSWListing(PagedListing[Position]):
         if here.has_begun or not here.is_fixed or "schema" not in str(getattr(error, "about", "")):
             return error
         advice = "another schema changes the ids of all datasets: to take it, choose it with -a schema="
-        return AnswerError(error.kind, f"{error}; this source's records are in {self.spider.schema}, and {advice}")
+        return AnswerError(error.kind, f"{error}; this source's records are in {self.schema}, and {advice}")

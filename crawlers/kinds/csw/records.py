@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.kinds.csw.position import Position
-    from crawlers.kinds.csw.spider import CSWSpider
+    from crawlers.listing.crawl import Crawl
 
 
-def entry(element: Any, response: Response, here: Position, spider: CSWSpider) -> Entry | None:
+def entry(element: Any, response: Response, here: Position, crawl: Crawl) -> Entry | None:
     """Return a record as an item, or as the reason why it can't be one; ``None`` if it describes no data."""
     try:
-        item = None if is_service(element) else _item(element, here, spider)
+        item = None if is_service(element) else _item(element, here, crawl)
     except AnswerError as error:
         if not (error.kind == "unsupported" and is_iso(element)):
             return _unread(element, error)
         item = None
     except Exception as error:
-        spider.logger.exception("A record of %s could not be handled", response.url)
+        crawl.logger.exception("A record of %s could not be handled", response.url)
         message = f"the record could not be handled: {type(error).__name__}: {error}"
         return _unread(element, AnswerError("bug", message))
     if item is None:
-        spider.seen(identifier(element) or _digest(element), list_name="apart", listed_by=response.request)
+        crawl.seen(identifier(element) or _digest(element), list_name="apart", listed_by=response.request)
         return None
-    return Entry(item.id, item, len(item.resources) if spider.limits.resources else 0)
+    return Entry(item.id, item, len(item.resources) if crawl.limits.resources else 0)
 
 
-def _item(element: Any, here: Position, spider: CSWSpider) -> Dataset:
+def _item(element: Any, here: Position, crawl: Crawl) -> Dataset:
     """Return a record as an item.
 
     Raises:
         AnswerError: it can't be read, has no identifier, or describes no data (unsupported).
     """
-    given = {"source": spider.source, "url": here.endpoint, "language": spider.args["language"]}
+    given = {"source": crawl.source, "url": here.endpoint, "language": crawl.args["language"]}
     try:
         item = xml_records.lazily(element, **given)
     except AnswerError:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from functools import cached_property
-from itertools import islice
 from typing import ClassVar
 
 from crawlers import arguments
@@ -15,8 +12,6 @@ from crawlers.kinds.csw.position import Position
 from crawlers.kinds.csw.withdrawals import GoneCSW
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import beginning, since
-
-_SOME = 50
 
 
 class CSWSpider(ListedSpider):
@@ -42,28 +37,3 @@ class CSWSpider(ListedSpider):
     def beginning(self) -> Position:
         moment = beginning(self) if self.args["since"] else ""
         return Position(endpoint=getrecords.endpoint(str(self.url)), since=moment)
-
-    @cached_property
-    def schema(self) -> str | None:
-        """The name of the only schema that is wanted: the user's, or that of the datasets on disk."""
-        own, held = self.args["schema"], self.held_schema()
-        if own and held and own != held:
-            self.logger.warning("This source's records are in %s; those in %s have other ids", held, own)
-        return own or held
-
-    def held_schema(self) -> str | None:
-        """Return the schema of most of the source's datasets; ``None`` if there are none.
-
-        A few may be in Dublin Core, where the server could not render them.
-        """
-        addresses = (one.metadata_url or "" for one in islice(self.opened_index().documents.held(), _SOME))
-        uris = Counter(filter(None, map(getrecords.schema_of, addresses)))
-        known = [uri for uri, _ in uris.most_common() if schemas.is_known(uri)]
-        return schemas.by_uri(known[0]).name if known else None
-
-    def count_apart(self) -> int:
-        """Return how many records describe services and other things, not data, and publish it."""
-        count = self.records.count("apart")
-        if self.crawler.stats:
-            self.crawler.stats.set_value("catalogue/not_datasets", count)
-        return count

@@ -15,23 +15,32 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.kinds.dcat.spider import DCATSpider
     from crawlers.kinds.dcat.walk_state import Place
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
     from crawlers.store.index import Held
 
 _CONDITIONS = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
 
 
 class Changes:
-    """Compares a catalogue with the last complete crawl of it."""
+    """Compares a catalogue with the last complete crawl of it.
 
-    def __init__(self, spider: DCATSpider) -> None:
-        self.spider = spider
+    Args:
+        address: the catalogue's.
+    """
+
+    def __init__(self, crawl: Crawl, address: str, completeness: Completeness, withdrawals: Withdrawals) -> None:
+        self.crawl = crawl
+        self.address = address
+        self.completeness = completeness
+        self.withdrawals = withdrawals
 
     def conditional(self, request: Request) -> Request:
         """Return a request that is answered only if the catalogue has changed, if its documents are on disk."""
-        index = self.spider.opened_index()
-        validators = index.runs.validators(scope(self.spider.name, self.spider.given))
+        index = self.crawl.opened_index()
+        validators = index.runs.validators(scope(self.crawl.name, self.crawl.given))
         if not validators or not all(index.documents.is_whole(held.dataset_id) for held in index.documents.held()):
             return request
         headers = {_CONDITIONS[name]: value for name, value in validators.items()}
@@ -41,35 +50,35 @@ class Changes:
     def note_validators(self, response: Response) -> None:
         """Remember the headers that a later crawl sends to ask whether the catalogue has changed."""
         found = {name: (response.headers.get(name) or b"").decode("latin-1") for name in _CONDITIONS}
-        self.spider.run_state.validators = {name: value for name, value in found.items() if value}
+        self.crawl.run_state.validators = {name: value for name, value in found.items() if value}
 
     def keep_all(self) -> None:
         """End a crawl that found the catalogue unchanged: what the last complete crawl listed is still there."""
-        last, state = self.spider.withdrawals.last_listing(), self.spider.run_state
+        last, state = self.withdrawals.last_listing(), self.crawl.run_state
         listed = [held.dataset_id for held in self._known() if not (last and held.seen < last)]
         for dataset_id in listed:
-            self.spider.records.settle(("dataset", dataset_id, None), "unchanged")
+            self.crawl.records.settle(("dataset", dataset_id, None), "unchanged")
         state.expected = len(listed)
         state.count_listed(len(listed))
         state.has_stale_answer = True
-        self.spider.completeness.conclude("pages", Ending(listed=len(listed), is_one_file=True))
-        self.spider.logger.info("The catalogue has not changed since the last complete crawl")
+        self.completeness.conclude("pages", Ending(listed=len(listed), is_one_file=True))
+        self.crawl.logger.info("The catalogue has not changed since the last complete crawl")
 
     def end(self, after: Place) -> None:
         """Withdraw what two complete listings in a row did not have, when a walk has ended."""
-        spider, state = self.spider, self.spider.run_state
+        crawl, state = self.crawl, self.crawl.run_state
         if after.number > 2:
             state.validators = {}  # those of the first page do not cover the others
-        has_failures = bool(spider.records.failures.counts())  # any of them may hide a record
-        if spider.limits.is_set or state.has_stale_answer or has_failures:
+        has_failures = bool(crawl.records.failures.counts())  # any of them may hide a record
+        if crawl.limits.is_set or state.has_stale_answer or has_failures:
             return
         known = (held.dataset_id for held in self._known())
-        spider.withdrawals.mark_missed_twice(known, partial(planned_among, spider.records, "dataset"), str(spider.url))
+        self.withdrawals.mark_missed_twice(known, partial(planned_among, crawl.records, "dataset"), self.address)
 
     def _known(self) -> Iterator[Held]:
         """Yield the datasets on disk that are this catalogue's; the folder may have those of another."""
-        addresses = (*self.spider.records.listed("pages"), str(self.spider.url))
+        addresses = (*self.crawl.records.listed("pages"), self.address)
         pages = {address.partition("?")[0] for address in addresses}
-        for held in self.spider.opened_index().documents.held():
+        for held in self.crawl.opened_index().documents.held():
             if held.metadata_url and held.metadata_url.partition("?")[0] in pages:
                 yield held

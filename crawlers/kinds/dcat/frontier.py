@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.kinds.dcat.page import Page
-    from crawlers.kinds.dcat.spider import DCATSpider
     from crawlers.kinds.dcat.walk_state import Place
+    from crawlers.listing.crawl import Crawl
 
 MAX_HELD = 100_000
 """Addresses of one list in memory."""
@@ -31,8 +31,8 @@ _CHOSEN = "chosen"
 class Frontier:
     """Lists of addresses; each address is requested once."""
 
-    def __init__(self, spider: DCATSpider) -> None:
-        self.spider = spider
+    def __init__(self, crawl: Crawl) -> None:
+        self.crawl = crawl
         self.waiting: dict[str, deque[str]] = {}
 
     def add(self, name: str, address: str, by: str) -> None:
@@ -41,7 +41,7 @@ class Frontier:
         Args:
             by: the key of the request whose answer names it.
         """
-        is_new = self.spider.records.see(address, name, by)
+        is_new = self.crawl.records.see(address, name, by)
         if is_new and len(self.waiting.get(name, ())) < MAX_HELD:
             self.waiting.get(name, deque()).append(address)
 
@@ -51,7 +51,7 @@ class Frontier:
         Args:
             by: the key of the request whose answer it follows.
         """
-        records = self.spider.records
+        records = self.crawl.records
         if name not in self.waiting:
             self.waiting[name] = deque(islice(records.pending(name, _CHOSEN, by), MAX_HELD))
         waiting = self.waiting[name]
@@ -74,40 +74,45 @@ class Frontier:
         Args:
             by: the key of the request whose answer leads there.
         """
-        return self.spider.seen(canonicalize_url(url), list_name=place.listing.pages_name, listed_by=by)
+        return self.crawl.seen(canonicalize_url(url), list_name=place.listing.pages_name, listed_by=by)
 
     def note(self, response: Response, place: Place) -> None:
         """Remember where a page came from: what leads back there, or to a part of it, is no further page."""
         for address in dict.fromkeys((response.url, canonicalize_url(response.url))):
-            self.spider.seen(address, list_name=place.listing.pages_name, listed_by="came")
+            self.crawl.seen(address, list_name=place.listing.pages_name, listed_by="came")
 
 
 class NamedDatasets:
-    """The datasets that pages name and do not describe: each is requested by its own address, within bounds."""
+    """The datasets that pages name and do not describe: each is requested by its own address, within bounds.
 
-    def __init__(self, spider: DCATSpider, frontier: Frontier) -> None:
-        self.spider = spider
+    Args:
+        catalogue: the catalogue's address.
+    """
+
+    def __init__(self, crawl: Crawl, catalogue: str, frontier: Frontier) -> None:
+        self.crawl = crawl
+        self.catalogue = catalogue
         self.frontier = frontier
 
     @property
     def limit(self) -> int:
         """How many may be requested."""
-        return self.spider.crawler.settings.getint("LINKED_DATASETS_MAX")
+        return self.crawl.crawler.settings.getint("LINKED_DATASETS_MAX")
 
     def add(self, page: Page, by: str) -> None:
         """Note the datasets that a page names."""
         for name in page.undescribed():
-            self.spider.seen(name, list_name="named", listed_by=by)
+            self.crawl.seen(name, list_name="named", listed_by=by)
 
     def count(self) -> int:
         """Return how many datasets are named and not described so far."""
-        return sum(1 for _ in self.spider.records.listed("named", without="nodes"))
+        return sum(1 for _ in self.crawl.records.listed("named", without="nodes"))
 
     def next(self, by: str, after: Place) -> tuple[str, Place] | None:
         """Return the address of a dataset that is described nowhere yet, and its place."""
         while after.requested < self.limit and after.unread < MAX_UNREAD and (name := self.frontier.take("named", by)):
-            address = absolute(name, str(self.spider.url))
-            if address is None or not self._is_own(address) or self.spider.records.is_listed(name, "nodes"):
+            address = absolute(name, self.catalogue)
+            if address is None or not self._is_own(address) or self.crawl.records.is_listed(name, "nodes"):
                 continue
             if self.frontier.is_new(address, by, after.with_listing(look="")):
                 return address, replace(after, way="dataset", name=name, requested=after.requested + 1, hops=0)
@@ -117,27 +122,27 @@ class NamedDatasets:
         """Note whether the answer for a dataset describes it."""
         after.unread = 0
         if page.is_described(after.name):
-            self.spider.seen(after.name, list_name="settled", listed_by=response.url)
-        elif not self.spider.records.is_listed(after.name, "nodes"):
+            self.crawl.seen(after.name, list_name="settled", listed_by=response.url)
+        elif not self.crawl.records.is_listed(after.name, "nodes"):
             self.report(after.name, "the answer from its address does not describe it", response.request)
 
     def report(self, name: str, reason: str, request: Request | None, status: int | None = None) -> None:
         """Report a dataset that is not described."""
-        self.spider.seen(name, list_name="settled", listed_by=request)
+        self.crawl.seen(name, list_name="settled", listed_by=request)
         message = f"the catalogue names the dataset {name}, and does not describe it: {reason}"
-        self.spider.failed("list", AnswerError("undescribed", message), request, http_status=status)
+        self.crawl.failed("list", AnswerError("undescribed", message), request, http_status=status)
 
     def report_all(self, request: Request | None, after: Place) -> int:
         """Report the datasets that were not requested; return how many are not described."""
         missing = 0
-        for missing, name in enumerate(self.spider.records.listed("named", without="nodes"), 1):  # noqa: B007  # their number
-            if not self.spider.records.is_listed(name, "settled"):
+        for missing, name in enumerate(self.crawl.records.listed("named", without="nodes"), 1):  # noqa: B007  # their number
+            if not self.crawl.records.is_listed(name, "settled"):
                 self.report(name, self._reason(name, after), request)
         return missing
 
     def _reason(self, name: str, after: Place) -> str:
         """Return why a dataset was not requested."""
-        address = absolute(name, str(self.spider.url))
+        address = absolute(name, self.catalogue)
         if address is None:
             return "its name is no web address"
         if not self._is_own(address):
@@ -149,7 +154,7 @@ class NamedDatasets:
         return "no answer from its address does"
 
     def _is_own(self, address: str) -> bool:
-        return same_host(address, str(self.spider.url))
+        return same_host(address, self.catalogue)
 
 
 def same_host(address: str, other: str) -> bool:

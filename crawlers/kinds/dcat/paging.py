@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from crawlers.exceptions import AnswerError
 from crawlers.rdf.namespaces import HYDRA, TREE
 from crawlers.rdf.terms import Literal
-from crawlers.values.addresses import absolute
+from crawlers.values.addresses import absolute, related
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,8 +27,6 @@ PREDICATES = {*_NEXT, *_FIRST, *_LAST, _TOTAL, *_TREE, *(HYDRA + name for name i
 """The predicates that say something about pages."""
 _MAX_STATEMENTS = 1000
 _MAX_NODES = 20_000
-_LINK = re.compile(r'<([^<>]*)>\s*((?:;\s*[\w*-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?\s*)*)')
-_REL = re.compile(r""";\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))""", re.IGNORECASE)
 
 
 class Paging:
@@ -106,12 +104,8 @@ def linked(headers: Iterable[bytes], here: str) -> str | None:
     >>> linked([b'<a?p=1>; rel="first prev", <a?p=3>; title="x"; rel=next'], "https://example.org/c/")
     'https://example.org/c/a?p=3'
     """
-    for header in headers:
-        for target, parameters in _LINK.findall(header.decode("latin-1")[:10_000]):
-            rel = _REL.search(parameters)
-            if rel and "next" in (rel[1] or rel[2]).lower().split():
-                return _address(target, here)
-    return None
+    target = related((header.decode("latin-1") for header in headers), "next")
+    return None if target is None else _address(target, here)
 
 
 def counted(here: str) -> str | None:

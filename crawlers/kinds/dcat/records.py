@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.kinds.dcat.page import Page, Record
-    from crawlers.kinds.dcat.spider import DCATSpider
     from crawlers.kinds.dcat.walk_state import Place
+    from crawlers.listing.crawl import Crawl
 
 MAX_NAMELESS = 1000
 """Records of a page without an id: no error line for each of millions."""
@@ -31,14 +31,16 @@ class PageRecords:
     """Makes items of the records of a page.
 
     Args:
-        spider: whose ledger says which datasets are known.
+        crawl: whose ledger says which datasets are known.
+        catalogue: the catalogue's address.
         page: the page.
         response: the answer that has it.
         after: the place behind it, which counts its records.
     """
 
-    def __init__(self, spider: DCATSpider, page: Page, response: Response, after: Place) -> None:
-        self.spider = spider
+    def __init__(self, crawl: Crawl, catalogue: str, page: Page, response: Response, after: Place) -> None:
+        self.crawl = crawl
+        self.catalogue = catalogue
         self.page = page
         self.response = response
         self.after = after
@@ -49,8 +51,8 @@ class PageRecords:
         after, listing = self.after, self.after.listing
         listing.is_empty = False
         key = record.key or f"{self.response.url} {record.what}"
-        is_new_here = not listing.branch or self.spider.seen(key, list_name=listing.name, listed_by=self.by)
-        if not self.spider.seen(key, list_name="nodes", listed_by=self.by):
+        is_new_here = not listing.branch or self.crawl.seen(key, list_name=listing.name, listed_by=self.by)
+        if not self.crawl.seen(key, list_name="nodes", listed_by=self.by):
             is_another_catalogues = is_new_here and bool(listing.branch)
             listing.counted += is_another_catalogues
             listing.has_repeats |= not is_another_catalogues
@@ -60,27 +62,27 @@ class PageRecords:
         listing.stale = 0
         if after.listed % _STEP == 0:
             self.count()
-        for item in self.spider.guarded(self._item(record), self.response, {"id": record.id}):
-            if self.spider.limits.resources:  # else the record need not be mapped
+        for item in self.crawl.guarded(self._item(record), self.response, {"id": record.id}):
+            if self.crawl.limits.resources:  # else the record need not be mapped
                 after.resources += len(item.resources)
             yield item
 
     def count(self) -> None:
         """Publish how many records were listed so far."""
-        self.spider.run_state.count_listed(self.after.listed)
+        self.crawl.run_state.count_listed(self.after.listed)
 
     def report_faults(self) -> None:
         """Report what of the page could not be read, or had to be guessed; nothing that may lie behind a limit."""
-        request, is_limited = self.response.request, self.spider.run_state.is_limited
+        request, is_limited = self.response.request, self.crawl.run_state.is_limited
         for sentence in self.page.misread:
-            self.spider.failed("parse", AnswerError("repaired_text", sentence), request)
+            self.crawl.failed("parse", AnswerError("repaired_text", sentence), request)
         for fault in self.page.faults:
             owner, is_flaw = self.page.owner(fault), self.page.costs_a_statement(fault)
-            if is_limited and not (owner and self.spider.records.is_planned("dataset", owner)):
+            if is_limited and not (owner and self.crawl.records.is_planned("dataset", owner)):
                 continue
             self.after.listing.has_gaps |= not is_flaw
             kind = "unreadable_statement" if is_flaw else "invalid_rdf"
-            self.spider.failed("parse", AnswerError(kind, fault.message), request, dataset_id=owner)
+            self.crawl.failed("parse", AnswerError(kind, fault.message), request, dataset_id=owner)
 
     def _item(self, record: Record) -> Iterator[Dataset]:
         """Yield the item, or report why the record is not kept.
@@ -95,9 +97,9 @@ class PageRecords:
                 raise AnswerError("missing_id", message)
             self._report("missing_id", f"{record.what} has no identifier, so it is not kept")
             return
-        with remembering(self.spider):
+        with remembering(self.crawl):
             is_first = self.page.is_first(record.id)
-        if not (is_first and self.spider.expect("dataset", record.id, listed_by=self.by)):
+        if not (is_first and self.crawl.expect("dataset", record.id, listed_by=self.by)):
             message = f"{record.what} has the identifier of another dataset, so it is not kept"
             self._report("duplicate_id", message, record.id)
             return
@@ -105,7 +107,7 @@ class PageRecords:
             dataset = record.item()
         except AnswerError as error:
             subject = {"dataset_id": record.id, "missing": "dataset"}
-            self.spider.failed("parse", error, self.response.request, **subject)
+            self.crawl.failed("parse", error, self.response.request, **subject)
             return
         if self.page.is_torn and not dataset.torn and self._has_lost(dataset):
             dataset.torn = True
@@ -113,16 +115,16 @@ class PageRecords:
         dataset.metadata_source = self.page.source
         # Withdrawals look at the catalogue's own pages: another catalogue that those name may be gone itself
         is_own_page = self.after.way == "page" and not self.after.listing.branch
-        dataset.metadata_url = self.response.url if is_own_page else str(self.spider.url)
+        dataset.metadata_url = self.response.url if is_own_page else self.catalogue
         dataset.retrieved = now()
         yield dataset
 
     def _report(self, kind: str, message: str, dataset_id: str | None = None) -> None:
-        self.spider.failed("list", AnswerError(kind, message), self.response.request, dataset_id=dataset_id)
+        self.crawl.failed("list", AnswerError(kind, message), self.response.request, dataset_id=dataset_id)
 
     def _has_lost(self, dataset: Dataset) -> bool:
         """Return whether the document on disk has statements that the new one lacks."""
-        index = self.spider.opened_index()
+        index = self.crawl.opened_index()
         known = index.documents.get("dataset", dataset.id, None)
         try:
             before = strict_json.loads(inside.read(index.folder, known.file)) if known else None

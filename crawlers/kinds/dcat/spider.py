@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
@@ -88,8 +88,6 @@ class DCATSpider(CatalogueSpider):
         self.make_page: Callable[..., RDFPage] = RDFPage
         if self.rules:
             self._follow(self.rules)
-        self.walk = Walk(self)
-        self.changes = Changes(self)
 
     def _follow(self, file: str) -> None:
         """Read pages by the rules of a file; few catalogues need any, so what reads them is imported here."""
@@ -104,6 +102,14 @@ class DCATSpider(CatalogueSpider):
     def portal(self) -> str | None:
         """The address that the user named: its host may be private, and gets the credentials."""
         return self.url
+
+    @cached_property
+    def changes(self) -> Changes:
+        return Changes(self, str(self.url), self.completeness, self.withdrawals)
+
+    @cached_property
+    def walk(self) -> Walk:
+        return Walk(self, str(self.url), self.page_request, self.completeness, self.changes)
 
     async def start(self) -> AsyncIterator[Request]:
         """Yield the request for the catalogue's first page."""
@@ -185,7 +191,7 @@ class DCATSpider(CatalogueSpider):
         after = here.after(page)
         if not after.listing.branch:
             self.run_state.expected = after.listing.total
-        records = PageRecords(self, page, response, after)
+        records = PageRecords(self, str(self.url), page, response, after)
         try:
             for record in page.records():
                 if self.walk.is_limit_reached(after):

@@ -13,14 +13,16 @@ from crawlers.politeness import failures
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from crawlers.kinds.dcat.changes import Changes
     from crawlers.kinds.dcat.page import Page
-    from crawlers.kinds.dcat.spider import DCATSpider
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
 
 MAX_DEPTH = 3
 """Catalogues in catalogues."""
@@ -33,12 +35,27 @@ class Walk:
 
     That is the next page, else a TREE node, a second look, a catalogue that is a part of this one, or a dataset that is
     only named, in that order.
+
+    Args:
+        catalogue: the catalogue's address.
+        request: returns the request for a page.
     """
 
-    def __init__(self, spider: DCATSpider) -> None:
-        self.spider = spider
-        self.frontier = Frontier(spider)
-        self.named = NamedDatasets(spider, self.frontier)
+    def __init__(
+        self,
+        crawl: Crawl,
+        catalogue: str,
+        request: Callable[[str, Place], Request],
+        completeness: Completeness,
+        changes: Changes,
+    ) -> None:
+        self.crawl = crawl
+        self.catalogue = catalogue
+        self.request = request
+        self.completeness = completeness
+        self.changes = changes
+        self.frontier = Frontier(crawl)
+        self.named = NamedDatasets(crawl, catalogue, self.frontier)
 
     def follow(self, response: Response, after: Place, page: Page) -> Iterator[Request]:
         """Yield the request that follows a page, if there is one."""
@@ -70,7 +87,7 @@ class Walk:
         listing, beyond = place.listing, paging.counted(request.url)
         is_behind_last = listing.is_guessed and status in _GONE
         if is_behind_last and beyond and not listing.is_behind_gap and not listing.look:
-            yield self.spider.page_request(beyond, place.with_listing(is_behind_gap=True))  # one failure is not the end
+            yield self.request(beyond, place.with_listing(is_behind_gap=True))  # one failure is not the end
         elif is_behind_last:
             yield from self._end_pages(request, listing.request_key(request.url), place.with_listing(is_empty=True))
         else:
@@ -85,27 +102,27 @@ class Walk:
             self.named.report(place.name, str(error), request, status)
             yield from self._leave(request, by, replace(place, unread=place.unread + 1))
             return
-        self.spider.failed("list", error, request, http_status=status)
+        self.crawl.failed("list", error, request, http_status=status)
         if place.number == 1:
-            self.spider.completeness.end("pages")
+            self.completeness.end("pages")
         else:
             yield from self._end_pages(request, by, place.with_listing(is_broken=True))
 
     def is_limit_reached(self, place: Place) -> bool:
         """Return whether the user wants no more."""
-        return self.spider.limits.is_reached(datasets=place.listed, resources=place.resources)
+        return self.crawl.limits.is_reached(datasets=place.listed, resources=place.resources)
 
     def stop(self, place: Place) -> None:
         """End the walk at the user's limit."""
-        self.spider.run_state.is_limited = True
-        self.spider.completeness.end(place.listing.name)
-        self.spider.completeness.end("pages")
+        self.crawl.run_state.is_limited = True
+        self.completeness.end(place.listing.name)
+        self.completeness.end("pages")
 
     def _go_on(self, url: str, place: Place) -> Iterator[Request]:
         if self.is_limit_reached(place):
             self.stop(place)
         else:
-            yield self.spider.page_request(url, place)
+            yield self.request(url, place)
 
     def _report_gap(self, response: Response, listing: Listing) -> None:
         """Report a numbered page that was not found, if the one behind it was."""
@@ -113,7 +130,7 @@ class Walk:
         if not listing.is_empty:
             listing.has_gaps = True
             message = f"the page before {response.url} was not found, so its datasets are missing"
-            self.spider.failed("list", AnswerError("paging", message), response.request)
+            self.crawl.failed("list", AnswerError("paging", message), response.request)
 
     def _note(self, response: Response, after: Place, page: Page) -> None:
         """Note what a page names: it is requested when the catalogue's own pages have come."""
@@ -135,7 +152,7 @@ class Walk:
         address, by = absolute(iri, response.url), request_key(response, after)
         if address in (response.url, by):
             return
-        if address is not None and not (same_host(address, response.url) or same_host(address, str(self.spider.url))):
+        if address is not None and not (same_host(address, response.url) or same_host(address, self.catalogue)):
             kind, reason = "offsite", "it is on another host; give its address as -a url= of a source of its own"
         elif after.listing.depth + (what == "catalogue") > MAX_DEPTH:
             kind, reason = "trap", f"it is more than {MAX_DEPTH} catalogues deep"
@@ -146,7 +163,7 @@ class Walk:
             return
         after.listing.has_gaps = True
         message = f"the catalogue names the {what} {iri[:300]}, which is not read: {reason}"
-        self.spider.failed("list", AnswerError(kind, message), response.request)
+        self.crawl.failed("list", AnswerError(kind, message), response.request)
 
     def _end_pages(self, request: Request | None, by: str, after: Place) -> Iterator[Request]:
         """Yield the request for a TREE node or a second look; else judge the catalogue's listing and leave it."""
@@ -156,11 +173,11 @@ class Walk:
                 yield from self._go_on(node, replace(moved, way="node"))
                 return
             message = f"{after.listing.stale} pages in a row had no new dataset: {node} and those after it are not read"
-            self.spider.failed("list", AnswerError("trap", message), request)
+            self.crawl.failed("list", AnswerError("trap", message), request)
             after.listing.has_gaps = True
         look = after.listing.second_look(self.named.count())
         if look is not None:
-            self.spider.logger.info("Datasets are missing: the catalogue may have changed meanwhile; looking again")
+            self.crawl.logger.info("Datasets are missing: the catalogue may have changed meanwhile; looking again")
             yield from self._go_on(look[0], replace(after, listing=look[1]))
             return
         self._conclude(request, after)
@@ -173,13 +190,13 @@ class Walk:
         if listing.is_looping and not listing.is_all:
             total = "" if listing.total is None else f" of {listing.total}"
             message = f"the catalogue's pages repeat, or end in an empty one, after {listing.counted}{total} datasets"
-            self.spider.failed("list", AnswerError("paging", message), request)
+            self.crawl.failed("list", AnswerError("paging", message), request)
         elif not (listing.counted or listing.is_catalogue or listing.is_broken):
             message = "the answer is not a catalogue and describes no dataset: it contains no dcat:Dataset"
-            self.spider.failed("list", AnswerError("no_datasets", message), request)
+            self.crawl.failed("list", AnswerError("no_datasets", message), request)
         elif not listing.is_broken and not (listing.has_gaps and listing.total is None):
-            self.spider.completeness.conclude(listing.name, listing.ending(self.named.count()), request)
-        self.spider.completeness.end(listing.name)
+            self.completeness.conclude(listing.name, listing.ending(self.named.count()), request)
+        self.completeness.end(listing.name)
 
     def _leave(self, request: Request | None, by: str, after: Place) -> Iterator[Request]:
         """Yield the request for another catalogue, or for a dataset that is only named; else the walk has ended."""
@@ -187,18 +204,18 @@ class Walk:
             if address := self.frontier.take_new(f"catalogues {depth}", by, after):
                 if after.number > MAX_PAGES:
                     message = f"more than {MAX_PAGES} pages were read: {address} and the catalogues after it are not"
-                    self.spider.failed("list", AnswerError("trap", message), request)
+                    self.crawl.failed("list", AnswerError("trap", message), request)
                     break
                 place = after.within(address, depth, self.named.count())
-                self.spider.completeness.begin(place.listing.name)
+                self.completeness.begin(place.listing.name)
                 yield from self._go_on(address, place)
                 return
         if (dataset := self.named.next(by, after)) is not None:
             yield from self._go_on(*dataset)
             return
         missing = self.named.report_all(request, after)
-        self.spider.run_state.expected = after.listed + max(after.short, missing)
-        self.spider.changes.end(after)
+        self.crawl.run_state.expected = after.listed + max(after.short, missing)
+        self.changes.end(after)
 
 
 def _stated(response: Response, listing: Listing, page: Page) -> str | None:

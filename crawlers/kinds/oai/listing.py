@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.oai.spider import OAISpider
+    from crawlers.kinds.oai.metadata import Metadata
+    from crawlers.kinds.oai.withdrawals import GoneOAI
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
 
 _TOLERANCE = timedelta(days=1)
 """How far a datestamp may be outside its window: some servers' are in local time."""
@@ -37,10 +40,15 @@ class OAIListing(PagedListing[Cursor]):
 
     cursor = Cursor
     subject = "the repository"
-    spider: OAISpider
+
+    gone: GoneOAI
+
+    def __init__(self, crawl: Crawl, completeness: Completeness, gone: GoneOAI, metadata: Metadata) -> None:
+        super().__init__(crawl, gone.withdrawals, completeness, gone)
+        self.endpoint, self.metadata = gone.endpoint, metadata
 
     def request(self, cursor: Cursor) -> Request:
-        address = self.spider.address_of("ListRecords", **cursor.question)
+        address = self.endpoint.address("ListRecords", **cursor.question)
         keywords, meta = {"cursor": cursor.plain()}, {"page": cursor.number}
         headers = {"Cache-Control": "no-cache"} if cursor.since or cursor.token else {}
         return Request(
@@ -58,14 +66,14 @@ class OAIListing(PagedListing[Cursor]):
             raise AnswerError("no_datasets", "the repository has no records, or none in this set")
         check_dates(here, found, _TOLERANCE)
         for sentence in found.flaws:
-            self.spider.failed("parse", AnswerError("repaired_text", sentence), response.request)
+            self.crawl.failed("parse", AnswerError("repaired_text", sentence), response.request)
         alive = [record for record in found.records if not (record.is_deleted and record.identifier)]
         found = replace(found, services=[record for record in alive if record.identifier and is_service(record)])
         services = {record.identifier for record in found.services}
         alive = [record for record in alive if record.identifier not in services]
-        if not here.listed and not here.since and here.others and self.spider.metadata.is_unread(alive):
+        if not here.listed and not here.since and here.others and self.metadata.is_unread(alive):
             raise UnreadFormatError(here.prefix)
-        return Page([self.spider.metadata.entry(record, here.prefix) for record in alive], answer=found)
+        return Page([self.metadata.entry(record, here.prefix) for record in alive], answer=found)
 
     def page_failed(self, failure: Failure) -> Iterator[Any]:
         """Read an answer with an HTTP error, too: Invenio sends the errors of OAI-PMH with 422."""
@@ -79,12 +87,12 @@ class OAIListing(PagedListing[Cursor]):
         gone = [record for record in found.records if record.is_deleted and record.identifier]
         new = [self.is_new(str(record.identifier), "deleted", here) for record in gone]
         new += [self.is_new(str(record.identifier), "services", here) for record in found.services]
-        if found.services and self.spider.crawler.stats:
-            self.spider.crawler.stats.set_value("catalogue/not_datasets", self.spider.records.count("services"))
+        if found.services and self.crawl.crawler.stats:
+            self.crawl.crawler.stats.set_value("catalogue/not_datasets", self.crawl.records.count("services"))
         yield from super().list_page(response, replace(here, apart=here.apart + sum(new)), page)
 
     def is_new(self, name: str, list_name: str, here: Cursor) -> bool:
-        return self.spider.seen(name, list_name=list_name, listed_by=f"page {here.number}")
+        return self.crawl.seen(name, list_name=list_name, listed_by=f"page {here.number}")
 
     def after(self, here: Cursor, page: Page[Cursor], taken: list[tuple[Entry, int]]) -> Cursor:
         found: Answer = page.answer
@@ -115,16 +123,16 @@ class OAIListing(PagedListing[Cursor]):
 
     def refused(self, request: Request | None, here: Cursor, error: AnswerError, status: int | None) -> Iterator[Any]:
         """Request in another way what did not come; else report it, and continue behind it."""
-        if self.spider.records.job.resumed:
-            forget_open(self.spider.records)
+        if self.crawl.records.job.resumed:
+            forget_open(self.crawl.records)
             here = replace(here, has_changed=True)  # two requests of one page may have counted it as another list's
         if there := another(here, error):
-            self.spider.logger.info("%s: %s; requesting it another way", self.spider.url, error)
+            self.crawl.logger.info("%s: %s; requesting it another way", self.endpoint.url, error)
             yield self.request(there)
             return
-        self.spider.failed("list", error, request, http_status=status)
+        self.crawl.failed("list", error, request, http_status=status)
         if is_final(here, error):
-            self.spider.completeness.end(here.name)
+            self.completeness.end(here.name)
         else:
             yield from self.go_on(request, replace(here, is_torn=True))
 
@@ -133,16 +141,16 @@ class OAIListing(PagedListing[Cursor]):
         if there := after.next_window():
             yield self.request(there)
         elif after.is_torn:
-            self.spider.completeness.end(after.name)
+            self.completeness.end(after.name)
         else:
             yield from self.judge(request, after)
 
     def judge(self, request: Request | None, after: Cursor) -> Iterator[Any]:
-        count = self.spider.records.count
+        count = self.crawl.records.count
         listed = count("datasets") + count("nameless")  # of a resumed crawl, the cursor may have some twice
         total = None if after.total is None else after.total - count("deleted") - count("services")
         is_short = total is not None and listed < total
-        may_lack = is_short and (after.has_changed or self.spider.records.job.resumed)
+        may_lack = is_short and (after.has_changed or self.crawl.records.job.resumed)
         if after.is_whole and not after.is_second and (self.has_moved() or may_lack):
             yield self.request(after.restarted(is_second=True))
             return
@@ -154,27 +162,27 @@ class OAIListing(PagedListing[Cursor]):
             is_one_file=after.pages == 1,
             has_pager_ended=after.pages > 1,
         )
-        if self.spider.completeness.conclude(after.name, ending, request):
-            self.spider.run_state.expected = self.spider.run_state.listed = listed
+        if self.completeness.conclude(after.name, ending, request):
+            self.crawl.run_state.expected = self.crawl.run_state.listed = listed
             self.withdraw_deleted(after.prefix)
             yield from self.complete(after)
 
     def has_moved(self) -> bool:
         """Return whether a record came both as deleted and as alive: it moved, and those behind it moved up."""
-        records = self.spider.records
+        records = self.crawl.records
         return records.count("deleted") > sum(1 for _ in records.listed("deleted", without="datasets"))
 
     def withdraw_deleted(self, prefix: str) -> None:
         """Mark what the repository says is deleted; not what came alive, too: the next crawl shows which is true."""
-        if not self.spider.run_state.has_stale_answer:
-            for name in self.spider.records.listed("deleted", without="datasets"):
-                self.spider.withdraw(name, prefix)
+        if not self.crawl.run_state.has_stale_answer:
+            for name in self.crawl.records.listed("deleted", without="datasets"):
+                self.gone.withdraw(name, prefix)
 
     def items(self, response: Response, entry: Entry, allowed: int, here: Cursor, position: int) -> Iterator[Any]:
         if entry.id is None:
             message = f"record {position + 1} of the page has no identifier, so it is not kept"
-            self.spider.failed("list", AnswerError("missing_id", message), response.request)
+            self.crawl.failed("list", AnswerError("missing_id", message), response.request)
         elif entry.record.text:
-            yield self.spider.metadata.request(entry.id, here.prefix, allowed)
+            yield self.metadata.request(entry.id, here.prefix, allowed)
         else:
-            yield from self.spider.metadata.keep(response, entry.record, here.prefix, allowed)
+            yield from self.metadata.keep(response, entry.record, here.prefix, allowed)

@@ -23,14 +23,19 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.items import Dataset
-    from crawlers.kinds.oai.spider import OAISpider
+    from crawlers.kinds.oai.withdrawals import GoneOAI
+    from crawlers.listing.crawl import Crawl
 
 
 class Metadata:
-    """Maps the metadata of records; requests a record again whose XML its page does not let us read."""
+    """Maps the metadata of records; requests a record again whose XML its page does not let us read.
 
-    def __init__(self, spider: OAISpider) -> None:
-        self.spider = spider
+    Args:
+        gone: what the repository says is deleted.
+    """
+
+    def __init__(self, crawl: Crawl, gone: GoneOAI) -> None:
+        self.crawl, self.gone, self.endpoint = crawl, gone, gone.endpoint
 
     def entry(self, record: Record, prefix: str) -> Entry:
         """Return a record as the listing takes it; its resources are counted only if the user limits them."""
@@ -38,7 +43,7 @@ class Metadata:
             xml = record.text if record.metadata is None else etree.tostring(record.metadata)
             return Entry(None, {"datestamp": record.datestamp, "xml": xml.decode("utf-8", "replace")})
         count = 0
-        if self.spider.limits.resources:
+        if self.crawl.limits.resources:
             with suppress(AnswerError):  # `keep` reports it
                 count = len(self.item(record, prefix).resources)
         return Entry(record.identifier, record, count)
@@ -57,10 +62,10 @@ class Metadata:
         if record.metadata is None:
             raise AnswerError("invalid_record", "the record has no metadata")
         name = str(record.identifier)
-        address = self.spider.address_of("GetRecord", identifier=name, metadataPrefix=prefix)
+        address = self.endpoint.record(name, prefix)
         return xml_records.lazily(
             record.metadata,
-            source=self.spider.source,
+            source=self.crawl.source,
             url=address,
             id=name,
             metadata_modified=record.datestamp or None,
@@ -75,13 +80,13 @@ class Metadata:
         except AnswerError as error:
             self.lost("parse", error, response.request, str(record.identifier))
             return
-        if self.spider.limits.resources:
+        if self.crawl.limits.resources:
             dataset.resources = dataset.resources[:allowed]
         yield dataset
 
     def request(self, identifier: str, prefix: str, allowed: int) -> Request:
         """Return the request for one record."""
-        address = self.spider.address_of("GetRecord", identifier=identifier, metadataPrefix=prefix)
+        address = self.endpoint.record(identifier, prefix)
         keywords = {"identifier": identifier, "prefix": prefix, "allowed": allowed}
         return Request(address, self.parse, errback=self.request_failed, cb_kwargs=keywords)
 
@@ -95,7 +100,7 @@ class Metadata:
             self.lost("parse", AnswerError("refused", "the answer has not one record"), response.request, identifier)
             return
         if record.is_deleted:
-            self.spider.withdraw(identifier, prefix)
+            self.gone.withdraw(identifier, prefix)
         elif record.text:
             broken = AnswerError("invalid_record", "the XML of the record can't be read")
             self.lost("parse", broken, response.request, identifier)
@@ -112,7 +117,7 @@ class Metadata:
     ) -> None:
         """Report a record that is not kept."""
         subject = {"dataset_id": identifier, "missing": "dataset"}
-        self.spider.failed(stage, error, request, http_status=status, **subject)
+        self.crawl.failed(stage, error, request, http_status=status, **subject)
 
 
 def is_service(record: Record) -> bool:

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.oai.spider import OAISpider
+    from crawlers.kinds.oai.endpoint import Endpoint
+    from crawlers.kinds.oai.listing import OAIListing
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
 
 LEAST = "oai_dc"
 """The format that every repository has to give."""
@@ -34,12 +37,12 @@ _IDENTITY = ("earliestDatestamp", "granularity")
 class Repository:
     """Asks a repository for its granularity and its formats, then begins the list."""
 
-    def __init__(self, spider: OAISpider) -> None:
-        self.spider = spider
+    def __init__(self, crawl: Crawl, completeness: Completeness, endpoint: Endpoint, listing: OAIListing) -> None:
+        self.crawl, self.completeness, self.endpoint, self.listing = crawl, completeness, endpoint, listing
 
     def begin(self) -> Request:
-        self.spider.completeness.begin("datasets")
-        return Request(self.spider.address_of("Identify"), self.parse_identity, errback=self.not_reached)
+        self.completeness.begin("datasets")
+        return Request(self.endpoint.address("Identify"), self.parse_identity, errback=self.not_reached)
 
     def parse_identity(self, response: Response) -> Iterator[Request]:
         try:
@@ -52,36 +55,36 @@ class Repository:
         texts = {} if found is None else {name: found.findtext("{*}" + name) or "" for name in _IDENTITY}
         known = {name: text.strip() for name, text in texts.items()}
         cursor = self.cursor(known.get("earliestDatestamp", ""), "hh" not in known.get("granularity", "").lower())
-        if self.spider.args["prefix"]:
-            yield self.spider.listing.begin(cursor)
+        if self.crawl.args["prefix"]:
+            yield self.listing.begin(cursor)
         else:
-            address = self.spider.address_of("ListMetadataFormats")
+            address = self.endpoint.address("ListMetadataFormats")
             keywords = {"cursor": cursor.plain()}
             yield Request(address, self.parse_formats, errback=self.formats_failed, cb_kwargs=keywords)
 
     def cursor(self, earliest: str, is_daily: bool) -> Cursor:
         """Return the cursor of the list; what changed since a moment is requested from one granule before it."""
-        since = moment(beginning(self.spider))
+        since = moment(beginning(self.crawl))
         begin = "" if since is None else _widened(written(since), is_daily=is_daily)
         earliest = written(known) if (known := moment(earliest)) else ""
-        prefix = self.spider.args["prefix"] or LEAST
+        prefix = self.crawl.args["prefix"] or LEAST
         return Cursor(prefix=prefix, is_daily=is_daily, earliest=earliest, since=begin, begin=begin)
 
     def parse_formats(self, response: Response, cursor: dict[str, Any]) -> Iterator[Request]:
         try:
             root = answers.content(response)
         except AnswerError as error:
-            self.spider.logger.info("%s: %s; requesting oai_dc", self.spider.url, error)
-            yield self.spider.listing.begin(Cursor(**cursor))
+            self.crawl.logger.info("%s: %s; requesting oai_dc", self.endpoint.url, error)
+            yield self.listing.begin(Cursor(**cursor))
             return
         names = [(element.text or "").strip() for element in root.iterfind(".//{*}metadataPrefix")]
         first, *others = dict.fromkeys((*ordered(names, self.held_prefix()), LEAST))
-        self.spider.logger.info("%s gives %s; requesting %s", self.spider.url, ", ".join(names)[:500], first)
-        yield self.spider.listing.begin(Cursor(**cursor | {"prefix": first, "others": others}))
+        self.crawl.logger.info("%s gives %s; requesting %s", self.endpoint.url, ", ".join(names)[:500], first)
+        yield self.listing.begin(Cursor(**cursor | {"prefix": first, "others": others}))
 
     def held_prefix(self) -> str:
         """Return the format of the records on disk: another one would change every document; empty if there is none."""
-        held = next(self.spider.opened_index().documents.held(), None)
+        held = next(self.crawl.opened_index().documents.held(), None)
         found = parse_qs(urlsplit(held.metadata_url or "").query).get("metadataPrefix", []) if held else []
         return next(iter(found), "")
 
@@ -96,8 +99,8 @@ class Repository:
         self.refused(failures.from_failure(failure), failures.request(failure), failures.status(failure))
 
     def refused(self, error: AnswerError, request: Request | None, status: int | None) -> None:
-        self.spider.completeness.end("datasets")
-        self.spider.failed("list", error, request, http_status=status)
+        self.completeness.end("datasets")
+        self.crawl.failed("list", error, request, http_status=status)
 
 
 def ordered(names: list[str], held: str = "") -> list[str]:

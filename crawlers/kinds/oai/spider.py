@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from crawlers import arguments
 from crawlers.arguments import Argument
+from crawlers.kinds.oai.endpoint import Endpoint
 from crawlers.kinds.oai.listing import OAIListing
 from crawlers.kinds.oai.metadata import Metadata
 from crawlers.kinds.oai.repository import Repository
@@ -48,6 +49,7 @@ class OAISpider(ListedSpider):
 
     Attributes:
         url: its address, as Identify gives it; ``-a url=`` overrides it.
+        endpoint: where it is asked.
         repository: what it says of itself.
         metadata: the items of its records.
     """
@@ -63,11 +65,13 @@ class OAISpider(ListedSpider):
 
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
-        self.repository, self.metadata = Repository(self), Metadata(self)
+        self.repository = Repository(self, self.completeness, self.endpoint, self.listing)
 
     def make_listing(self) -> OAIListing:
-        self.gone = GoneOAI(self, self.withdrawals)
-        return OAIListing(self, self.withdrawals, self.completeness, self.gone)
+        self.endpoint = Endpoint(str(self.url), self.args["set"] or "")
+        self.gone = GoneOAI(self, self.withdrawals, self.endpoint)
+        self.metadata = Metadata(self, self.gone)
+        return OAIListing(self, self.completeness, self.gone, self.metadata)
 
     @cached_property
     def source(self) -> str:
@@ -78,20 +82,6 @@ class OAISpider(ListedSpider):
 
     async def start(self) -> AsyncIterator[Request]:
         yield self.repository.begin()
-
-    def address_of(self, verb: str, **parameters: str) -> str:
-        """Return the address of a request."""
-        chosen = {"set": self.args["set"]} if self.args["set"] and "metadataPrefix" in parameters else {}
-        is_list = verb == "ListRecords" and "resumptionToken" not in parameters
-        query = urlencode({"verb": verb} | parameters | (chosen if is_list else {}))
-        return f"{self.url}{'&' if urlsplit(self.url).query else '?'}{query}"
-
-    def withdraw(self, identifier: str, prefix: str) -> None:
-        """Mark a dataset that the repository says is deleted, if it is on disk."""
-        known = self.opened_index().documents.get("dataset", identifier, None)
-        if known is not None and known.status != "withdrawn":
-            address = self.address_of("GetRecord", identifier=identifier, metadataPrefix=prefix)
-            self.withdrawals.mark(identifier, address, "deleted")
 
 
 def set_name(name: str) -> str:

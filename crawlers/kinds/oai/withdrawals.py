@@ -12,14 +12,25 @@ from crawlers.listing.confirmation import Fate, GoneRecords
 if TYPE_CHECKING:
     from scrapy.http import Response
 
-    from crawlers.kinds.oai.spider import OAISpider
+    from crawlers.kinds.oai.endpoint import Endpoint
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
 
 
 class GoneOAI(GoneRecords):
     """Asks for the records by GetRecord."""
 
     by = "the repository"
-    spider: OAISpider
+
+    def __init__(self, crawl: Crawl, withdrawals: Withdrawals, endpoint: Endpoint) -> None:
+        super().__init__(crawl, withdrawals)
+        self.endpoint = endpoint
+
+    def withdraw(self, identifier: str, prefix: str) -> None:
+        """Mark a dataset that the repository says is deleted, if it is on disk."""
+        known = self.crawl.opened_index().documents.get("dataset", identifier, None)
+        if known is not None and known.status != "withdrawn":
+            self.withdrawals.mark(identifier, self.endpoint.record(identifier, prefix), "deleted")
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:  # noqa: ARG002
         """Return why a record is gone: it is unknown, deleted, or in other sets only."""
@@ -34,6 +45,6 @@ class GoneOAI(GoneRecords):
             raise AnswerError("refused", "the answer is not the record")
         if record.is_deleted:
             return Fate("deleted")
-        chosen = self.spider.args["set"]
+        chosen = self.endpoint.set
         is_outside = chosen and record.sets and not any(f"{one}:".startswith(f"{chosen}:") for one in record.sets)
         return Fate("no longer in the filter" if is_outside else None)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.sparql import answers, queries
-from crawlers.kinds.sparql.listing import HOPELESS
 from crawlers.kinds.sparql.row_limit import LOWEST, RowLimit
 from crawlers.politeness import failures
 from crawlers.rdf.namespaces import DCAT
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.kinds.dcat.page import RDFPage
-    from crawlers.kinds.sparql.spider import SPARQLSpider
+    from crawlers.kinds.sparql.endpoint import Endpoint
+    from crawlers.listing.crawl import Crawl
 
 Form = Literal["construct", "describe"]
 
@@ -62,8 +62,8 @@ class Graphs:
         gaps: how many answers were whole although distributions lack in them.
     """
 
-    def __init__(self, spider: SPARQLSpider) -> None:
-        self.spider = spider
+    def __init__(self, crawl: Crawl) -> None:
+        self.crawl = crawl
         self.row_limit = RowLimit()
         self.is_counting: bool | None = None
         self.gaps = 0
@@ -74,9 +74,9 @@ class Graphs:
         Raises:
             AnswerError: it is something else than RDF, or only a part.
         """
-        max_json = self.spider.crawler.settings.getint("JSON_MAXSIZE")
-        language = self.spider.args["language"]
-        return await answers.graph(response, name=self.spider.source, language=language, max_json=max_json)
+        max_json = self.crawl.crawler.settings.getint("JSON_MAXSIZE")
+        language = self.crawl.args["language"]
+        return await answers.graph(response, name=self.crawl.source, language=language, max_json=max_json)
 
     def is_proven(self, batch: Batch, page: RDFPage) -> bool:
         """Return whether an answer is whole; if not, its triples must be counted.
@@ -133,8 +133,9 @@ class Batches(Graphs):
         failed: how many datasets in a row failed on their own, and empty batches in a row.
     """
 
-    def __init__(self, spider: SPARQLSpider, size: int) -> None:
-        super().__init__(spider)
+    def __init__(self, crawl: Crawl, endpoint: Endpoint, size: int) -> None:
+        super().__init__(crawl)
+        self.endpoint = endpoint
         self.size = size
         self.form: Form = "construct"
         self.has_constructed = False
@@ -147,17 +148,17 @@ class Batches(Graphs):
 
     def request(self, batch: Batch) -> Request:
         """Return the request for a batch: it precedes the next page, and smaller batches precede larger ones."""
-        query = _QUERIES[batch.form](batch.iris, self.spider.graph)
+        query = _QUERIES[batch.form](batch.iris, self.endpoint.graph)
         keywords = {"batch": asdict(batch)}
         failed, again = self.not_answered, batch.least
-        request = self.spider.query(query, batch.method, self.parse, failed, keywords, is_graph=True, page=again)
+        request = self.endpoint.request(query, batch.method, self.parse, failed, keywords, is_graph=True, page=again)
         return request.replace(priority=max(1, _SMALL - len(batch.iris)))
 
     async def parse(self, response: Response, batch: dict[str, Any]) -> AsyncIterator[Any]:
         """Yield the items of a batch, and the requests for what the answer lacks."""
         here = Batch(**batch)
         if "cached" in response.flags:
-            self.spider.run_state.has_stale_answer = True
+            self.crawl.run_state.has_stale_answer = True
         try:
             page = await self.page(response)
         except AnswerError as error:
@@ -182,13 +183,13 @@ class Batches(Graphs):
             found = {iri for iri in here.iris if page.is_described(iri)}
             for iri in here.iris:
                 if iri in found:
-                    yield from self.spider.guarded(self.item(page, iri, response.request), response, {"id": iri})
+                    yield from self.crawl.guarded(self.item(page, iri, response.request), response, {"id": iri})
             for sentence in page.misread:
-                self.spider.failed("parse", AnswerError("repaired_text", sentence), response.request)
+                self.crawl.failed("parse", AnswerError("repaired_text", sentence), response.request)
             for fault in page.faults:
                 owner = page.owner(fault)
                 kind = "unreadable_statement" if page.costs_a_statement(fault) else "invalid_rdf"
-                self.spider.failed("parse", AnswerError(kind, fault.message), response.request, dataset_id=owner)
+                self.crawl.failed("parse", AnswerError(kind, fault.message), response.request, dataset_id=owner)
         self.failed = 0 if found else self.failed + (len(here.iris) > 1)
         if missing := [iri for iri in here.iris if iri not in found]:
             nothing = AnswerError("undescribed", "the endpoint lists the dataset, and its answer does not describe it")
@@ -196,9 +197,9 @@ class Batches(Graphs):
 
     def count_request(self, batch: Batch, size: int) -> Request:
         """Return the request for the number of triples that the answer to a batch must have; it precedes batches."""
-        query = queries.count_statements(batch.iris, self.spider.graph)
+        query = queries.count_statements(batch.iris, self.endpoint.graph)
         keywords = {"batch": asdict(batch), "size": size}
-        request = self.spider.query(query, batch.method, self.parse_count, self.count_failed, keywords)
+        request = self.endpoint.request(query, batch.method, self.parse_count, self.count_failed, keywords)
         return request.replace(priority=_SMALL + 1)
 
     def parse_count(self, response: Response, batch: dict[str, Any], size: int) -> Iterator[Request]:
@@ -227,20 +228,20 @@ class Batches(Graphs):
         self, batch: Batch, request: Request | None, error: AnswerError, status: int | None
     ) -> Iterator[Request]:
         """Request a batch again, to be judged without a count if the endpoint never counted; else smaller ones."""
-        if self.is_counting or error.kind in HOPELESS:
+        if self.is_counting or error.kind in answers.HOPELESS:
             yield from self.retry(batch, request, error, status)
             return
         self.is_counting = False
-        self.spider.logger.warning("The endpoint does not count what it describes: %s", error)
+        self.crawl.logger.warning("The endpoint does not count what it describes: %s", error)
         yield self.request(replace(batch, least=0))
 
     def item(self, page: RDFPage, iri: str, request: Request | None) -> Iterator[Dataset]:
         try:
             dataset = page.record(iri).item()
         except AnswerError as error:
-            self.spider.failed("parse", error, request, dataset_id=iri, missing="dataset")
+            self.crawl.failed("parse", error, request, dataset_id=iri, missing="dataset")
             return
-        dataset.metadata_source, dataset.metadata_url, dataset.retrieved = page.source, str(self.spider.url), now()
+        dataset.metadata_source, dataset.metadata_url, dataset.retrieved = page.source, self.endpoint.url, now()
         yield dataset
 
     def not_answered(self, failure: Failure) -> Iterator[Request]:
@@ -256,7 +257,7 @@ class Batches(Graphs):
         Args:
             is_part: whether the answer has other datasets of the batch, so that one that it lacks may have been cut.
         """
-        if error.kind in HOPELESS or (self.failed >= PATIENCE and len(batch.iris) > 1):
+        if error.kind in answers.HOPELESS or (self.failed >= PATIENCE and len(batch.iris) > 1):
             self.report(batch, request, error, status)
         elif batch.form == "construct" and self.may_describe(batch, error, status):
             self.form = "construct" if self.has_constructed else "describe"
@@ -283,7 +284,7 @@ class Batches(Graphs):
 
     def report(self, batch: Batch, request: Request | None, error: AnswerError, status: int | None) -> None:
         for iri in batch.iris:
-            self.spider.failed("fetch", error, request, http_status=status, dataset_id=iri, missing="dataset")
+            self.crawl.failed("fetch", error, request, http_status=status, dataset_id=iri, missing="dataset")
 
 
 def _cut(size: int, wanted: str) -> AnswerError:

@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
-    from crawlers.kinds.sparql.spider import SPARQLSpider
+    from crawlers.kinds.sparql.batches import Batches
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
 
 FEWEST = 10
 """IRIs of a page, below which a page that fails is not made smaller."""
-HOPELESS = {"dns", "connection", "blocked", "robots", "forbidden_address", "ignored", "disk", "bug"}
-"""Failures that a smaller question does not cure."""
 _UNORDERED = (
     "the endpoint lists IRIs in an order of its own and does not count datasets: the next page may have left some out"
 )
@@ -56,12 +57,17 @@ class BlankNodes(PagedListing[Keyset]):
     """Reports the datasets that no request can name."""
 
     cursor = Keyset
-    spider: SPARQLSpider
+
+    def __init__(self, crawl: Crawl, withdrawals: Withdrawals, completeness: Completeness, batches: Batches) -> None:
+        super().__init__(crawl, withdrawals, completeness)
+        self.endpoint, self.batches = batches.endpoint, batches
 
     def blank_request(self, cursor: Keyset) -> Request:
         """Return the request for one blank node, for when they are not counted."""
-        query, keywords = queries.blank(self.spider.graph, cursor.since), {"cursor": cursor.plain()}
-        return self.spider.query(query, cursor.method, self.parse_blank, self.blank_failed, keywords, page=cursor.pages)
+        query, keywords = queries.blank(self.endpoint.graph, cursor.since), {"cursor": cursor.plain()}
+        return self.endpoint.request(
+            query, cursor.method, self.parse_blank, self.blank_failed, keywords, page=cursor.pages
+        )
 
     def parse_blanks(self, response: Response, cursor: dict[str, Any]) -> Iterator[Request]:
         try:
@@ -87,12 +93,12 @@ class BlankNodes(PagedListing[Keyset]):
 
     def without_blanks(self, error: AnswerError, request: Request | None) -> None:
         message = f"it is not known whether datasets are blank nodes, which can't be requested: {error}"
-        self.spider.failed("list", AnswerError(error.kind, message), request)
+        self.crawl.failed("list", AnswerError(error.kind, message), request)
 
     def report_blanks(self, count: int | str, request: Request | None) -> None:
         if count:
             message = f"{count} datasets have no IRI (blank nodes): they can't be requested, so they are not kept"
-            self.spider.failed("list", AnswerError("missing_id", message), request)
+            self.crawl.failed("list", AnswerError("missing_id", message), request)
 
 
 class Datasets(BlankNodes):
@@ -103,12 +109,12 @@ class Datasets(BlankNodes):
 
     def begin(self, cursor: Keyset) -> Request:
         """Note that the list has begun; return the request for the number of datasets."""
-        self.spider.completeness.begin(cursor.name)
+        self.completeness.begin(cursor.name)
         return self.count_request(cursor, is_blank=False)
 
     def count_request(self, cursor: Keyset, *, is_blank: bool) -> Request:
-        query = queries.count(self.spider.graph, cursor.since, is_blank=is_blank)
-        return self.spider.query(
+        query = queries.count(self.endpoint.graph, cursor.since, is_blank=is_blank)
+        return self.endpoint.request(
             query,
             cursor.method,
             self.parse_blanks if is_blank else self.parse_count,
@@ -128,7 +134,7 @@ class Datasets(BlankNodes):
             yield from super().end(response.request, replace(here, expected=expected), Page([], is_short=True))
             return
         if not expected and not here.since:
-            self.spider.failed("list", _nothing(self.spider.graph), response.request)
+            self.crawl.failed("list", _nothing(self.endpoint.graph), response.request)
         yield self.count_request(here, is_blank=True)
         yield self.request(replace(here, expected=expected))
 
@@ -143,18 +149,20 @@ class Datasets(BlankNodes):
         """Ask with GET if the endpoint does not take POST; list without a total if it does not count."""
         if here.method == "POST" and (status in _REFUSE_POST or error.kind in ("not_json", "refused")):
             yield self.count_request(replace(here, method="GET"), is_blank=False)
-        elif error.kind in HOPELESS or here.is_recounted:
+        elif error.kind in answers.HOPELESS or here.is_recounted:
             yield from self.refused(request, here, error, status)
         else:
-            self.spider.logger.warning("The endpoint does not count its datasets: %s", error)
+            self.crawl.logger.warning("The endpoint does not count its datasets: %s", error)
             listing = replace(here, method="POST" if status not in _REFUSE_POST else here.method)
             yield self.request(listing)
             yield self.blank_request(listing)
 
     def request(self, cursor: Keyset) -> Request:
-        query = queries.page(self.spider.graph, cursor.since, cursor.last, cursor.rows)
+        query = queries.page(self.endpoint.graph, cursor.since, cursor.last, cursor.rows)
         keywords = {"cursor": cursor.plain()}
-        return self.spider.query(query, cursor.method, self.parse_page, self.page_failed, keywords, page=cursor.pages)
+        return self.endpoint.request(
+            query, cursor.method, self.parse_page, self.page_failed, keywords, page=cursor.pages
+        )
 
     def read(self, response: Response, here: Keyset) -> Page[Keyset]:
         found = answers.values(response, "d")
@@ -162,7 +170,7 @@ class Datasets(BlankNodes):
         for term in found:
             if term.type != "uri" or not queries.is_usable(term.value):
                 message = f"{term.value[:200]!r} is not an IRI that a query can name, so the dataset is not kept"
-                self.spider.failed("list", AnswerError("missing_id", message), response.request)
+                self.crawl.failed("list", AnswerError("missing_id", message), response.request)
         usable = dict.fromkeys(term.value for term in found if term.type == "uri" and queries.is_usable(term.value))
         came = [here.last, *(term.value for term in found)]
         is_unordered = here.is_unordered or any(one >= another for one, another in pairwise(came))
@@ -171,8 +179,8 @@ class Datasets(BlankNodes):
 
     def refused(self, request: Request | None, here: Keyset, error: AnswerError, status: int | None) -> Iterator[Any]:
         """Ask for a smaller page; report the page that stays refused."""
-        if here.rows > FEWEST and error.kind not in HOPELESS:
-            self.spider.logger.info("%s: %d IRIs are too many, %d are requested", error, here.rows, here.rows // 4)
+        if here.rows > FEWEST and error.kind not in answers.HOPELESS:
+            self.crawl.logger.info("%s: %d IRIs are too many, %d are requested", error, here.rows, here.rows // 4)
             yield self.request(replace(here, rows=max(FEWEST, here.rows // 4)))
             return
         yield from super().refused(request, here, error, status)
@@ -184,8 +192,8 @@ class Datasets(BlankNodes):
             yield self.count_request(replace(after, is_recounted=True, rows=FEWEST), is_blank=False)
             return
         if after.is_unordered and after.expected is None and page.following is None:
-            self.spider.completeness.end(after.name)
-            self.spider.failed("list", AnswerError("unproven", _UNORDERED), request)
+            self.completeness.end(after.name)
+            self.crawl.failed("list", AnswerError("unproven", _UNORDERED), request)
             return
         yield from super().end(request, after, page)
 
@@ -197,7 +205,7 @@ class Datasets(BlankNodes):
                 iris.append(output)
             else:
                 yield output
-        yield from self.spider.batches.requests(iris, here.method)
+        yield from self.batches.requests(iris, here.method)
 
     def items(self, response: Response, entry: Entry, allowed: int, here: Keyset, position: int) -> Iterator[str]:  # noqa: ARG002
         """Yield the dataset's IRI, for `list_page`."""

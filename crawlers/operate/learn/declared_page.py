@@ -20,8 +20,10 @@ from crawlers.kinds.api.declaration import Variable
 from crawlers.kinds.api.file import load
 from crawlers.kinds.api.follow import detail, detail_address
 from crawlers.kinds.api.mapping import Reading
+from crawlers.kinds.api.page import headers
 from crawlers.kinds.api.position import Position
 from crawlers.kinds.api.query import Query
+from crawlers.kinds.api.table import PORTAL
 from crawlers.operate.pages import PagesError, crawl_error, end_at_once, is_address
 from crawlers.operate.sources.dry_run import Coverage, coverage, lines
 from crawlers.politeness import failures
@@ -57,6 +59,7 @@ class Tried:
         declaration: what it was read by.
         portal: what ``{portal}`` stood for.
         page: its JSON.
+        headers: of the answer; a saved page has none.
         details: what was requested for its first dataset, by `Follow.into`: the JSON, or why there is none.
     """
 
@@ -64,6 +67,7 @@ class Tried:
     declaration: Declaration
     portal: str
     page: Any
+    headers: answers.Headers = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def found(self) -> dict[str, Any]:
@@ -86,7 +90,7 @@ class Tried:
             "refusal": refusal,
             "records": None if records is None else len(records),
             "skipped": len(records or []) - len(kept),
-            "total": answers.total(self.page, declaration.list.total),
+            "total": answers.total(self.page, declaration.list.total, self.headers),
             "next": self._next(records or []),
             "follow": {into: _found(one) for into, one in self.details.items()},
             "fields": [asdict(one) for one in coverage(shown)],
@@ -105,7 +109,8 @@ class Tried:
 
     def _next(self, records: list[Any]) -> Any:
         try:
-            return paging.following(self.page, records, self.url, Position(), self.declaration.list)
+            answer = paging.Answer(self.page, records, self.url, self.headers)
+            return paging.following(answer, Position(), self.declaration.list)
         except AnswerError as error:
             return str(error)
 
@@ -142,9 +147,16 @@ def preview(command: ScrapyCommand, args: list[str], opts: argparse.Namespace) -
     if asked:
         _crawl(command, declaration, asked, came)
     pages = {one: _page(one, came) for one in named}
-    details = {one: came[one].get("details", {}) for one in pages}
     results = [
-        Tried(one, declaration, _portal(one, declaration), page, details[one]).found() for one, page in pages.items()
+        Tried(
+            one,
+            declaration,
+            _portal(one, declaration),
+            page,
+            came[one].get("headers", answers.NONE),
+            came[one].get("details", {}),
+        ).found()
+        for one, page in pages.items()
     ]
     if opts.json:
         print(json.dumps(results, ensure_ascii=False, indent=2))
@@ -160,9 +172,9 @@ def _own(declaration: Declaration) -> list[str]:
     Raises:
         UsageError: it needs one.
     """
-    if declaration.list.url.names:
+    if not PORTAL.isdisjoint(declaration.list.url.names):
         raise UsageError("name the portal's address, or a page of its API as an address or a file", print_help=False)
-    return [declaration.list.url.text]
+    return [Query(declaration, "").address(declaration.list.url)]
 
 
 def _portal(address: str, declaration: Declaration) -> str:
@@ -240,7 +252,7 @@ class AnswersSpider(scrapy.Spider):
         except ValueError as error:
             self.came[address] = AnswerError("not_json", f"it is not JSON: {error}")
             return
-        self.came[address] = {"json": page, "details": {}}
+        self.came[address] = {"json": page, "headers": headers(response), "details": {}}
         read = (Reading(one, self.declaration) for one in answers.records(page, self.declaration.list) or [])
         if self.declaration.follow and (first := next((one for one in read if one.is_dataset), None)):
             yield from self.details(response, address, first.record)

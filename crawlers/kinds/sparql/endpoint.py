@@ -1,0 +1,52 @@
+"""Where queries are sent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
+
+from scrapy import FormRequest, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_ROWS = "application/sparql-results+json, application/json;q=0.9"
+_GRAPH = "application/n-triples, text/turtle;q=0.9, application/rdf+xml;q=0.8, application/ld+json;q=0.5"
+
+
+class Endpoint(NamedTuple):
+    """An endpoint.
+
+    Args:
+        url: its address.
+        graph: the named graph with the catalogue; ``any`` for all; ``None`` for the default graph.
+    """
+
+    url: str
+    graph: str | None = None
+
+    def request(
+        self,
+        query: str,
+        method: str,
+        callback: Callable[..., Any],
+        errback: Callable[..., Any],
+        keywords: dict[str, Any],
+        *,
+        is_graph: bool = False,
+        page: int | None = None,
+    ) -> Request:
+        """Return the request for a query.
+
+        Args:
+            method: POST sends it as a form; GET as a parameter, for endpoints that refuse POST.
+            keywords: what the callback takes besides the answer.
+            is_graph: whether the answer is RDF, which may be large; else it is a table.
+            page: a number that tells the request from one for the same query, which would be dropped as known.
+        """
+        headers = {"Accept": _GRAPH if is_graph else _ROWS}
+        meta = {"page": page} | ({"spool": True} if is_graph else {})
+        given: dict[str, Any] = {"headers": headers, "errback": errback, "cb_kwargs": keywords, "meta": meta}
+        if method == "POST":
+            return FormRequest(self.url, callback, formdata={"query": query}, **given)
+        return Request(f"{self.url}{'&' if '?' in self.url else '?'}{urlencode({'query': query})}", callback, **given)

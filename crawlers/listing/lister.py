@@ -1,0 +1,451 @@
+"""The one machine that reads lists, of all kinds: each page once, each record once, to an end that is shown.
+
+A `Dialect` says what a page is; the rules of `crawlers.listing.evidence` say what follows; the rungs of
+`crawlers.listing.ladder` are tried when a page does not come. A walk travels in the request that carries it, so that no
+kill parts them; what it has become when it ends is a row of the ledger.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import json
+import sys
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from itertools import islice
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Generic
+
+from scrapy import Request
+
+from crawlers.exceptions import AnswerError
+from crawlers.listing import evidence, ladder
+from crawlers.listing.confirmation import Confirmation, GoneRecords
+from crawlers.listing.crawl import remembering
+from crawlers.listing.evidence import Ended, Taken, after, decide, judge
+from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
+from crawlers.listing.walks import Walks
+from crawlers.politeness import failures
+from crawlers.resume.records import expect_all, see_all
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.dialect import Dialect
+    from crawlers.listing.faults import Fault
+    from crawlers.listing.withdrawals import Withdrawals
+
+_STEP = 100
+"""Entries of a graph that are taken before other work goes on."""
+_TURN = 0.1
+_PARTIAL = 206
+_ONE_PAGE = (
+    "nothing shows that these are all: it is one page that leads to no other"
+    " (if there is no other page, say next = false in [paging])"
+)
+
+
+class Intake:
+    """Decides which entries of a page are taken: those that are new and within the user's limits."""
+
+    def __init__(self, crawl: Crawl) -> None:
+        self.crawl = crawl
+
+    def left(self, walk: Walk[Any]) -> int:
+        """Return how many more resources may be taken; 0 if no dataset may be taken either."""
+        if not walk.has_records:
+            return sys.maxsize
+        return self.crawl.limits.resources_left(datasets=walk.listed, resources=walk.resources)
+
+    def take(self, entries: list[Entry], here: Walk[Any]) -> list[tuple[Entry, int]]:
+        """Return the entries to take, each with the number of its resources that the limits leave."""
+        if not self.crawl.limits.is_set:
+            return [(entry, entry.resources) for entry in self._new(entries, here)]
+        taken: list[tuple[Entry, int]] = []
+        left = self.left(here)
+        for entry in entries:
+            if left <= 0:
+                break
+            if self.is_new(entry, here):
+                allowed = min(left, entry.resources)
+                taken.append((entry, allowed))
+                here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
+                left = self.left(here)
+        return taken
+
+    def _new(self, entries: list[Entry], here: Walk[Any]) -> Iterator[Entry]:
+        """Yield the entries that no other page had, each once; all are noted at once."""
+        ids = [entry.id for entry in entries if entry.id is not None and "\0" not in entry.id]
+        with remembering(self.crawl):
+            new = see_all(self.crawl.records, ids, here.name, here.key)
+            if here.has_records:
+                new = expect_all(self.crawl.records, self.crawl.listed_kind, ids, here.key)
+        for entry in entries:
+            if entry.id in new:
+                new.remove(entry.id)
+                yield entry
+            elif (entry.id is None or "\0" in entry.id) and self.is_new(entry, here):
+                yield entry
+
+    def is_new(self, entry: Entry, here: Walk[Any]) -> bool:
+        """Note an entry; return whether no other page had it. One without an id is known by its content."""
+        if entry.id is None:
+            digest = hashlib.sha256(json.dumps(entry.record, sort_keys=True, default=str).encode()).hexdigest()
+            return self.crawl.seen(f"sha256-{digest}", list_name="nameless", listed_by=here.key)
+        is_new = self.crawl.seen(entry.id, list_name=here.name, listed_by=here.key)
+        return self.crawl.expect(self.crawl.listed_kind, entry.id, listed_by=here.key) if here.has_records else is_new
+
+
+class Lister(Generic[A]):
+    """Reads the lists of a catalogue, as its dialect says.
+
+    The spider has it as an attribute: its callbacks are stored so.
+
+    Args:
+        crawl: what it lists for.
+        dialect: what the kind says.
+        withdrawals: what looks for the datasets that a whole listing lacks.
+        gone: the questions about those, of a kind that can ask for one.
+    """
+
+    def __init__(
+        self, crawl: Crawl, dialect: Dialect[A], withdrawals: Withdrawals, gone: Confirmation | None = None
+    ) -> None:
+        self.crawl, self.dialect, self.withdrawals, self.gone = crawl, dialect, withdrawals, gone
+        self.intake = Intake(crawl)
+
+    @property
+    def walks(self) -> Walks:
+        return Walks.from_crawler(self.crawl.crawler)
+
+    # Requests
+
+    def begin(self, walk: Walk[A] | None = None) -> Iterator[Request]:
+        """Yield the request that a list begins with, if the list has not begun."""
+        walk = self.dialect.first() if walk is None else walk
+        with remembering(self.crawl):
+            is_new = self.walks.begin(walk.name)
+        if is_new or not walk.step:
+            yield self.request(walk)
+
+    def request(self, walk: Walk[A], *, is_retry: bool = False) -> Request:
+        """Return the request of a walk.
+
+        Args:
+            is_retry: whether it stands for one that failed after all its retries: fewer are spent on it.
+        """
+        request = self.dialect.request(walk)
+        meta = {**request.meta, "walk": walk.key} | ({"max_retry_times": 1} if is_retry or walk.skipped else {})
+        if walk.lap > 1 or walk.tried or not walk.has_records:  # what is new can't come from a cache
+            request.headers.setdefault("Cache-Control", "no-cache")
+        return request.replace(callback=self.answered, errback=self.failed, cb_kwargs={"walk": walk.plain()}, meta=meta)
+
+    def onward(self, here: Walk[A], there: Walk[A], **options: bool) -> Request:
+        """Return the request for what follows; the step tells it apart from all before it."""
+        return self.request(replace(there, step=here.step + 1), **options)
+
+    # Answers
+
+    async def answered(self, response: Response, walk: dict[str, Any]) -> AsyncIterator[Any]:
+        """Read an answer; request what follows before its records are handled: none of those can end the listing."""
+        here = restored(walk, self.dialect.asks)
+        if "cached" in response.flags:
+            self.crawl.run_state.has_stale_answer = True
+        try:
+            page = self._read(response, here)
+            page = await page if inspect.isawaitable(page) else page
+        except AnswerError as error:
+            for output in self.missed(here, self.dialect.fault(error, response, here), response.request):
+                yield output
+            return
+        async for output in self._listed(response, here, page):
+            yield output
+
+    def _read(self, response: Response, here: Walk[A]) -> ListingPage[A] | Awaitable[ListingPage[A]]:
+        if response.status == _PARTIAL:
+            raise AnswerError("truncated", "the answer is a part, as it says itself (HTTP 206)")
+        return self.dialect.read(response, here)
+
+    async def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> AsyncIterator[Any]:
+        if isinstance(page.entries, list):
+            taken = self._take(page.entries, here)
+            for output in self.behind(here, page, self._summed(page.entries, taken, page), response.request):
+                yield output
+            for output in self._items(response, taken, here):
+                yield output
+            return
+        summed, standing, turn = Taken(), here, monotonic() + _TURN
+        entries = iter(page.entries)
+        while part := list(islice(entries, _STEP)):
+            taken = self._take(part, standing)
+            summed = self._added(summed, self._summed(part, taken, page))
+            standing = replace(here, listed=here.listed + summed.new, resources=here.resources + summed.resources)
+            for output in self._items(response, taken, here):
+                yield output
+            if monotonic() >= turn:
+                await asyncio.sleep(0)
+                turn = monotonic() + _TURN
+        for output in self.behind(here, page, summed, response.request):
+            yield output
+
+    async def failed(self, failure: Failure) -> AsyncIterator[Any]:
+        """Look for another way to what did not come."""
+        request = failures.request(failure)
+        here = restored(request.cb_kwargs["walk"], self.dialect.asks)
+        response = getattr(failure.value, "response", None)
+        fault = self.dialect.fault(failures.from_failure(failure), response, here)
+        for output in self.missed(here, fault, request):
+            yield output
+
+    def _take(self, entries: list[Entry], here: Walk[A]) -> list[tuple[Entry, int]]:
+        taken = self.intake.take(entries, here)
+        self.withdrawals.note_aliases({entry.id: entry.aliases for entry, _ in taken if entry.id})
+        return taken
+
+    def _summed(self, entries: list[Entry], taken: list[tuple[Entry, int]], page: ListingPage[A]) -> Taken:
+        digest = hashlib.sha256("\n".join(str(entry.id) for entry in entries).encode("utf-8", "replace")).hexdigest()
+        came = len(entries) if page.came is None else page.came
+        resources = sum(allowed for _, allowed in taken)
+        is_cut = any(allowed < entry.resources for entry, allowed in taken[-1:])
+        return Taken(came=came, new=len(taken), resources=resources, digest=digest if entries else "", is_cut=is_cut)
+
+    def _added(self, before: Taken, now: Taken) -> Taken:
+        came = before.came + now.came
+        digest = hashlib.sha256(f"{before.digest}{now.digest}".encode()).hexdigest()
+        new, resources = before.new + now.new, before.resources + now.resources
+        return Taken(came=came, new=new, resources=resources, digest=digest, is_cut=now.is_cut)
+
+    def _items(self, response: Response, taken: list[tuple[Entry, int]], here: Walk[A]) -> Iterator[Any]:
+        for position, (entry, allowed) in enumerate(taken if here.has_records else []):
+            output = self.dialect.items(response, entry, allowed, here, position)
+            yield from self.crawl.guarded(output, response, entry.record)
+
+    # What follows
+
+    def behind(self, here: Walk[A], page: ListingPage[A], taken: Taken, request: Request | None) -> Iterator[Any]:
+        """Yield what follows a page that was read: the next one, another part or lap, another way; or judge the list.
+
+        Args:
+            here: the walk before the page.
+        """
+        page.came = taken.came
+        if here.purpose == "count":
+            total = here.total if page.total is None else page.total
+            yield from self.counted(replace(here, total=total, purpose="page"), page, request)
+            return
+        there = self._grown(self._offered(after(here, page, taken, self.dialect.traits), page))
+        self._note(there)
+        yield from self._begin_offered(there, page)
+        if self.intake.left(there) <= 0:
+            yield from self.stop(there, is_cut=taken.is_cut)
+        elif page.fault is not None and not (taken.came and page.next is not None):
+            fault = self.dialect.fault(page.fault, None, here)
+            yield from self.missed(replace(there, ask=here.ask), fault, request)
+        elif self._is_too_long(here, there) and (parts := ladder.split(there, self.dialect)):
+            yield self.onward(here, parts)
+        else:
+            if there.parts and self._is_too_long(here, there):
+                there = replace(there, left="gives only a part of what it has: it can't be asked for less at once")
+            yield from self._decided(here, there, page, taken, request)
+
+    def _decided(
+        self, here: Walk[A], there: Walk[A], page: ListingPage[A], taken: Taken, request: Request | None
+    ) -> Iterator[Any]:
+        decision = decide(there, page, taken, self.dialect.traits)
+        if decision == "follow" and page.next is not None:
+            self.crawl.run_state.page_size = max(self.crawl.run_state.page_size, taken.came)
+            yield self.onward(here, replace(there, ask=page.next))
+        elif decision == "trap":
+            most = self.dialect.traits.most_pages
+            message = f"{self.subject(there)} goes on beyond {most} pages: a calendar, a session id?"
+            yield from self.short(there, AnswerError("trap", message), request)
+        else:
+            yield from self.end(there, page, request)
+
+    def _is_too_long(self, here: Walk[A], there: Walk[A]) -> bool:
+        is_first = not here.came
+        return is_first and evidence.is_windowed(there, self.dialect.traits)
+
+    def _grown(self, walk: Walk[A]) -> Walk[A]:
+        """Return the walk behind a small page that came: later ones may be larger again."""
+        if walk.rows is None or walk.most is None or walk.rows >= walk.most:
+            return walk
+        return replace(walk, rows=min(walk.most, walk.rows * 5))
+
+    def _offered(self, walk: Walk[A], page: ListingPage[A]) -> Walk[A]:
+        """Return the walk with what a page offers and nobody follows, counted in the ledger."""
+        left = [offer for offer in page.offers if offer.what == "left"]
+        for offer in left:
+            self.crawl.seen(offer.name, list_name="left", listed_by=walk.key)
+        if not left and not walk.left:
+            return walk
+        count = self.crawl.records.count("left")
+        others = f" (and {count - 1} more)" if count > 1 else ""
+        first = walk.left.partition(" (and ")[0] or left[0].why_not
+        return replace(walk, left=f"{first}{others}")
+
+    def _begin_offered(self, walk: Walk[A], page: ListingPage[A]) -> Iterator[Request]:
+        """Yield the first requests of the lists that a page leads to, unless they lead back, or too deep."""
+        above = (*walk.above, walk.name)
+        for offer in page.offers:
+            if offer.what != "walk" or offer.ask is None or offer.name in above:
+                continue
+            if len(above) > self.dialect.traits.deepest:
+                message = f"{offer.name} is another list, deeper than {self.dialect.traits.deepest}"
+                self.crawl.failed("list", AnswerError("trap", message))
+                continue
+            yield from self.begin(Walk(ask=offer.ask, name=offer.name, above=above, rows=walk.most, most=walk.most))
+
+    def _note(self, walk: Walk[A]) -> None:
+        if walk.has_records and self.dialect.traits.is_one_list:
+            self.crawl.run_state.expected = walk.expected
+            self.crawl.run_state.count_listed(walk.listed)
+        elif walk.has_records:
+            self.crawl.run_state.count_listed(self.crawl.records.expected)
+
+    # What did not come
+
+    def missed(self, here: Walk[A], fault: Fault, request: Request | None) -> Iterator[Any]:
+        """Yield another request for what did not come; if nothing is left to try, end the list as it is.
+
+        A way on that is refused once the total is met is the end.
+        """
+        there = ladder.climbed(here, fault, self.dialect)
+        if there is None and here.purpose == "count" and not fault.is_of_host:
+            yield from self.uncounted(replace(here, purpose="page"), request)
+            return
+        if here.pages and not fault.is_of_host and evidence.is_met(here, self.dialect.traits):
+            yield from self.end(here, ListingPage(end="none"), request)
+            return
+        if there is not None:
+            self.crawl.logger.info("%s: %s; listing it another way", self.crawl.place, fault.error)
+            if there.lost > here.lost:
+                message = f"the server can't give the record at position {here.came + 1}: {fault.error}"
+                kind = fault.error.kind if fault.error.kind == "too_large" else "refused"
+                self.crawl.failed("list", AnswerError(kind, message), request, http_status=fault.status)
+            yield self.onward(here, there, is_retry=there.rows != here.rows)
+            return
+        yield from self.short(here, self.dialect.advised(fault, here), request, fault.status)
+
+    # The end of a list
+
+    def subject(self, walk: Walk[A]) -> str:
+        return walk.name if walk.above or walk.name != "datasets" else self.dialect.subject
+
+    def end(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
+        """Yield the first request of the next part, of a further lap, or for the number; or judge the list."""
+        if following := ladder.next_part(walk, self.dialect):
+            yield self.onward(walk, following)
+            return
+        if walk.purpose == "page" and self.dialect.is_doubtful(walk):
+            laps = self.dialect.laps(walk)
+            if walk.lap == 1 and not walk.has_moved and (ask := self.dialect.count(walk)) is not None:
+                yield self.onward(walk, replace(walk, ask=ask, purpose="count"))
+                return
+            if len(laps) >= walk.lap:
+                yield from self.lap(walk, laps[walk.lap - 1])
+                return
+        yield from self.judged(walk, page, request)
+
+    def lap(self, walk: Walk[A], ask: A) -> Iterator[Request]:
+        """Yield the request that begins a further look at the list; what is known is not taken again."""
+        listed, expected = walk.listed, walk.expected
+        self.crawl.logger.info("%s: %d of %s datasets were listed: listing again", self.crawl.place, listed, expected)
+        fresh = ladder.begun(walk, ask, lap=walk.lap + 1, parts=(), before=0, has_moved=False, lost=0)
+        yield self.onward(walk, fresh)
+
+    def counted(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
+        """Yield what follows the number of records: the first page, if none came; or a further look, or the verdict."""
+        if not walk.came and not walk.listed and page.next is not None:
+            yield self.onward(walk, replace(walk, ask=page.next))
+            return
+        laps = self.dialect.laps(walk)
+        if self.dialect.is_doubtful(walk) and len(laps) >= walk.lap:
+            yield from self.lap(walk, laps[walk.lap - 1])
+        else:
+            yield from self.judged(walk, page, request)
+
+    def uncounted(self, walk: Walk[A], request: Request | None) -> Iterator[Any]:
+        """Yield what follows where the number is not given: it is a hint, and the list is asked for all the same."""
+        if walk.pages:
+            yield from self.judged(walk, ListingPage(), request)
+        else:
+            ask = self.dialect.renewed(walk) or self.dialect.first().ask
+            yield self.onward(walk, replace(walk, ask=ask, tried=()))
+
+    def stop(self, walk: Walk[A], *, is_cut: bool = False) -> Iterator[Any]:
+        """End a list at the user's limit, and note whether that leaves anything out."""
+        state = self.crawl.run_state
+        is_all = not is_cut and walk.expected is not None and walk.listed >= walk.expected
+        state.is_limited = state.is_limited or not is_all
+        self._close(walk, "stopped")
+        yield from self.dialect.stopped(walk)
+        yield from self.finish(walk)
+
+    def short(
+        self, walk: Walk[A], error: AnswerError, request: Request | None, status: int | None = None
+    ) -> Iterator[Any]:
+        """End a list that was not read to its end, and report why."""
+        self._close(walk, "short")
+        self.crawl.failed("list", error, request, http_status=status)
+        yield from self.finish(walk)
+
+    def judged(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
+        """Judge a list that has ended by what was seen of it."""
+        try:
+            shown = judge(Ended(walk, page, self.dialect.traits, self.subject(walk)))
+        except AnswerError as error:
+            if error.kind == "unproven" and self._is_single(walk, page):
+                self.crawl.run_state.note("single_pages", walk.name, walk.listed)
+                self._close(walk, "single")
+                yield from self.finish(walk)
+            else:
+                yield from self.short(walk, error, request)
+            return
+        self._close(walk, "whole", shown)
+        if walk.has_records and self.dialect.traits.is_one_list:
+            self.crawl.run_state.expected = walk.listed if walk.expected is None else walk.expected
+        yield from self.finish(walk)
+
+    def _is_single(self, walk: Walk[A], page: ListingPage[A]) -> bool:
+        """Return whether a list is one page that shows nothing by itself; the others may show how long a page is."""
+        is_last = self.dialect.traits.judges_single_pages_last
+        return is_last and walk.pages == 1 and page.next is None and not walk.left
+
+    def _judge_single_pages(self) -> None:
+        """Judge the lists of one page: one is whole if it is shorter than a page that led on."""
+        state = self.crawl.run_state
+        for name, listed in state.single_pages.items():
+            if listed < state.page_size:
+                self.walks.end(name, "whole", evidence=self.dialect.traits.ends_by, listed=listed)
+            else:
+                self.walks.end(name, "short", listed=listed)
+                message = f"{name} listed {listed} datasets, and {_ONE_PAGE}"
+                self.crawl.failed("list", AnswerError("unproven", message), Request(name) if "://" in name else None)
+
+    def _close(self, walk: Walk[A], state: Any, shown: str = "") -> None:
+        with remembering(self.crawl):
+            self.walks.end(walk.name, state, evidence=shown, total=walk.expected, listed=walk.listed)
+
+    def finish(self, walk: Walk[A]) -> Iterator[Any]:
+        """Yield what there is to do once all lists have ended and were whole: look for what is gone."""
+        if self.walks.open or self.crawl.run_state.is_limited:
+            return
+        self._judge_single_pages()
+        if self.walks.is_short:
+            return
+        output = self.dialect.whole(walk)
+        yield from self.find_gone() if output is None else output
+
+    def find_gone(self) -> Iterator[Any]:
+        """Look for the datasets on disk that the whole listing lacks."""
+        if isinstance(self.gone, GoneRecords):
+            yield from self.gone.find()
+        else:
+            self.withdrawals.mark_missing()

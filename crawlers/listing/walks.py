@@ -1,0 +1,84 @@
+"""The lists of a crawl, a row of the ledger for each: which are being read, which were whole, and what shows that."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+from weakref import WeakKeyDictionary
+
+from crawlers.resume.job import Job
+
+if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
+State = Literal["open", "whole", "short", "stopped", "single"]
+
+_BEGIN = "INSERT OR IGNORE INTO walks (name, state) VALUES (?, 'open')"
+_END = """
+INSERT INTO walks (name, state, evidence, total, listed) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+state = excluded.state, evidence = excluded.evidence, total = excluded.total, listed = excluded.listed
+"""
+_WALKS: WeakKeyDictionary[Crawler, Walks] = WeakKeyDictionary()
+
+
+class Walks:
+    """Which lists have begun, how each ended, and what shows that it was whole.
+
+    A request that is repeated after a kill begins and ends the same lists as before.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self.job, self.stats = Job.from_crawler(crawler), crawler.stats
+        self.stats.set_value("catalogue/lists", self.lists)
+        self.stats.set_value("catalogue/evidence", self.evidence)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Walks:
+        if crawler not in _WALKS:
+            _WALKS[crawler] = cls(crawler)
+        return _WALKS[crawler]
+
+    @cached_property
+    def lists(self) -> dict[str, str]:
+        """``begun`` or ``ended`` for each list."""
+        found = self.job.db.execute("SELECT name, state FROM walks ORDER BY rowid")
+        return {name: "begun" if state == "open" else "ended" for name, state in found}
+
+    @cached_property
+    def evidence(self) -> dict[str, str]:
+        """What shows that a list was whole, for each that was."""
+        return dict(self.job.db.execute("SELECT name, evidence FROM walks WHERE state = 'whole' ORDER BY rowid"))
+
+    @cached_property
+    def open(self) -> set[str]:
+        """The lists that have begun and not ended."""
+        return {name for name, state in self.lists.items() if state == "begun"}
+
+    def begin(self, name: str) -> bool:
+        """Note that a list is requested; return whether it was not before."""
+        is_new = bool(self.job.execute(_BEGIN, (name,)).rowcount)
+        if is_new:
+            self.open.add(name)
+            self.lists[name] = "begun"
+        return is_new
+
+    def end(
+        self, name: str, state: State, *, evidence: str = "", total: int | None = None, listed: int | None = None
+    ) -> None:
+        """Note that nothing more of a list will come.
+
+        Args:
+            evidence: what shows that it was whole.
+            total: how many datasets it should have.
+            listed: how many it gave.
+        """
+        self.open.discard(name)
+        self.lists[name] = "ended"
+        if state == "whole":
+            self.evidence[name] = evidence
+        self.job.execute(_END, (name, state, evidence, total, listed))
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a list was not read to its end, or nothing shows that it was."""
+        return self.job.db.execute("SELECT 1 FROM walks WHERE state = 'short' LIMIT 1").fetchone() is not None

@@ -1,0 +1,544 @@
+"""The engine that reads all lists, with a fake kind: each rule of evidence, each fault on each rung, kills."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from scrapy import Request
+from scrapy.http import TextResponse
+from scrapy.utils.test import get_crawler
+
+from crawlers.exceptions import AnswerError
+from crawlers.items import Dataset
+from crawlers.listing import evidence, ladder
+from crawlers.listing.dialect import Dialect, Traits
+from crawlers.listing.evidence import RULES, Ended, Taken, after, decide, judge
+from crawlers.listing.faults import Fault
+from crawlers.listing.ladder import Again, Halve, Other, Renew, Skip, Smaller
+from crawlers.listing.listed import ListedSpider
+from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
+from crawlers.listing.walks import Walks
+from tests.walked import walk
+
+URL = "https://example.org/api"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """A place in the list, by an offset or a number, or the address of the next page; and how it is asked."""
+
+    at: int = 0
+    address: str = ""
+    method: str = "POST"
+    since: str = ""
+    until: str = ""
+    overlap: int = 0
+
+
+@dataclass(kw_only=True)
+class Server:
+    """A list of numbers, and what is wrong with the server that gives it.
+
+    Args:
+        cap: how many it gives at most at once.
+        says: the total that it states; ``None`` for none.
+        faults: what comes instead of an answer, by the number of the request, from 1: a status, or a text.
+        broken: the positions of records that break each page that has them.
+        ends: answers an offset from here on with nothing.
+    """
+
+    ids: list[str]
+    cap: int = 10
+    says: int | None = None
+    way: str = "place"
+    faults: dict[int, Any] = field(default_factory=dict)
+    broken: set[int] = field(default_factory=set)
+    ends: int = 10**9
+    requests: list[dict[str, str]] = field(default_factory=list)
+    moves: dict[int, list[str]] = field(default_factory=dict)
+
+    def __call__(self, request: Request) -> TextResponse:
+        asked = {name: values[0] for name, values in parse_qs(urlsplit(request.url).query).items()}
+        self.requests.append(asked)
+        number = len(self.requests)
+        self.ids = self.moves.get(number, self.ids)
+        if (fault := self.faults.get(number)) is not None:
+            status, body = (fault, "{}") if isinstance(fault, int) else (200, fault)
+            return TextResponse(request.url, status=status, body=body.encode(), request=request)
+        return TextResponse(request.url, body=json.dumps(self.page(asked)).encode(), request=request)
+
+    def page(self, asked: dict[str, str]) -> dict[str, Any]:
+        start, rows = int(asked.get("at", 0)), min(int(asked.get("rows", 100)), self.cap)
+        found = [name for name in self.ids if asked.get("since", "") <= name < (asked.get("until") or "~")]
+        if self.broken & set(range(start, min(start + rows, len(found)))):
+            return {"error": "a record can't be rendered"}
+        came = [] if start >= self.ends else found[start : start + rows]
+        answer: dict[str, Any] = {"ids": came, "total": self.says if self.says != -1 else len(found)}
+        if self.way == "stated" and start + rows < min(len(found), self.ends):
+            answer["next"] = start + rows
+        return answer
+
+
+class Numbers(Dialect[Ask]):
+    asks = Ask
+    traits = Traits(way="place")
+    subject = "the server"
+
+    def __init__(self, spider: Any) -> None:
+        self.spider = spider
+
+    def first(self) -> Walk[Ask]:
+        return Walk(ask=Ask(), rows=100, most=100)
+
+    def request(self, walk: Walk[Ask]) -> Request:
+        ask = walk.ask
+        since, until = walk.parts[0] if walk.parts else (ask.since, ask.until)
+        query = f"at={ask.at}&rows={walk.rows}&since={since}&until={until}&method={ask.method}"
+        return Request(f"{URL}?{query}")
+
+    def read(self, response: Any, walk: Walk[Ask]) -> ListingPage[Ask]:
+        try:
+            answer = json.loads(response.text)
+        except ValueError:
+            whole = [each for each in response.text.split('"')[3::2] if each.strip(", ")]
+            fault = AnswerError("truncated", "the answer breaks off")
+            following = replace(walk.ask, at=walk.ask.at + len(whole)) if whole else None
+            return ListingPage(entries=[Entry(each, each) for each in whole], next=following, fault=fault)
+        if "error" in answer:
+            raise AnswerError("unreadable", answer["error"])
+        entries = [Entry(each, each, 1) for each in answer["ids"]]
+        if self.traits.way == "stated":
+            at = answer.get("next")
+            following = None if at is None else replace(walk.ask, at=at)
+        else:
+            following = replace(walk.ask, at=walk.ask.at + len(entries))
+        return ListingPage(
+            entries=entries, next=following, asked=walk.rows, total=answer.get("total"), printed=answer.get("printed")
+        )
+
+    def items(self, response: Any, entry: Entry, allowed: int, walk: Walk[Ask], position: int) -> Any:
+        yield Dataset(id=str(entry.id), title=entry.record, source="x", document={})
+
+    def place(self, walk: Walk[Ask], count: int) -> Ask | None:
+        return replace(walk.ask, at=walk.ask.at + count)
+
+    def renewed(self, walk: Walk[Ask]) -> Ask | None:
+        return replace(walk.ask, at=0)
+
+    def ranged(self, walk: Walk[Ask], part: tuple[str, str]) -> Ask | None:
+        return Ask()
+
+    def laps(self, walk: Walk[Ask]) -> list[Ask]:
+        return [Ask()]
+
+
+def listed(tmp_path, server, limits=None, *, twice=0, **changes):
+    """Walks the fake kind, with other class attributes, through a server."""
+    dialect = type("Changed", (Numbers,), changes)
+
+    class Spider(ListedSpider):
+        name = "numbers"
+        kind = "sdmx"
+        url = URL
+
+        def make_dialect(self):
+            return dialect(self)
+
+    return walk(Spider, server, tmp_path, twice=twice, **(limits or {}))
+
+
+def names(count, begin=0):
+    return [f"n{number:05}" for number in range(begin, begin + count)]
+
+
+def stated(**more):
+    return {"traits": Traits(way="stated", **more)}
+
+
+# Whole lists, and what shows that
+
+
+@pytest.mark.parametrize(
+    ("server", "changes", "shown", "requests"),
+    [
+        (Server(ids=names(7), says=7), {}, "total", 1),
+        (Server(ids=names(7)), {}, "file", 1),
+        (Server(ids=names(35), says=35), {}, "total", 4),
+        (Server(ids=names(35)), {}, "pager", 4),
+        (Server(ids=names(40)), {}, "pager", 5),
+        (Server(ids=names(35), says=20), {"traits": Traits(way="place", total="hint")}, "pager", 4),
+        (Server(ids=names(35), way="stated"), stated(), "pager", 4),
+        (Server(ids=names(3), way="stated"), stated(), "file", 1),
+    ],
+)
+def test_a_whole_list(tmp_path, server, changes, shown, requests):
+    done = listed(tmp_path, server, **changes)
+    assert (done.ids(), done.evidence, len(server.requests)) == (server.ids, {"datasets": shown}, requests)
+    assert not done.errors
+
+
+def test_more_than_were_asked_for_without_a_way_on_is_all(tmp_path):
+    server = Server(ids=names(126), cap=126)
+    ignoring = {"read": lambda self, response, walk: replaced(Numbers.read(self, response, walk), next=None)}
+    server_all = lambda request: server(request.replace(url=f"{URL}?rows=1000"))  # noqa: E731  # ignores the limit
+    done = listed(tmp_path, server_all, **ignoring)
+    assert (done.evidence, len(done.items)) == ({"datasets": "file"}, 126)
+
+
+def replaced(page, **changes):
+    for name, value in changes.items():
+        setattr(page, name, value)
+    return page
+
+
+def test_a_capped_server_whose_total_is_met_is_asked_for_one_page_more(tmp_path):
+    server = Server(ids=names(35), says=20)
+    done = listed(tmp_path, server)
+    assert (len(done.items), done.kinds()) == (35, {"count_mismatch": 1}), "P9: it had said 20, and gave 35"
+
+
+def test_empty_pages_in_the_middle_are_passed_by_the_patience(tmp_path):
+    server = Server(ids=names(12), ends=12)
+    done = listed(tmp_path, server)
+    assert len(done.items) == 12
+
+
+@pytest.mark.parametrize(
+    ("walked", "page", "traits", "kind"),
+    [
+        ({"total": 30, "listed": 18}, {}, {}, "count_mismatch"),
+        ({"total": 18, "listed": 20}, {}, {}, "count_mismatch"),
+        ({"printed": 30, "listed": 18, "turned": 2}, {}, {}, "count_mismatch"),
+        ({"printed": 30, "listed": 18, "total": 18}, {}, {}, "count_mismatch"),
+        ({"total": 10_000, "listed": 10_000, "pages": 100}, {}, {}, "unproven"),
+        ({"listed": 12, "turned": 1, "left": "3 others are outside"}, {}, {}, "unproven"),
+        ({"listed": 12, "total": 12, "left": "3 others are outside"}, {}, {}, "unproven"),
+        ({"listed": 12, "stale": 2, "turned": 2}, {"next": Ask(at=99)}, {}, "paging"),
+        ({"listed": 6, "pages": 2}, {"turns": 0}, {"way": "turn"}, "unproven"),
+        ({"listed": 10, "pages": 1}, {"asked": 10}, {}, "unproven"),
+        ({"contradiction": "two counts", "listed": 9, "total": 9}, {}, {}, "count_mismatch"),
+    ],
+)
+def test_what_contradicts_or_shows_nothing(walked, page, traits, kind):
+    ended = Ended(Walk(ask=Ask(), came=walked.get("listed", 0), **walked), ListingPage(**page), Traits(**traits))
+    with pytest.raises(AnswerError) as raised:
+        judge(ended)
+    assert raised.value.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("walked", "page", "traits", "shown"),
+    [
+        ({"total": 18, "listed": 18}, {}, {}, "total"),
+        ({"total": 20, "listed": 18, "lost": 2}, {}, {}, "total"),
+        ({"total": 20, "listed": 18, "apart": 2}, {}, {}, "total"),
+        ({"total": 18, "listed": 20, "has_moved": True}, {}, {}, "total"),
+        ({"total": 5, "listed": 18, "turned": 1, "pages": 2}, {}, {"total": "hint"}, "pager"),
+        ({"total": 10_000, "listed": 10_005, "turned": 99, "pages": 100}, {}, {}, "pager"),
+        ({"listed": 18, "pages": 2}, {"end": "declared"}, {}, "rules"),
+        ({"listed": 24, "pages": 4, "turned": 3, "is_ring": True, "stale": 2}, {"next": Ask(at=99)}, {}, "pager"),
+        ({"listed": 24, "pages": 4, "turned": 3}, {}, {"ends_by": "short_page"}, "short_page"),
+    ],
+)
+def test_what_shows_that_all_came(walked, page, traits, shown):
+    ended = Ended(Walk(ask=Ask(), came=walked.get("listed", 0), **walked), ListingPage(**page), Traits(**traits))
+    assert judge(ended) == shown
+
+
+def test_the_total_less_what_the_portal_does_not_have():
+    ended = Ended(Walk(ask=Ask(), total=20, listed=18), ListingPage(), Traits(), absent=2)
+    assert judge(ended) == "total less 2 that the portal does not have"
+
+
+def test_the_table_has_a_line_for_each_rule():
+    lines = evidence.advice().splitlines()
+    assert len(lines) == len(RULES) + 2
+    assert all(line.count("|") == 4 for line in lines)
+
+
+# Behind a page
+
+
+def behind(here, page, taken, **traits):
+    return after(Walk(ask=Ask(), **here), ListingPage(**page), Taken(**taken), Traits(**traits))
+
+
+def test_a_way_on_counts_once_it_brought_another_page():
+    first = {"came": 6, "new": 6, "digest": "a"}
+    assert behind({}, {}, first, way="turn").turned == 0
+    shown = {"first": "a", "digest": "a", "pages": 1, "came": 6}
+    assert behind(shown, {"turns": 0}, first, way="turn").turned == 0, "the button never was there"
+    assert behind(shown, {"turns": 2}, {"came": 6, "new": 6, "digest": "b"}, way="turn").turned == 1
+    assert behind(shown, {}, {"came": 0}, way="stated").turned == 0, "an empty page shows nothing of a stated way"
+    assert behind(shown, {}, {"came": 0}, way="place").turned == 1
+
+
+def test_a_stated_way_back_to_the_first_page_is_a_ring():
+    here = {"first": "a", "digest": "c", "pages": 3, "turned": 2, "came": 18}
+    again = {"came": 6, "digest": "a"}
+    assert behind(here, {"next": Ask(at=99)}, again, way="stated").is_ring
+    assert not behind(here, {"next": Ask(at=99)}, again, way="place").is_ring, "a number that is clamped"
+    assert not behind(here | {"digest": "a"}, {"next": Ask(at=99)}, again, way="stated").is_ring, (
+        "the page that just came"
+    )
+
+
+@pytest.mark.parametrize(("now", "is_contradiction"), [(746, True), (3036, False), (3037, True)])
+def test_pages_that_count_differently_answer_two_questions(now, is_contradiction):
+    found = behind({"total": 2977, "pages": 1}, {"total": now}, {"came": 10, "new": 10, "digest": "b"})
+    assert (bool(found.contradiction), found.has_moved) == (is_contradiction, True)
+
+
+def test_what_is_left_behind_a_page_counts_with_what_came():
+    found = behind({"listed": 10, "came": 10, "apart": 2, "total": 40}, {"behind": 28}, {"came": 10, "new": 10})
+    assert (found.total, found.expected, found.has_moved) == (40, 38, False)
+
+
+@pytest.mark.parametrize(
+    ("walked", "page", "taken", "traits", "decision"),
+    [
+        ({}, {"next": None}, {"came": 3}, {}, "end"),
+        ({"largest": 10, "came": 10, "first": "a"}, {"next": Ask(at=99), "asked": 100}, {"came": 10}, {}, "follow"),
+        ({"largest": 7, "came": 7, "first": "a"}, {"next": Ask(at=99), "asked": 100}, {"came": 7}, {}, "end"),
+        ({"largest": 10, "came": 13, "turned": 1}, {"next": Ask(at=99), "asked": 100}, {"came": 3}, {}, "end"),
+        ({"largest": 10, "came": 20, "turned": 1}, {"next": Ask(at=99), "asked": 100}, {"came": 10}, {}, "follow"),
+        (
+            {"largest": 10, "came": 13, "total": 30, "turned": 1},
+            {"next": Ask(at=99), "asked": 10},
+            {"came": 3},
+            {},
+            "follow",
+        ),
+        (
+            {"largest": 10, "came": 20, "total": 20, "turned": 1},
+            {"next": Ask(at=9), "asked": 10},
+            {"came": 10},
+            {},
+            "end",
+        ),
+        (
+            {"largest": 10, "came": 20, "total": 20, "turned": 1, "is_capped": True},
+            {"next": Ask(at=99), "asked": 100},
+            {"came": 10},
+            {},
+            "follow",
+        ),
+        ({"largest": 10, "came": 2000, "total": 2000}, {"next": Ask(at=99), "asked": 10}, {"came": 10}, {}, "follow"),
+        ({"came": 20, "stale": 2}, {"next": Ask(at=99)}, {"came": 10}, {}, "end"),
+        ({"came": 20, "total": 20}, {"next": Ask(at=99)}, {"came": 10}, {"way": "stated"}, "follow"),
+        ({"pages": 5}, {"next": Ask(at=99)}, {"came": 10}, {"way": "stated", "most_pages": 5}, "trap"),
+        ({"pages": 5, "came": 10}, {"next": Ask(at=99), "end": "none"}, {"came": 10}, {"way": "stated"}, "end"),
+    ],
+)
+def test_whether_a_walk_goes_on(walked, page, taken, traits, decision):
+    chosen = Traits(**{"way": "place"} | traits)
+    assert decide(Walk(ask=Ask(), **walked), ListingPage(**page), Taken(**taken), chosen) == decision
+
+
+# Pages that do not come
+
+
+LADDER = (Other("method", ("POST", "GET"), is_for_first_only=True, when=("http",)), Again(), Smaller(), Skip())
+
+
+@pytest.mark.parametrize("fault", [500, 503, 408, '{"ids": ["', "<html>busy</html>", '{"error": "x"}'])
+@pytest.mark.parametrize("number", [1, 3])
+def test_each_fault_of_a_page_is_met_by_the_ladder(tmp_path, fault, number):
+    server = Server(ids=names(35), says=35, faults={number: fault})
+    done = listed(tmp_path, server, ladder=LADDER)
+    assert (done.ids(), done.evidence, done.errors) == (server.ids, {"datasets": "total"}, [])
+    assert len(server.requests) <= 9
+
+
+@pytest.mark.parametrize("status", [403, 404, 429])
+def test_a_refusal_ends_the_list(tmp_path, status):
+    server = Server(ids=names(35), says=35, faults=dict.fromkeys(range(3, 50), status))
+    done = listed(tmp_path, server, ladder=LADDER)
+    assert (len(done.items), len(server.requests), sum(done.kinds().values())) == (20, 3, 1)
+
+
+def test_whole_records_of_a_cut_page_are_kept_and_the_walk_goes_on_behind_them(tmp_path):
+    server = Server(ids=names(35), says=35, faults={2: '{"ids": ["n00010", "n00011", "n00012'})
+    done = listed(tmp_path, server, ladder=LADDER)
+    assert (done.ids(), [asked["at"] for asked in server.requests]) == (server.ids, ["0", "10", "13", "23", "33"])
+
+
+def test_one_record_that_breaks_each_page_is_named_and_passed(tmp_path):
+    server = Server(ids=names(35), says=35, broken={17})
+    done = listed(tmp_path, server, ladder=LADDER)
+    assert (done.ids(), done.evidence) == (names(17) + names(17, 18), {"datasets": "total"})
+    assert [error.error for error in done.errors] == [
+        "the server can't give the record at position 18: a record can't be rendered"
+    ]
+
+
+def test_a_page_that_never_comes_ends_the_list_once_every_rung_was_tried(tmp_path):
+    server = Server(ids=names(35), says=35, faults=dict.fromkeys(range(2, 500), '{"ids": ["'))
+    done = listed(tmp_path, server, ladder=LADDER)
+    assert (len(done.items), done.kinds()["truncated"]) == (10, 1)
+    assert len(server.requests) < 12, "rungs count until there is progress"
+
+
+def test_a_list_is_begun_again_if_its_token_expired(tmp_path):
+    server = Server(ids=names(35), way="stated", faults={3: 400})
+    done = listed(tmp_path, server, **stated(), ladder=(Renew(),))
+    assert (done.ids(), done.evidence) == (server.ids, {"datasets": "pager"})
+
+
+def test_what_is_refused_once_the_total_is_met_is_the_end(tmp_path):
+    server = Server(ids=names(20), says=20, way="stated", faults={3: 400})
+    superfluous = {"read": lambda self, response, walk: replaced(Numbers.read(self, response, walk), next=Ask(at=20))}
+    server.ends = 20
+    pages = iter((10, 20))
+    superfluous = {
+        "read": lambda self, response, walk: replaced(Numbers.read(self, response, walk), next=Ask(at=next(pages)))
+    }
+    done = listed(tmp_path, server, **stated(), **superfluous)
+    assert (done.ids(), done.evidence, done.errors) == (server.ids, {"datasets": "total"}, [])
+
+
+def test_a_part_is_not_the_whole(tmp_path):
+    part = lambda request: TextResponse(request.url, status=206, body=b'{"ids": ["a"]}')  # noqa: E731
+    done = listed(tmp_path, part, **stated())
+    assert (done.kinds(), done.evidence) == ({"truncated": 1}, {})
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "is_first", "is_of_host", "is_of_question"),
+    [
+        ("blocked", 403, True, True, True),
+        ("connection", None, True, True, False),
+        ("connection", None, False, False, False),
+        ("http", 429, False, True, False),
+        ("http", 500, False, False, False),
+        ("http", 408, False, False, False),
+        ("http", 404, False, False, True),
+        ("timeout", None, True, False, False),
+        ("dns", None, False, True, False),
+        ("disk", None, False, True, False),
+        ("refused", 200, False, False, True),
+    ],
+)
+def test_whose_fault_it_is(error, status, is_first, is_of_host, is_of_question):
+    fault = Fault(AnswerError(error, "it failed"), status, is_first=is_first)
+    assert (fault.is_of_host, fault.is_of_question) == (is_of_host, is_of_question)
+    assert not is_of_host or ladder.climbed(Walk(ask=Ask(), rows=10), fault, Numbers(None)) is None
+
+
+# Lists that are too long, or move
+
+
+def halves(part):
+    begin, end = int(part[0][1:] or 0), int(part[1][1:] or 99_999)
+    return None if end - begin < 2 else ((part[0], f"n{(begin + end) // 2:05}"), (f"n{(begin + end) // 2:05}", part[1]))
+
+
+def test_a_list_longer_than_the_servers_window_is_read_in_parts(tmp_path):
+    server = Server(ids=names(70), says=-1, cap=10)
+    parts = {"parts": lambda self, walk: [("n00000", "n00100")], "halves": lambda self, part: halves(part)}
+    traits = Traits(way="place", windows={70, 50})
+    done = listed(tmp_path, server, traits=traits, ladder=(Halve(),), **parts)
+    assert (len(done.items), done.evidence, done.errors) == (70, {"datasets": "total"}, [])
+
+
+def test_a_list_that_moved_is_read_again(tmp_path):
+    ids = names(35)
+    server = Server(ids=ids, says=-1, moves={3: ids[1:]})
+    done = listed(tmp_path, server)
+    assert (done.ids(), done.evidence) == (ids, {"datasets": "total"})
+    assert len(server.requests) == 9
+
+
+def test_offers_are_lists_of_their_own_and_what_is_left_is_counted(tmp_path):
+    tree = {"a": (["1", "2"], ["b", "c"]), "b": (["3"], ["a"]), "c": (["4"], [])}
+
+    class Tree(Numbers):
+        traits = Traits(way="single", is_one_list=False)
+
+        def first(self):
+            return Walk(ask=Ask(address="a"), name="a")
+
+        def request(self, walk):
+            return Request(f"{URL}/{walk.ask.address}")
+
+        def read(self, response, walk):
+            ids, below = tree[response.url.rpartition("/")[2]]
+            offers = [Offer("walk", name, Ask(address=name)) for name in below]
+            offers += [Offer("left", "https://other.org/x", None, "x is on another host")] * (walk.name in LEFT)
+            return ListingPage(entries=[Entry(each, each) for each in ids], offers=offers)
+
+    answers = lambda request: TextResponse(request.url, body=b"{}")  # noqa: E731
+    LEFT: set[str] = set()  # noqa: N806
+    members = {name: value for name, value in vars(Tree).items() if not name.startswith("_")}
+    done = listed(tmp_path, answers, **members)
+    assert (done.ids(), done.evidence) == (list("1234"), dict.fromkeys("abc", "file"))
+    LEFT.add("c")
+    done = listed(tmp_path, answers, **members)
+    assert [error.error for error in done.errors] == ["c listed 1 datasets, and x is on another host"]
+
+
+# Limits
+
+
+@pytest.mark.parametrize(
+    ("limits", "count", "is_limited"), [({"max_datasets": "7"}, 7, True), ({"max_datasets": "35"}, 35, False)]
+)
+def test_a_limit_ends_the_list(tmp_path, limits, count, is_limited):
+    done = listed(tmp_path, Server(ids=names(35), says=35), limits)
+    assert (len(done.items), done.spider.run_state.is_limited) == (count, is_limited)
+
+
+# What a request carries
+
+
+def test_a_walk_outlives_json():
+    here = Walk(ask=Ask(at=3), parts=(("a", "b"), ("b", "")), tried=("again",), above=("x",), name="y")
+    assert restored(json.loads(json.dumps(here.plain())), Ask) == here
+
+
+def test_requests_of_one_address_are_told_apart(tmp_path):
+    server = Server(ids=names(35), says=35, faults={2: '{"ids": ["'})
+    done = listed(tmp_path, server, ladder=LADDER)
+    assert len({request.meta["walk"] for request in done.asked}) == len(done.asked)
+    assert done.asked[2].headers["Cache-Control"] == b"no-cache"
+
+
+def test_a_count_is_a_hint(tmp_path):
+    server = Server(ids=names(3), faults={1: 500})
+
+    def first(self):
+        return Walk(ask=Ask(), rows=100, most=100, purpose="count")
+
+    done = listed(tmp_path, server, first=first, ladder=())
+    assert (len(done.items), done.evidence) == (3, {"datasets": "file"})
+
+
+def test_a_kill_between_any_two_answers_loses_nothing(tmp_path):
+    ids = names(35)
+    faults = {2: '{"ids": ["n00010", "n00011", "n00012'}
+    for twice in range(1, 6):
+        done = listed(tmp_path, Server(ids=ids, says=35, faults=faults), ladder=LADDER, twice=twice)
+        assert (done.ids(), done.evidence, done.errors) == (ids, {"datasets": "total"}, [])
+
+
+def test_thousands_of_lists_are_noted_in_place(tmp_path):
+    """A copy of them all for each would take minutes."""
+    crawler = get_crawler(None, {"JOBDIR": str(tmp_path)})
+    crawler.spider = SimpleNamespace(name="x")
+    walks = Walks(crawler)
+    lists, shown = walks.lists, walks.evidence
+    assert (walks.begin("one"), walks.begin("two"), walks.begin("one")) == (True, True, False)
+    walks.end("one", "whole", evidence="file", listed=1)
+    assert (lists, walks.open, shown) == ({"one": "ended", "two": "begun"}, {"two"}, {"one": "file"})
+    assert crawler.stats.get_value("catalogue/lists") is lists
+    walks.job.commit()
+    again = Walks(crawler)
+    assert (again.lists, again.open, again.evidence, again.is_short) == (lists, {"two"}, shown, False)
+    again.end("two", "short")
+    assert again.is_short
+    walks.job.db.close()
