@@ -271,6 +271,172 @@ def behind(here, page, taken, **traits):
     return after(Walk(ask=Ask(), **here), ListingPage(**page), Taken(**taken), Traits(**traits))
 
 
+FULL: dict[str, Any] = {
+    "step": 4,
+    "pages": 3,
+    "turned": 2,
+    "came": 30,
+    "reached": 30,
+    "listed": 28,
+    "resources": 50,
+    "apart": 2,
+    "lost": 1,
+    "gaps": 1,
+    "largest": 10,
+    "total": 90,
+    "printed": 80,
+    "first": "a",
+    "digest": "c",
+    "stale": 1,
+    "skipped": 2,
+    "tried": ("again",),
+}
+"""A walk in the midst of its list."""
+NEW: dict[str, Any] = {"came": 10, "new": 9, "resources": 20, "digest": "d"}
+
+
+@pytest.mark.parametrize(
+    ("here", "page", "taken", "traits", "changed"),
+    [
+        (  # a page of new records
+            {},
+            {"next": Ask(at=40), "asked": 10, "total": 90, "apart": 1, "lost": 1, "gaps": 1, "printed": 70},
+            NEW,
+            {},
+            {
+                "pages": 4,
+                "turned": 3,
+                "came": 40,
+                "reached": 40,
+                "listed": 37,
+                "resources": 70,
+                "apart": 3,
+                "lost": 2,
+                "gaps": 2,
+                "counted": 90,
+                "digest": "d",
+                "stale": 0,
+                "skipped": 0,
+                "tried": (),
+            },
+        ),
+        (  # one that broke off, and can't be gone on behind: its records are taken, its place is still to come
+            {},
+            {"fault": AnswerError("truncated", "cut")},
+            NEW,
+            {},
+            {"pages": 4, "turned": 3, "listed": 37, "resources": 70, "digest": "d", "stale": 0, "skipped": 0},
+        ),
+        (  # an empty one at a computed place
+            {},
+            {"next": Ask(at=40), "asked": 10},
+            {},
+            {"way": "place"},
+            {"pages": 4, "turned": 3, "stale": 2},
+        ),
+        (  # an empty one behind a stated way
+            {},
+            {},
+            {},
+            {"way": "stated"},
+            {"pages": 4, "stale": 2},
+        ),
+        (  # known records on the same ground, after the list was begun again
+            {"came": 10, "stale": 0},
+            {"next": Ask(at=20)},
+            NEW | {"new": 0, "resources": 0},
+            {},
+            {"pages": 4, "turned": 3, "came": 20, "stale": 0, "digest": "d", "skipped": 0},
+        ),
+        (  # known records beyond it
+            {"stale": 0},
+            {"next": Ask(at=40)},
+            NEW | {"new": 0, "resources": 0},
+            {},
+            {
+                "pages": 4,
+                "turned": 3,
+                "came": 40,
+                "reached": 40,
+                "stale": 1,
+                "digest": "d",
+                "skipped": 0,
+                "tried": (),
+            },
+        ),
+        (  # known records of a further look
+            {"lap": 2, "stale": 0},
+            {"next": Ask(at=40)},
+            NEW | {"new": 0, "resources": 0},
+            {},
+            {
+                "pages": 4,
+                "turned": 3,
+                "came": 40,
+                "reached": 40,
+                "stale": 0,
+                "digest": "d",
+                "skipped": 0,
+                "tried": (),
+            },
+        ),
+        (  # the page before once more
+            {"lap": 2, "stale": 0},
+            {"next": Ask(at=40)},
+            NEW | {"new": 0, "resources": 0, "digest": "c"},
+            {},
+            {"pages": 4, "came": 40, "reached": 40, "stale": 1, "skipped": 0, "tried": ()},
+        ),
+        (  # a larger number is printed, a smaller total said, of a first look
+            {},
+            {"next": Ask(at=40), "printed": 95, "total": 89, "is_new": True},
+            {"came": 1, "digest": "d"},
+            {},
+            {
+                "pages": 4,
+                "turned": 3,
+                "came": 31,
+                "reached": 31,
+                "counted": 89,
+                "printed": 95,
+                "has_moved": True,
+                "has_shrunk": True,
+                "stale": 0,
+                "digest": "d",
+                "skipped": 0,
+                "tried": (),
+            },
+        ),
+        (  # and of a second look
+            {"lap": 2},
+            {"next": Ask(at=40), "total": 91, "ask": Ask(method="GET")},
+            {"came": 11, "new": 1, "digest": "d"},
+            {},
+            {
+                "ask": Ask(method="GET"),
+                "pages": 4,
+                "turned": 3,
+                "came": 41,
+                "reached": 41,
+                "listed": 29,
+                "largest": 11,
+                "total": 91,
+                "counted": 91,
+                "has_moved": True,
+                "stale": 0,
+                "digest": "d",
+                "skipped": 0,
+                "tried": (),
+            },
+        ),
+    ],
+)
+def test_where_a_walk_stands_behind_a_page(here, page, taken, traits, changed):
+    before = Walk(ask=Ask(), **FULL | here)
+    found = after(before, ListingPage(**page), Taken(**taken), Traits(**traits))
+    assert found == replace(before, **changed)
+
+
 def test_a_way_on_counts_once_it_brought_another_page():
     first = {"came": 6, "new": 6, "digest": "a"}
     assert behind({}, {}, first, way="turn").turned == 0
@@ -476,6 +642,147 @@ def test_whose_fault_it_is(error, status, is_first, is_of_host, is_of_question):
     fault = Fault(AnswerError(error, "it failed"), status, is_first=is_first)
     assert (fault.is_of_host, fault.is_of_question) == (is_of_host, is_of_question)
     assert not is_of_host or ladder.climbed(Walk(ask=Ask(), rows=10), fault, Numbers(None)) is None
+
+
+CUT, HTTP = Fault(AnswerError("truncated", "cut")), Fault(AnswerError("http", "HTTP 500"), 500)
+BUSY = Fault(AnswerError("not_json", "busy"), 200)
+NO = Fault(AnswerError("http", "HTTP 400"), 400)
+
+
+class Ranged(Numbers):
+    def parts(self, walk):
+        return [("a", "m"), ("m", "z")]
+
+    def halves(self, part):
+        return (part[0], "f"), ("f", part[1])
+
+    def ranged(self, walk, part):
+        return Ask(since=part[0], until=part[1])
+
+
+@pytest.mark.parametrize(
+    ("rung", "here", "fault", "changed"),
+    [
+        (Again(), {}, CUT, {}),
+        (Again(), {}, HTTP, None),
+        (Again(), {}, NO, None),
+        (Again(when=("not_json",)), {}, CUT, None),
+        (Again(when=("not_json",)), {}, BUSY, {}),
+        (Other("method", ("POST", "GET")), {}, CUT, {"ask": Ask(method="GET")}),
+        (Other("method", ("POST",)), {}, CUT, None),
+        (Other("method", ("PUT", "GET")), {}, CUT, {"ask": Ask(method="PUT")}),
+        (Other("method", lambda walk: ("POST", walk.name)), {}, CUT, {"ask": Ask(method="datasets")}),
+        (Other("method", ("GET",), is_for_first_only=True), {"pages": 1}, CUT, None),
+        (Other("method", ("GET",), is_for_first_only=True), {"pages": 0}, CUT, {"ask": Ask(method="GET")}),
+        (Other("method", ("GET",), when=lambda fault: fault.status == 400), {}, CUT, None),
+        (Other("method", ("GET",), when=lambda fault: fault.status == 400), {}, NO, {"ask": Ask(method="GET")}),
+        (Smaller(), {"rows": 100, "most": 100}, CUT, {"rows": 25, "most": 25}),
+        (Smaller(), {"rows": 100, "most": 100}, HTTP, {"rows": 25, "most": 100}),
+        (Smaller(), {"rows": 1, "most": 100}, CUT, None),
+        (Smaller(), {"rows": None}, CUT, None),
+        (Smaller(), {"rows": 25}, NO, None),
+        (Skip(), {"rows": 1, "came": 7, "lost": 1}, CUT, {"ask": Ask(at=1), "came": 8, "lost": 2, "skipped": 1}),
+        (Skip(), {"rows": 2}, CUT, None),
+        (Skip(is_for_first_too=False), {"rows": 1}, CUT, None),
+        (
+            Skip(is_for_first_too=False),
+            {"rows": 1, "pages": 1},
+            CUT,
+            {"ask": Ask(at=1), "came": 1, "lost": 1, "skipped": 1},
+        ),
+        (Renew(), {}, CUT, None),
+        (Renew(when=("not_json",)), {"came": 1}, CUT, None),
+        (
+            Renew(),
+            {
+                "ask": Ask(at=9),
+                "came": 9,
+                "reached": 9,
+                "total": 20,
+                "turned": 1,
+                "first": "a",
+                "digest": "b",
+                "stale": 1,
+            },
+            CUT,
+            {
+                "ask": Ask(at=0),
+                "came": 0,
+                "total": None,
+                "turned": 0,
+                "first": "",
+                "digest": "",
+                "stale": 0,
+            },
+        ),
+        (Halve(), {}, CUT, {"parts": (("a", "m"), ("m", "z")), "ask": Ask(since="a", until="m"), "splits": 1}),
+        (Halve(when=("http",)), {}, CUT, None),
+        (Halve(), {"splits": 500}, CUT, None),
+        (
+            Halve(),
+            {"parts": (("m", "z"), ("z", "")), "splits": 3, "came": 4, "reached": 4},
+            CUT,
+            {
+                "parts": (("m", "f"), ("f", "z"), ("z", "")),
+                "ask": Ask(since="m", until="f"),
+                "splits": 4,
+                "came": 0,
+                "reached": 0,
+            },
+        ),
+        (Onward(), {}, CUT, None),
+        (Onward(), {"parts": (("a", "m"),)}, CUT, None),
+        (Onward(when=("http",)), {"parts": (("a", "m"), ("m", "z"))}, CUT, None),
+        (
+            Onward(),
+            {"parts": (("a", "m"), ("m", "z")), "before": 5, "total": 7, "came": 3, "turned": 2, "gaps": 1},
+            CUT,
+            {
+                "parts": (("m", "z"),),
+                "ask": Ask(since="m", until="z"),
+                "before": 12,
+                "total": None,
+                "came": 0,
+                "gaps": 2,
+            },
+        ),
+        (
+            Onward(),
+            {"parts": (("a", "m"), ("m", "z")), "total": 10_000, "came": 3},
+            CUT,
+            {
+                "parts": (("m", "z"),),
+                "ask": Ask(since="m", until="z"),
+                "before": 3,
+                "total": None,
+                "came": 0,
+                "gaps": 1,
+            },
+        ),
+    ],
+)
+def test_what_a_rung_tries_instead(rung, here, fault, changed):
+    before = Walk(**{"ask": Ask()} | here)
+    found = rung.instead(before, fault, Ranged(None))
+    assert found == (None if changed is None else replace(before, **changed))
+
+
+def test_the_ladder_is_climbed_from_the_top_and_a_rung_has_its_number():
+    class Laddered(Numbers):
+        ladder = (Again(most=2), Smaller(most=1))
+
+    walk, taken = Walk(ask=Ask(), rows=100, most=100), []
+    while (walk := ladder.climbed(walk, CUT, Laddered(None))) is not None:
+        taken.append((walk.tried[-1], walk.rows))
+    assert taken == [("again", 100), ("again", 100), ("smaller", 25)]
+
+
+def test_a_host_that_says_when_to_come_again_is_not_asked_otherwise(tmp_path):
+    def answers(request):
+        return TextResponse(request.url, status=503, headers={"Retry-After": "1"}, body=b"{}", request=request)
+
+    done = listed(tmp_path, answers, ladder=LADDER)
+    assert (len(done.asked), done.kinds()) == (1, {"http": 1})
 
 
 # Lists that are too long, or move

@@ -204,7 +204,8 @@ class Lister(Generic[A]):
         request = failures.request(failure)
         here = restored(request.cb_kwargs["walk"], self.dialect.asks)
         response = getattr(failure.value, "response", None)
-        fault = self.dialect.fault(failures.from_failure(failure), response, here)
+        has_waited = response is not None and "Retry-After" in response.headers
+        fault = replace(self.dialect.fault(failures.from_failure(failure), response, here), has_waited=has_waited)
         async for output in flat(self.missed(here, fault, request)):
             yield output
 
