@@ -8,8 +8,8 @@ import pytest
 from scrapy.http import Response
 
 from crawlers import xml_records
-from crawlers.kinds.sdmx.mapping import address_of, dataset, list_address
 from crawlers.kinds.sdmx.dialect import dataflows
+from crawlers.kinds.sdmx.mapping import address_of, dataset, list_address
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
 
