@@ -221,6 +221,7 @@ def test_empty_pages_in_the_middle_are_passed_by_the_patience(tmp_path):
         ({"listed": 12, "turned": 1, "left": "3 others are outside"}, {}, {}, "unproven"),
         ({"listed": 12, "total": 12, "left": "3 others are outside"}, {}, {}, "unproven"),
         ({"listed": 12, "stale": 2, "turned": 2}, {"next": Ask(at=99)}, {}, "paging"),
+        ({"listed": 20, "turned": 2, "is_ring": True, "total": 25}, {"next": Ask(at=99)}, {}, "paging"),
         ({"listed": 6, "pages": 2}, {"turns": 0}, {"way": "turn"}, "unproven"),
         ({"listed": 10, "pages": 1}, {"asked": 10}, {}, "unproven"),
         ({"contradiction": "two counts", "listed": 9, "total": 9}, {}, {}, "count_mismatch"),

@@ -285,10 +285,12 @@ def _ring(ended: Ended) -> Evidence | None:
 
 
 def _again(ended: Ended) -> None:
-    is_repeated = _is_repeated(ended.walk, ended.page, ended.traits) and not ended.walk.is_ring
-    if is_repeated and not is_met(ended.walk, ended.traits) and (ended.traits.way != "place" or ended.page.came != 0):
-        of = "" if ended.walk.expected is None else f" of {ended.walk.expected}"
-        message = f"{ended.subject} gives the same pages again after {ended.walk.listed}{of} datasets"
+    walk = ended.walk
+    is_short = walk.listed < (walk.expected or 0)
+    is_repeated = is_short if walk.is_ring else _is_repeated(walk, ended.page, ended.traits)
+    if is_repeated and not is_met(walk, ended.traits) and (ended.traits.way != "place" or ended.page.came != 0):
+        of = "" if walk.expected is None else f" of {walk.expected}"
+        message = f"{ended.subject} gives the same pages again after {walk.listed}{of} datasets"
         raise AnswerError("paging", message)
 
 
