@@ -322,9 +322,10 @@ class Lister(Generic[A]):
             self.crawl.run_state.count_listed(self.crawl.records.expected)
 
     def _expected(self, walk: Walk[A]) -> int | None:
-        """Return how many datasets there should be; ``None`` if a number that is a hint was less than there are."""
+        """Return how many datasets there should be; ``None`` if more came than a hint, or a window's number, says."""
         is_less = walk.expected is not None and walk.expected < walk.listed
-        return None if is_less and self.dialect.traits.total == "hint" else walk.expected
+        is_exact = self.dialect.traits.total == "exact" and evidence.is_trusted(walk, self.dialect.traits)
+        return None if is_less and not is_exact else walk.expected
 
     # What did not come
 

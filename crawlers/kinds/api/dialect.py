@@ -7,8 +7,6 @@ meanwhile is moved to the pages that were read already, so what changed since th
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -227,10 +225,7 @@ class APIDialect(Dialect[Ask]):
             message = "%s: list.total (%s) finds no number of records in the first page"
             self.crawl.logger.warning(message, self.query.portal, self.declared.total.text)
         readings = [Reading(record, self.declaration) for record in records]
-        entries = [self._entry(reading) for reading in readings if reading.is_dataset]
-        twins.report(self.crawl, entries, walk.key)
-        answer = Answer(document, records, response.url, headers, _name(readings[-1:]))
-        return self._page(answer, readings, entries, total, walk)
+        return self._page(Answer(document, readings, response.url, headers), total, walk)
 
     def _choice(self, document: Any) -> AnswerError:
         """Return the refusal that names the collections of a server, where there are any."""
@@ -242,32 +237,32 @@ class APIDialect(Dialect[Ask]):
         id_ = reading.id if isinstance(reading.record, dict) else None
         return Entry(id_, reading.record, count, reading, reading.aliases)
 
-    def _page(
-        self, answer: Answer, readings: list[Reading], entries: list[Entry], total: int | None, walk: Walk[Ask]
-    ) -> ListingPage[Ask]:
-        asked, again = self.query.size(walk), min(self.query.again(walk), len(readings))
-        names = [_name([reading]) for reading in readings]
-        is_same = len(names) > 1 and bool(walk.ask.last) and names[-1] == walk.ask.last
-        if is_same and again and len(names) <= (asked or len(names)):
+    def _page(self, answer: Answer, total: int | None, walk: Walk[Ask]) -> ListingPage[Ask]:
+        entries = [self._entry(each) for each in answer.records if each.is_dataset]
+        twins.report(self.crawl, entries, walk.key)
+        count, asked = len(answer.records), self.query.size(walk)
+        overlap = min(self.query.overlap(walk), count)
+        is_again = count > 1 and bool(walk.ask.last) and answer.records[-1].mark == walk.ask.last
+        if is_again and overlap and count <= (asked or count):
             raise RoundedError("paging", "a page ends with the record that it should begin with")
-        page: ListingPage[Ask] = ListingPage(entries=entries, came=len(readings) - again, again=again, asked=asked)
-        page.apart = self._passed(readings, walk)
+        page: ListingPage[Ask] = ListingPage(entries=entries, came=count - overlap, overlap=overlap, asked=asked)
+        page.apart = self._passed(answer, walk)
         self._count(page, total, walk)
-        page.ask = seen = replace(self._seen(answer, readings, names, page, total, walk), is_again=is_same)
+        page.ask = seen = replace(self._seen(answer, page, total, walk), is_again=is_again)
         page.has_moved = seen.shift != walk.ask.shift
         try:
             following = self.query.following(answer, replace(walk, ask=seen))
-            page.next = seen if is_same and following else self._onward(following, page, total, walk)
+            page.next = seen if is_again and following else self._onward(following, page, total, walk)
         except AnswerError as error:  # of the next page: this one's records stay
             page.fault = error
         if page.next is None and page.fault is None:
             page.offers = [Offer("left", walk.key, why_not=left) for left in self._left(answer, seen, walk) if left]
         return page
 
-    def _passed(self, readings: list[Reading], walk: Walk[Ask]) -> int:
+    def _passed(self, answer: Answer, walk: Walk[Ask]) -> int:
         """Return how many records are not datasets, and were not known before."""
-        names = {_name([reading]) for reading in readings if not reading.is_dataset}
-        return sum(self.crawl.seen(name, list_name="passed", listed_by=walk.key) for name in sorted(names))
+        marks = {each.mark for each in answer.records if not each.is_dataset}
+        return sum(self.crawl.seen(mark, list_name="passed", listed_by=walk.key) for mark in sorted(marks))
 
     def _count(self, page: ListingPage[Ask], total: int | None, walk: Walk[Ask]) -> None:
         """Note how many records there are, and whether the next page is requested whatever that says.
@@ -293,59 +288,43 @@ class APIDialect(Dialect[Ask]):
         is_of_page = not walk.pages and not self.since() and 0 < came < asked and came == known
         return is_of_page or (known is not None and walk.came + came > known)
 
-    def _seen(
-        self,
-        answer: Answer,
-        readings: list[Reading],
-        names: list[str],
-        page: ListingPage[Ask],
-        total: int | None,
-        walk: Walk[Ask],
-    ) -> Ask:
+    def _seen(self, answer: Answer, page: ListingPage[Ask], total: int | None, walk: Walk[Ask]) -> Ask:
         """Return what is known of the listing behind a page."""
         ask = replace(walk.ask, received=walk.ask.received + (page.came or 0))
         if ask.section == "all" and total is not None:
             is_shrunk = ask.is_shrunk or total < (ask.latest or 0)
             is_changed = ask.is_changed or ask.latest not in (None, total)
             ask = replace(ask, latest=total, is_changed=is_changed, is_shrunk=is_shrunk)
-        if page.again and names[0] != ask.last and ask.shift >= 0:
-            ask = replace(ask, shift=1 if ask.last in names else -1)
-        return self._stamped(ask, answer.records, readings, names) if self.restart else ask
+        if page.overlap and answer.records[0].mark != ask.last and ask.shift >= 0:
+            is_there = any(each.mark == ask.last for each in answer.records)
+            ask = replace(ask, shift=1 if is_there else -1)
+        return self._stamped(ask, answer, self.restart) if self.restart else ask
 
-    def _stamped(self, ask: Ask, records: list[Any], readings: list[Reading], names: list[str]) -> Ask:
+    def _stamped(self, ask: Ask, answer: Answer, restart: Restart) -> Ask:
         """Return what is known with the last stamp of a page, and whether the stamps are in an order."""
-        assert self.restart is not None  # noqa: S101
-        stamps = [self.restart.seen.find(record) for record in records]
+        found = [(each, restart.seen.find(each.record)) for each in answer.records]
+        stamps = [stamp for _, stamp in found]
         seen, order, is_shuffled = ask.seen, ask.order, ask.is_shuffled
         for stamp in filter(_is_stamp, stamps):
             step = 0 if seen is None else _compared(seen, stamp)
             is_shuffled = is_shuffled or (step * order < 0 and ask.section in ("all", "window"))
             seen, order = stamp, order or step
-        last = [reading for reading, stamp in zip(readings, stamps, strict=True) if stamp][-1:]
-        awaited, fault = ask.awaited, ask.fault
-        if awaited and (awaited in names or not stamps or not all(stamp == ask.bound for stamp in stamps)):
-            lacks = "lacks the record it goes on from"
-            stamp = self.restart.seen.text
-            lacking = f"the walk behind the window from {ask.bound!r} on {lacks}, {awaited}: others of the same {stamp}"
-            fault = fault if awaited in names else fault or f"{lacking} may be lacking"
-            awaited = ""
-        return replace(
-            ask,
-            seen=seen,
-            seen_at=_name(last) or ask.seen_at,
-            order=order,
-            is_shuffled=is_shuffled,
-            is_undated=ask.is_undated or not all(map(_is_stamp, stamps)),
-            odd=ask.odd or next((str(each)[:_LONGEST] for each in stamps if each and not _is_stamp(each)), ""),
-            awaited=awaited,
-            fault=fault,
-        )
+        seen_at = next((each.mark for each, stamp in reversed(found) if stamp), ask.seen_at)
+        is_undated = ask.is_undated or not all(map(_is_stamp, stamps))
+        odd = ask.odd or next((str(each)[:_LONGEST] for each in stamps if each and not _is_stamp(each)), "")
+        ask = replace(ask, seen=seen, seen_at=seen_at, order=order, is_shuffled=is_shuffled)
+        ask = replace(ask, is_undated=is_undated, odd=odd)
+        if not ask.awaited or (stamps and all(stamp == ask.bound for stamp in stamps)):  # it may be on a later page
+            return ask
+        if any(each.mark == ask.awaited for each in answer.records):
+            return replace(ask, awaited="")
+        lacking = f"the walk behind the window from {ask.bound!r} on lacks the record it goes on from, {ask.awaited}"
+        fault = ask.fault or f"{lacking}: others of the same {restart.seen.text} may be lacking"
+        return replace(ask, awaited="", fault=fault)
 
     # The next page, or the next section
 
-    def _onward(
-        self, following: Ask | None, page: ListingPage[Ask], total: int | None, walk: Walk[Ask]
-    ) -> Ask | None:
+    def _onward(self, following: Ask | None, page: ListingPage[Ask], total: int | None, walk: Walk[Ask]) -> Ask | None:
         """Return what is asked next, of this section or of the next one; ``None`` if that was all.
 
         Raises:
@@ -378,7 +357,7 @@ class APIDialect(Dialect[Ask]):
     def _is_short(self, seen: Ask, page: ListingPage[Ask], walk: Walk[Ask]) -> bool:
         """Return whether a page is the last one, as it is shorter than those before it and nothing has a total."""
         is_counted = seen.section != "all" or page.total is not None or walk.total is not None
-        return not is_counted and self._is_newest_first(seen) and (page.came or 0) + page.again < walk.largest
+        return not is_counted and self._is_newest_first(seen) and (page.came or 0) + page.overlap < walk.largest
 
     def _is_newest_first(self, ask: Ask) -> bool:
         return ask.order < 0 and bool(self.declared.since)
@@ -513,14 +492,6 @@ class APIDialect(Dialect[Ask]):
             self.crawl.failed("list", AnswerError("missing_id", f"{message}, so it is not kept"), response.request)
         else:
             yield from self.take(response, entry.reading, allowed if allowed < entry.resources else None)
-
-
-def _name(readings: list[Reading]) -> str:
-    """Return what the record of a list is known by, whether it is a dataset or not; empty if there is none."""
-    if not readings:
-        return ""
-    found, record = readings[0].id, readings[0].record
-    return found or hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
 
 
 def _is_stamp(value: Any) -> bool:

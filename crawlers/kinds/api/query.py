@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.api.declaration import Declaration, Values
     from crawlers.kinds.api.expressions import Template
+    from crawlers.kinds.api.mapping import Reading
     from crawlers.listing.walk import Walk
 
     Pair = tuple[str, Any]
@@ -114,14 +115,12 @@ class Answer(NamedTuple):
         records: those of the page.
         url: its address, to which links are relative.
         headers: its headers, by their names in small letters.
-        last: what its last record is known by.
     """
 
     page: Any
-    records: list[Any]
+    records: list[Reading]
     url: str
     headers: answers.Headers = answers.NONE
-    last: str = ""
 
 
 class Query:
@@ -180,7 +179,7 @@ class Query:
         """Whether a page begins behind a record, wherever that has moved to."""
         return self.paging.kind in ("none", "last-id", "search-after")
 
-    def again(self, walk: Walk[Ask]) -> int:
+    def overlap(self, walk: Walk[Ask]) -> int:
         """Return how many records a page is to have of the page before."""
         is_repeating = self.paging.kind == "offset" and bool(walk.ask.last) and (walk.rows or self.rows) != 1
         return walk.ask.overlap if is_repeating else 0
@@ -188,7 +187,7 @@ class Query:
     def place(self, walk: Walk[Ask]) -> Any:
         """Return what a page is asked by: an offset, a number from 0, a link, a token ...; ``None`` for the first."""
         if self.paging.kind == "offset":
-            return (walk.ask.at or 0) - self.again(walk)
+            return (walk.ask.at or 0) - self.overlap(walk)
         return self._numbered(walk)[1] if self.paging.kind == "page" else walk.ask.at
 
     def size(self, walk: Walk[Ask]) -> int | None:
@@ -296,7 +295,8 @@ class Query:
         if at is None:
             return None
         rows = self.size(walk) if self.paging.kind == "page" else None
-        return replace(walk.ask, at=at, rows=rows, last=answer.last if len(answer.records) > 1 else "")
+        last = answer.records[-1].mark if len(answer.records) > 1 else ""
+        return replace(walk.ask, at=at, rows=rows, last=last)
 
     def _none(self, *_: Any) -> None:
         return None
@@ -304,7 +304,7 @@ class Query:
     def _offset(self, answer: Answer, walk: Walk[Ask]) -> int | None:
         """Return the offset behind the page, if that has more than the record that was asked for again."""
         count = len(answer.records)
-        return self.place(walk) + count if count > self.again(walk) else None
+        return self.place(walk) + count if count > self.overlap(walk) else None
 
     def _page(self, answer: Answer, walk: Walk[Ask]) -> int | None:
         return self._numbered(walk)[1] + 1 if answer.records else None
@@ -327,7 +327,8 @@ class Query:
         if not answer.records:
             return None
         wanted = self.paging.last
-        found = next((last for each in reversed(answer.records) if wanted and (last := wanted.find(each))), None)
+        records = (each.record for each in reversed(answer.records))
+        found = next((last for each in records if wanted and (last := wanted.find(each))), None)
         if found is None:
             raise AnswerError("paging", f"no record of the page has {wanted.text if wanted else ''!r}")
         return tuple(found) if isinstance(found, list) else found

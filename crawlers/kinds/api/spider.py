@@ -128,6 +128,7 @@ class APISpider(ListedSpider):
         if self.args["since"] and not self.declaration.list.since:
             self.logger.info("%s can't filter by date: everything is listed", self.declaration.name)
         if self.declaration.list.walk:
+            self.completeness.begin("datasets")
             yield self.tree.root()
         elif self.declaration.check:
             self.lister.walks.begin("datasets")

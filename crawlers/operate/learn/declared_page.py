@@ -89,7 +89,7 @@ class Tried:
             "records": None if records is None else len(records),
             "skipped": len(records or []) - len(kept),
             "total": answers.total(self.page, declaration.list.total, self.headers),
-            "next": self._next(records or []),
+            "next": self._next(read),
             "follow": {into: _found(one) for into, one in self.details.items()},
             "fields": [asdict(one) for one in coverage(shown)],
             "flaws": sorted({flaw for item in items for flaw in item.flaws}),
@@ -105,10 +105,10 @@ class Tried:
             found["resources"] = each
         return found
 
-    def _next(self, records: list[Any]) -> Any:
+    def _next(self, records: list[Reading]) -> Any:
         try:
             query, walk = Query(self.declaration, self.portal, _ROWS), Walk(ask=Ask())
-            following = query.following(Answer(self.page, records, self.url, self.headers, "the last"), walk)
+            following = query.following(Answer(self.page, records, self.url, self.headers), walk)
             return None if following is None else query.place(replace(walk, ask=following))
         except AnswerError as error:
             return str(error)
