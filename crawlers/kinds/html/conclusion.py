@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 
@@ -11,13 +11,15 @@ from crawlers.kinds.html import turn
 from crawlers.listing.completeness import Ending
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy.http import Response
 
+    from crawlers.kinds.html.rules import Rules
     from crawlers.kinds.html.rules.rules import Kind
-    from crawlers.kinds.html.spider import HTMLSpider
     from crawlers.kinds.html.walk_state import Place
+    from crawlers.listing.completeness import Completeness
+    from crawlers.listing.crawl import Crawl
 
 GONE = (404, 410)
 _ENDS = {
@@ -34,11 +36,18 @@ _ONE_PAGE = (
 
 
 class Conclusion:
-    """Judges each walk that has ended, and the whole listing after the last one."""
+    """Judges each walk that has ended, and the whole listing after the last one.
 
-    def __init__(self, spider: HTMLSpider) -> None:
-        self.spider = spider
-        self.paging = spider.site.paging
+    Args:
+        find_gone: yields the questions about what a whole listing lacks.
+    """
+
+    def __init__(
+        self, crawl: Crawl, site: Rules, completeness: Completeness, find_gone: Callable[[], Iterator[Any]]
+    ) -> None:
+        self.crawl, self.site, self.completeness = crawl, site, completeness
+        self.find_gone = find_gone
+        self.paging = site.paging
 
     # What is wrong
 
@@ -47,12 +56,12 @@ class Conclusion:
         self.fail(AnswerError(kind, message), request)
 
     def fail(self, error: AnswerError, request: Request | None, status: int | None = None) -> None:
-        self.spider.failed("list", error, request, http_status=status)
+        self.crawl.failed("list", error, request, http_status=status)
         self.cut_short()
 
     def cut_short(self) -> None:
         """Record that a listing was not read to its end: datasets that it lacks may still exist."""
-        self.spider.run_state.is_cut_short = True
+        self.crawl.run_state.is_cut_short = True
 
     def check(self, here: Place, after: Place, response: Response) -> None:
         """Report a gap between pages, a second page like the first, and a browser's page that ended too early.
@@ -88,7 +97,7 @@ class Conclusion:
             self.fault("paging", message, request)
         elif after.gap and after.gap > 1 and self.paging.kind in turn.PROMISED:
             self.fault("paging", f"{after.walk} leads to a page {after.gap} that lists no dataset", request)
-        elif after.gap == 1 and not after.depth and len(self.spider.site.start) > 1 and not after.leads:
+        elif after.gap == 1 and not after.depth and len(self.site.start) > 1 and not after.leads:
             self.fault("no_datasets", f"{after.walk} has no link to a dataset", request)
         else:
             return False
@@ -108,39 +117,39 @@ class Conclusion:
         elif not after.seen and after.leads:
             return  # it has no datasets of its own, and what it leads to was followed
         elif is_single(found, after):
-            self.spider.run_state.note("single_pages", after.walk, after.seen)
-        elif not self.spider.completeness.conclude(after.walk, found, request):
+            self.crawl.run_state.note("single_pages", after.walk, after.seen)
+        elif not self.completeness.conclude(after.walk, found, request):
             self.cut_short()
 
     def _judge_single_pages(self) -> None:
-        state = self.spider.run_state
+        state = self.crawl.run_state
         for walk, seen in state.single_pages.items():
-            if not self.spider.completeness.conclude(walk, single_page(walk, seen, state.page_size), Request(walk)):
+            if not self.completeness.conclude(walk, single_page(walk, seen, state.page_size), Request(walk)):
                 self.cut_short()
 
     def stop(self, place: Place) -> Iterator[Request]:
         """End a walk because the user's limit is reached."""
-        self.spider.run_state.is_limited = True
+        self.crawl.run_state.is_limited = True
         yield from self.end(place)
 
     def end(self, place: Place) -> Iterator[Request]:
         """End a walk; after the last one, yield the requests that confirm what is gone."""
-        self.spider.completeness.end(place.walk)
-        if not self.spider.completeness.open_lists:
+        self.completeness.end(place.walk)
+        if not self.completeness.open_lists:
             yield from self._finish()
 
     def _finish(self) -> Iterator[Request]:
-        state, listed = self.spider.run_state, self.spider.records.expected
+        state, listed = self.crawl.run_state, self.crawl.records.expected
         if listed and not state.is_limited:
             self._judge_single_pages()
         if state.is_limited or state.is_cut_short:
             return
         state.expected = listed
         if listed:
-            yield from self.spider.gone.requests()
+            yield from self.find_gone()
         else:
             message = "the listing has no link to a dataset: look at [links] in the rules, or ask for a browser"
-            self.spider.failed("list", AnswerError("no_datasets", message))
+            self.crawl.failed("list", AnswerError("no_datasets", message))
 
 
 def ending(
