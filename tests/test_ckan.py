@@ -386,6 +386,7 @@ def test_where_a_window_begins(base, newest, begun):
     spider = CKAN(portal="https://example.org")
     spider.opened_index = lambda: SimpleNamespace(documents=SimpleNamespace(newest_stamp=lambda: newest))
     spider.run_state = RunState(since=base)
+    spider.run_state.walks = SimpleNamespace(begin=lambda *_: True, end=lambda *_: None)
     assert spider.incremental.window(None, Cursor(rows=1000, ids=True, stamps=True)) == Cursor(rows=1000, since=begun)
 
 

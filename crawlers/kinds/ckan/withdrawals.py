@@ -261,7 +261,8 @@ class Ghosts(Absences):
         if self.access.is_refused:
             return
         known = self.crawl.opened_index().documents.get("dataset", dataset_id, None)
-        if known and known.status != "withdrawn":
+        is_of_this_run = known is not None and known.run == self.crawl.records.job.state.get("run")
+        if known and (known.status != "withdrawn" or is_of_this_run):  # before a kill, which took only the ledger's row
             super().mark(dataset_id, fate)
 
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:

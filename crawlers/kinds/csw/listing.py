@@ -61,7 +61,7 @@ class CSWListing(PagedListing[Position]):
 
     def count_apart(self) -> int:
         """Return how many records describe services and other things, not data, and publish it."""
-        count = self.spider.records.count("apart")
+        count: int = self.spider.records.count("apart")
         if self.spider.crawler.stats:
             self.spider.crawler.stats.set_value("catalogue/not_datasets", count)
         return count
