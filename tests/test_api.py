@@ -920,6 +920,19 @@ def test_files_without_a_dataset_are_no_empty_catalogue(output, rel, address):
     assert "none of the 1 files that were read is a dataset" in done.errors[0]["error"]
 
 
+def test_a_part_of_a_file_is_not_the_file(tmp_path):
+    """So what it names is unknown, and nothing is taken for gone."""
+    files = tree()
+
+    def answer(asked):
+        status = 206 if asked.path == "/2/catalog.json" else 200
+        return Answer(json.dumps(files[asked.path]).encode(), status) if asked.path in files else Answer(b"", 404)
+
+    with Site(answer) as site:
+        done = walk(generic.API, answers_of(site), tmp_path, portal=f"{site.url}/catalog.json", kind="stac-static")
+    assert (len(done.items), done.kinds()) == (10, {"truncated": 1})
+
+
 @pytest.mark.parametrize("href", ["http://[bad/", None, 7, ""])
 def test_a_child_that_can_not_be_read_is_an_error(output, href):
     files = tree()

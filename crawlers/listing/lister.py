@@ -25,6 +25,7 @@ from crawlers.listing import evidence, ladder
 from crawlers.listing.confirmation import Confirmation, GoneRecords, flat
 from crawlers.listing.crawl import remembering
 from crawlers.listing.evidence import Ended, Taken, after, decide, judge
+from crawlers.listing.faults import check_whole
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
 from crawlers.listing.walks import Walks
 from crawlers.politeness import failures
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 _STEP = 100
 """Entries of a graph that are taken before other work goes on."""
 _TURN = 0.1
-_PARTIAL = 206
 _ONE_PAGE = (
     "nothing shows that these are all: it is one page that leads to no other"
     " (if there is no other page, say next = false in [paging])"
@@ -172,8 +172,7 @@ class Lister(Generic[A]):
                 page.close()
 
     def _read(self, response: Response, here: Walk[A]) -> ListingPage[A] | Awaitable[ListingPage[A]]:
-        if response.status == _PARTIAL:
-            raise AnswerError("truncated", "the answer is a part, as it says itself (HTTP 206)")
+        check_whole(response)
         return self.dialect.read(response, here)
 
     async def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> AsyncIterator[Any]:

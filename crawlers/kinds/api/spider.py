@@ -115,9 +115,7 @@ class APISpider(ListedSpider):
     @cached_property
     def tree(self) -> StaticTree:
         """The catalogue as a tree of files, where the declaration says that it is one."""
-        return StaticTree(
-            self, self.withdrawals, self.completeness, query=self.query, document=self.document, mapped=self.item
-        )
+        return StaticTree(self, self.withdrawals, query=self.query, document=self.document, mapped=self.item)
 
     @cached_property
     def changed_since(self) -> str:
@@ -128,7 +126,6 @@ class APISpider(ListedSpider):
         if self.args["since"] and not self.declaration.list.since:
             self.logger.info("%s can't filter by date: everything is listed", self.declaration.name)
         if self.declaration.list.walk:
-            self.completeness.begin("datasets")
             yield self.tree.root()
         elif self.declaration.check:
             self.lister.walks.begin("datasets")
