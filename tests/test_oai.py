@@ -83,6 +83,7 @@ TRAPS = [
     {"dies_behind": 10, "says": None},
     {"breaks_behind": 20},
     {"identify": True},
+    {"identify": 500, "formats": 500},
     {"error_status": 422, "dies_behind": 20},
 ]
 

@@ -40,6 +40,9 @@ class Traits:
         total: what a total is worth: ``exact``; a ``hint`` may be less than there is, and then shows nothing.
         windows: the totals that mean "at least".
         patience: how many pages in a row without a new dataset end a walk; so many empty ones end a computed way.
+        longest: a list of as many records is read in parts, because its way on would not last; ``None`` for none.
+        has_short_pages: whether a page at a computed place may be shorter than others and not be the last one: the
+            server cuts its answers by their time or size. Only an empty page is an end then.
         most_pages: how many pages a walk may have, before it is taken for a trap.
         deepest: how deep lists may lead to lists.
         ends_by: the word for a list whose way on has ended, in the run report.
@@ -52,6 +55,8 @@ class Traits:
     total: Literal["exact", "hint"] = "exact"
     windows: Collection[int] = WINDOWS
     patience: int = 2
+    longest: int | None = None
+    has_short_pages: bool = False
     most_pages: int | None = None
     deepest: int = 20
     ends_by: str = "pager"
@@ -67,12 +72,14 @@ class Dialect(ABC, Generic[A]):
         traits: what holds for all its pages.
         ladder: what may help when a page does not come, in the order in which it is tried.
         subject: what the sentences of an error line call the catalogue.
+        lacking: the sentence about a record that the server can't give, with its ``{number}`` in the list.
     """
 
     asks: type[A]
     traits: Traits = Traits()
     ladder: ClassVar[tuple[Rung, ...]] = ()
     subject: ClassVar[str] = "the catalogue"
+    lacking: ClassVar[str] = "the server can't give the record at position {number}"
 
     @abstractmethod
     def first(self) -> Walk[A]:
@@ -141,6 +148,10 @@ class Dialect(ABC, Generic[A]):
         """Return both halves of a range; ``None`` if it can't be split."""
         return None
 
+    def split(self, walk: Walk[A]) -> Sequence[Part]:
+        """Return the ranges that the present one, or the whole list, is split into; none if that can't be done."""
+        return (self.halves(walk.parts[0]) or ()) if walk.parts else self.parts(walk)
+
     def ranged(self, walk: Walk[A], part: Part) -> A | None:  # noqa: ARG002
         """Return what the first page of a range is asked by."""
         return None
@@ -154,6 +165,18 @@ class Dialect(ABC, Generic[A]):
         if walk.has_moved:
             return True
         return walk.total is not None and walk.listed + walk.lost < (walk.expected or 0)
+
+    def called(self, walk: Walk[A]) -> str:
+        """Return what the sentences of an error line call a list."""
+        return walk.name if walk.above or (walk.name != "datasets" and walk.has_records) else self.subject
+
+    def ending(self, fault: Fault, walk: Walk[A]) -> ListingPage[A] | None:  # noqa: ARG002
+        """Return the end that a refusal means, where a page was only guessed; ``None`` if it is a fault."""
+        return None
+
+    def ended(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+        """Yield what there is to do when all lists have ended, whole or not, in place of `whole`; a walk is begun."""
+        return None
 
     def explained(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
         """Yield what may explain why fewer came than there are; ``None``: a further look at the list is taken."""

@@ -56,9 +56,11 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     total, counted = _counted(here, page, taken)
     before = here.total if page.behind is None else here.counted
     is_changed = page.total is not None and here.total is not None and page.total != here.total
-    is_ring = traits.way == "stated" and bool(here.first) and here.digest != taken.digest == here.first
+    is_back = traits.way == "stated" and not (page.is_guessed or page.is_new)
+    is_ring = is_back and bool(here.first) and here.digest != taken.digest == here.first
     return replace(
         here,
+        ask=here.ask if page.ask is None else page.ask,
         tried=() if taken.came and came > here.reached else here.tried,
         skipped=0 if taken.came else here.skipped,
         pages=here.pages + 1,
@@ -68,7 +70,9 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         listed=here.listed + taken.new,
         resources=here.resources + taken.resources,
         apart=here.apart + page.apart,
-        largest=max(here.largest, taken.came),
+        lost=here.lost + page.lost,
+        gaps=here.gaps + page.gaps,
+        largest=max(here.largest, taken.came + page.overlap),
         is_capped=here.is_capped or _is_capped(here, page, taken, total),
         total=total,
         counted=here.counted if counted is None else counted,
@@ -78,6 +82,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         stale=0 if is_news and not is_ring else here.stale + 1,
         is_ring=is_ring,
         has_moved=here.has_moved or page.has_moved or is_changed,
+        has_shrunk=here.has_shrunk or (is_changed and (page.total or 0) < (here.total or 0)),
         contradiction=here.contradiction or ("" if fits(before, counted) else _contradiction(before, counted)),
     )
 
@@ -112,7 +117,7 @@ def _is_capped(here: Walk[Any], page: ListingPage[Any], taken: Taken, total: int
         return False
     if here.first:
         return here.largest < page.asked
-    return taken.came < page.asked and total is not None and taken.came < total
+    return taken.came + page.overlap < page.asked and total is not None and taken.came < total
 
 
 # Whether it goes on
@@ -126,7 +131,7 @@ def decide(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits
     """
     if page.next is None or page.end or walk.is_ring or _is_repeated(walk, page, traits):
         return "end"
-    if traits.way == "place" and _is_at_end(walk, page, taken, traits):
+    if traits.way == "place" and not page.is_open and _is_at_end(walk, page, taken, traits):
         return "end"
     is_trap = traits.most_pages is not None and walk.pages >= traits.most_pages
     return "trap" if is_trap else "follow"
@@ -143,9 +148,9 @@ def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Tr
     A full page is never an end: short is shorter than the largest one. A total that is met ends a walk, unless the page
     is a full one of a server that gives fewer than it is asked for, or the total is one where servers stop counting.
     """
-    if not taken.came:
+    if not taken.came or traits.has_short_pages:
         return False  # the patience ends it
-    is_full = taken.came >= walk.largest
+    is_full = taken.came + page.overlap >= walk.largest
     is_stop = (walk.is_capped or (walk.total or 0) % _ROUND == 0) and is_full
     if page.behind is not None:  # if more came than were left, nothing says how many there are
         return taken.came == page.behind and not is_stop
@@ -229,7 +234,7 @@ def _two_questions(ended: Ended) -> None:
 
 
 def _fewer(ended: Ended) -> None:
-    if ended.walk.total is not None and ended.seen < ended.expected:
+    if ended.walk.total is not None and ended.walk.listed < ended.expected:
         _again(ended)
         listed = ended.walk.listed
         message = f"{ended.subject} says it has {ended.expected} datasets, and listed {listed}"
@@ -240,6 +245,12 @@ def _more(ended: Ended) -> None:
     walk, is_exact = ended.walk, ended.traits.total == "exact" and is_trusted(ended.walk, ended.traits)
     if is_exact and ended.seen > ended.expected and not walk.has_moved and walk.lap == 1 and not walk.parts:
         message = f"{ended.subject} says it has {ended.expected} datasets, and listed {walk.listed}"
+        raise AnswerError("count_mismatch", message)
+
+
+def _shrunk(ended: Ended) -> None:
+    if ended.walk.lap > 1 and ended.walk.has_shrunk:
+        message = f"{ended.subject} lists less and less while it is read, so records may have moved between its pages"
         raise AnswerError("count_mismatch", message)
 
 
@@ -277,8 +288,8 @@ def _ring(ended: Ended) -> Evidence | None:
 
 
 def _again(ended: Ended) -> None:
-    is_repeated = _is_repeated(ended.walk, ended.page, ended.traits)
-    if is_repeated and (ended.traits.way != "place" or ended.page.came != 0):
+    is_repeated = _is_repeated(ended.walk, ended.page, ended.traits) and not ended.walk.is_ring
+    if is_repeated and not is_met(ended.walk, ended.traits) and (ended.traits.way != "place" or ended.page.came != 0):
         of = "" if ended.walk.expected is None else f" of {ended.walk.expected}"
         message = f"{ended.subject} gives the same pages again after {ended.walk.listed}{of} datasets"
         raise AnswerError("paging", message)
@@ -296,6 +307,10 @@ def _file(ended: Ended) -> Evidence | None:
     return "file" if is_short or is_limit_ignored else None
 
 
+def _guessed(ended: Ended) -> Evidence | None:
+    return "short_page" if ended.page.is_guessed and ended.page.next is None and not ended.page.came else None
+
+
 def _pager(ended: Ended) -> Evidence | None:
     is_end = ended.page.next is None or (ended.traits.way == "place" and not ended.page.fault)
     return ended.traits.ends_by if ended.walk.turned and is_end else None
@@ -309,15 +324,17 @@ def _nothing(ended: Ended) -> None:
 RULES = (
     Rule("The last answer broke off, and nothing brought the rest.", "as it broke off", _broken),
     Rule("Pages of one walk count so differently that they answer two questions.", "count_mismatch", _two_questions),
+    Rule("Pages in a row brought nothing new, although a way on is there and the total is not met.", "paging", _again),
     Rule("Fewer distinct ids came than the protocol's own total says.", "count_mismatch", _fewer),
     Rule("More came than an exact total says, and the list did not change meanwhile.", "count_mismatch", _more),
+    Rule("It became shorter while it was read, and again while it was read again.", "count_mismatch", _shrunk),
     Rule("A number that a page prints for people is larger than what came.", "count_mismatch", _printed),
     Rule("As many distinct ids came as the protocol's total says, and servers do not stop there.", "total", _met),
     Rule("As many came as servers give at most: 10,000, 15,000 or 50,000.", "unproven", _window),
     Rule("Something was offered that was neither followed nor kept.", "unproven", _left),
     Rule("The user says that there is only this page.", "rules", _declared),
     Rule("A stated way on led back to the first page.", "pager", _ring),
-    Rule("Pages in a row brought nothing new, although a way on is there.", "paging", _again),
+    Rule("A page that no answer names, at the next number, is empty or is not there.", "short_page", _guessed),
     Rule("One answer was read to its end, and names no other; or gave more, or fewer, than asked for.", "file", _file),
     Rule("A way on that had worked before ended.", "pager or short_page", _pager),
     Rule("Nothing of all that.", "unproven", _nothing),

@@ -42,14 +42,19 @@ def matches(when: Any, fault: Fault) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """The same page once more: an answer that came broken was not repeated as one that failed is."""
+    """The same page once more: an answer that came broken was not repeated as one that failed is.
+
+    Args:
+        when: what it helps against: error kinds, or what says so of a fault; any by default.
+    """
 
     most: int = 1
     name: str = "again"
+    when: Any = ()
 
     def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:  # noqa: ARG002
         is_retried = fault.error.kind in ("http", "timeout", "connection", "too_large")
-        return None if fault.is_of_question or is_retried else walk
+        return None if fault.is_of_question or is_retried or not matches(self.when, fault) else walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +132,31 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Halve:
-    """Half of the range that does not come, or the list in ranges; without an end it would be split for ever."""
+    """Half of the range that does not come, or the list in ranges."""
 
     most: int = 500
     name: str = "halve"
     when: Any = ()
 
     def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
-        return split(walk, dialect) if walk.splits < self.most and matches(self.when, fault) else None
+        return split(walk, dialect) if matches(self.when, fault) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Onward:
+    """The ranges behind one that does not come, which is reported: the list is not whole."""
+
+    most: int = 500
+    name: str = "onward"
+    when: Any = ()
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        behind = next_part(walk, dialect) if matches(self.when, fault) else None
+        return None if behind is None else replace(behind, gaps=walk.gaps + 1)
+
+
+SPLITS = 500
+"""How often ranges are split in all: a server may say of each that it is too long."""
 
 
 def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
@@ -150,16 +172,17 @@ def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
 
 def split(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:
     """Return the first part of a list that is too long, or of a range of it; ``None`` if it can't be split."""
-    if walk.parts:
-        halves = dialect.halves(walk.parts[0])
-        parts = (*halves, *walk.parts[1:]) if halves else ()
-    else:
-        parts = tuple(dialect.parts(walk))
-    ask = dialect.ranged(walk, parts[0]) if parts else None
-    return None if ask is None else begun(walk, ask, parts=parts, splits=walk.splits + 1)
+    if walk.splits >= SPLITS:
+        return None
+    ranges = dialect.split(walk)
+    ask = dialect.ranged(walk, ranges[0]) if ranges else None
+    return None if ask is None else begun(walk, ask, parts=(*ranges, *walk.parts[1:]), splits=walk.splits + 1)
 
 
 def next_part(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:
     """Return the beginning of the next range; ``None`` if the present one is the last."""
     ask = dialect.ranged(walk, walk.parts[1]) if len(walk.parts) > 1 else None
-    return None if ask is None else begun(walk, ask, parts=walk.parts[1:], before=walk.before + (walk.total or 0))
+    if ask is None:
+        return None
+    count = walk.came if walk.total in dialect.traits.windows else walk.total or 0
+    return begun(walk, ask, parts=walk.parts[1:], before=walk.before + count, turned=walk.turned)

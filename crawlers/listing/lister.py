@@ -28,7 +28,7 @@ from crawlers.listing.evidence import Ended, Taken, after, decide, judge
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
 from crawlers.listing.walks import Walks
 from crawlers.politeness import failures
-from crawlers.resume.records import expect_all, see_all
+from crawlers.resume.records import expect_all, forget_open, see_all
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -61,7 +61,7 @@ class Intake:
         """Return how many more resources may be taken; 0 if no dataset may be taken either."""
         if not walk.has_records:
             return sys.maxsize
-        return self.crawl.limits.resources_left(datasets=walk.listed, resources=walk.resources)
+        return self.crawl.limits.resources_left(datasets=walk.earlier + walk.listed, resources=walk.resources)
 
     def take(self, entries: list[Entry], here: Walk[Any]) -> list[tuple[Entry, int]]:
         """Return the entries to take, each with the number of its resources that the limits leave."""
@@ -164,8 +164,12 @@ class Lister(Generic[A]):
             async for output in flat(self.missed(here, self.dialect.fault(error, response, here), response.request)):
                 yield output
             return
-        async for output in self._listed(response, here, page):
-            yield output
+        try:
+            async for output in self._listed(response, here, page):
+                yield output
+        finally:
+            if page.close:
+                page.close()
 
     def _read(self, response: Response, here: Walk[A]) -> ListingPage[A] | Awaitable[ListingPage[A]]:
         if response.status == _PARTIAL:
@@ -200,7 +204,8 @@ class Lister(Generic[A]):
         request = failures.request(failure)
         here = restored(request.cb_kwargs["walk"], self.dialect.asks)
         response = getattr(failure.value, "response", None)
-        fault = self.dialect.fault(failures.from_failure(failure), response, here)
+        has_waited = response is not None and "Retry-After" in response.headers
+        fault = replace(self.dialect.fault(failures.from_failure(failure), response, here), has_waited=has_waited)
         async for output in flat(self.missed(here, fault, request)):
             yield output
 
@@ -252,11 +257,11 @@ class Lister(Generic[A]):
             yield from self.stop(there, is_cut=taken.is_cut)
         elif page.fault is not None and not (taken.came and page.next is not None):
             fault = self.dialect.fault(page.fault, None, here)
-            yield from self.missed(replace(there, ask=here.ask), fault, request)
-        elif self._is_too_long(here, there) and (parts := ladder.split(there, self.dialect)):
+            yield from self.missed(there, fault, request)
+        elif self._is_too_long(here, there, page) and (parts := ladder.split(_at(there, page), self.dialect)):
             yield self.onward(here, parts)
         else:
-            if there.parts and self._is_too_long(here, there):
+            if there.parts and not here.came and evidence.is_windowed(there, self.dialect.traits):
                 there = replace(there, left="gives only a part of what it has: it can't be asked for less at once")
             yield from self._decided(here, there, page, taken, request)
 
@@ -269,14 +274,15 @@ class Lister(Generic[A]):
             yield self.onward(here, replace(there, ask=page.next))
         elif decision == "trap":
             most = self.dialect.traits.most_pages
-            message = f"{self.subject(there)} goes on beyond {most} pages: a calendar, a session id?"
+            message = f"{self.dialect.called(there)} goes on beyond {most} pages: a calendar, a session id?"
             yield from self.short(there, AnswerError("trap", message), request)
         else:
             yield from self.end(there, page, request)
 
-    def _is_too_long(self, here: Walk[A], there: Walk[A]) -> bool:
-        is_first = not here.came
-        return is_first and evidence.is_windowed(there, self.dialect.traits)
+    def _is_too_long(self, here: Walk[A], there: Walk[A], page: ListingPage[A]) -> bool:
+        longest, is_first = self.dialect.traits.longest, not here.came
+        is_long = page.next is not None and longest is not None and (there.total or 0) >= longest
+        return is_first and (is_long or evidence.is_windowed(there, self.dialect.traits))
 
     def _grown(self, walk: Walk[A]) -> Walk[A]:
         """Return the walk behind a small page that came: later ones may be larger again."""
@@ -310,10 +316,15 @@ class Lister(Generic[A]):
 
     def _note(self, walk: Walk[A]) -> None:
         if walk.has_records and self.dialect.traits.is_one_list:
-            self.crawl.run_state.expected = walk.expected
+            self.crawl.run_state.expected = self._expected(walk)
             self.crawl.run_state.count_listed(walk.listed)
         elif walk.has_records:
             self.crawl.run_state.count_listed(self.crawl.records.expected)
+
+    def _expected(self, walk: Walk[A]) -> int | None:
+        """Return how many datasets there should be; ``None`` if a number that is a hint was less than there are."""
+        is_less = walk.expected is not None and walk.expected < walk.listed
+        return None if is_less and self.dialect.traits.total == "hint" else walk.expected
 
     # What did not come
 
@@ -326,15 +337,25 @@ class Lister(Generic[A]):
         if there is None and here.purpose == "count" and not fault.is_of_host:
             yield from self.uncounted(replace(here, purpose="page"), request)
             return
-        if here.pages and not fault.is_of_host and evidence.is_met(here, self.dialect.traits):
+        is_hint = self.dialect.traits.total == "hint"  # there may be more
+        is_end = here.pages and not fault.is_of_host and evidence.is_met(here, self.dialect.traits)
+        if is_end and not (is_hint and there):
             yield from self.end(here, ListingPage(end="none"), request)
+            return
+        if there is None and (page := self.dialect.ending(fault, here)) is not None:
+            yield from self.end(here, page, request)
             return
         if there is not None:
             self.crawl.logger.info("%s: %s; listing it another way", self.crawl.place, fault.error)
+            if self.crawl.records.job.resumed and there.came < here.came:
+                forget_open(self.crawl.records)  # what was listed before a kill and never handled comes again
             if there.lost > here.lost:
-                message = f"the server can't give the record at position {here.came + 1}: {fault.error}"
+                message = f"{self.dialect.lacking.format(number=here.came + 1)}: {fault.error}"
                 kind = fault.error.kind if fault.error.kind == "too_large" else "refused"
-                self.crawl.failed("list", AnswerError(kind, message), request, http_status=fault.status)
+                subject = {"http_status": fault.status, "missing": "dataset"}
+                self.crawl.failed("list", AnswerError(kind, message), request, **subject)
+            elif there.gaps > here.gaps:
+                self.crawl.failed("list", self.dialect.advised(fault, here), request, http_status=fault.status)
             yield self.onward(here, there, is_retry=there.rows != here.rows)
             return
         reported = self.dialect.reported(fault, here)
@@ -342,16 +363,20 @@ class Lister(Generic[A]):
 
     # The end of a list
 
-    def subject(self, walk: Walk[A]) -> str:
-        return walk.name if walk.above or (walk.name != "datasets" and walk.has_records) else self.dialect.subject
-
     def end(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield the first request of the next part, of a further lap, or for the number; or judge the list."""
+        if self.crawl.records.job.resumed and self.dialect.traits.is_one_list:
+            count = self.crawl.records.count  # requests that stood for one before a kill share what they list
+            walk = replace(walk, listed=count(walk.name) + count("nameless"))
         if following := ladder.next_part(walk, self.dialect):
             yield self.onward(walk, following)
             return
         if (aside := self.dialect.aside(walk, is_whole=True)) is not None:
             yield from aside
+            return
+        if walk.gaps and walk.parts:
+            self._close(walk, "short")
+            yield from self.finish(walk)
             return
         is_doubtful = walk.purpose == "page" and self.dialect.is_doubtful(walk)
         if is_doubtful and walk.lap == 1 and not walk.has_moved and (ask := self.dialect.count(walk)) is not None:
@@ -372,9 +397,11 @@ class Lister(Generic[A]):
 
     def lap(self, walk: Walk[A], ask: A) -> Iterator[Request]:
         """Yield the request that begins a further look at the list; what is known is not taken again."""
-        listed, expected = walk.listed, walk.expected
-        self.crawl.logger.info("%s: %d of %s datasets were listed: listing again", self.crawl.place, listed, expected)
-        fresh = ladder.begun(walk, ask, lap=walk.lap + 1, parts=(), before=0, has_moved=False, lost=0)
+        message, changed = "%s: %d of %s datasets were listed%s: listing again", ", and the list changed meanwhile"
+        of = walk.listed, walk.expected, changed if walk.has_moved else ""
+        self.crawl.logger.info(message, self.crawl.place, *of)
+        first = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False, "lost": 0, "left": ""}
+        fresh = ladder.begun(walk, ask, lap=walk.lap + 1, **first)
         yield self.onward(walk, fresh)
 
     def counted(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
@@ -414,12 +441,16 @@ class Lister(Generic[A]):
         yield from self.finish(walk)
 
     def judged(self, walk: Walk[A], page: ListingPage[A], request: Request | None, *, absent: int = 0) -> Iterator[Any]:
-        """Judge a list that has ended by what was seen of it.
+        """Judge a list that has ended by what was seen of it; of one with gaps, only a total can show that.
 
         Args:
             absent: how many datasets the catalogue counts and does not have, as it says of each.
         """
-        ended = Ended(walk, page, self.dialect.traits, self.subject(walk), absent)
+        if walk.gaps and walk.total is None:
+            self._close(walk, "short")
+            yield from self.finish(walk)
+            return
+        ended = Ended(walk, page, self.dialect.traits, self.dialect.called(walk), absent)
         try:
             shown = judge(ended)
         except AnswerError as error:
@@ -432,7 +463,8 @@ class Lister(Generic[A]):
             return
         self._close(walk, "whole", shown)
         if walk.has_records and self.dialect.traits.is_one_list:
-            self.crawl.run_state.expected = walk.listed if walk.expected is None else ended.expected
+            expected = self._expected(walk)
+            self.crawl.run_state.expected = walk.listed if expected is None else max(expected - absent, 0)
         yield from self.finish(walk)
 
     def _is_single(self, walk: Walk[A], page: ListingPage[A]) -> bool:
@@ -460,6 +492,10 @@ class Lister(Generic[A]):
         if self.walks.open or self.crawl.run_state.is_limited:
             return
         self._judge_single_pages()
+        if (outputs := self.dialect.ended(walk)) is not None:
+            for output in outputs:
+                yield from self.begin(output) if isinstance(output, Walk) else (output,)
+            return
         if self.walks.is_short:
             return
         output = self.dialect.whole(walk)
@@ -471,3 +507,8 @@ class Lister(Generic[A]):
             yield from self.gone.find()
         else:
             self.withdrawals.mark_missing()
+
+
+def _at(walk: Walk[A], page: ListingPage[A]) -> Walk[A]:
+    """Return the walk with what its page showed."""
+    return walk if page.next is None else replace(walk, ask=page.next)

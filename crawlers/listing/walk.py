@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from crawlers.exceptions import AnswerError
 
@@ -43,9 +43,11 @@ class Walk(Generic[A]):
         came: how many positions have come in this lap and part, skipped ones included.
         reached: how many had come at most, in this lap and part: up to there, pages that bring nothing new are known.
         listed: how many distinct datasets were taken, of all laps and parts.
+        earlier: how many the lists before this one gave, which count for the user's limit.
         resources: how many resources those have.
         apart: how many positions of the list are no datasets of their own: services, deleted records, doubles.
         lost: how many records were given up, and reported.
+        gaps: how many pages, or parts of one, could not be read, and were reported.
         largest: how many positions the largest page had.
         is_capped: whether the server gave fewer than were asked for, and more behind them.
         before: how many records the parts have that were listed.
@@ -57,6 +59,7 @@ class Walk(Generic[A]):
         stale: how many pages in a row had nothing new.
         is_ring: whether the last page's stated way led back to the first one.
         has_moved: whether the list changed while it was read, so that records may have been passed over.
+        has_shrunk: whether it became shorter, so that what was behind moved up.
         contradiction: what the answers of this walk contradict each other in, as a sentence; empty if in nothing.
         left: what was offered and neither followed nor kept, as a clause; empty if nothing was.
     """
@@ -79,9 +82,11 @@ class Walk(Generic[A]):
     came: int = 0
     reached: int = 0
     listed: int = 0
+    earlier: int = 0
     resources: int = 0
     apart: int = 0
     lost: int = 0
+    gaps: int = 0
     largest: int = 0
     is_capped: bool = False
     before: int = 0
@@ -93,6 +98,7 @@ class Walk(Generic[A]):
     stale: int = 0
     is_ring: bool = False
     has_moved: bool = False
+    has_shrunk: bool = False
     contradiction: str = ""
     left: str = ""
 
@@ -181,16 +187,22 @@ class ListingPage(Generic[A]):
         entries: its records. A list's next page is requested before they are handled; an iterator (a graph) is taken
             in steps, and the next page requested after it.
         next: what the next page is asked by; ``None`` if there is none.
+        ask: the `Walk.ask` of this page with what its answer showed; by default as it was.
         is_stated: whether the answer names the next page (a link, a token); else it is computed.
         came: how many positions of the list the answer covers; by default as many as there are entries.
+        overlap: how many more it covers that the page before had, too: asked for to see whether the list moved.
         asked: how many were asked for; ``None`` if nothing says.
         total: how many records the list has, by the protocol's own word.
+        is_open: whether the next page is asked for whatever the total says, because it may be that of this page alone.
         behind: how many are left from this page on, at a server that counts so.
         contradiction: of a number that was asked for: what it contradicts, as a sentence; empty if all counts are of
             one question, ``None`` if it does not say.
         printed: how many datasets the page prints for people.
         apart: how many of the positions are no datasets of their own, and are new.
+        lost: how many of the positions have a record that is not kept, as was reported.
         is_new: whether the page has something new that is no dataset.
+        is_guessed: whether no answer named this page, at a list whose answers name the next one.
+        gaps: how many parts of the answer could not be read, and were reported.
         unreadable: how many records could not be read at all.
         turns: how often a browser turned the page.
         end: an end in the answer's own words: ``none`` (nothing is there), ``declared`` (by the user), ``closed``.
@@ -198,19 +210,26 @@ class ListingPage(Generic[A]):
         has_moved: whether the answer shows that the list changed.
         offers: other ways that it shows.
         fault: why it broke off: what came before that is in `entries`.
+        close: releases what the entries need, when they have been handled.
     """
 
     entries: Iterable[Entry] = ()
     next: A | None = None
+    ask: A | None = None
     is_stated: bool = False
     came: int | None = None
+    overlap: int = 0
     asked: int | None = None
     total: int | None = None
+    is_open: bool = False
     behind: int | None = None
     contradiction: str | None = None
     printed: int | None = None
     apart: int = 0
+    lost: int = 0
     is_new: bool = False
+    is_guessed: bool = False
+    gaps: int = 0
     unreadable: int = 0
     turns: int | None = None
     end: Literal["", "none", "declared", "closed"] = ""
@@ -218,3 +237,4 @@ class ListingPage(Generic[A]):
     has_moved: bool = False
     offers: Sequence[Offer[A]] = ()
     fault: AnswerError | None = None
+    close: Callable[[], None] | None = None

@@ -85,8 +85,8 @@ class Repository:
         return answer(given) if answer else self.error("badVerb")
 
     def Identify(self, _given: dict[str, str]) -> Answer:
-        if self.traps.get("identify"):
-            return self.error("badVerb")
+        if status := self.traps.get("identify"):
+            return self.error("badVerb") if status is True else Answer(b"Oops", status)
         granularity = "YYYY-MM-DD" if self.daily else "YYYY-MM-DDThh:mm:ssZ"
         return self.answered(
             f"<Identify><repositoryName>Test</repositoryName><earliestDatestamp>{self.earliest}</earliestDatestamp>"
@@ -94,6 +94,8 @@ class Repository:
         )
 
     def ListMetadataFormats(self, _given: dict[str, str]) -> Answer:
+        if status := self.traps.get("formats"):
+            return Answer(b"Oops", status)
         names = [*self.formats, *self.traps.get("lies", ())]
         found = "".join(f"<metadataFormat><metadataPrefix>{name}</metadataPrefix></metadataFormat>" for name in names)
         return self.answered(f"<ListMetadataFormats>{found}</ListMetadataFormats>")
@@ -147,11 +149,14 @@ class Repository:
         if "breaks_behind" in self.traps and start >= self.traps["breaks_behind"]:
             return Answer(b"Bad gateway", 502)
         shown = found[start : min(start + self.size, limit)]
+        if not shown and start and (after := self.traps.get("extra_token")):
+            return Answer(b"Oops", after) if isinstance(after, int) else self.error(after)
         if not shown and (start == 0 or "full_end" in self.traps):
             return self.error("noRecordsMatch")
         following = start + self.size
         is_last = following >= min(len(found), limit) + (1 if "full_end" in self.traps else 0)
-        token = "" if is_last and "never_ends" not in self.traps else "|".join([str(following), *rest])
+        is_endless = self.traps.keys() & {"never_ends", "extra_token"}
+        token = "" if is_last and not is_endless else "|".join([str(following), *rest])
         if "repeats" in self.traps and start + self.size >= self.traps["repeats"]:
             token = "|".join([str(start), *rest])
         size = self.traps.get("says", len(found))
@@ -160,7 +165,15 @@ class Repository:
         if not token and ("no_element" in self.traps or start == 0):
             element = ""
         records = "".join(self.record(each, rest[0]) for each in shown)
-        return self.answered(f"<ListRecords>{records}{element}</ListRecords>")
+        place = self.cut(shown, start)
+        until = None if place is None else f"oai:test:{shown[place].name}<"
+        return self.answered(f"<ListRecords>{records}{element}</ListRecords>", until=until)
+
+    def cut(self, shown: list[Held], start: int) -> int | None:
+        """Return the place on a page of the record within which its answer breaks off; ``None`` if it is whole."""
+        if start >= self.traps.get("cut_behind", start + 1):
+            return len(shown) // 2
+        return next((n for n, each in enumerate(shown) if each.name in self.traps.get("cut_in", ())), None)
 
     def record(self, each: Held, prefix: str, *, is_alone: bool = False) -> str:
         status = ' status="deleted"' if each.is_deleted else ""
@@ -186,9 +199,10 @@ class Repository:
     def error(self, code: str, text: str = "") -> Answer:
         return self.answered(f"<error code={quoteattr(code)}>{text}</error>", self.traps.get("error_status", 200))
 
-    def answered(self, text: str, status: int = 200) -> Answer:
+    def answered(self, text: str, status: int = 200, *, until: str | None = None) -> Answer:
         headers = {"Content-Type": "text/xml; charset=utf-8"}
-        return Answer(ROOT.format(text).encode(), status, headers)
+        body = ROOT.format(text)
+        return Answer((body.partition(until)[0] if until else body).encode(), status, headers)
 
 
 def serve(repository: Repository) -> Site:

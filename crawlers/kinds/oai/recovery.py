@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.oai.answer import Answer
 
-_ENDS = frozenset(("blocked", "robots", "dns", "connection", "forbidden_address", "offsite", "disk", "bug"))
+ENDS = frozenset(("blocked", "robots", "dns", "connection", "forbidden_address", "offsite", "disk", "bug"))
 """Failures of the host, not of a page."""
 _FAILURES = 3
 _BARREN = 40
@@ -74,7 +74,7 @@ def _other_question(here: Cursor, code: str) -> Cursor | None:
 def is_final(here: Cursor, error: AnswerError) -> bool:
     """Return whether an error ends the whole listing, not one list of it."""
     is_hopeless = here.failures >= _FAILURES or here.barren >= _BARREN
-    return is_hopeless or error.kind in _ENDS or isinstance(error, WindowsIgnoredError)
+    return is_hopeless or error.kind in ENDS or isinstance(error, WindowsIgnoredError)
 
 
 def fault(after: Cursor, last: Answer) -> AnswerError | None:

@@ -10,8 +10,8 @@ from scrapy import Request
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.oai import answer as answers
-from crawlers.kinds.oai.answer import OAIError
 from crawlers.kinds.oai.cursor import Cursor
+from crawlers.kinds.oai.recovery import ENDS
 from crawlers.listing.since import beginning
 from crawlers.politeness import failures
 from crawlers.values.moment import moment, written
@@ -42,16 +42,18 @@ class Repository:
 
     def begin(self) -> Request:
         self.completeness.begin("datasets")
-        return Request(self.endpoint.address("Identify"), self.parse_identity, errback=self.not_reached)
+        return Request(self.endpoint.address("Identify"), self.parse_identity, errback=self.identity_failed)
 
     def parse_identity(self, response: Response) -> Iterator[Request]:
-        try:
-            found = answers.content(response).find("{*}Identify")
-        except OAIError:
-            found = None
-        except AnswerError as error:
-            self.refused(error, response.request, response.status)
-            return
+        yield from self.identified(self.content(response))
+
+    def identity_failed(self, failure: Failure) -> Iterator[Request]:
+        if not self.is_closed(failure):
+            yield from self.identified(self.content_of(failure))
+
+    def identified(self, root: Any) -> Iterator[Request]:
+        """Yield the request for its formats, or for the first page if the user names one."""
+        found = None if root is None else root.find("{*}Identify")
         texts = {} if found is None else {name: found.findtext("{*}" + name) or "" for name in _IDENTITY}
         known = {name: text.strip() for name, text in texts.items()}
         cursor = self.cursor(known.get("earliestDatestamp", ""), "hh" not in known.get("granularity", "").lower())
@@ -71,16 +73,19 @@ class Repository:
         return Cursor(prefix=prefix, is_daily=is_daily, earliest=earliest, since=begin, begin=begin)
 
     def parse_formats(self, response: Response, cursor: dict[str, Any]) -> Iterator[Request]:
-        try:
-            root = answers.content(response)
-        except AnswerError as error:
-            self.crawl.logger.info("%s: %s; requesting oai_dc", self.endpoint.url, error)
-            yield self.listing.begin(Cursor(**cursor))
-            return
-        names = [(element.text or "").strip() for element in root.iterfind(".//{*}metadataPrefix")]
+        yield self.begun(self.content(response), cursor)
+
+    def formats_failed(self, failure: Failure) -> Iterator[Request]:
+        if not self.is_closed(failure):
+            yield self.begun(self.content_of(failure), **failures.request(failure).cb_kwargs)
+
+    def begun(self, root: Any, cursor: dict[str, Any]) -> Request:
+        """Return the request for the first page, in the best of its formats."""
+        found = () if root is None else root.iterfind(".//{*}metadataPrefix")
+        names = [(element.text or "").strip() for element in found]
         first, *others = dict.fromkeys((*ordered(names, self.held_prefix()), LEAST))
         self.crawl.logger.info("%s gives %s; requesting %s", self.endpoint.url, ", ".join(names)[:500], first)
-        yield self.listing.begin(Cursor(**cursor | {"prefix": first, "others": others}))
+        return self.listing.begin(Cursor(**cursor | {"prefix": first, "others": others}))
 
     def held_prefix(self) -> str:
         """Return the format of the records on disk: another one would change every document; empty if there is none."""
@@ -88,19 +93,29 @@ class Repository:
         found = parse_qs(urlsplit(held.metadata_url or "").query).get("metadataPrefix", []) if held else []
         return next(iter(found), "")
 
-    def formats_failed(self, failure: Failure) -> Iterator[Request]:
-        request, response = failures.request(failure), getattr(failure.value, "response", None)
-        if response is None:
-            self.not_reached(failure)
-        else:
-            yield from self.parse_formats(response, **request.cb_kwargs)
+    # What precedes a list is a hint: where it fails, the list is asked for all the same
 
-    def not_reached(self, failure: Failure) -> None:
-        self.refused(failures.from_failure(failure), failures.request(failure), failures.status(failure))
+    def content(self, response: Response) -> Any:
+        """Return the root of an answer; ``None`` if it is another one."""
+        try:
+            return answers.content(response)
+        except AnswerError as error:
+            self.crawl.logger.info("%s: %s; listing all the same", response.url, error)
+            return None
 
-    def refused(self, error: AnswerError, request: Request | None, status: int | None) -> None:
+    def content_of(self, failure: Failure) -> Any:
+        """Return the same of an answer with an HTTP error; ``None`` if none came."""
+        response = getattr(failure.value, "response", None)
+        return None if response is None else self.content(response)
+
+    def is_closed(self, failure: Failure) -> bool:
+        """Return whether a request failed of its host, so that there is no list either: that is reported."""
+        error = failures.from_failure(failure)
+        if error.kind not in ENDS:
+            return False
         self.completeness.end("datasets")
-        self.crawl.failed("list", error, request, http_status=status)
+        self.crawl.failed("list", error, failures.request(failure), http_status=failures.status(failure))
+        return True
 
 
 def ordered(names: list[str], held: str = "") -> list[str]:
