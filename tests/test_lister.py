@@ -520,6 +520,9 @@ def test_pages_that_count_what_is_left_are_compared_too():
 @pytest.mark.parametrize(
     ("walked", "page", "taken", "traits", "decision"),
     [
+        ({"total": 30, "came": 28, "largest": 20}, {"next": Ask(at=9), "behind": 8}, {"came": 8}, {}, "end"),
+        ({"total": 30, "came": 28, "largest": 20}, {"next": Ask(at=9), "behind": 10}, {"came": 8}, {}, "follow"),
+        ({"total": 10, "came": 10, "largest": 10}, {"next": Ask(at=9), "behind": 5}, {"came": 10}, {}, "follow"),
         ({}, {"next": None}, {"came": 3}, {}, "end"),
         ({"largest": 10, "came": 10, "first": "a"}, {"next": Ask(at=99), "asked": 100}, {"came": 10}, {}, "follow"),
         ({"largest": 7, "came": 7, "first": "a"}, {"next": Ask(at=99), "asked": 100}, {"came": 7}, {}, "end"),

@@ -83,7 +83,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         is_ring=is_ring,
         has_moved=here.has_moved or page.has_moved or is_changed,
         has_shrunk=here.has_shrunk or (is_changed and (page.total or 0) < (here.total or 0)),
-        contradiction=here.contradiction or ("" if _fits(before, counted) else _contradiction(before, counted)),
+        contradiction=here.contradiction or ("" if fits(before, counted) else _contradiction(before, counted)),
     )
 
 
@@ -98,10 +98,10 @@ def _counted(here: Walk[Any], page: ListingPage[Any], taken: Taken) -> tuple[int
     return (max(total, here.total or 0) if here.lap == 1 else total), counted
 
 
-def _fits(before: int | None, now: int | None) -> bool:
+def fits(before: int | None, now: int | None) -> bool:
     """Return whether two counts may be of one question: the catalogue changes while it is listed, but not by so much.
 
-    >>> _fits(2977, 746), _fits(2977, 3036), _fits(5, 15), _fits(5, 16)
+    >>> fits(2977, 746), fits(2977, 3036), fits(5, 15), fits(5, 16)
     (False, True, True, False)
     """
     return before is None or now is None or abs(now - before) <= max(_DRIFT, _DRIFT_SHARE * before)
@@ -151,8 +151,10 @@ def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Tr
     if not taken.came or traits.has_short_pages:
         return False  # the patience ends it
     is_full = taken.came + page.overlap >= walk.largest
+    is_stop = (walk.is_capped or (walk.total or 0) % _ROUND == 0) and is_full
+    if page.behind is not None:  # if more came than were left, nothing says how many there are
+        return taken.came == page.behind and not is_stop
     if is_trusted(walk, traits):
-        is_stop = (walk.is_capped or (walk.total or 0) % _ROUND == 0) and is_full
         return walk.came >= (walk.total or 0) and not is_stop
     if walk.total is not None:
         return False
@@ -233,6 +235,7 @@ def _two_questions(ended: Ended) -> None:
 
 def _fewer(ended: Ended) -> None:
     if ended.walk.total is not None and ended.walk.listed < ended.expected:
+        _again(ended)
         listed = ended.walk.listed
         message = f"{ended.subject} says it has {ended.expected} datasets, and listed {listed}"
         raise AnswerError("count_mismatch", message)
