@@ -46,6 +46,7 @@ from crawlers.kinds.api.functions import NAMES as FUNCTIONS
 from crawlers.kinds.ckan.exports import LEVELS
 from crawlers.kinds.html.rules.paging import WAYS
 from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS, Links, Paging, Rule, Rules
+from crawlers.listing import evidence
 from crawlers.listing.state import RunState, stat
 from crawlers.operate.sources.source import REVIEWS
 from crawlers.publish import change
@@ -239,6 +240,10 @@ def test_every_spider_of_a_catalogue_is_listed_with_its_address():
     assert {name for name in listed if name in declared} == declared
     addresses = [getattr(SPIDERS.load(name), SPIDERS.load(name).address) for name in declared]
     assert [address for address in addresses if f"`: {address}\n" not in text(DOCS / "catalogues.md")] == []
+
+
+def test_the_rules_of_evidence_are_those_of_the_code():
+    assert evidence.table() in text(DOCS / "reading-a-crawl.md"), "the page takes what this function returns"
 
 
 def test_a_step_of_the_walk_is_where_the_page_says():

@@ -220,26 +220,25 @@ def test_what_comes_without_the_session_is_not_believed(harvest, catalogue, rule
 def test_a_page_is_known_by_its_number_whatever_its_token_is(form, is_same):
     """What a killed process had expected, and not requested yet, is requested when the same page comes again."""
     pages = []
-    spider = SimpleNamespace(
-        site=SimpleNamespace(form=form),
+    crawl = SimpleNamespace(
         seen=lambda *_, **__: True,
         expect=lambda *_, listed_by: pages.append(listed_by),
         limits=SimpleNamespace(is_reached=lambda **_: False),
         records=SimpleNamespace(expected=1),
         run_state=SimpleNamespace(resources=0, count_listed=lambda _: None),
     )
+    listed = ListedDatasets(crawl, SimpleNamespace(site=SimpleNamespace(form=form)))
     for renewals, token in ((0, b"token=1"), (1, b"token=2")):
         after = Place(URL, number=2, renewals=renewals)
-        list(ListedDatasets(spider).requests([Link(URL, "a")], after, Request(URL, method="POST", body=token)))
+        list(listed.requests([Link(URL, "a")], after, Request(URL, method="POST", body=token)))
     assert (pages[0] == pages[1]) is is_same
 
 
 def resumed() -> tuple[Search, Place, Place]:
     """A search in a new process, and what the killed one had requested: the page of the form, and one of results."""
-    walk = SimpleNamespace(request=lambda to, place: (to, place))
-    site = SimpleNamespace(follows=lambda _: True)
-    spider = SimpleNamespace(walk=walk, site=site, logger=logging.getLogger(), completeness=None)
-    return Search(spider, SearchForm()), Place(URL), Place(URL, number=3, seen=9, session="old", is_in_session=True)
+    site, crawl = SimpleNamespace(follows=lambda _: True), SimpleNamespace(logger=logging.getLogger())
+    walk = SimpleNamespace(request=lambda to, place: (to, place), site=site, crawl=crawl)
+    return Search(walk, SearchForm()), Place(URL), Place(URL, number=3, seen=9, session="old", is_in_session=True)
 
 
 def opened(search: Search, place: Place) -> list:
@@ -278,8 +277,7 @@ def test_each_session_has_its_own_cookies():
 def test_a_listing_that_has_fewer_datasets_after_its_session_ended_is_not_complete():
     """What answers the form that was sent again may be the form, or what the server lists without a search."""
     faults = []
-    spider = SimpleNamespace(failed=lambda _, error, *__, **___: faults.append(str(error)), run_state=SimpleNamespace())
-    spider.site = SimpleNamespace(paging=None)
+    crawl = SimpleNamespace(failed=lambda _, error, *__, **___: faults.append(str(error)), run_state=SimpleNamespace())
     after = replace(Place(URL, seen=9).renewed().after([], None), seen=8)
-    assert Conclusion(spider).is_flawed(after, None)
+    assert Conclusion(crawl, SimpleNamespace(paging=None), None, None).is_flawed(after, None)
     assert faults == [f"{URL} listed 9 datasets before its session ended, and 8 after"]

@@ -212,6 +212,8 @@ def test_empty_pages_in_the_middle_are_passed_by_the_patience(tmp_path):
     ("walked", "page", "traits", "kind"),
     [
         ({"total": 30, "listed": 18}, {}, {}, "count_mismatch"),
+        ({"total": 20, "listed": 18, "lost": 2}, {}, {}, "count_mismatch"),
+        ({"total": 30, "listed": 18, "stale": 2, "turned": 2}, {"next": Ask(at=99)}, {}, "paging"),
         ({"total": 18, "listed": 20}, {}, {}, "count_mismatch"),
         ({"printed": 30, "listed": 18, "turned": 2}, {}, {}, "count_mismatch"),
         ({"printed": 30, "listed": 18, "total": 18}, {}, {}, "count_mismatch"),
@@ -235,7 +237,7 @@ def test_what_contradicts_or_shows_nothing(walked, page, traits, kind):
     ("walked", "page", "traits", "shown"),
     [
         ({"total": 18, "listed": 18}, {}, {}, "total"),
-        ({"total": 20, "listed": 18, "lost": 2}, {}, {}, "total"),
+        ({"total": 18, "listed": 18, "stale": 2}, {"next": Ask(at=99)}, {}, "total"),
         ({"total": 20, "listed": 18, "apart": 2}, {}, {}, "total"),
         ({"total": 18, "listed": 20, "has_moved": True}, {}, {}, "total"),
         ({"total": 5, "listed": 18, "turned": 1, "pages": 2}, {}, {"total": "hint"}, "pager"),
@@ -243,6 +245,7 @@ def test_what_contradicts_or_shows_nothing(walked, page, traits, kind):
         ({"listed": 18, "pages": 2}, {"end": "declared"}, {}, "rules"),
         ({"listed": 24, "pages": 4, "turned": 3, "is_ring": True, "stale": 2}, {"next": Ask(at=99)}, {}, "pager"),
         ({"listed": 24, "pages": 4, "turned": 3}, {}, {"ends_by": "short_page"}, "short_page"),
+        ({"listed": 24, "pages": 2}, {"is_guessed": True, "came": 0}, {}, "short_page"),
     ],
 )
 def test_what_shows_that_all_came(walked, page, traits, shown):
@@ -256,7 +259,7 @@ def test_the_total_less_what_the_portal_does_not_have():
 
 
 def test_the_table_has_a_line_for_each_rule():
-    lines = evidence.advice().splitlines()
+    lines = evidence.table().splitlines()
     assert len(lines) == len(RULES) + 2
     assert all(line.count("|") == 4 for line in lines)
 
@@ -268,14 +271,215 @@ def behind(here, page, taken, **traits):
     return after(Walk(ask=Ask(), **here), ListingPage(**page), Taken(**taken), Traits(**traits))
 
 
+FULL: dict[str, Any] = {
+    "step": 4,
+    "pages": 3,
+    "turned": 2,
+    "came": 30,
+    "reached": 30,
+    "listed": 28,
+    "resources": 50,
+    "apart": 2,
+    "lost": 1,
+    "gaps": 1,
+    "largest": 10,
+    "total": 90,
+    "printed": 80,
+    "first": "a",
+    "digest": "c",
+    "stale": 1,
+    "skipped": 2,
+    "tried": ("again",),
+}
+"""A walk in the midst of its list."""
+NEW: dict[str, Any] = {"came": 10, "new": 9, "resources": 20, "digest": "d"}
+
+
+@pytest.mark.parametrize(
+    ("here", "page", "taken", "traits", "changed"),
+    [
+        (  # a page of new records
+            {},
+            {"next": Ask(at=40), "asked": 10, "total": 90, "apart": 1, "lost": 1, "gaps": 1, "printed": 70},
+            NEW,
+            {},
+            {
+                "pages": 4,
+                "turned": 3,
+                "came": 40,
+                "reached": 40,
+                "listed": 37,
+                "resources": 70,
+                "apart": 3,
+                "lost": 2,
+                "gaps": 2,
+                "counted": 90,
+                "digest": "d",
+                "stale": 0,
+                "skipped": 0,
+                "tried": (),
+            },
+        ),
+        (  # one that broke off, and can't be gone on behind: its records are taken, its place is still to come
+            {},
+            {"fault": AnswerError("truncated", "cut")},
+            NEW,
+            {},
+            {"pages": 4, "turned": 3, "listed": 37, "resources": 70, "digest": "d", "stale": 0, "skipped": 0},
+        ),
+        (  # an empty one at a computed place
+            {},
+            {"next": Ask(at=40), "asked": 10},
+            {},
+            {"way": "place"},
+            {"pages": 4, "turned": 3, "stale": 2},
+        ),
+        (  # an empty one behind a stated way
+            {},
+            {},
+            {},
+            {"way": "stated"},
+            {"pages": 4, "stale": 2},
+        ),
+        (  # known records on the same ground, after the list was begun again
+            {"came": 10, "stale": 0},
+            {"next": Ask(at=20)},
+            NEW | {"new": 0, "resources": 0},
+            {},
+            {"pages": 4, "turned": 3, "came": 20, "stale": 0, "digest": "d", "skipped": 0},
+        ),
+        (  # a known record up to where it had come
+            {"came": 29, "stale": 0},
+            {"next": Ask(at=30)},
+            {"came": 1, "digest": "d"},
+            {},
+            {"pages": 4, "turned": 3, "came": 30, "stale": 0, "digest": "d", "skipped": 0},
+        ),
+        (  # known records beyond it
+            {"stale": 0},
+            {"next": Ask(at=40)},
+            NEW | {"new": 0, "resources": 0},
+            {},
+            {
+                "pages": 4,
+                "turned": 3,
+                "came": 40,
+                "reached": 40,
+                "stale": 1,
+                "digest": "d",
+                "skipped": 0,
+                "tried": (),
+            },
+        ),
+        (  # known records of a further look
+            {"lap": 2, "stale": 0},
+            {"next": Ask(at=40)},
+            NEW | {"new": 0, "resources": 0},
+            {},
+            {
+                "pages": 4,
+                "turned": 3,
+                "came": 40,
+                "reached": 40,
+                "stale": 0,
+                "digest": "d",
+                "skipped": 0,
+                "tried": (),
+            },
+        ),
+        (  # the page before once more
+            {"lap": 2, "stale": 0},
+            {"next": Ask(at=40)},
+            NEW | {"new": 0, "resources": 0, "digest": "c"},
+            {},
+            {"pages": 4, "came": 40, "reached": 40, "stale": 1, "skipped": 0, "tried": ()},
+        ),
+        (  # a larger number is printed, a smaller total said, of a first look
+            {},
+            {"next": Ask(at=40), "printed": 95, "total": 89, "is_new": True},
+            {"came": 1, "digest": "d"},
+            {},
+            {
+                "pages": 4,
+                "turned": 3,
+                "came": 31,
+                "reached": 31,
+                "counted": 89,
+                "printed": 95,
+                "has_moved": True,
+                "has_shrunk": True,
+                "stale": 0,
+                "digest": "d",
+                "skipped": 0,
+                "tried": (),
+            },
+        ),
+        (  # and of a second look
+            {"lap": 2},
+            {"next": Ask(at=40), "total": 91, "ask": Ask(method="GET")},
+            {"came": 11, "new": 1, "digest": "d"},
+            {},
+            {
+                "ask": Ask(method="GET"),
+                "pages": 4,
+                "turned": 3,
+                "came": 41,
+                "reached": 41,
+                "listed": 29,
+                "largest": 11,
+                "total": 91,
+                "counted": 91,
+                "has_moved": True,
+                "stale": 0,
+                "digest": "d",
+                "skipped": 0,
+                "tried": (),
+            },
+        ),
+    ],
+)
+def test_where_a_walk_stands_behind_a_page(here, page, taken, traits, changed):
+    before = Walk(ask=Ask(), **FULL | here)
+    found = after(before, ListingPage(**page), Taken(**taken), Traits(**traits))
+    assert found == replace(before, **changed)
+
+
 def test_a_way_on_counts_once_it_brought_another_page():
     first = {"came": 6, "new": 6, "digest": "a"}
     assert behind({}, {}, first, way="turn").turned == 0
     shown = {"first": "a", "digest": "a", "pages": 1, "came": 6}
     assert behind(shown, {"turns": 0}, first, way="turn").turned == 0, "the button never was there"
     assert behind(shown, {"turns": 2}, {"came": 6, "new": 6, "digest": "b"}, way="turn").turned == 1
+    assert behind(shown, {"turns": 0}, {"came": 6, "new": 6, "digest": "b"}, way="turn").turned == 0, (
+        "it is another list"
+    )
+    assert behind(shown, {"turns": 1}, {"came": 6, "new": 6, "digest": "b"}, way="turn").turned == 1
     assert behind(shown, {}, {"came": 0}, way="stated").turned == 0, "an empty page shows nothing of a stated way"
     assert behind(shown, {}, {"came": 0}, way="place").turned == 1
+
+
+def test_what_a_page_has_of_the_one_before_makes_it_no_shorter():
+    page = ListingPage(next=Ask(at=99), overlap=1, asked=10)
+    taken = Taken(came=9, new=9, digest="b")
+    found = after(Walk(ask=Ask(), first="a", digest="a", came=10, largest=10), page, taken, Traits(way="place"))
+    assert (found.came, found.largest, found.is_capped) == (19, 10, False)
+    assert decide(found, page, taken, Traits(way="place")) == "follow"
+
+
+def test_a_total_that_may_be_that_of_its_page_ends_nothing():
+    here = Walk(ask=Ask(), first="a", came=7, largest=7, total=7)
+    for is_open, decision in ((True, "follow"), (False, "end")):
+        page = ListingPage(next=Ask(at=7), asked=10, is_open=is_open)
+        assert decide(here, page, Taken(came=7), Traits(way="place")) == decision
+
+
+def test_what_a_page_shows_of_its_place_stays_at_the_end():
+    assert behind({}, {}, {"came": 3}).ask == Ask()
+    assert behind({}, {"ask": Ask(since="n00003")}, {"came": 3}).ask == Ask(since="n00003")
+
+
+def test_what_a_page_lost_as_was_reported_is_counted():
+    assert behind({"lost": 1}, {"lost": 2}, {"came": 5, "new": 3}).lost == 3
 
 
 def test_a_stated_way_back_to_the_first_page_is_a_ring():
@@ -286,17 +490,30 @@ def test_a_stated_way_back_to_the_first_page_is_a_ring():
     assert not behind(here | {"digest": "a"}, {"next": Ask(at=99)}, again, way="stated").is_ring, (
         "the page that just came"
     )
+    for page in ({"is_guessed": True}, {"is_new": True}):
+        assert not behind(here, {"next": Ask(at=99), **page}, again, way="stated").is_ring
 
 
-@pytest.mark.parametrize(("now", "is_contradiction"), [(746, True), (3036, False), (3037, True)])
-def test_pages_that_count_differently_answer_two_questions(now, is_contradiction):
-    found = behind({"total": 2977, "pages": 1}, {"total": now}, {"came": 10, "new": 10, "digest": "b"})
+@pytest.mark.parametrize(
+    ("before", "now", "is_contradiction"), [(2977, 746, True), (2977, 3036, False), (2977, 3037, True), (5, 16, True)]
+)
+def test_pages_that_count_differently_answer_two_questions(before, now, is_contradiction):
+    found = behind({"total": before, "pages": 1}, {"total": now}, {"came": 10, "new": 10, "digest": "b"})
     assert (bool(found.contradiction), found.has_moved) == (is_contradiction, True)
 
 
 def test_what_is_left_behind_a_page_counts_with_what_came():
     found = behind({"listed": 10, "came": 10, "apart": 2, "total": 40}, {"behind": 28}, {"came": 10, "new": 10})
     assert (found.total, found.expected, found.has_moved) == (40, 38, False)
+
+
+def test_pages_that_count_what_is_left_are_compared_too():
+    """And a total that shrinks is not believed before it is asked for: records may be lost."""
+    here = {"listed": 10, "came": 10, "total": 200, "counted": 200, "pages": 1}
+    found = behind(here, {"behind": 10}, {"came": 10, "new": 10, "digest": "b"})
+    assert (bool(found.contradiction), found.counted, found.total) == (True, 20, 200)
+    fewer = behind(here, {"behind": 188}, {"came": 10, "new": 10, "digest": "b"})
+    assert (fewer.contradiction, fewer.counted, fewer.total, fewer.has_moved) == ("", 198, 200, False)
 
 
 @pytest.mark.parametrize(
@@ -379,9 +596,11 @@ def test_whole_records_of_a_cut_page_are_kept_and_the_walk_goes_on_behind_them(t
 def test_one_record_that_breaks_each_page_is_named_and_passed(tmp_path):
     server = Server(ids=names(35), says=35, broken={17})
     done = listed(tmp_path, server, ladder=LADDER)
-    assert (done.ids(), done.evidence) == (names(17) + names(17, 18), {"datasets": "total"})
+    assert (done.ids(), done.evidence) == (names(17) + names(17, 18), {}), "nothing is taken to be gone"
+    assert [error.missing for error in done.errors] == ["dataset", None]
     assert [error.error for error in done.errors] == [
-        "the server can't give the record at position 18: a record can't be rendered"
+        "the server can't give the record at position 18: a record can't be rendered",
+        "the server says it has 35 datasets, and listed 34",
     ]
 
 
@@ -438,6 +657,147 @@ def test_whose_fault_it_is(error, status, is_first, is_of_host, is_of_question):
     assert not is_of_host or ladder.climbed(Walk(ask=Ask(), rows=10), fault, Numbers(None)) is None
 
 
+CUT, HTTP = Fault(AnswerError("truncated", "cut")), Fault(AnswerError("http", "HTTP 500"), 500)
+BUSY = Fault(AnswerError("not_json", "busy"), 200)
+NO = Fault(AnswerError("http", "HTTP 400"), 400)
+
+
+class Ranged(Numbers):
+    def parts(self, walk):
+        return [("a", "m"), ("m", "z")]
+
+    def halves(self, part):
+        return (part[0], "f"), ("f", part[1])
+
+    def ranged(self, walk, part):
+        return Ask(since=part[0], until=part[1])
+
+
+@pytest.mark.parametrize(
+    ("rung", "here", "fault", "changed"),
+    [
+        (Again(), {}, CUT, {}),
+        (Again(), {}, HTTP, None),
+        (Again(), {}, NO, None),
+        (Again(when=("not_json",)), {}, CUT, None),
+        (Again(when=("not_json",)), {}, BUSY, {}),
+        (Other("method", ("POST", "GET")), {}, CUT, {"ask": Ask(method="GET")}),
+        (Other("method", ("POST",)), {}, CUT, None),
+        (Other("method", ("PUT", "GET")), {}, CUT, {"ask": Ask(method="PUT")}),
+        (Other("method", lambda walk: ("POST", walk.name)), {}, CUT, {"ask": Ask(method="datasets")}),
+        (Other("method", ("GET",), is_for_first_only=True), {"pages": 1}, CUT, None),
+        (Other("method", ("GET",), is_for_first_only=True), {"pages": 0}, CUT, {"ask": Ask(method="GET")}),
+        (Other("method", ("GET",), when=lambda fault: fault.status == 400), {}, CUT, None),
+        (Other("method", ("GET",), when=lambda fault: fault.status == 400), {}, NO, {"ask": Ask(method="GET")}),
+        (Smaller(), {"rows": 100, "most": 100}, CUT, {"rows": 25, "most": 25}),
+        (Smaller(), {"rows": 100, "most": 100}, HTTP, {"rows": 25, "most": 100}),
+        (Smaller(), {"rows": 1, "most": 100}, CUT, None),
+        (Smaller(), {"rows": None}, CUT, None),
+        (Smaller(), {"rows": 25}, NO, None),
+        (Skip(), {"rows": 1, "came": 7, "lost": 1}, CUT, {"ask": Ask(at=1), "came": 8, "lost": 2, "skipped": 1}),
+        (Skip(), {"rows": 2}, CUT, None),
+        (Skip(is_for_first_too=False), {"rows": 1}, CUT, None),
+        (
+            Skip(is_for_first_too=False),
+            {"rows": 1, "pages": 1},
+            CUT,
+            {"ask": Ask(at=1), "came": 1, "lost": 1, "skipped": 1},
+        ),
+        (Renew(), {}, CUT, None),
+        (Renew(when=("not_json",)), {"came": 1}, CUT, None),
+        (
+            Renew(),
+            {
+                "ask": Ask(at=9),
+                "came": 9,
+                "reached": 9,
+                "total": 20,
+                "turned": 1,
+                "first": "a",
+                "digest": "b",
+                "stale": 1,
+            },
+            CUT,
+            {
+                "ask": Ask(at=0),
+                "came": 0,
+                "total": None,
+                "turned": 0,
+                "first": "",
+                "digest": "",
+                "stale": 0,
+            },
+        ),
+        (Halve(), {}, CUT, {"parts": (("a", "m"), ("m", "z")), "ask": Ask(since="a", until="m"), "splits": 1}),
+        (Halve(when=("http",)), {}, CUT, None),
+        (Halve(), {"splits": 500}, CUT, None),
+        (
+            Halve(),
+            {"parts": (("m", "z"), ("z", "")), "splits": 3, "came": 4, "reached": 4},
+            CUT,
+            {
+                "parts": (("m", "f"), ("f", "z"), ("z", "")),
+                "ask": Ask(since="m", until="f"),
+                "splits": 4,
+                "came": 0,
+                "reached": 0,
+            },
+        ),
+        (Onward(), {}, CUT, None),
+        (Onward(), {"parts": (("a", "m"),)}, CUT, None),
+        (Onward(when=("http",)), {"parts": (("a", "m"), ("m", "z"))}, CUT, None),
+        (
+            Onward(),
+            {"parts": (("a", "m"), ("m", "z")), "before": 5, "total": 7, "came": 3, "turned": 2, "gaps": 1},
+            CUT,
+            {
+                "parts": (("m", "z"),),
+                "ask": Ask(since="m", until="z"),
+                "before": 12,
+                "total": None,
+                "came": 0,
+                "gaps": 2,
+            },
+        ),
+        (
+            Onward(),
+            {"parts": (("a", "m"), ("m", "z")), "total": 10_000, "came": 3},
+            CUT,
+            {
+                "parts": (("m", "z"),),
+                "ask": Ask(since="m", until="z"),
+                "before": 3,
+                "total": None,
+                "came": 0,
+                "gaps": 1,
+            },
+        ),
+    ],
+)
+def test_what_a_rung_tries_instead(rung, here, fault, changed):
+    before = Walk(**{"ask": Ask()} | here)
+    found = rung.instead(before, fault, Ranged(None))
+    assert found == (None if changed is None else replace(before, **changed))
+
+
+def test_the_ladder_is_climbed_from_the_top_and_a_rung_has_its_number():
+    class Laddered(Numbers):
+        ladder = (Again(most=2), Smaller(most=1))
+
+    walk, taken = Walk(ask=Ask(), rows=100, most=100), []
+    while (walk := ladder.climbed(walk, CUT, Laddered(None))) is not None:
+        taken.append((walk.tried[-1], walk.rows))
+    assert taken == [("again", 100), ("again", 100), ("smaller", 25)]
+
+
+def test_a_host_that_says_when_to_come_again_is_not_asked_otherwise(tmp_path):
+    def answers(request):
+        return TextResponse(request.url, status=503, headers={"Retry-After": "1"}, body=b"{}", request=request)
+
+    done = listed(tmp_path, answers, ladder=LADDER)
+    assert (len(done.asked), done.kinds()) == (1, {"http": 1})
+
+
 # Lists that are too long, or move
 
 
@@ -478,7 +838,7 @@ def test_what_a_broken_page_showed_is_asked_by_once_more(tmp_path):
 
     def read(self, response, walk):
         page = Numbers.read(self, response, walk)
-        return replaced(page, next=None, again=replace(walk.ask, at=12)) if page.fault else page
+        return replaced(page, next=None, ask=replace(walk.ask, at=12)) if page.fault else page
 
     done = listed(tmp_path, server, ladder=(Again(),), read=read)
     assert (done.ids(), [asked["at"] for asked in server.requests][:4]) == (server.ids, ["0", "10", "12", "22"])
@@ -537,6 +897,117 @@ def test_offers_are_lists_of_their_own_and_what_is_left_is_counted(tmp_path):
     LEFT.add("c")
     done = listed(tmp_path, answers, **members)
     assert [error.error for error in done.errors] == ["c listed 1 datasets, and x is on another host"]
+
+
+@pytest.mark.parametrize(("says", "shown"), [(None, {}), (7, {"datasets": "total"}), (8, {})])
+def test_a_part_that_was_reported_is_told_once_and_only_a_total_shows_more(tmp_path, says, shown):
+    closed = []
+
+    def read(self, response, walk):
+        self.spider.failed("parse", AnswerError("invalid_rdf", "a part can't be read"), response.request)
+        page = Numbers.read(self, response, walk)
+        page.entries, page.gaps = iter(page.entries), 1
+        page.close = lambda: closed.append(len(closed))
+        return page
+
+    done = listed(tmp_path, Server(ids=names(7), says=says), read=read, **stated())
+    assert (len(done.items), done.evidence, len(closed)) == (7, shown, len(done.asked))
+    assert done.kinds() == {"invalid_rdf": len(done.asked)} | ({"count_mismatch": 1} if says == 8 else {})
+
+
+def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_path):
+    """Another list, whose datasets count for the user's limit with those of the first; and a dataset."""
+
+    def ended(self, walk):
+        if walk.name == "datasets":
+            yield Walk(ask=Ask(at=6), name="another", earlier=walk.listed, rows=10, most=10)
+        else:
+            yield Dataset(id="last", title="last", source="x", document={})
+
+    changes = stated() | {"ended": ended, "ladder": (), "called": lambda self, walk: f"the list {walk.name}"}
+    done = listed(tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), **changes)
+    assert (len(done.items), done.kinds(), done.evidence) == (13, {"http": 1}, {"another": "file"})
+    done = listed(
+        tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), {"max_datasets": "8"}, **changes
+    )
+    assert (len(done.items), done.spider.run_state.is_limited) == (8, True)
+
+
+def test_a_page_that_was_only_guessed_and_is_refused_is_the_end(tmp_path):
+    def ending(self, fault, walk):
+        return ListingPage(is_guessed=True, came=0) if fault.status == 404 else None
+
+    done = listed(tmp_path, Server(ids=names(12), way="stated", faults={2: 404}), ending=ending, ladder=(), **stated())
+    assert (len(done.items), done.evidence, done.errors) == (10, {"datasets": "short_page"}, [])
+
+
+@dataclass(frozen=True)
+class Over:
+    most: int = 1
+    name: str = "over"
+
+    def instead(self, walk, fault, dialect):
+        return replace(walk, ask=replace(walk.ask, at=walk.ask.at + 10), gaps=walk.gaps + 1)
+
+
+def test_a_page_that_is_passed_over_is_reported(tmp_path):
+    done = listed(tmp_path, Server(ids=names(35), way="stated", faults={2: 500}), ladder=(Over(),), **stated())
+    assert (len(done.items), done.kinds(), done.evidence) == (25, {"http": 1}, {})
+
+
+def test_what_explains_a_difference_comes_before_a_further_look(tmp_path):
+    """A list of ids, say, which is read for the sake of the other one; here it shows that two are not there."""
+
+    class Explaining(Numbers):
+        def explained(self, walk):
+            ids = replace(ladder.begun(walk, Ask(since="n")), name="all ids", is_of_ids=True)
+            yield self.spider.lister.onward(walk, ids)
+
+        def aside(self, walk, *, is_whole):
+            if walk.name != "all ids":
+                return None
+            short = Walk(ask=Ask(), total=12, listed=10, came=10, pages=2)
+            return self.spider.lister.judged(short, ListingPage(), None, absent=2)
+
+        def whole(self, walk):
+            async def found():
+                yield Dataset(id="later", title="x", source="x", document={})
+
+            yield found()
+
+    explaining = {name: vars(Explaining)[name] for name in ("explained", "aside", "whole")}
+    done = listed(tmp_path, Server(ids=names(10), says=12), **explaining)
+    assert (done.evidence, done.errors) == ({"datasets": "total less 2 that the portal does not have"}, [])
+    assert (done.spider.run_state.expected, done.ids()) == (10, ["later", *names(10)])
+
+
+@pytest.mark.parametrize("second", ["the number is another one, asked for so", ""])
+def test_a_number_may_be_asked_for_in_two_ways(tmp_path, second):
+    """The second question settles whether the answers to the first ones contradict each other."""
+
+    class Counting(Numbers):
+        def count(self, walk):
+            return Ask(method="COUNT")
+
+        def read(self, response, walk):
+            if walk.purpose == "page":
+                return Numbers.read(self, response, walk)
+            following = Ask(method="AGAIN") if walk.ask.method == "COUNT" else None
+            return ListingPage(total=10, next=following, contradiction=None if following else second)
+
+    counting = {name: vars(Counting)[name] for name in ("count", "read")}
+    server = Server(ids=names(10), says=12)
+    done = listed(tmp_path, server, **counting)
+    assert [one["method"] for one in server.requests[-2:]] == ["COUNT", "AGAIN"]
+    assert done.kinds() == ({"count_mismatch": 1} if second else {})
+
+
+def test_what_is_reported_may_be_a_fault_before_the_last(tmp_path):
+    first = Fault(AnswerError("refused", "no such list"), 404)
+    short = {"short": lambda self, walk: iter([Dataset(id="later", title="x", source="x", document={})])}
+    done = listed(tmp_path, Server(ids=[], faults={1: 500}), reported=lambda self, fault, walk: first, **short)
+    assert [(error.kind, error.http_status) for error in done.errors] == [("refused", 404)]
+    assert done.ids() == ["later"], "what there is to do when a list was not whole"
 
 
 # Limits
@@ -599,3 +1070,25 @@ def test_thousands_of_lists_are_noted_in_place(tmp_path):
     again.end("two", "short")
     assert again.is_short
     walks.job.db.close()
+
+
+# Ranges
+
+
+def ranges(**changes):
+    halves = {"halves": lambda self, part: (part, part), "ranged": lambda self, walk, part: Ask(since=part[0])}
+    return type("Ranges", (Numbers,), halves | {"traits": Traits(way="place")} | changes)(None)
+
+
+def test_a_list_is_not_split_for_ever():
+    walk, count = Walk(ask=Ask(), parts=(("a", "b"),)), 0
+    while (there := ladder.split(walk, ranges())) is not None and count < 1000:
+        walk, count = there, count + 1
+    assert count == ladder.SPLITS
+
+
+@pytest.mark.parametrize(("total", "before"), [(8, 18), (10_000, 15), (None, 10)])
+def test_a_range_that_is_longer_than_what_is_given_counts_what_came(total, before):
+    walk = Walk(ask=Ask(), parts=(("a", "b"), ("b", "")), before=10, total=total, came=5)
+    there = ladder.next_part(walk, ranges())
+    assert (there.before, there.parts, there.came) == (before, (("b", ""),), 0)

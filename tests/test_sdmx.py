@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 from scrapy.http import Response
 
 from crawlers import xml_records
+from crawlers.kinds.sdmx.dialect import dataflows
 from crawlers.kinds.sdmx.mapping import address_of, dataset, list_address
-from crawlers.kinds.sdmx.spider import dataflows
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
 
@@ -38,8 +40,9 @@ def crawled(output):
     with Site(lambda asked: Answer()) as site:
 
         def run(body, status=200, settings=None, **arguments):
-            answer = Answer(body.encode(), status, {"Content-Type": "application/xml"})
-            site.answer = lambda asked: answer if asked.path.startswith("/sdmx") else Answer(status=404)
+            answer = Answer(b"" if callable(body) else body.encode(), status, {"Content-Type": "application/xml"})
+            given = body if callable(body) else lambda: answer
+            site.answer = lambda asked: given() if asked.path.startswith("/sdmx") else Answer(status=404)
             site.asked.clear()
             words = options(output, settings or {}, url=f"{site.url}/sdmx/2.1/dataflow/all/all/latest", **arguments)
             ran = scrapy("crawl", "sdmx", *words)
@@ -99,6 +102,28 @@ def test_an_answer_that_breaks_off_keeps_what_came(crawled):
     done = crawled(whole[: len(whole) * 4 // 5])
     assert (done.code, done.kinds()) == (3, [("list", "truncated")])
     assert 15 < len(done.manifest) < 25
+
+
+def cut_at(number, body, packed=None):
+    """Return answers of which the first ones, as many as given, break off."""
+    whole = body.encode() if packed is None else packed(body.encode())
+    headers = {"Content-Type": "application/xml"} | ({} if packed is None else {"Content-Encoding": "gzip"})
+    lengths = iter([len(whole) * 4 // 5] * number)
+    return lambda: Answer(whole[: next(lengths, None)], 200, headers)
+
+
+@pytest.mark.parametrize("packed", [None, gzip.compress], ids=["XML", "gzip"])
+@pytest.mark.parametrize("settings", [{}, {"SPOOL_ABOVE": "1000"}], ids=["memory", "file"])
+def test_an_answer_that_breaks_off_once_is_asked_for_again(crawled, packed, settings):
+    answers = cut_at(1, MESSAGE.format(flows(25)), packed)
+    done = crawled(answers, settings=settings | {"RETRY_TIMES": "0"})
+    assert (done.code, done.report["verdict"], done.report["listed"], done.errors) == (0, "complete", 25, [])
+    assert len(done.asked) == 2
+
+
+def test_an_answer_that_says_that_it_is_a_part_is_not_asked_for_again(crawled):
+    done = crawled(MESSAGE.format(flows(2)).replace("<s:Dataflows>", '<s:Dataflows isPartial="true">'))
+    assert len(done.asked) == 1
 
 
 FOOTER = """<f:Footer xmlns:f="http://www.sdmx.org/resources/sdmxml/schemas/v2_1/message/footer">

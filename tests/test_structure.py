@@ -130,19 +130,13 @@ def test_nobody_imports_upwards():
     assert wrong == set()
 
 
-WITH_CIRCLES = {"html"}
-"""Kinds whose files still import each other in a circle: one whose last circle is gone leaves this list."""
-
-
 def test_listing_and_kinds_have_no_circle_of_imports():
     """What works for a spider gets a `Crawl`; ``TYPE_CHECKING`` imports count."""
     files = {module(path): path for path in FILES}
     names = {name for name in files if name.startswith(("crawlers.listing.", "crawlers.kinds."))}
     imports = {name: facts(files[name]).imports & names - {name} for name in names}
     circled = {name for name in names if name in _reached(name, imports)}
-    allowed = {f"crawlers.kinds.{kind}" for kind in WITH_CIRCLES}
-    assert {name for name in circled if room(name) not in allowed} == set()
-    assert allowed - set(map(room, circled)) == set(), "these have none any more: take them out of WITH_CIRCLES"
+    assert circled == set()
 
 
 def _reached(name: str, imports: dict[str, set[str]]) -> set[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 from crawlers.listing.faults import Fault
@@ -72,12 +72,14 @@ class Dialect(ABC, Generic[A]):
         traits: what holds for all its pages.
         ladder: what may help when a page does not come, in the order in which it is tried.
         subject: what the sentences of an error line call the catalogue.
+        lacking: the sentence about a record that the server can't give, with its ``{number}`` in the list.
     """
 
     asks: type[A]
     traits: Traits = Traits()
     ladder: ClassVar[tuple[Rung, ...]] = ()
     subject: ClassVar[str] = "the catalogue"
+    lacking: ClassVar[str] = "the server can't give the record at position {number}"
 
     @abstractmethod
     def first(self) -> Walk[A]:
@@ -119,6 +121,10 @@ class Dialect(ABC, Generic[A]):
         """Return what is reported when nothing helped: the error, with advice where there is any."""
         return fault.error
 
+    def reported(self, fault: Fault, walk: Walk[A]) -> Fault:
+        """Return the fault that is reported when nothing helped: the last one, or one before that says more."""
+        return replace(fault, error=self.advised(fault, walk))
+
     def place(self, walk: Walk[A], count: int) -> A | None:  # noqa: ARG002
         """Return what is asked for `count` positions behind the beginning of the page; ``None`` if it can't be."""
         return None
@@ -128,7 +134,10 @@ class Dialect(ABC, Generic[A]):
         return None
 
     def count(self, walk: Walk[A]) -> A | None:  # noqa: ARG002
-        """Return what the number of records alone is asked by, when fewer came than there were."""
+        """Return what the number of records alone is asked by, when fewer came than there were.
+
+        An answer to that may name a next question about the number; before any page, it names the first page.
+        """
         return None
 
     def parts(self, walk: Walk[A]) -> Sequence[Part]:  # noqa: ARG002
@@ -157,9 +166,37 @@ class Dialect(ABC, Generic[A]):
             return True
         return walk.total is not None and walk.listed + walk.lost < (walk.expected or 0)
 
+    def called(self, walk: Walk[A]) -> str:
+        """Return what the sentences of an error line call a list."""
+        return walk.name if walk.above or (walk.name != "datasets" and walk.has_records) else self.subject
+
+    def ending(self, fault: Fault, walk: Walk[A]) -> ListingPage[A] | None:  # noqa: ARG002
+        """Return the end that a refusal means, where a page was only guessed; ``None`` if it is a fault."""
+        return None
+
+    def ended(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+        """Yield what there is to do when all lists have ended, whole or not, in place of `whole`; a walk is begun."""
+        return None
+
+    def explained(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+        """Yield what may explain why fewer came than there are; ``None``: a further look at the list is taken."""
+        return None
+
+    def aside(self, walk: Walk[A], *, is_whole: bool) -> Iterator[Any] | None:  # noqa: ARG002
+        """Yield what follows a list that is read for the sake of another, and is not judged; ``None`` for any other.
+
+        Args:
+            is_whole: whether it was read to its end.
+        """
+        return None
+
     def whole(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
         """Yield what there is to do when the catalogue was listed whole; ``None``: look for what is gone."""
         return None
+
+    def short(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
+        """Yield what there is to do when a list was not whole, which has been reported."""
+        return iter(())
 
     def stopped(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
         """Yield what there is to do when the user's limit is reached."""

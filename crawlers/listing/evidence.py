@@ -54,10 +54,13 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     is_known = is_other and taken.came > 0 and (here.lap > 1 or came <= here.reached)
     is_news = bool(taken.new or page.apart or page.is_new) or is_known
     total, counted = _counted(here, page, taken)
-    fits = page.total is None or _fits(here.total, counted)
-    is_ring = traits.way == "stated" and bool(here.first) and here.digest != taken.digest == here.first
+    before = here.total if page.behind is None else here.counted
+    is_changed = page.total is not None and here.total is not None and page.total != here.total
+    is_back = traits.way == "stated" and not (page.is_guessed or page.is_new)
+    is_ring = is_back and bool(here.first) and here.digest != taken.digest == here.first
     return replace(
         here,
+        ask=here.ask if page.ask is None else page.ask,
         tried=() if taken.came and came > here.reached else here.tried,
         skipped=0 if taken.came else here.skipped,
         pages=here.pages + 1,
@@ -67,27 +70,32 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         listed=here.listed + taken.new,
         resources=here.resources + taken.resources,
         apart=here.apart + page.apart,
-        largest=max(here.largest, taken.came),
+        lost=here.lost + page.lost,
+        gaps=here.gaps + page.gaps,
+        largest=max(here.largest, taken.came + page.overlap),
         is_capped=here.is_capped or _is_capped(here, page, taken, total),
         total=total,
+        counted=here.counted if counted is None else counted,
         printed=here.printed if page.printed is None else max(page.printed, here.printed or 0),
         first=here.first or taken.digest,
         digest=taken.digest or here.digest,
         stale=0 if is_news and not is_ring else here.stale + 1,
         is_ring=is_ring,
-        has_moved=here.has_moved or page.has_moved or (here.total is not None and counted not in (None, here.total)),
-        has_shrunk=here.has_shrunk or (None not in (here.total, counted) and (counted or 0) < (here.total or 0)),
-        contradiction=here.contradiction or ("" if fits else _contradiction(here.total, counted)),
+        has_moved=here.has_moved or page.has_moved or is_changed,
+        has_shrunk=here.has_shrunk or (is_changed and (page.total or 0) < (here.total or 0)),
+        contradiction=here.contradiction or ("" if _fits(before, counted) else _contradiction(before, counted)),
     )
 
 
 def _counted(here: Walk[Any], page: ListingPage[Any], taken: Taken) -> tuple[int | None, int | None]:
     """Return how many records there are, as far as is known now, and by this page's own count."""
     if page.behind is not None:
-        return here.listed + here.apart + max(page.behind, taken.came), None
-    if page.total is None:
+        total, counted = here.listed + here.apart + max(page.behind, taken.came), here.came + page.behind
+    elif page.total is not None:
+        total = counted = page.total
+    else:
         return here.total, None
-    return (max(page.total, here.total or 0) if here.lap == 1 else page.total), page.total
+    return (max(total, here.total or 0) if here.lap == 1 else total), counted
 
 
 def _fits(before: int | None, now: int | None) -> bool:
@@ -109,7 +117,7 @@ def _is_capped(here: Walk[Any], page: ListingPage[Any], taken: Taken, total: int
         return False
     if here.first:
         return here.largest < page.asked
-    return taken.came < page.asked and total is not None and taken.came < total
+    return taken.came + page.overlap < page.asked and total is not None and taken.came < total
 
 
 # Whether it goes on
@@ -123,7 +131,7 @@ def decide(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits
     """
     if page.next is None or page.end or walk.is_ring or _is_repeated(walk, page, traits):
         return "end"
-    if traits.way == "place" and _is_at_end(walk, page, taken, traits):
+    if traits.way == "place" and not page.is_open and _is_at_end(walk, page, taken, traits):
         return "end"
     is_trap = traits.most_pages is not None and walk.pages >= traits.most_pages
     return "trap" if is_trap else "follow"
@@ -142,7 +150,7 @@ def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Tr
     """
     if not taken.came or traits.has_short_pages:
         return False  # the patience ends it
-    is_full = taken.came >= walk.largest
+    is_full = taken.came + page.overlap >= walk.largest
     if is_trusted(walk, traits):
         is_stop = (walk.is_capped or (walk.total or 0) % _ROUND == 0) and is_full
         return walk.came >= (walk.total or 0) and not is_stop
@@ -224,7 +232,7 @@ def _two_questions(ended: Ended) -> None:
 
 
 def _fewer(ended: Ended) -> None:
-    if ended.walk.total is not None and ended.seen < ended.expected:
+    if ended.walk.total is not None and ended.walk.listed < ended.expected:
         listed = ended.walk.listed
         message = f"{ended.subject} says it has {ended.expected} datasets, and listed {listed}"
         raise AnswerError("count_mismatch", message)
@@ -277,8 +285,8 @@ def _ring(ended: Ended) -> Evidence | None:
 
 
 def _again(ended: Ended) -> None:
-    is_repeated = _is_repeated(ended.walk, ended.page, ended.traits)
-    if is_repeated and (ended.traits.way != "place" or ended.page.came != 0):
+    is_repeated = _is_repeated(ended.walk, ended.page, ended.traits) and not ended.walk.is_ring
+    if is_repeated and not is_met(ended.walk, ended.traits) and (ended.traits.way != "place" or ended.page.came != 0):
         of = "" if ended.walk.expected is None else f" of {ended.walk.expected}"
         message = f"{ended.subject} gives the same pages again after {ended.walk.listed}{of} datasets"
         raise AnswerError("paging", message)
@@ -296,6 +304,10 @@ def _file(ended: Ended) -> Evidence | None:
     return "file" if is_short or is_limit_ignored else None
 
 
+def _guessed(ended: Ended) -> Evidence | None:
+    return "short_page" if ended.page.is_guessed and ended.page.next is None and not ended.page.came else None
+
+
 def _pager(ended: Ended) -> Evidence | None:
     walk, way = ended.walk, ended.traits.way
     is_end = ended.page.next is None or (way == "place" and not ended.page.fault)
@@ -311,6 +323,7 @@ def _nothing(ended: Ended) -> None:
 RULES = (
     Rule("The last answer broke off, and nothing brought the rest.", "as it broke off", _broken),
     Rule("Pages of one walk count so differently that they answer two questions.", "count_mismatch", _two_questions),
+    Rule("Pages in a row brought nothing new, although a way on is there and the total is not met.", "paging", _again),
     Rule("Fewer distinct ids came than the protocol's own total says.", "count_mismatch", _fewer),
     Rule("More came than an exact total says, and the list did not change meanwhile.", "count_mismatch", _more),
     Rule("It became shorter while it was read, and again while it was read again.", "count_mismatch", _shrunk),
@@ -320,7 +333,7 @@ RULES = (
     Rule("Something was offered that was neither followed nor kept.", "unproven", _left),
     Rule("The user says that there is only this page.", "rules", _declared),
     Rule("A stated way on led back to the first page.", "pager", _ring),
-    Rule("Pages in a row brought nothing new, although a way on is there.", "paging", _again),
+    Rule("A page that no answer names, at the next number, is empty or is not there.", "short_page", _guessed),
     Rule("One answer was read to its end, and names no other; or gave more, or fewer, than asked for.", "file", _file),
     Rule("A way on that had worked before ended.", "pager or short_page", _pager),
     Rule("Nothing of all that.", "unproven", _nothing),
@@ -346,7 +359,7 @@ def less(absent: int) -> Evidence:
     return f"total less {absent} that the portal does not have" if absent else "total"
 
 
-def advice(rules: tuple[Rule, ...] = RULES) -> str:
+def table(rules: tuple[Rule, ...] = RULES) -> str:
     """Return the table for the documentation, as Markdown."""
     lines = [f"| {number} | {rule.seen} | {rule.shows} |" for number, rule in enumerate(rules, 1)]
     return "\n".join(("| | What was seen | What that shows |", "|---|---|---|", *lines))

@@ -17,8 +17,6 @@ OF_HOST = frozenset(("blocked", "robots", "dns", "forbidden_address", "offsite",
 """The error kinds that no other request to the host cures."""
 LASTING = frozenset(("too_large", "timeout", "truncated"))
 """Later pages stay small after one of these."""
-_WAITED = (429, 503)
-"""Statuses that were waited for as the host asks, as often as it may be."""
 
 
 @dataclass(frozen=True, slots=True)

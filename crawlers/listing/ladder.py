@@ -132,14 +132,14 @@ class Renew:
 
 @dataclass(frozen=True, slots=True)
 class Halve:
-    """Half of the range that does not come, or the list in ranges; without an end it would be split for ever."""
+    """Half of the range that does not come, or the list in ranges."""
 
     most: int = 500
     name: str = "halve"
     when: Any = ()
 
     def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
-        return split(walk, dialect) if walk.splits < self.most and matches(self.when, fault) else None
+        return split(walk, dialect) if matches(self.when, fault) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,11 @@ class Onward:
 
     def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
         behind = next_part(walk, dialect) if matches(self.when, fault) else None
-        return None if behind is None else replace(behind, is_torn=True)
+        return None if behind is None else replace(behind, gaps=walk.gaps + 1)
+
+
+SPLITS = 500
+"""How often ranges are split in all: a server may say of each that it is too long."""
 
 
 def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
@@ -161,12 +165,15 @@ def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
     Args:
         changes: fields of the walk.
     """
-    fresh: dict[str, Any] = {"turned": 0, "came": 0, "reached": 0, "total": None, "first": "", "digest": "", "stale": 0}
+    fresh: dict[str, Any] = {"turned": 0, "came": 0, "reached": 0, "total": None, "counted": None}
+    fresh |= {"first": "", "digest": "", "stale": 0}
     return replace(walk, ask=ask, **fresh | changes)
 
 
 def split(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:
     """Return the first part of a list that is too long, or of a range of it; ``None`` if it can't be split."""
+    if walk.splits >= SPLITS:
+        return None
     ranges = dialect.split(walk)
     ask = dialect.ranged(walk, ranges[0]) if ranges else None
     return None if ask is None else begun(walk, ask, parts=(*ranges, *walk.parts[1:]), splits=walk.splits + 1)
@@ -177,4 +184,5 @@ def next_part(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:
     ask = dialect.ranged(walk, walk.parts[1]) if len(walk.parts) > 1 else None
     if ask is None:
         return None
-    return begun(walk, ask, parts=walk.parts[1:], before=walk.before + (walk.total or 0), turned=walk.turned)
+    count = walk.came if walk.total in dialect.traits.windows else walk.total or 0
+    return begun(walk, ask, parts=walk.parts[1:], before=walk.before + count, turned=walk.turned)

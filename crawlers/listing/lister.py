@@ -22,7 +22,7 @@ from scrapy import Request
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing import evidence, ladder
-from crawlers.listing.confirmation import Confirmation, GoneRecords
+from crawlers.listing.confirmation import Confirmation, GoneRecords, flat
 from crawlers.listing.crawl import remembering
 from crawlers.listing.evidence import Ended, Taken, after, decide, judge
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
@@ -61,7 +61,7 @@ class Intake:
         """Return how many more resources may be taken; 0 if no dataset may be taken either."""
         if not walk.has_records:
             return sys.maxsize
-        return self.crawl.limits.resources_left(datasets=walk.listed, resources=walk.resources)
+        return self.crawl.limits.resources_left(datasets=walk.earlier + walk.listed, resources=walk.resources)
 
     def take(self, entries: list[Entry], here: Walk[Any]) -> list[tuple[Entry, int]]:
         """Return the entries to take, each with the number of its resources that the limits leave."""
@@ -161,11 +161,15 @@ class Lister(Generic[A]):
             page = self._read(response, here)
             page = await page if inspect.isawaitable(page) else page
         except AnswerError as error:
-            for output in self.missed(here, self.dialect.fault(error, response, here), response.request):
+            async for output in flat(self.missed(here, self.dialect.fault(error, response, here), response.request)):
                 yield output
             return
-        async for output in self._listed(response, here, page):
-            yield output
+        try:
+            async for output in self._listed(response, here, page):
+                yield output
+        finally:
+            if page.close:
+                page.close()
 
     def _read(self, response: Response, here: Walk[A]) -> ListingPage[A] | Awaitable[ListingPage[A]]:
         if response.status == _PARTIAL:
@@ -175,7 +179,8 @@ class Lister(Generic[A]):
     async def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> AsyncIterator[Any]:
         if isinstance(page.entries, list):
             taken = self._take(page.entries, here)
-            for output in self.behind(here, page, self._summed(page.entries, taken, page), response.request):
+            summed = self._summed(page.entries, taken, page)
+            async for output in flat(self.behind(here, page, summed, response.request)):
                 yield output
             for output in self._items(response, taken, here):
                 yield output
@@ -191,7 +196,7 @@ class Lister(Generic[A]):
             if monotonic() >= turn:
                 await asyncio.sleep(0)
                 turn = monotonic() + _TURN
-        for output in self.behind(here, page, summed, response.request):
+        async for output in flat(self.behind(here, page, summed, response.request)):
             yield output
 
     async def failed(self, failure: Failure) -> AsyncIterator[Any]:
@@ -199,8 +204,9 @@ class Lister(Generic[A]):
         request = failures.request(failure)
         here = restored(request.cb_kwargs["walk"], self.dialect.asks)
         response = getattr(failure.value, "response", None)
-        fault = self.dialect.fault(failures.from_failure(failure), response, here)
-        for output in self.missed(here, fault, request):
+        has_waited = response is not None and "Retry-After" in response.headers
+        fault = replace(self.dialect.fault(failures.from_failure(failure), response, here), has_waited=has_waited)
+        async for output in flat(self.missed(here, fault, request)):
             yield output
 
     def _take(self, entries: list[Entry], here: Walk[A]) -> list[tuple[Entry, int]]:
@@ -236,8 +242,13 @@ class Lister(Generic[A]):
         """
         page.came = taken.came
         if here.purpose == "count":
+            contradiction = here.contradiction if page.contradiction is None else page.contradiction
             total = here.total if page.total is None else page.total
-            yield from self.counted(replace(here, total=total, purpose="page"), page, request)
+            there = replace(here, total=total, contradiction=contradiction)
+            if here.came and page.next is not None:
+                yield self.onward(here, replace(there, ask=page.next))
+            else:
+                yield from self.counted(replace(there, purpose="page"), page, request)
             return
         there = self._grown(self._offered(after(here, page, taken, self.dialect.traits), page))
         self._note(there)
@@ -246,7 +257,7 @@ class Lister(Generic[A]):
             yield from self.stop(there, is_cut=taken.is_cut)
         elif page.fault is not None and not (taken.came and page.next is not None):
             fault = self.dialect.fault(page.fault, None, here)
-            yield from self.missed(replace(there, ask=page.again or here.ask), fault, request)
+            yield from self.missed(there, fault, request)
         elif self._is_too_long(here, there, page) and (parts := ladder.split(_at(there, page), self.dialect)):
             yield self.onward(here, parts)
         else:
@@ -263,7 +274,7 @@ class Lister(Generic[A]):
             yield self.onward(here, replace(there, ask=page.next))
         elif decision == "trap":
             most = self.dialect.traits.most_pages
-            message = f"{self.subject(there)} goes on beyond {most} pages: a calendar, a session id?"
+            message = f"{self.dialect.called(there)} goes on beyond {most} pages: a calendar, a session id?"
             yield from self.short(there, AnswerError("trap", message), request)
         else:
             yield from self.end(there, page, request)
@@ -331,24 +342,26 @@ class Lister(Generic[A]):
         if is_end and not (is_hint and there):
             yield from self.end(here, ListingPage(end="none"), request)
             return
+        if there is None and (page := self.dialect.ending(fault, here)) is not None:
+            yield from self.end(here, page, request)
+            return
         if there is not None:
             self.crawl.logger.info("%s: %s; listing it another way", self.crawl.place, fault.error)
             if self.crawl.records.job.resumed and there.came < here.came:
                 forget_open(self.crawl.records)  # what was listed before a kill and never handled comes again
             if there.lost > here.lost:
-                message = f"the server can't give the record at position {here.came + 1}: {fault.error}"
+                message = f"{self.dialect.lacking.format(number=here.came + 1)}: {fault.error}"
                 kind = fault.error.kind if fault.error.kind == "too_large" else "refused"
-                self.crawl.failed("list", AnswerError(kind, message), request, http_status=fault.status)
-            elif there.is_torn and there.parts != here.parts:
+                subject = {"http_status": fault.status, "missing": "dataset"}
+                self.crawl.failed("list", AnswerError(kind, message), request, **subject)
+            elif there.gaps > here.gaps:
                 self.crawl.failed("list", self.dialect.advised(fault, here), request, http_status=fault.status)
             yield self.onward(here, there, is_retry=there.rows != here.rows)
             return
-        yield from self.short(here, self.dialect.advised(fault, here), request, fault.status)
+        reported = self.dialect.reported(fault, here)
+        yield from self.short(here, reported.error, request, reported.status)
 
     # The end of a list
-
-    def subject(self, walk: Walk[A]) -> str:
-        return walk.name if walk.above or walk.name != "datasets" else self.dialect.subject
 
     def end(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield the first request of the next part, of a further lap, or for the number; or judge the list."""
@@ -358,37 +371,45 @@ class Lister(Generic[A]):
         if following := ladder.next_part(walk, self.dialect):
             yield self.onward(walk, following)
             return
-        if walk.is_torn:
+        if (aside := self.dialect.aside(walk, is_whole=True)) is not None:
+            yield from aside
+            return
+        if walk.gaps and walk.parts:
             self._close(walk, "short")
             yield from self.finish(walk)
             return
-        if walk.purpose == "page" and self.dialect.is_doubtful(walk):
-            laps = self.dialect.laps(walk)
-            if walk.lap == 1 and not walk.has_moved and (ask := self.dialect.count(walk)) is not None:
-                yield self.onward(walk, replace(walk, ask=ask, purpose="count"))
+        is_doubtful = walk.purpose == "page" and self.dialect.is_doubtful(walk)
+        if is_doubtful and walk.lap == 1 and not walk.has_moved and (ask := self.dialect.count(walk)) is not None:
+            yield self.onward(walk, replace(walk, ask=ask, purpose="count"))
+        else:
+            yield from self.settled(walk, page, request)
+
+    def settled(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
+        """Yield what may find more where that is likely: what explains it, or a further look; or the verdict."""
+        if self.dialect.is_doubtful(walk):
+            if (explained := self.dialect.explained(walk)) is not None:
+                yield from explained
                 return
-            if len(laps) >= walk.lap:
+            if len(laps := self.dialect.laps(walk)) >= walk.lap:
                 yield from self.lap(walk, laps[walk.lap - 1])
                 return
         yield from self.judged(walk, page, request)
 
     def lap(self, walk: Walk[A], ask: A) -> Iterator[Request]:
         """Yield the request that begins a further look at the list; what is known is not taken again."""
-        listed, expected = walk.listed, walk.expected
-        self.crawl.logger.info("%s: %d of %s datasets were listed: listing again", self.crawl.place, listed, expected)
-        fresh = ladder.begun(walk, ask, lap=walk.lap + 1, parts=(), before=0, lost=0, has_moved=False, has_shrunk=False)
+        message, changed = "%s: %d of %s datasets were listed%s: listing again", ", and the list changed meanwhile"
+        of = walk.listed, walk.expected, changed if walk.has_moved else ""
+        self.crawl.logger.info(message, self.crawl.place, *of)
+        first = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False, "lost": 0, "left": ""}
+        fresh = ladder.begun(walk, ask, lap=walk.lap + 1, **first)
         yield self.onward(walk, fresh)
 
     def counted(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield what follows the number of records: the first page, if none came; or a further look, or the verdict."""
         if not walk.came and not walk.listed and page.next is not None:
             yield self.onward(walk, replace(walk, ask=page.next))
-            return
-        laps = self.dialect.laps(walk)
-        if self.dialect.is_doubtful(walk) and len(laps) >= walk.lap:
-            yield from self.lap(walk, laps[walk.lap - 1])
         else:
-            yield from self.judged(walk, page, request)
+            yield from self.settled(walk, page, request)
 
     def uncounted(self, walk: Walk[A], request: Request | None) -> Iterator[Any]:
         """Yield what follows where the number is not given: it is a hint, and the list is asked for all the same."""
@@ -411,14 +432,27 @@ class Lister(Generic[A]):
         self, walk: Walk[A], error: AnswerError, request: Request | None, status: int | None = None
     ) -> Iterator[Any]:
         """End a list that was not read to its end, and report why."""
+        if (aside := self.dialect.aside(walk, is_whole=False)) is not None:
+            yield from aside
+            return
         self._close(walk, "short")
         self.crawl.failed("list", error, request, http_status=status)
+        yield from self.dialect.short(walk)
         yield from self.finish(walk)
 
-    def judged(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
-        """Judge a list that has ended by what was seen of it."""
+    def judged(self, walk: Walk[A], page: ListingPage[A], request: Request | None, *, absent: int = 0) -> Iterator[Any]:
+        """Judge a list that has ended by what was seen of it; of one with gaps, only a total can show that.
+
+        Args:
+            absent: how many datasets the catalogue counts and does not have, as it says of each.
+        """
+        if walk.gaps and walk.total is None:
+            self._close(walk, "short")
+            yield from self.finish(walk)
+            return
+        ended = Ended(walk, page, self.dialect.traits, self.dialect.called(walk), absent)
         try:
-            shown = judge(Ended(walk, page, self.dialect.traits, self.subject(walk)))
+            shown = judge(ended)
         except AnswerError as error:
             if error.kind == "unproven" and self._is_single(walk, page):
                 self.crawl.run_state.note("single_pages", walk.name, walk.listed)
@@ -430,7 +464,7 @@ class Lister(Generic[A]):
         self._close(walk, "whole", shown)
         if walk.has_records and self.dialect.traits.is_one_list:
             expected = self._expected(walk)
-            self.crawl.run_state.expected = walk.listed if expected is None else expected
+            self.crawl.run_state.expected = walk.listed if expected is None else max(expected - absent, 0)
         yield from self.finish(walk)
 
     def _is_single(self, walk: Walk[A], page: ListingPage[A]) -> bool:
@@ -458,6 +492,10 @@ class Lister(Generic[A]):
         if self.walks.open or self.crawl.run_state.is_limited:
             return
         self._judge_single_pages()
+        if (outputs := self.dialect.ended(walk)) is not None:
+            for output in outputs:
+                yield from self.begin(output) if isinstance(output, Walk) else (output,)
+            return
         if self.walks.is_short:
             return
         output = self.dialect.whole(walk)

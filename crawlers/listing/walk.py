@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from crawlers.exceptions import AnswerError
 
@@ -28,7 +28,8 @@ class Walk(Generic[A]):
         ask: what the next page is asked by; a frozen dataclass of plain values that the kind declares.
         name: of the list: in the ledger, in the run report and in messages.
         above: the names of the lists that led here, the first one first, so that a circle ends.
-        purpose: ``page``; ``count``, if only the number of records is asked for; ``ids``, for a list of ids alone.
+        purpose: ``page``; ``count``, if only the number of records is asked for.
+        is_of_ids: whether the list gives ids alone, which are not taken as datasets.
         lap: 2 and more if the list is read again, because it changed meanwhile.
         step: how many requests were made before this one, in all laps and parts: it tells each apart.
         parts: the ranges still to be listed, the present one first; empty if there is only one list.
@@ -42,13 +43,16 @@ class Walk(Generic[A]):
         came: how many positions have come in this lap and part, skipped ones included.
         reached: how many had come at most, in this lap and part: up to there, pages that bring nothing new are known.
         listed: how many distinct datasets were taken, of all laps and parts.
+        earlier: how many the lists before this one gave, which count for the user's limit.
         resources: how many resources those have.
         apart: how many positions of the list are no datasets of their own: services, deleted records, doubles.
         lost: how many records were given up, and reported.
+        gaps: how many pages, or parts of one, could not be read, and were reported.
         largest: how many positions the largest page had.
         is_capped: whether the server gave fewer than were asked for, and more behind them.
         before: how many records the parts have that were listed.
         total: how many records this lap and part has, by the protocol's own word.
+        counted: how many it has by the last page's own count.
         printed: how many datasets a page prints for people.
         first: the digest of the first page of this lap and part.
         digest: of the page before: of its ids.
@@ -56,7 +60,6 @@ class Walk(Generic[A]):
         is_ring: whether the last page's stated way led back to the first one.
         has_moved: whether the list changed while it was read, so that records may have been passed over.
         has_shrunk: whether it became shorter, so that what was behind moved up.
-        is_torn: whether a part of it did not come, which was reported.
         contradiction: what the answers of this walk contradict each other in, as a sentence; empty if in nothing.
         left: what was offered and neither followed nor kept, as a clause; empty if nothing was.
     """
@@ -64,7 +67,8 @@ class Walk(Generic[A]):
     ask: A
     name: str = "datasets"
     above: tuple[str, ...] = ()
-    purpose: Literal["page", "count", "ids"] = "page"
+    purpose: Literal["page", "count"] = "page"
+    is_of_ids: bool = False
     lap: int = 1
     step: int = 0
     parts: tuple[Part, ...] = ()
@@ -78,13 +82,16 @@ class Walk(Generic[A]):
     came: int = 0
     reached: int = 0
     listed: int = 0
+    earlier: int = 0
     resources: int = 0
     apart: int = 0
     lost: int = 0
+    gaps: int = 0
     largest: int = 0
     is_capped: bool = False
     before: int = 0
     total: int | None = None
+    counted: int | None = None
     printed: int | None = None
     first: str = ""
     digest: str = ""
@@ -92,7 +99,6 @@ class Walk(Generic[A]):
     is_ring: bool = False
     has_moved: bool = False
     has_shrunk: bool = False
-    is_torn: bool = False
     contradiction: str = ""
     left: str = ""
 
@@ -104,7 +110,7 @@ class Walk(Generic[A]):
     @property
     def has_records(self) -> bool:
         """Whether the list gives whole records, which count as listed; else it gives ids, or a number."""
-        return self.purpose == "page"
+        return self.purpose == "page" and not self.is_of_ids
 
     @property
     def expected(self) -> int | None:
@@ -181,15 +187,22 @@ class ListingPage(Generic[A]):
         entries: its records. A list's next page is requested before they are handled; an iterator (a graph) is taken
             in steps, and the next page requested after it.
         next: what the next page is asked by; ``None`` if there is none.
-        again: what this page is asked by once more if it broke off, with what it showed; by default as before.
+        ask: the `Walk.ask` of this page with what its answer showed; by default as it was.
         is_stated: whether the answer names the next page (a link, a token); else it is computed.
         came: how many positions of the list the answer covers; by default as many as there are entries.
+        overlap: how many more it covers that the page before had, too: asked for to see whether the list moved.
         asked: how many were asked for; ``None`` if nothing says.
         total: how many records the list has, by the protocol's own word.
+        is_open: whether the next page is asked for whatever the total says, because it may be that of this page alone.
         behind: how many are left from this page on, at a server that counts so.
+        contradiction: of a number that was asked for: what it contradicts, as a sentence; empty if all counts are of
+            one question, ``None`` if it does not say.
         printed: how many datasets the page prints for people.
         apart: how many of the positions are no datasets of their own, and are new.
+        lost: how many of the positions have a record that is not kept, as was reported.
         is_new: whether the page has something new that is no dataset.
+        is_guessed: whether no answer named this page, at a list whose answers name the next one.
+        gaps: how many parts of the answer could not be read, and were reported.
         unreadable: how many records could not be read at all.
         turns: how often a browser turned the page.
         end: an end in the answer's own words: ``none`` (nothing is there), ``declared`` (by the user), ``closed``.
@@ -197,19 +210,26 @@ class ListingPage(Generic[A]):
         has_moved: whether the answer shows that the list changed.
         offers: other ways that it shows.
         fault: why it broke off: what came before that is in `entries`.
+        close: releases what the entries need, when they have been handled.
     """
 
     entries: Iterable[Entry] = ()
     next: A | None = None
-    again: A | None = None
+    ask: A | None = None
     is_stated: bool = False
     came: int | None = None
+    overlap: int = 0
     asked: int | None = None
     total: int | None = None
+    is_open: bool = False
     behind: int | None = None
+    contradiction: str | None = None
     printed: int | None = None
     apart: int = 0
+    lost: int = 0
     is_new: bool = False
+    is_guessed: bool = False
+    gaps: int = 0
     unreadable: int = 0
     turns: int | None = None
     end: Literal["", "none", "declared", "closed"] = ""
@@ -217,3 +237,4 @@ class ListingPage(Generic[A]):
     has_moved: bool = False
     offers: Sequence[Offer[A]] = ()
     fault: AnswerError | None = None
+    close: Callable[[], None] | None = None

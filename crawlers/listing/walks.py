@@ -79,6 +79,12 @@ class Walks:
         self.job.execute(_END, (name, state, evidence, total, listed))
 
     @property
+    def lacking(self) -> int:
+        """How many datasets fewer than they should have the lists that have ended gave."""
+        query = "SELECT coalesce(sum(max(total - listed, 0)), 0) FROM walks WHERE total IS NOT NULL"
+        return int(self.job.db.execute(query).fetchone()[0])
+
+    @property
     def is_short(self) -> bool:
         """Whether a list was not read to its end, or nothing shows that it was."""
         return self.job.db.execute("SELECT 1 FROM walks WHERE state = 'short' LIMIT 1").fetchone() is not None

@@ -17,6 +17,7 @@ from crawlers.kinds.html import own_fields
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.links import canonical, chosen, has_no_id
 from crawlers.kinds.html.mapping import dataset, document, missing
+from crawlers.kinds.html.rdf import LinkedRDF
 from crawlers.kinds.html.rdf import link as rdf_link
 from crawlers.politeness import failures
 from crawlers.safety import inside, strict_json
@@ -30,15 +31,22 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.kinds.html.links import Link
-    from crawlers.kinds.html.spider import HTMLSpider
+    from crawlers.kinds.html.rules import Rules
+    from crawlers.listing.crawl import Crawl
 
 
 class DatasetPages:
-    """Requests and reads the datasets' pages; with ``since=last`` only those that have changed."""
+    """Requests and reads the datasets' pages; with ``since=last`` only those that have changed.
 
-    def __init__(self, spider: HTMLSpider) -> None:
-        self.spider = spider
-        self.site = spider.site
+    The spider has it as an attribute: its callbacks are stored so.
+
+    Args:
+        own: the fields that the spider's class says in Python.
+    """
+
+    def __init__(self, crawl: Crawl, site: Rules, own: own_fields.Methods) -> None:
+        self.crawl, self.site, self.own = crawl, site, own
+        self.linked_rdf = LinkedRDF(crawl, site, self.items)
 
     # Requests
 
@@ -48,9 +56,7 @@ class DatasetPages:
         Args:
             modified: the day its page last changed, if the listing states it.
         """
-        known = (
-            self.spider.opened_index().documents.get("dataset", link.id, None) if self.spider.args["since"] else None
-        )
+        known = self.crawl.opened_index().documents.get("dataset", link.id, None) if self.crawl.args["since"] else None
         is_there = known is not None and known.status != "withdrawn"
         stamp = self._valid_stamp(known.file, known.metadata_modified) if known and is_there else ""
         dated, _, validator = stamp.partition(" ") if stamp.startswith("lastmod=") else ("", "", stamp)
@@ -72,14 +78,14 @@ class DatasetPages:
         request = failures.request(failure)
         subject = {"dataset_id": request.cb_kwargs["dataset_id"], "missing": "dataset"}
         error, status = failures.from_failure(failure), failures.status(failure)
-        self.spider.failed("fetch", error, request, http_status=status, **subject)
+        self.crawl.failed("fetch", error, request, http_status=status, **subject)
 
     # What has not changed
 
     def _valid_stamp(self, file: str, stamp: str | None) -> str:
         """Return what identifies the version of the page on disk; "" if the file is gone, or other rules read it."""
         try:
-            document = strict_json.loads(inside.read(self.spider.opened_index().folder, file))
+            document = strict_json.loads(inside.read(self.crawl.opened_index().folder, file))
         except (OSError, ValueError):
             return ""
         known = (stamp or "").rpartition("#")[0]
@@ -87,7 +93,7 @@ class DatasetPages:
 
     def _settle_unchanged(self, dataset_id: str) -> None:
         """Count a dataset as unchanged; what this run itself wrote before it was killed keeps its status."""
-        index, records = self.spider.opened_index(), self.spider.records
+        index, records = self.crawl.opened_index(), self.crawl.records
         known = index.documents.get("dataset", dataset_id, None)
         if known:
             index.put("dataset", dataset_id, None, replace(known, seen=now("milliseconds")))
@@ -102,20 +108,18 @@ class DatasetPages:
         if response.status == 304:
             self._settle_unchanged(dataset_id)
             return
-        yield from self.spider.guarded(self._read(response, dataset_id, modified), response, {"id": dataset_id})
+        yield from self.crawl.guarded(self._read(response, dataset_id, modified), response, {"id": dataset_id})
 
     def _read(self, response: Response, dataset_id: str, modified: str | None) -> Iterator[Dataset | Request]:
         try:
             found, link = self.read(response, dataset_id)
         except AnswerError as error:
-            _report_unread(self.spider, error, response.request, dataset_id, response.status)
+            _report_unread(self.crawl, error, response.request, dataset_id, response.status)
             return
         about: dict[str, Any] = {"dataset_id": dataset_id, "found": found, "validator": validator(response, modified)}
-        if link and self.spider.seen(
-            link, list_name="rdf", listed_by=dataset_id
-        ):  # several pages' RDF: the catalogue's
+        if link and self.crawl.seen(link, list_name="rdf", listed_by=dataset_id):  # several pages' RDF: the catalogue's
             about["validator"] = ""  # it would be the page's, not its RDF's
-            yield self.spider.linked_rdf.request(link, about)
+            yield self.linked_rdf.request(link, about)
         else:
             yield from self.items(response.request, **about)
 
@@ -129,7 +133,7 @@ class DatasetPages:
             raise AnswerError("missing_field", f"the dataset's page leads to {response.url}, which is no dataset")
         page = page_of(response)
         found = document(page, self.site)
-        found["fields"] |= own_fields.read(self.spider.own_fields, page)
+        found["fields"] |= own_fields.read(self.own, page)
         needs_rdf = self.site.rdf or found.keys().isdisjoint(("schema_org", "rdf"))
         return found, rdf_link(page, self.site) if needs_rdf else None
 
@@ -142,7 +146,7 @@ class DatasetPages:
             return True
         if self.site.links.id or self.site.links.pattern:
             return not chosen([here], self.site) or has_no_id(here, self.site)
-        return not self.spider.seen(here, list_name="landed", listed_by=dataset_id)
+        return not self.crawl.seen(here, list_name="landed", listed_by=dataset_id)
 
     # The item
 
@@ -153,14 +157,14 @@ class DatasetPages:
         lacking = missing(found, self.site)
         if lacking:
             message = f"{found['url']} has no {' and no '.join(lacking)}, so it is not kept: look at the rules"
-            _report_unread(self.spider, AnswerError("missing_field", message), request, dataset_id)
+            _report_unread(self.crawl, AnswerError("missing_field", message), request, dataset_id)
             return
-        item = dataset(found, source=self.spider.source, id=dataset_id)
+        item = dataset(found, source=self.crawl.source, id=dataset_id)
         item.name = _slug(found["url"], dataset_id)
         item.metadata_url = found["url"]
         item.metadata_modified = self._stamp(validator, found)
         item.retrieved = now()
-        self.spider.run_state.resources += len(item.resources)
+        self.crawl.run_state.resources += len(item.resources)
         yield item
 
     def _stamp(self, validator: str, found: dict[str, Any]) -> str:
@@ -175,9 +179,9 @@ class DatasetPages:
 
 
 def _report_unread(
-    spider: HTMLSpider, error: AnswerError, request: Request | None, dataset_id: str, status: int | None = None
+    crawl: Crawl, error: AnswerError, request: Request | None, dataset_id: str, status: int | None = None
 ) -> None:
-    spider.failed("parse", error, request, http_status=status, dataset_id=dataset_id, missing="dataset")
+    crawl.failed("parse", error, request, http_status=status, dataset_id=dataset_id, missing="dataset")
 
 
 def _conditional(request: Request, validator: str) -> Request:

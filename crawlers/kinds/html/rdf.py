@@ -16,7 +16,7 @@ from crawlers.rdf import formats
 from crawlers.safety import inside, strict_json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset
     from crawlers.kinds.html.mapping import Page
     from crawlers.kinds.html.rules import Rules
-    from crawlers.kinds.html.spider import HTMLSpider
+    from crawlers.listing.crawl import Crawl
     from crawlers.signals import Stage
 
 _MOST = 10_000  # datasets of one file that are searched for the page's own
@@ -53,15 +53,21 @@ def _alternates(page: Page) -> list[str]:
 
 
 class LinkedRDF:
-    """Requests the RDF that a dataset's page links to, and adds its description to the page's document."""
+    """Requests the RDF that a dataset's page links to, and adds its description to the page's document.
 
-    def __init__(self, spider: HTMLSpider) -> None:
-        self.spider = spider
+    The spider has it as an attribute: its callbacks are stored so.
+
+    Args:
+        items: yields the item of a page's document: `DatasetPages.items`.
+    """
+
+    def __init__(self, crawl: Crawl, site: Rules, items: Callable[..., Iterator[Dataset]]) -> None:
+        self.crawl, self.site, self.items = crawl, site, items
 
     def request(self, link: str, about: dict[str, Any]) -> Request:
         """
         Args:
-            about: the arguments of `DatasetPages.items`.
+            about: the arguments of `items`.
         """
         return Request(
             link,
@@ -82,14 +88,14 @@ class LinkedRDF:
             return
         if found:
             about["found"]["rdf"] = found
-        items = self.spider.pages.items(response.request, **about)
-        for item in self.spider.guarded(items, response, {"id": about["dataset_id"]}):
+        items = self.items(response.request, **about)
+        for item in self.crawl.guarded(items, response, {"id": about["dataset_id"]}):
             yield item
 
     async def _description(self, response: Response, found: dict[str, Any]) -> dict[str, Any] | None:
-        most_json = self.spider.crawler.settings.getint("JSON_MAXSIZE")
-        of_many = bool(self.spider.site.rdf)
-        return await description(response, found, source=self.spider.source, most_json=most_json, of_many=of_many)
+        most_json = self.crawl.crawler.settings.getint("JSON_MAXSIZE")
+        of_many = bool(self.site.rdf)
+        return await description(response, found, source=self.crawl.source, most_json=most_json, of_many=of_many)
 
     def rdf_failed(self, failure: Failure) -> Iterator[Dataset]:
         request, status = failures.request(failure), failures.status(failure)
@@ -104,16 +110,16 @@ class LinkedRDF:
         """
         dataset_id = about["dataset_id"]
         if self._has_rdf(dataset_id):
-            self.spider.failed(stage, error, request, http_status=status, dataset_id=dataset_id, missing="dataset")
+            self.crawl.failed(stage, error, request, http_status=status, dataset_id=dataset_id, missing="dataset")
             return
         if error.kind == "invalid_rdf":
             error = AnswerError("unreadable_statement", f"the RDF that the page links to can't be read: {error}")
-        self.spider.failed(stage, error, request, http_status=status, dataset_id=dataset_id, field="rdf")
-        yield from self.spider.pages.items(request, **about)
+        self.crawl.failed(stage, error, request, http_status=status, dataset_id=dataset_id, field="rdf")
+        yield from self.items(request, **about)
 
     def _has_rdf(self, dataset_id: str) -> bool:
         """Return whether the dataset's document on disk has RDF, which a new one would lack."""
-        index = self.spider.opened_index()
+        index = self.crawl.opened_index()
         known = index.documents.get("dataset", dataset_id, None)
         if known is None or known.status == "withdrawn":
             return False

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.html.mapping import Page
     from crawlers.kinds.html.rules.rules import SearchForm
-    from crawlers.kinds.html.spider import HTMLSpider
+    from crawlers.kinds.html.walk import Walk
 
 _ENDED = frozenset((400, 401, 403, 405, 409, 412, 419, 422, 440, 498, 500))
 """Statuses that servers give for a token or a session that they do not know."""
@@ -43,7 +43,7 @@ _MOST = 20
 
 
 class Search(Opening):
-    """Opens the listings of a spider by their form, and begins again where its session has ended.
+    """Opens listings by their form, and begins again where its session has ended.
 
     Attributes:
         rule: what the rules say of the form.
@@ -51,8 +51,8 @@ class Search(Opening):
         renewals: how often this process has begun each walk again.
     """
 
-    def __init__(self, spider: HTMLSpider, rule: SearchForm) -> None:
-        super().__init__(spider)
+    def __init__(self, walk: Walk, rule: SearchForm) -> None:
+        super().__init__(walk)
         self.rule = rule
         self.sessions: dict[str, str] = {}
         self.renewals: Counter[str] = Counter()
@@ -77,12 +77,12 @@ class Search(Opening):
         try:
             to = self._sent(page_of(response))
         except AnswerError as error:
-            self.spider.conclusion.fail(error, response.request, response.status)
-            yield from self.spider.conclusion.end(here)
+            self.walk.conclusion.fail(error, response.request, response.status)
+            yield from self.walk.conclusion.end(here)
             return
         self.sessions[here.walk] = here.session = response.meta["cookiejar"]
         here.is_in_session = to.body is not None
-        yield self.spider.walk.request(to, here)
+        yield self.walk.request(to, here)
 
     def form_failed(self, failure: Failure) -> Iterator[Request]:
         """Report that the page of the form did not come."""
@@ -90,8 +90,8 @@ class Search(Opening):
         here = Place(**request.cb_kwargs["place"])
         if self.is_superseded(here):
             return
-        self.spider.conclusion.fail(error, request, status)
-        yield from self.spider.conclusion.end(here)
+        self.walk.conclusion.fail(error, request, status)
+        yield from self.walk.conclusion.end(here)
 
     def _sent(self, page: Page) -> Turn:
         """Return what the form of a page sends.
@@ -103,7 +103,7 @@ class Search(Opening):
         self._warn(page, form)
         button = button_of(page, form, self.rule.button)
         found = filled(page, form, changes=self.rule.fields, button=button, encoding=page.encoding)
-        if found is None or not self.spider.site.follows(found.url):
+        if found is None or not self.walk.site.follows(found.url):
             where = found.url if found else form.get("action")
             raise AnswerError("offsite", f"the form leads to {where}: name its host in `hosts` if that is right")
         return Turn(found.url, body=found.body if found.method == "POST" else None)
@@ -114,7 +114,7 @@ class Search(Opening):
         for name, _ in self.rule.fields:
             if name not in there:
                 known = ", ".join(sorted(there))[:500]
-                self.spider.logger.warning("%s: the form has no field %r; it has: %s", page.url, name, known)
+                self.walk.crawl.logger.warning("%s: the form has no field %r; it has: %s", page.url, name, known)
 
     # A session that has ended
 
@@ -128,7 +128,9 @@ class Search(Opening):
             self.sessions[here.walk] = here.session
             return None
         self.renewals[here.walk] += here.walk in self.sessions
-        self.spider.logger.info("%s: the session has ended at page %s: sending the form again", here.walk, here.number)
+        self.walk.crawl.logger.info(
+            "%s: the session has ended at page %s: sending the form again", here.walk, here.number
+        )
         self.sessions[here.walk] = secrets.token_hex(8)
         return self.begin(replace(here.renewed(), session=self.sessions[here.walk]))
 

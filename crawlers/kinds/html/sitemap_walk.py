@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from crawlers.kinds.html.conclusion import Conclusion
     from crawlers.kinds.html.links import Link
+    from crawlers.kinds.html.listed_datasets import ListedDatasets
     from crawlers.kinds.html.rules import Rules
-    from crawlers.kinds.html.spider import HTMLSpider
+    from crawlers.listing.crawl import Crawl
 
 _MOST = 100  # error lines for one sitemap
 _DEEPEST = 3  # sitemaps that name sitemaps; the protocol has one
@@ -38,22 +40,20 @@ class SitemapWalk:
         named: the sitemaps that robots.txt names.
     """
 
-    def __init__(self, spider: HTMLSpider) -> None:
-        self.spider = spider
-        self.site = spider.site
-        self.conclusion = spider.conclusion
+    def __init__(self, crawl: Crawl, site: Rules, conclusion: Conclusion, listed_datasets: ListedDatasets) -> None:
+        self.crawl, self.site, self.conclusion, self.listed_datasets = crawl, site, conclusion, listed_datasets
         self.named: Sequence[str] = ()
 
     def robots_read(self, robotparser: Any, request: Request) -> None:
         """Record the sitemaps that the catalogue's robots.txt names: it is read before the first request."""
-        portal = self.spider.portal
+        portal = self.crawl.place
         if urlsplit(request.url).netloc == urlsplit(portal).netloc:
             found = getattr(getattr(robotparser, "rp", None), "sitemaps", ())
             self.named = [urljoin(portal, address) for address in found]
 
     def start(self) -> Iterator[Request]:
-        address = urljoin(self.spider.portal, self.site.paging.address or "/sitemap.xml")
-        self.spider.seen(canonicalize_url(address), list_name="walks", listed_by="start")
+        address = urljoin(self.crawl.place, self.site.paging.address or "/sitemap.xml")
+        self.crawl.seen(canonicalize_url(address), list_name="walks", listed_by="start")
         yield self._begin(address)
 
     def _begin(self, address: str, depth: int = 0, rest: Sequence[Any] = ()) -> Request:
@@ -61,13 +61,13 @@ class SitemapWalk:
         Args:
             rest: address and depth of the sitemaps that are requested after this one.
         """
-        self.spider.completeness.begin(address)
+        self.conclusion.completeness.begin(address)
         return Request(
             address,
             callback=self.parse_sitemap,
             errback=self.sitemap_failed,
             cb_kwargs={"place": Place(walk=address, depth=depth).plain(), "rest": list(rest)},
-            priority=0 if self.spider.args["max_resources"] else 1,
+            priority=0 if self.crawl.args["max_resources"] else 1,
         )
 
     async def parse_sitemap(
@@ -75,7 +75,7 @@ class SitemapWalk:
     ) -> AsyncIterator[Request]:
         here = Place(**place)
         if "cached" in response.flags:
-            self.spider.run_state.has_stale_answer = True
+            self.crawl.run_state.has_stale_answer = True
         found, known = Sitemap(), set[int]()
         try:
             for part in parts(response.body, response.url):
@@ -83,7 +83,7 @@ class SitemapWalk:
                     yield request
                 found.sitemaps += part.sitemaps
                 found.flaws += part.flaws
-                if self.spider.listed_datasets.is_enough():
+                if self.listed_datasets.is_enough():
                     break
                 await asyncio.sleep(0)  # a sitemap may name hundreds of thousands
         except AnswerError as error:
@@ -99,18 +99,18 @@ class SitemapWalk:
         changed = {link: day for link, day in _dated(part, self.site).items() if hash(link.id) not in known}
         known.update(hash(link.id) for link in changed)
         links, strangers = foreign(list(changed), self.site)
-        self.spider.listed_datasets.report_offsite(strangers, request)
+        self.listed_datasets.report_offsite(strangers, request)
         days = {link.id: day for link, day in changed.items() if day}
-        yield from self.spider.listed_datasets.requests(links, here, request, days)
+        yield from self.listed_datasets.requests(links, here, request, days)
 
     def _end(self, found: Sitemap, here: Place, request: Request | None, rest: Sequence[Any]) -> Iterator[Request]:
-        if self.spider.listed_datasets.is_enough():
+        if self.listed_datasets.is_enough():
             yield from self.conclusion.stop(here)
             return
         yield from self._below(found.sitemaps, here, rest)
         if not found.flaws:
             ending = Ending(listed=here.seen, subject=here.walk, is_one_file=True)
-            self.spider.completeness.conclude(here.walk, ending, request)
+            self.conclusion.completeness.conclude(here.walk, ending, request)
         yield from self.conclusion.end(here)
 
     def sitemap_failed(self, failure: Failure) -> Iterator[Request]:
@@ -129,12 +129,12 @@ class SitemapWalk:
         follow = [address for address in found if self.site.follows(address)]
         self._report_offsite([address for address in found if not self.site.follows(address)], here)
         walks = {"list_name": "walks", "listed_by": here.walk}
-        new = [address for address in follow if self.spider.seen(canonicalize_url(address), **walks)]
+        new = [address for address in follow if self.crawl.seen(canonicalize_url(address), **walks)]
         if new and here.depth >= _DEEPEST:
             self.conclusion.fault("trap", f"{new[0]} is a sitemap deeper than {_DEEPEST} others", None)
             new = []
         left = [*rest, *([address, here.depth + 1] for address in new)]
-        is_limited = self.spider.limits.is_set
+        is_limited = self.crawl.limits.is_set
         for at, (address, depth) in enumerate(left[:1] if is_limited else left):
             yield self._begin(address, depth, left[at + 1 :] if is_limited else ())
 

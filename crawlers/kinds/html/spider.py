@@ -14,10 +14,9 @@ from crawlers.kinds.html import own_fields
 from crawlers.kinds.html.conclusion import Conclusion
 from crawlers.kinds.html.listed_datasets import ListedDatasets
 from crawlers.kinds.html.pages import DatasetPages
-from crawlers.kinds.html.rdf import LinkedRDF
 from crawlers.kinds.html.rules import load
 from crawlers.kinds.html.sitemap_walk import SitemapWalk
-from crawlers.kinds.html.walk import Opening, Walk
+from crawlers.kinds.html.walk import Walk
 from crawlers.kinds.html.withdrawals import GonePages
 from crawlers.listing.spider import CatalogueSpider, host_name, source_name
 from crawlers.values import toml
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlers.kinds.html.rules import Rules
+    from crawlers.kinds.html.walk import Opening
 
 
 class HTMLSpider(CatalogueSpider):
@@ -72,16 +72,17 @@ class HTMLSpider(CatalogueSpider):
             raise ArgumentError(f"spider {self.name} needs to know the catalogue: -a rules=catalogues/example.toml")
         self.site: Rules = load(toml.needed(self.rules, "The rules"))
         _check_source(self.site.source)
-        self.own_fields = own_fields.methods(self)
         self.start_urls = list(self.site.start)
         self.allowed_domains = list(self.site.hosts)
         self.identity = {"rules": self.site.digest}
-        self.listed_datasets = ListedDatasets(self)
-        self.conclusion = Conclusion(self)
-        self.walk, self.sitemap_walk = Walk(self), SitemapWalk(self)
-        self.opening = self._opening()
-        self.pages, self.linked_rdf = DatasetPages(self), LinkedRDF(self)
-        self.gone = GonePages(self)
+        self.pages = DatasetPages(self, self.site, own_fields.methods(self))
+        self.linked_rdf = self.pages.linked_rdf
+        self.gone = GonePages(self, self.withdrawals, self.pages)
+        listed_datasets = ListedDatasets(self, self.pages)
+        conclusion = Conclusion(self, self.site, self.completeness, self.gone.requests)
+        self.walk = Walk(self, self.site, conclusion, listed_datasets)
+        self.sitemap_walk = SitemapWalk(self, self.site, conclusion, listed_datasets)
+        self.opening = self.walk.opening = self._opening()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
@@ -97,10 +98,10 @@ class HTMLSpider(CatalogueSpider):
     def _opening(self) -> Opening:
         """Return what opens listings; few are behind a form, so what sends it is imported here."""
         if self.site.form is None:
-            return Opening(self)
+            return self.walk.opening
         from crawlers.kinds.html.search_form import Search  # noqa: PLC0415
 
-        return Search(self, self.site.form)
+        return Search(self.walk, self.site.form)
 
     @property
     def portal(self) -> str:

@@ -13,8 +13,9 @@ from crawlers.kinds.html import turn
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.conclusion import GONE, ending
 from crawlers.kinds.html.letters import is_of, letters
-from crawlers.kinds.html.links import dataset_links, follow_links, foreign, total
+from crawlers.kinds.html.links import dataset_links, follow_links, foreign
 from crawlers.kinds.html.paging import counted
+from crawlers.kinds.html.totals import printed, total
 from crawlers.kinds.html.walk_state import SECOND_LOOK, Place
 from crawlers.listing import other_answers
 from crawlers.listing.completeness import Ending
@@ -26,20 +27,23 @@ if TYPE_CHECKING:
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
+    from crawlers.kinds.html.conclusion import Conclusion
+    from crawlers.kinds.html.listed_datasets import ListedDatasets
     from crawlers.kinds.html.mapping import Page
-    from crawlers.kinds.html.spider import HTMLSpider
+    from crawlers.kinds.html.rules import Rules
     from crawlers.kinds.html.turn import Turn
+    from crawlers.listing.crawl import Crawl
 
 
 class Opening:
-    """Opens the listings of a spider by their addresses."""
+    """Opens listings by their addresses."""
 
-    def __init__(self, spider: HTMLSpider) -> None:
-        self.spider = spider
+    def __init__(self, walk: Walk) -> None:
+        self.walk = walk
 
     def begin(self, place: Place) -> Request:
         """Return the request that a walk begins with."""
-        return self.spider.walk.request(turn.Turn(place.walk), place)
+        return self.walk.request(turn.Turn(place.walk), place)
 
     def is_superseded(self, here: Place) -> bool:  # noqa: ARG002
         """Return whether the walk has begun again since a page was requested, so that the page is not needed."""
@@ -58,22 +62,21 @@ class Opening:
 class Walk:
     """Requests a listing's pages and, from what each one links to, the datasets and further listings."""
 
-    def __init__(self, spider: HTMLSpider) -> None:
-        self.spider = spider
-        self.site = spider.site
-        self.paging = spider.site.paging
-        self.conclusion = spider.conclusion
+    def __init__(self, crawl: Crawl, site: Rules, conclusion: Conclusion, listed_datasets: ListedDatasets) -> None:
+        self.crawl, self.site, self.paging = crawl, site, site.paging
+        self.conclusion, self.listed_datasets = conclusion, listed_datasets
+        self.opening = Opening(self)
 
     # Requests
 
     def start(self) -> Iterator[Request]:
         for name, address in {canonicalize_url(start): start for start in self.site.start}.items():
-            self.spider.seen(name, list_name="walks", listed_by="start")
+            self.crawl.seen(name, list_name="walks", listed_by="start")
             yield self._begin(address)
 
     def _begin(self, address: str, depth: int = 0) -> Request:
-        self.spider.completeness.begin(address)
-        return self.spider.opening.begin(Place(walk=address, depth=depth))
+        self.conclusion.completeness.begin(address)
+        return self.opening.begin(Place(walk=address, depth=depth))
 
     def request(self, to: Turn, place: Place) -> Request:
         """Return the request for a page of a listing."""
@@ -95,17 +98,17 @@ class Walk:
             cb_kwargs={"place": place.plain()},
             meta=meta,
             dont_filter=place.is_again,
-            priority=0 if self.spider.args["max_resources"] else 1,  # first: a listing changes within hours
+            priority=0 if self.crawl.args["max_resources"] else 1,  # first: a listing changes within hours
         )
 
     # Pages
 
     def parse_listing(self, response: Response, place: dict[str, Any]) -> Iterator[Request]:
         here = Place(**place)
-        if self.spider.opening.is_superseded(here):
+        if self.opening.is_superseded(here):
             return
         if "cached" in response.flags:
-            self.spider.run_state.has_stale_answer = True
+            self.crawl.run_state.has_stale_answer = True
         try:
             yield from self._read(page_of(response), response, here)
         except AnswerError as error:
@@ -114,30 +117,39 @@ class Walk:
 
     def _read(self, page: Page, response: Response, here: Place) -> Iterator[Request]:
         links, strangers = foreign(dataset_links(page, self.site), self.site)
-        if restart := self.spider.opening.restart(here, None if links else page):
+        if restart := self.opening.restart(here, None if links else page):
             yield restart
             return
         if not links and (other := other_answers.named(response, "a listing")):
             raise AnswerError("no_datasets", other)
         after = turn.seen_pager(page, here.after(links, total(page, self.site)))
+        after.printed = self._printed(page, len(links), here)
         if page.flaw:
             self.conclusion.fault("truncated", page.flaw, response.request)
         if page.misread:
-            self.spider.logger.warning("%s: %s Its links are followed all the same", response.url, page.misread)
-        self.spider.listed_datasets.report_offsite(strangers, response.request)
-        yield from self.spider.listed_datasets.requests(links, after, response.request)
-        if self.spider.listed_datasets.is_enough():
+            self.crawl.logger.warning("%s: %s Its links are followed all the same", response.url, page.misread)
+        self.listed_datasets.report_offsite(strangers, response.request)
+        yield from self.listed_datasets.requests(links, after, response.request)
+        if self.listed_datasets.is_enough():
             yield from self.conclusion.stop(here)
             return
         yield from self._further(follow_links(page, self.site), here, after)
         yield from self._turn(page, response, here, after)
+
+    def _printed(self, page: Page, rows: int, here: Place) -> int | None:
+        """Return the largest number of datasets that the pages print; what the rules call the total counts alone."""
+        if self.site.links.total is not None:
+            return None
+        is_one_of_many = bool(here.depth or self.site.links.follow or len(self.site.start) > 1)
+        known = (here.printed, printed(page, rows + 1, is_one_of_many=is_one_of_many))
+        return max((count for count in known if count is not None), default=None)
 
     def _further(self, addresses: Sequence[str], here: Place, after: Place) -> Iterator[Request]:
         """Begin a walk through each listing that this one links to."""
         after.leads = bool(addresses)
         listed_by = f"{here.walk} {here.number}"
         for address in filter(self.site.follows, addresses):
-            if not self.spider.seen(canonicalize_url(address), list_name="walks", listed_by=listed_by):
+            if not self.crawl.seen(canonicalize_url(address), list_name="walks", listed_by=listed_by):
                 continue
             if here.depth >= self.site.links.depth:
                 message = f"{address} is another listing, deeper than links.depth ({self.site.links.depth})"
@@ -152,6 +164,7 @@ class Walk:
         is_end = turn.is_end(response, self.paging, here, after)
         following = None if is_end else turn.following(page, self.site, after)
         if following and self._is_new(following, here):
+            self._note_size(response, here, after)
             yield from self._go_on(following, here, after, response.request)
             return
         if not following and here.number == 1 and self.paging.kind == "next" and not self.site.links.follow:
@@ -159,27 +172,33 @@ class Walk:
         repeats = here.is_repeated_by(after) and self.paging.kind not in turn.BY_BROWSER
         goes_on = is_end and not repeats and turn.following(page, self.site, after) is not None
         found = ending(self.paging.kind, after, response, goes_on=goes_on, repeats=repeats)
-        yield from self._weigh(after, response.request, found)
+        yield from self._weigh(after, response.request, found, response, repeats=repeats)
 
     def _is_new(self, to: Turn, here: Place) -> bool:
         """Return whether the page was not requested before; what the scheduler takes for the same request is not."""
         if to.body is not None or to.times:
             return True
-        self.spider.seen(canonicalize_url(here.walk), list_name="pages", listed_by="")
+        self.crawl.seen(canonicalize_url(here.walk), list_name="pages", listed_by="")
         listed_by = f"{here.walk} {here.number}"
-        return self.spider.seen(canonicalize_url(to.url), list_name="pages", listed_by=listed_by)
+        return self.crawl.seen(canonicalize_url(to.url), list_name="pages", listed_by=listed_by)
 
     def _follow_index(self, page: Page, here: Place, after: Place) -> Iterator[Request]:
         """Follow an index from A to Z, the pager of a listing that has no other."""
         found = letters(page)
+        after.printed = None if found else after.printed  # the number of all letters
         after.is_indexed = bool(found) and is_of(page.url, found) and all(map(self.site.follows, found))
         yield from self._further(found, here, after)
+
+    def _note_size(self, response: Response, here: Place, after: Place) -> None:
+        """Note how long a page was that led on: a browser's first one has, once it was turned."""
+        in_browser = self.paging.kind in turn.BY_BROWSER
+        size = (here.size if turn.made(response) == 1 else 0) if in_browser else after.size
+        self.crawl.run_state.page_size = max(self.crawl.run_state.page_size, size)
 
     def _go_on(self, following: Turn, here: Place, after: Place, request: Request | None) -> Iterator[Request]:
         if here.before is not None and here.number >= SECOND_LOOK:
             yield from self._weigh(after, request, Ending(**after.ending))
         elif here.number < self.paging.max_pages:
-            self.spider.run_state.page_size = max(self.spider.run_state.page_size, after.size)
             after.link_text = following.link_text
             yield self.request(following, after)
         else:
@@ -187,16 +206,24 @@ class Walk:
             self.conclusion.fault("trap", message, request)
             yield from self.conclusion.end(here)
 
-    def _weigh(self, after: Place, request: Request | None, found: Ending) -> Iterator[Request]:
+    def _weigh(
+        self,
+        after: Place,
+        request: Request | None,
+        found: Ending,
+        response: Response | None = None,
+        *,
+        repeats: bool = False,
+    ) -> Iterator[Request]:
         """Judge a walk that has ended, after a second look at its pages where they seem to have shifted."""
         if after.before is not None:
             found = replace(Ending(**after.ending), listed=after.seen)
-        if self.conclusion.is_flawed(after, request):
+        if self.conclusion.is_flawed(after, request, repeats=repeats):
             yield from self.conclusion.end(after)
         elif self.conclusion.is_shifted(after) and after.before is None:
-            yield self.spider.opening.begin(after.second_look(asdict(found)))
+            yield self.opening.begin(after.second_look(asdict(found)))
         else:
-            self.conclusion.judge(after, request, found)
+            self.conclusion.judge(after, request, found, response)
             yield from self.conclusion.end(after)
 
     # Pages that did not come
@@ -204,9 +231,9 @@ class Walk:
     def listing_failed(self, failure: Failure) -> Iterator[Request]:
         request, status, error = failures.request(failure), failures.status(failure), failures.from_failure(failure)
         place, is_gone = Place(**request.cb_kwargs["place"]), status in GONE
-        if self.spider.opening.is_superseded(place):
+        if self.opening.is_superseded(place):
             return
-        if restart := self.spider.opening.restart(place, None, status):
+        if restart := self.opening.restart(place, None, status):
             yield restart
         elif place.number == 1 or self.paging.kind not in turn.COUNTED or not (is_gone or error.kind == "http"):
             self.conclusion.fail(error, request, status)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.kinds.html.spider import HTMLSpider
+    from crawlers.kinds.html.pages import DatasetPages
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
     from crawlers.store.index import Held
 
 SOURCES = ("html", "schema_org", "rdf", "schema_org+html", "rdf+html")
@@ -33,15 +35,14 @@ class GonePages(Confirmation):
 
     list_name = "unlisted"
     by = "its page"
-    spider: HTMLSpider
 
-    def __init__(self, spider: HTMLSpider) -> None:
-        super().__init__(spider, spider.withdrawals)
-        self.site = spider.site
+    def __init__(self, crawl: Crawl, withdrawals: Withdrawals, pages: DatasetPages) -> None:
+        super().__init__(crawl, withdrawals)
+        self.pages, self.site = pages, pages.site
 
     def requests(self) -> Iterator[Any]:
         """Yield the questions about what this whole listing lacks, and does not list by another id."""
-        withdrawals, records = self.spider.withdrawals, self.spider.records
+        withdrawals, records = self.withdrawals, self.crawl.records
         ids = (held.dataset_id for held in self._known())
         for _ in withdrawals.compare(ids, partial(planned_among, records, "dataset")):
             pass
@@ -50,9 +51,9 @@ class GonePages(Confirmation):
             if self._is_another(url, dataset_id):
                 withdrawals.mark(dataset_id, url)
             else:
-                self.spider.seen(dataset_id, list_name=self.list_name, listed_by=None)
+                self.crawl.seen(dataset_id, list_name=self.list_name, listed_by=None)
         if not records.count(self.list_name):
-            self.spider.run_state.is_whole_listing = True
+            self.crawl.run_state.is_whole_listing = True
             return
         there = list(islice(received(records, "dataset"), CONTROLS))  # their pages were there in this run
         controls = there or withdrawals.controls
@@ -60,11 +61,11 @@ class GonePages(Confirmation):
             yield from self.confirm(controls, {})
 
     def _address(self, dataset_id: str) -> str:
-        known = self.spider.opened_index().documents.get("dataset", dataset_id, None)
+        known = self.crawl.opened_index().documents.get("dataset", dataset_id, None)
         return str(known.metadata_url if known else None)
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request:  # noqa: ARG002
-        return self.spider.pages.request(self._address(dataset_id), dataset_id, None, None)
+        return self.pages.request(self._address(dataset_id), dataset_id, None, None)
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:  # noqa: ARG002
         """Return that a dataset is gone unless its page still describes it: then it exists, listed or not.
@@ -76,7 +77,7 @@ class GonePages(Confirmation):
         if response.status in GONE or self._is_another(response.url, dataset_id):
             return Fate("not found")
         try:
-            found, link = self.spider.pages.read(response, dataset_id)
+            found, link = self.pages.read(response, dataset_id)
         except AnswerError as error:
             if error.kind != "missing_field":
                 raise
@@ -85,16 +86,16 @@ class GonePages(Confirmation):
         return Fate("not found" if is_empty else None, is_doubtful=is_empty)
 
     def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
-        self.spider.run_state.is_whole_listing = True
+        self.crawl.run_state.is_whole_listing = True
         yield from ()
 
     def _is_listed(self, dataset_id: str) -> bool:
-        return self.spider.records.is_planned("dataset", dataset_id)
+        return self.crawl.records.is_planned("dataset", dataset_id)
 
     def _known(self) -> Iterator[Held]:
         """Yield the datasets on disk that are this catalogue's: another may be in the same folder."""
-        for held in self.spider.opened_index().documents.held():
-            is_own = f"#{self.spider.pages.owner}." in (held.metadata_modified or "")
+        for held in self.crawl.opened_index().documents.held():
+            is_own = f"#{self.pages.owner}." in (held.metadata_modified or "")
             if is_own and held.metadata_url and held.metadata_source in SOURCES:
                 yield held
 

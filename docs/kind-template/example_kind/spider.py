@@ -10,8 +10,10 @@ from scrapy import Request
 from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
+from crawlers.listing.dialect import Dialect, Traits
+from crawlers.listing.ladder import Again
 from crawlers.listing.listed import ListedSpider
-from crawlers.listing.paging import Cursor, Entry, Page, PagedListing
+from crawlers.listing.walk import Entry, ListingPage, Walk
 from crawlers.safety import strict_json
 from crawlers.values.moment import now
 from example_kind import mapping
@@ -22,37 +24,49 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.items import Dataset
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.faults import Rung
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageNumber(Cursor):
+class PageNumber:
+    """What a page is asked by."""
+
     number: int = 1
 
 
-class Listing(PagedListing[PageNumber]):
-    """The project keeps limits, takes each record once, follows the pages, and judges the end by evidence."""
+class Pages(Dialect[PageNumber]):
+    """The project keeps limits, takes each record once, follows the pages, recovers, and judges the end."""
 
-    cursor = PageNumber
-    spider: ExampleSpider
+    asks = PageNumber
+    traits = Traits(way="place")
+    ladder: ClassVar[tuple[Rung, ...]] = (Again(),)
 
-    def request(self, cursor: PageNumber) -> Request:
-        address = f"{self.spider.url}/datasets.json?page={cursor.number}"
-        keywords = {"cursor": cursor.plain()}
-        return Request(address, self.parse_page, errback=self.page_failed, cb_kwargs=keywords)
+    def __init__(self, crawl: Crawl, url: str) -> None:
+        self.crawl, self.url = crawl, url
 
-    def read(self, response: Response, here: PageNumber) -> Page[PageNumber]:
+    def first(self) -> Walk[PageNumber]:
+        return Walk(ask=PageNumber())
+
+    def request(self, walk: Walk[PageNumber]) -> Request:
+        return Request(f"{self.url}/datasets.json?page={walk.ask.number}")
+
+    def read(self, response: Response, walk: Walk[PageNumber]) -> ListingPage[PageNumber]:
         found = records(response.body)
         entries = [Entry(record.get("id"), record, len(record.get("files") or [])) for record in found["datasets"]]
-        following = PageNumber(number=here.number + 1) if entries else None
         total = found.get("total")
-        return Page(entries, total if isinstance(total, int) else None, following=following, is_short=not entries)
+        return ListingPage(
+            entries=entries,
+            next=PageNumber(number=walk.ask.number + 1) if entries else None,
+            total=total if isinstance(total, int) else None,
+        )
 
     def items(self, response: Response, entry: Entry, allowed: int, *_: Any) -> Iterator[Dataset]:
         if entry.id is None:
             error = AnswerError("missing_id", "a dataset has no id, so it is not kept")
-            self.spider.failed("list", error, response.request)
+            self.crawl.failed("list", error, response.request)
             return
-        item = mapping.dataset(entry.record, source=self.spider.source)
+        item = mapping.dataset(entry.record, source=self.crawl.source)
         item.resources = item.resources[:allowed]
         item.metadata_source, item.metadata_url, item.retrieved = "example", response.url, now()
         yield item
@@ -66,8 +80,8 @@ class ExampleSpider(ListedSpider):
         "url": Argument(help="The catalogue's root.", parse=arguments.portal),
     }
 
-    def make_listing(self) -> Listing:
-        return Listing(self, self.withdrawals, self.completeness)
+    def make_dialect(self) -> Pages:
+        return Pages(self, str(self.url))
 
 
 def records(body: bytes) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from crawlers.kinds.html.mapping import adjacent_value, confidence
 from crawlers.kinds.html.mapping.dates import date, is_either, is_told, shown_order
 from crawlers.kinds.html.mapping.page import LONGEST, pieces, text, tidy
 from crawlers.kinds.html.mapping.periods import period
+from crawlers.kinds.html.mapping.search import MOST_VALUES as MOST
 from crawlers.values.addresses import without_session
 
 if TYPE_CHECKING:
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
     from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.mapping.search import Search
     from crawlers.kinds.html.rules import Rule
-
-MOST = 1_000
-"""Values of one field."""
 
 _ADDRESSES = frozenset(("href", "src", "action", "cite", "data", "poster", "resource", "about"))
 _EMAILS = frozenset(f"{role}_email" for role in ("publisher", "creator", "maintainer", "contact"))
@@ -46,21 +44,6 @@ _ITEMS = ("li", "a", "span", "div", "p", "dd", "button", "i", "em", "b")
 _SEPARATORS = frozenset(",;|/·•-–\u00a0 \t\r\n")
 _LINKS = {"a": "href", "img": "src"}
 _KEPT = ("http:", "https:", "mailto:", "ftp:")  # the rest is relative
-
-
-@dataclass(slots=True)
-class Found:
-    """What a rule finds.
-
-    Attributes:
-        values: elements, texts, or lists of both, as they stand on the page.
-        label: of a label rule, as the page has it.
-        confidence: how sure it is that this is the field; see `crawlers.kinds.html.mapping.confidence`.
-    """
-
-    values: list[Any] = field(default_factory=list)
-    label: str | None = None
-    confidence: float = confidence.SURE
 
 
 def read(page: Page, rule: Rule, search: Search, language: str | None) -> dict[str, Any] | None:

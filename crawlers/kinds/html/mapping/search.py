@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
 from crawlers.kinds.html.mapping import adjacent_value, cells, confidence
 from crawlers.kinds.html.mapping.dates import date
-from crawlers.kinds.html.mapping.field import MOST as MOST_VALUES
-from crawlers.kinds.html.mapping.field import Found
 from crawlers.kinds.html.mapping.labels import MARKED, MOST, at, marks, pieces, unrepeated
 from crawlers.kinds.html.mapping.normalise import has_colon
 from crawlers.kinds.html.mapping.surroundings import MOST_ABOVE, sureness
@@ -27,10 +26,28 @@ if TYPE_CHECKING:
     from crawlers.kinds.html.mapping.vocabulary import Vocabulary
     from crawlers.kinds.html.rules import Rule
 
+MOST_VALUES = 1_000
+"""Values of one field."""
+
 _MOST_TRIED = 20  # labels of one wording, until one has a value
 _MOST_COMPARED = 3
 _TEXTS = ("description", "provenance", "rights")
 _FRAMES = etree.XPath(f"({'|'.join(f'descendant-or-self::{tag}[*]' for tag in (*MARKED, 'td'))})[position() <= {MOST}]")
+
+
+@dataclass(slots=True)
+class Found:
+    """What a rule finds.
+
+    Attributes:
+        values: elements, texts, or lists of both, as they stand on the page.
+        label: of a label rule, as the page has it.
+        confidence: how sure it is that this is the field; see `crawlers.kinds.html.mapping.confidence`.
+    """
+
+    values: list[Any] = field(default_factory=list)
+    label: str | None = None
+    confidence: float = confidence.SURE
 
 
 class Search:

@@ -1,0 +1,205 @@
+"""An SDMX service's listing: one answer with all dataflows, read from a file one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lxml import etree
+from scrapy import Request
+from w3lib.encoding import http_content_type_encoding
+
+from crawlers import xml_records
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.dcat.answer import open_body
+from crawlers.kinds.sdmx.mapping import address_of, dataset, identity, is_sdmx, list_address, rank
+from crawlers.listing.dialect import Dialect, Traits
+from crawlers.listing.faults import Fault, Rung
+from crawlers.listing.ladder import Again
+from crawlers.listing.spider import in_turns
+from crawlers.listing.walk import Entry, ListingPage, Walk
+from crawlers.safety import bounds, xml
+from crawlers.values.moment import now
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Generator, Iterator
+
+    from scrapy.http import Response
+
+    from crawlers.items import Dataset
+    from crawlers.listing.crawl import Crawl
+
+_ACCEPT = "application/vnd.sdmx.structure+xml, application/xml;q=0.9, text/xml;q=0.8"
+
+_TOO_LARGE = ("130", "413", "510")
+"""Codes in the footer of an answer that was cut: section 8 of SDMX 2.1's guidelines for web services."""
+
+
+class PartError(AnswerError):
+    """The service says that its answer is only a part."""
+
+    def __init__(self, lack: str) -> None:
+        super().__init__("truncated", f"the service says that its answer is only a part: {lack}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The list has one address."""
+
+
+class Dataflows(Dialect[Ask]):
+    """The answer that lists all dataflows. It is read from a file; in memory are the documents of the dataflows.
+
+    Args:
+        url: the service's root.
+    """
+
+    asks = Ask
+    traits = Traits(way="single")
+    ladder: ClassVar[tuple[Rung, ...]] = (Again(),)
+    subject = "the service"
+
+    def __init__(self, crawl: Crawl, url: str) -> None:
+        self.crawl, self.url = crawl, url
+
+    def first(self) -> Walk[Ask]:
+        return Walk(ask=Ask())
+
+    def request(self, walk: Walk[Ask]) -> Request:  # noqa: ARG002
+        return Request(list_address(self.url), headers={"Accept": _ACCEPT}, meta={"spool": True})
+
+    def read(self, response: Response, walk: Walk[Ask]) -> Awaitable[ListingPage[Ask]]:  # noqa: ARG002
+        return in_turns(self._page(response))
+
+    def _page(self, response: Response) -> Generator[None, None, ListingPage[Ask]]:
+        """Read an answer; pause behind each dataflow, so that the caller can do something else meanwhile.
+
+        Returns:
+            its dataflows, each in its latest version.
+
+        Raises:
+            AnswerError: it has none.
+        """
+        entries: dict[Any, Entry] = {}
+        ranks: dict[Any, Any] = {}
+        broken, misread = None, list[str]()
+        try:
+            for element in dataflows(response, misread):
+                key = identity(element) or len(entries)
+                if key not in ranks or rank(element) > ranks[key]:  # some services give all versions
+                    entries[key], ranks[key] = self.entry(element), rank(element)
+                    bounds.RECORDS.check(len(entries))
+                yield
+        except AnswerError as error:
+            if error.kind == "too_large":
+                raise
+            broken = error  # what came before it is kept
+        for sentence in misread:
+            self.crawl.failed("parse", AnswerError("repaired_text", sentence), response.request)
+        if not entries:
+            raise broken or AnswerError("no_datasets", "the service lists no dataflows")
+        return ListingPage(entries=list(entries.values()), fault=broken)
+
+    def fault(self, error: AnswerError, response: Response | None, walk: Walk[Ask]) -> Fault:
+        """Return the fault; what the service itself says is a part would be one again."""
+        status = None if response is None else response.status
+        return Fault(error, status, is_spoken=isinstance(error, PartError), is_first=not walk.pages)
+
+    def entry(self, element: Any) -> Entry:
+        name = identity(element)
+        if name is None:
+            return Entry(None, etree.tostring(element).decode())
+        return Entry(name, xml_records.document(element), len(self.item(element).resources))
+
+    def item(self, element: Any) -> Dataset:
+        address = address_of(str(identity(element)), self.url)
+        return dataset(element, source=self.crawl.source, url=address)
+
+    def items(self, response: Response, entry: Entry, allowed: int, *_: Any) -> Iterator[Dataset]:
+        if entry.id is None:
+            error = AnswerError("missing_id", "a dataflow has no id or no agency, so it is not kept")
+            self.crawl.failed("list", error, response.request)
+            return
+        item = self.item(xml_records.parse(entry.record))
+        item.resources = item.resources[:allowed]
+        item.metadata_url, item.retrieved = address_of(entry.id, self.url), now()
+        yield item
+
+
+def dataflows(response: Response, misread: list[str]) -> Iterator[Any]:
+    """Yield the dataflows of an answer, each valid until the next.
+
+    Args:
+        misread: takes a sentence if the answer is in another encoding than it should be.
+
+    Raises:
+        AnswerError: it is not SDMX-ML, breaks off, or is only a part, as it says itself.
+    """
+    charset = http_content_type_encoding((response.headers.get("Content-Type") or b"").decode("latin-1"))
+    declared = response.meta.get("encoding") if response.request else None
+    file = xml.plain(open_body(response), charset, misread, declared, is_bounded=True)
+    lack, held = "", 0
+    try:
+        for event, element in etree.iterparse(file, ("start", "end"), resolve_entities=False, no_network=True):
+            name, parent = etree.QName(element).localname, _parent(element)
+            if event == "start":
+                lack = lack or _opened(element)
+                held += 1 + len(element.attrib)
+                bounds.RECORD.check(held)
+            elif name == "ErrorMessage":
+                raise AnswerError("refused", f"the service answered: {_line(element)}")
+            elif (parent, name) == ("Footer", "Message"):
+                lack = lack or _lack(element)
+            elif parent == "Dataflows":
+                if name == "Dataflow":
+                    yield element
+                _forget(element)
+                held = 0
+            elif parent == "Structures":
+                _forget(element)
+                held = 0
+    except etree.XMLSyntaxError as error:
+        raise AnswerError("truncated", f"the XML can't be read to its end: {error}") from None
+    if lack:
+        raise PartError(lack)
+
+
+def _opened(element: Any) -> str:
+    """Check an element that begins, if it is the root; return whether its list is partial, as a word for messages."""
+    if element.getparent() is None:
+        check(element)
+    is_partial = etree.QName(element).localname == "Dataflows" and element.get("isPartial", "").strip() in ("true", "1")
+    return "isPartial" if is_partial else ""
+
+
+def _parent(element: Any) -> str:
+    parent = element.getparent()
+    return "" if parent is None else etree.QName(parent).localname
+
+
+def _line(element: Any) -> str:
+    return " ".join(" ".join(element.itertext()).split())[:300]
+
+
+def _lack(message: Any) -> str:
+    """Return what a footer's message says of dataflows that are missing; empty if it is of something else."""
+    code, severity = message.get("code", "").strip(), message.get("severity", "").strip()
+    return f"{code} {_line(message)}".strip() if code in _TOO_LARGE or severity.lower() == "error" else ""
+
+
+def _forget(element: Any) -> None:
+    """Free the memory of an element that was read, and of those before it."""
+    element.clear()
+    while element.getprevious() is not None:
+        del element.getparent()[0]
+
+
+def check(root: Any) -> None:
+    """Check that an element is the root of SDMX-ML.
+
+    Raises:
+        AnswerError: it is something else.
+    """
+    if not is_sdmx(root):
+        name = etree.QName(root).localname[:100]
+        raise AnswerError("refused", f"the answer is not SDMX-ML: its root is {name}. Is url the root of the service?")

@@ -1,0 +1,145 @@
+"""Questions about many ids at once: which batches are asked for, whatever becomes of them, without a crawl."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.http import TextResponse
+from scrapy.spidermiddlewares.httperror import HttpError
+from twisted.python.failure import Failure
+
+from crawlers.exceptions import AnswerError
+from crawlers.listing.batches import Batch, Batches
+from crawlers.listing.faults import Fault
+
+IDS = [f"n{number:03}" for number in range(100)]
+
+
+class Some(Batches):
+    """Batches of ids, which keep what they are left with."""
+
+    batch_list = "some"
+
+    def __init__(self, ids: list[str]) -> None:
+        self.errors: list[AnswerError] = []
+        records = SimpleNamespace(behind=lambda last, _, count: [one for one in ids if one > last][:count])
+        walks = SimpleNamespace(open={"some"}, end=lambda *_: None)
+        super().__init__(
+            SimpleNamespace(  # type: ignore[arg-type]
+                records=records,
+                logger=SimpleNamespace(info=lambda *_: None),
+                place="https://example.org",
+                failed=lambda stage, error, *_, **__: self.errors.append(error),
+                run_state=SimpleNamespace(walks=walks),
+            )
+        )
+        self.asked: list[tuple[str, list[str]]] = []
+        self.came: list[str] = []
+        self.left: list[str] = []
+        self.end: Batch | None = None
+
+    def question(self, batch: Batch) -> Request:
+        method = "POST" if batch.is_post else "GET"
+        self.asked.append((method, [*batch.ids]))
+        return Request("https://example.org/?ids=" + ",".join(batch.ids), method=method)
+
+    def found(self, response: Any, batch: Batch) -> dict[str, Any]:
+        try:
+            return {one: one for one in json.loads(response.text)}
+        except ValueError:
+            raise AnswerError("truncated", "it breaks off") from None
+
+    def take(self, response: Any, records: dict[str, Any], batch: Batch) -> Any:
+        self.came += records
+        yield from ()
+
+    def leave(self, ids: list[str]) -> None:
+        self.left += ids
+
+    def batches_done(self, batch: Batch) -> Any:
+        self.end = batch
+        yield from ()
+
+
+def run(some: Some, answers: Any) -> list[int]:
+    """Ask for all; return how many ids each question had.
+
+    Args:
+        answers: returns a status, or a text, for a list of ids and a method.
+    """
+
+    async def outputs(found: Any) -> list[Any]:
+        return [each async for each in found]
+
+    waiting = [*some.ask_batch(Batch())]
+    while waiting:
+        request = waiting.pop()
+        method, ids = some.asked[-1]
+        answer = answers(ids, method)
+        status, body = (answer, "") if isinstance(answer, int) else (200, answer)
+        response = TextResponse(request.url, status=status, body=body.encode(), request=request)
+        if status == 200:
+            found = request.callback(response, **json.loads(json.dumps(request.cb_kwargs)))
+        else:
+            failure = Failure(HttpError(response))
+            failure.request = request  # type: ignore[attr-defined]
+            found = request.errback(failure)
+        waiting += asyncio.run(outputs(found))
+    return [len(ids) for _, ids in some.asked]
+
+
+@pytest.mark.parametrize("fault", [500, '["n000"'])
+def test_one_that_breaks_each_answer_is_left_and_all_others_come(fault: Any) -> None:
+    some = Some(IDS)
+    asked = run(some, lambda ids, _: fault if "n041" in ids else json.dumps(ids))
+    assert (some.left, some.came) == (["n041"], [one for one in IDS if one != "n041"])
+    assert asked[:4] == [100, 50, 25, 25], "halves"
+    assert len(asked) == 15, "the rest is asked for in the parts that were halved before"
+    assert some.end is not None
+    assert (some.end.count, some.end.is_unanswered) == (99, True)
+
+
+def test_a_portal_that_answers_no_such_question_is_not_asked_for_each() -> None:
+    some = Some(IDS)
+    asked = run(some, lambda *_: 500)
+    assert asked == [100, 50, 25, 13, 7, 4, 2, 1, 1, 2, 1, 1, 3, 6, 12, 25, 50], "after some alone, no halves"
+    assert (some.left, some.came) == (IDS, [])
+
+
+def test_an_answer_that_breaks_off_where_it_is_long() -> None:
+    some = Some(IDS)
+    asked = run(some, lambda ids, _: json.dumps(ids) if len(ids) <= 30 else '["n0')
+    assert (asked, some.came) == ([100, 50, 25, 25, 25, 25], IDS), "later batches stay small"
+
+
+def test_what_an_answer_lacks_is_left() -> None:
+    some = Some(IDS[:5])
+    assert run(some, lambda ids, _: json.dumps([*ids[:3], "another"])) == [5]
+    assert (some.came, some.left) == (IDS[:3], IDS[3:5])
+
+
+@pytest.mark.parametrize("status", [400, 414])
+def test_an_address_that_is_too_long_is_halved_then_it_is_a_body(status: int) -> None:
+    some = Some(IDS)
+    assert run(some, lambda ids, _: json.dumps(ids) if len(ids) <= 50 else status) == [100, 50, 50]
+    other = Some(IDS)
+    asked = run(other, lambda ids, method: json.dumps(ids) if method == "POST" else status)
+    assert (asked, [method for method, _ in other.asked]) == ([100, 50, 100], ["GET", "GET", "POST"])
+    assert other.came == some.came == IDS
+
+
+def test_a_host_that_is_closed_is_asked_no_more() -> None:
+    some = Some(IDS)
+    assert run(some, lambda *_: 429) == [100]
+    assert ([error.kind for error in some.errors], some.left, some.end) == (["http"], [], None)
+
+
+def test_a_batch_outlives_json() -> None:
+    batch = Batch(ids=("a",), sizes=(3, 4), about={"variant": 1})
+    assert Batch.restored(json.loads(json.dumps(batch.plain()))) == batch
+    assert batch.instead(Fault(AnswerError("refused", "no"), 200, is_spoken=True)) is None
