@@ -314,8 +314,10 @@ def _guessed(ended: Ended) -> Evidence | None:
 
 
 def _pager(ended: Ended) -> Evidence | None:
-    is_end = ended.page.next is None or (ended.traits.way == "place" and not ended.page.fault)
-    return ended.traits.ends_by if ended.walk.turned and is_end else None
+    walk, way = ended.walk, ended.traits.way
+    is_end = ended.page.next is None or (way == "place" and not ended.page.fault)
+    is_worked = walk.turned or (walk.parts and way == "stated")  # the last range names no way on, others did
+    return ended.traits.ends_by if is_worked and is_end else None
 
 
 def _nothing(ended: Ended) -> None:
