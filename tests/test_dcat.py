@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
@@ -657,9 +658,11 @@ def test_duplicate_and_missing_ids_and_titles(harvest, catalogue):
     site = catalogue(5, faults={"duplicates": "", "nameless": "", "titleless": ""})
     crawl = harvest(site.address)
     assert (crawl.code, crawl.report["listed"]) == (3, 8)
-    assert ids(crawl) == [*site.ids(), "titleless"]
-    kinds = {error["kind"]: error["error"] for error in crawl.errors}
-    assert sorted(kinds) == ["duplicate_id", "missing_id"]
+    another = "sha256-" + hashlib.sha256(site.extra()[0].iri.encode()).hexdigest()[:32]
+    assert ids(crawl) == [*site.ids(), another, "titleless"], "whose identifier another one has is known by its IRI"
+    (error,) = crawl.errors
+    assert (error["kind"], error["dataset_title"]) == ("missing_id", site.extra()[1].title)
+    assert f", {error['dataset_title']!r}," in error["error"]
     assert [(flaw["kind"], flaw["field"], flaw["dataset_id"]) for flaw in crawl.flaws] == [
         ("missing_value", "title", "titleless")
     ]

@@ -165,29 +165,35 @@ ENDINGS = [
     ("query", Place("w", number=3), {}, "short_page"),
     ("query", Place("w", number=2), {}, None),
     ("none", Place("w", number=2), {}, "rules"),
-    ("button", Place("w", number=3), {"end": "gone"}, "pager"),
-    ("button", Place("w", number=2), {"end": "gone"}, None),
-    ("buttons", Place("w", number=3), {"end": "disabled"}, "pager"),
-    ("button", Place("w", number=3), {"end": "unchanged"}, None),
-    ("scroll", Place("w", number=3), {"end": "unchanged"}, "pager"),
-    ("script", Place("w", number=3), {"end": "false"}, "pager"),
-    ("script", Place("w", number=3), {"end": "unchanged"}, None),
+    ("query", Place("w", number=4), {"repeats": True}, None),
+    ("button", Place("w", number=3), {"end": "gone", "turns": 1}, "pager"),
+    ("button", Place("w", number=3), {"end": "gone", "turns": 0}, None),
+    ("buttons", Place("w", number=3), {"end": "disabled", "turns": 1}, "pager"),
+    ("button", Place("w", number=3), {"end": "unchanged", "turns": 1}, None),
+    ("button", Place("w", number=3), {"end": "unchanged", "turns": 1, "idle": 3}, "pager"),
+    ("button", Place("w", number=3), {"end": "unchanged", "turns": 0, "idle": 3}, None),
+    ("scroll", Place("w", number=3), {"end": "unchanged", "turns": 1}, "pager"),
+    ("scroll", Place("w", number=3), {"end": "unchanged", "turns": 0}, None),
+    ("script", Place("w", number=3), {"end": "false", "turns": 1}, "pager"),
+    ("script", Place("w", number=3), {"end": "false", "turns": 0}, None),
+    ("script", Place("w", number=3), {"end": "unchanged", "turns": 1}, None),
     ("next", Place("w", number=2, total=7, seen=7), {}, "total"),
 ]
 
 
 @pytest.mark.parametrize(("kind", "after", "more", "shown"), ENDINGS)
 def test_what_the_end_of_a_walk_shows(kind, after, more, shown):
-    response = Response(URL, headers={"Page-End": more["end"]} if "end" in more else None)
+    names = {"end": "Page-End", "turns": "Page-Turns", "idle": "Page-Idle"}
+    response = Response(URL, headers={names[name]: str(value) for name, value in more.items() if name in names})
     found = ending(kind, after, response, goes_on="goes_on" in more, repeats="repeats" in more)
     with nullcontext() if shown else pytest.raises(AnswerError):
         assert evidence(found) == shown
 
 
 def test_one_page_beside_others():
-    assert evidence(single_page("w", 3, 3)) == "pager"
+    assert evidence(single_page("w", 2, 3)) == "pager"
     with pytest.raises(AnswerError, match="next = false"):
-        evidence(single_page("w", 3, 2))
+        evidence(single_page("w", 3, 3))
 
 
 # Pages that shift
@@ -331,3 +337,120 @@ def test_pages_that_a_pager_offers():
     assert offered(Page('<a href="?tag=7">3</a> <a href="?tag=12">4</a>', URL)) == {}
     assert offered(Page('<a href="/2019">2019</a> <b>2020</b> <a href="/2021">2021</a>', URL)) == {}, "an archive"
     assert offered(Page('<a href="?size=10">10</a> <a href="?size=20">20</a>', URL)) == {}
+
+
+# What contradicts, and what was never tried
+
+
+def printed(page: int, of: int = 30, name: str = "list") -> str:
+    """A page of six rows that prints how many there are."""
+    rows = range(6 * page - 6, min(6 * page, of))
+    return f"<p>{rows[0] + 1}–{rows[-1] + 1} of {of} datasets</p>" + links(*rows)
+
+
+def test_a_number_that_a_listing_prints_contradicts_next_links_that_end_early(harvest):
+    """Both list eighteen; one of them says that it has thirty."""
+    ends = {f"/ends?page={page}": printed(page) for page in (1, 2, 3)}
+    whole = {f"/whole?page={page}": printed(page, 18) for page in (1, 2, 3)}
+    pages = {
+        path: body + (f'<a rel="next" href="{path[:-1]}{int(path[-1]) + 1}">next</a>' if path[-1] < "3" else "")
+        for path, body in (ends | whole).items()
+    }
+    with Pages(pages) as site:
+        crawl = harvest(site, starts("ends?page=1", "whole?page=1"), "paging = { next = true }")
+    assert judged(crawl) == ("incomplete", 18, [("list", "count_mismatch")])
+    assert crawl.errors[0]["error"] == f"{site.url}/ends?page=1 prints that it has 30 datasets, and listed 18"
+
+
+def test_counted_pages_that_come_again_prove_nothing(harvest):
+    pages = {f"/list?page={page}": links(*range(6 * page, 6 * page + 6)) for page in (2, 3)}
+    pages |= {"/list": links(*range(6)), "/list?page=4": pages["/list?page=3"]}
+    with Pages(pages) as site:
+        assert judged(harvest(site, 'paging = { query = "page" }')) == ("incomplete", 18, [("list", "paging")])
+
+
+def test_a_full_single_page_is_not_whole_because_another_list_s_page_was_as_long(harvest):
+    pages = {"/a": links(1, 2, following="/a?page=2"), "/a?page=2": links(3, 4), "/b": links(5, 6), "/c": links(7)}
+    with Pages(pages) as site:
+        crawl = harvest(site, starts("a", "b", "c"), "paging = { next = true }")
+    assert judged(crawl) == ("incomplete", 7, [("list", "unproven")])
+    assert crawl.errors[0]["url"] == f"{site.url}/b"
+
+
+def test_a_pager_that_leads_back_to_its_first_page_has_ended(harvest):
+    """By another address than the one that the rules name."""
+    pages = {f"/list?page={page}": links(page, page + 3, following=f"/list?page={page % 3 + 1}") for page in (1, 2, 3)}
+    with Pages({**pages, "/list": pages["/list?page=1"]}) as site:
+        assert judged(harvest(site, "paging = { next = true }")) == ("complete", 6, [])
+
+
+class Posting(Pages):
+    """A GridView of five pages; the arguments of its links name the page."""
+
+    def reply(self, asked) -> Answer:
+        if not asked.path.startswith("/list"):
+            return super().reply(asked)
+        posted = {name: values[0] for name, values in parse_qs(asked.body.decode()).items()}
+        page = int(posted.get("__EVENTARGUMENT", "Page$1").removeprefix("Page$"))
+        shown = [
+            f"<td>{one}</td>"
+            if one == page
+            else f"<td><a href=\"javascript:__doPostBack('g','Page${one}')\">{one}</a></td>"
+            for one in range(1, 6)
+        ]
+        hidden = "<input type=hidden name=__VIEWSTATE value=x>"
+        pager = f"<table><tr>{''.join(shown)}</tr></table>"
+        return html(f"<form method=post action=/list>{hidden}{links(2 * page, 2 * page + 1)}{pager}</form>")
+
+
+def test_the_number_of_page_2_turns_all_pages_of_forms(harvest):
+    with Posting() as site:
+        assert judged(harvest(site, 'paging = { postback = "2" }')) == ("complete", 10, [])
+
+
+def test_pages_of_forms_that_are_offered_and_not_read_contradict(harvest):
+    with Posting() as site:
+        crawl = harvest(site, """paging = { postback = { xpath = "//a[.='2']" } }""")
+    assert judged(crawl) == ("incomplete", 4, [("list", "unproven")])
+    assert "offers page 5, and 2 were read" in crawl.errors[0]["error"]
+
+
+# A browser
+
+
+BUTTON = """<ul id=list>{rows}</ul>{button}<script>
+let page = 1;
+function more() {{
+  if (page++ < {pages}) list.insertAdjacentHTML('beforeend', `<li><a href="/d/{base}${{page}}">x</a>`);
+}}
+</script>"""
+
+
+def by_browser(base: int, pages: int = 3, button: bool = True, more: str = "") -> str:
+    rows = "".join(f'<li><a href="/d/{base}{one}">x</a>' for one in (0, 1, 9))
+    shown = '<button onclick="more()">Load more</button>' if button else ""
+    return more + BUTTON.format(rows=rows, button=shown, pages=pages, base=base)
+
+
+@pytest.mark.browser
+def test_what_a_browser_never_turned_proves_nothing(harvest):
+    """A button that is not there; one that worked, and then did nothing more; and one whose page says there is more."""
+    short = "<p>1-5 of 30 datasets</p>"
+    pages = {"/none": by_browser(1, button=False), "/idle": by_browser(2), "/short": by_browser(3, more=short)}
+    with Pages(pages) as site:
+        rules = [
+            starts("none", "idle", "short"),
+            'browser = "listing"',
+            'paging = { button = "Load more", wait = 1.0 }',
+        ]
+        crawl = harvest(site, *rules)
+    assert (crawl.report["verdict"], len(crawl.documents())) == ("incomplete", 13)
+    told = {error["url"].removeprefix(site.url): error["kind"] for error in crawl.errors}
+    assert told == {"/none": "unproven", "/short": "count_mismatch"}
+
+
+@pytest.mark.browser
+def test_a_page_that_does_not_scroll_proves_nothing(harvest):
+    with Pages({"/list": by_browser(1, button=False)}) as site:
+        crawl = harvest(site, 'browser = "listing"', "paging = { scroll = true, wait = 1.0 }")
+    assert judged(crawl) == ("incomplete", 3, [("list", "unproven")])

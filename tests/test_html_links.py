@@ -15,11 +15,10 @@ from crawlers.kinds.html.links import (
     dataset_links,
     follow_links,
     foreign,
-    number,
-    total,
 )
 from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.rules import loads
+from crawlers.kinds.html.totals import number, total
 
 URL = "https://data.example.org/list/"
 LISTING = """

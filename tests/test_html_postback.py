@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from crawlers.kinds.html.mapping.page import Page
-from crawlers.kinds.html.postback import postback
+from crawlers.kinds.html.postback import offered, postback
 from crawlers.kinds.html.rules import loads
 
 URL = "https://example.org/sub/list.aspx?q=1"
@@ -17,7 +17,8 @@ STATE = '<input type="hidden" name="__VIEWSTATE" value="/wEP+A=="><input type=hi
 
 
 def paging(text: str = "postback = true"):
-    return loads(f'start = "{URL}"\n[links]\ncss = "a"\n[paging]\n{text}\n[fields]\ntitle = "h1"\n').paging
+    browser = 'browser = "listing"\n' if text.startswith("button") else ""
+    return loads(f'start = "{URL}"\n{browser}[links]\ncss = "a"\n[paging]\n{text}\n[fields]\ntitle = "h1"\n').paging
 
 
 def form(pager: str, number: int = 2, rules: str = "postback = true"):
@@ -287,3 +288,28 @@ def test_hostile_pages_are_done_with_in_seconds():
     slashes = "\\" * 100_000
     assert form(f'<a href="javascript:__doPostBack(&#39;{slashes}">2</a>1') is None
     assert process_time() - begun < 30
+
+
+@pytest.mark.parametrize("rules", ['postback = "2"', 'next = "2"', 'button = "2"', 'numbers = "2"'])
+def test_the_number_of_page_2_is_counted_up(rules):
+    kind = rules.partition(" ")[0]
+    found = paging(rules)
+    assert (found.kind, found.text) == ({"next": "numbers", "button": "buttons"}.get(kind, kind), None)
+
+
+def test_a_pager_of_numbers_goes_on_behind_the_number_that_the_rules_name():
+    assert posted(grid_view("1", "2*", "3"), 3, 'postback = "2"') == ("ctl00$Grid", "Page$3")
+
+
+OFFERED = [
+    (grid_view("1", "2*", "3", "4"), [1, 2, 3, 4]),
+    (data_grid("1", "2*", "3", "..."), [1, 2, 3]),
+    (" ".join(link(one, f"n{one}") for one in "12345"), []),
+    (link("Next", "n"), []),
+]
+
+
+@pytest.mark.parametrize(("pager", "numbers"), OFFERED)
+def test_pages_that_a_pager_of_forms_offers(pager, numbers):
+    page = Page(f"<form method=post>{STATE}{pager}</form>", URL)
+    assert sorted(set(offered(page))) == numbers

@@ -9,10 +9,10 @@ from time import process_time
 import pytest
 
 from crawlers.exceptions import CrawlersError
-from crawlers.kinds.html.links import total as total_of
 from crawlers.kinds.html.mapping.document import document
 from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.rules import loads
+from crawlers.kinds.html.totals import total as total_of
 from crawlers.operate.learn import LearnError, ListingError, Sample, confirmed, learn, listing
 from crawlers.operate.learn.anchors import stability
 from crawlers.operate.learn.toml import toml

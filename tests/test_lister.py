@@ -348,6 +348,13 @@ NEW: dict[str, Any] = {"came": 10, "new": 9, "resources": 20, "digest": "d"}
             {},
             {"pages": 4, "turned": 3, "came": 20, "stale": 0, "digest": "d", "skipped": 0},
         ),
+        (  # a known record up to where it had come
+            {"came": 29, "stale": 0},
+            {"next": Ask(at=30)},
+            {"came": 1, "digest": "d"},
+            {},
+            {"pages": 4, "turned": 3, "came": 30, "stale": 0, "digest": "d", "skipped": 0},
+        ),
         (  # known records beyond it
             {"stale": 0},
             {"next": Ask(at=40)},
@@ -443,6 +450,10 @@ def test_a_way_on_counts_once_it_brought_another_page():
     shown = {"first": "a", "digest": "a", "pages": 1, "came": 6}
     assert behind(shown, {"turns": 0}, first, way="turn").turned == 0, "the button never was there"
     assert behind(shown, {"turns": 2}, {"came": 6, "new": 6, "digest": "b"}, way="turn").turned == 1
+    assert behind(shown, {"turns": 0}, {"came": 6, "new": 6, "digest": "b"}, way="turn").turned == 0, (
+        "it is another list"
+    )
+    assert behind(shown, {"turns": 1}, {"came": 6, "new": 6, "digest": "b"}, way="turn").turned == 1
     assert behind(shown, {}, {"came": 0}, way="stated").turned == 0, "an empty page shows nothing of a stated way"
     assert behind(shown, {}, {"came": 0}, way="place").turned == 1
 
@@ -500,9 +511,11 @@ def test_a_stated_way_back_to_the_first_page_is_a_ring():
         assert not behind(here, {"next": Ask(at=99), **page}, again, way="stated").is_ring
 
 
-@pytest.mark.parametrize(("now", "is_contradiction"), [(746, True), (3036, False), (3037, True)])
-def test_pages_that_count_differently_answer_two_questions(now, is_contradiction):
-    found = behind({"total": 2977, "pages": 1}, {"total": now}, {"came": 10, "new": 10, "digest": "b"})
+@pytest.mark.parametrize(
+    ("before", "now", "is_contradiction"), [(2977, 746, True), (2977, 3036, False), (2977, 3037, True), (5, 16, True)]
+)
+def test_pages_that_count_differently_answer_two_questions(before, now, is_contradiction):
+    found = behind({"total": before, "pages": 1}, {"total": now}, {"came": 10, "new": 10, "digest": "b"})
     assert (bool(found.contradiction), found.has_moved) == (is_contradiction, True)
 
 

@@ -15,7 +15,7 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _HTML = ("text/html", "application/xhtml+xml")
 _DROPPED = {
     *(b"Content-Encoding", b"Content-Length", b"Transfer-Encoding", b"Etag", b"Last-Modified"),
-    *(b"Page-Turns", b"Page-End"),
+    *(b"Page-Turns", b"Page-End", b"Page-Idle"),
 }
 """Headers that describe the page as it was sent, which is not the page as it is shown; and the browser's own."""
 
@@ -52,12 +52,13 @@ class Document:
     def is_shown(self) -> bool:
         return self.is_page and not self.location
 
-    def scrapy_headers(self, turns: int, end: End | None) -> Headers:
+    def scrapy_headers(self, turns: int, end: End | None, idle: int = 0) -> Headers:
         """Return the headers of Scrapy's response.
 
         Args:
             turns: how often the page was turned.
             end: why there is no further page, if so.
+            idle: how often a button that had turned the page was pressed in vain.
         """
         headers = Headers()
         for name, value in self.headers:
@@ -69,4 +70,6 @@ class Document:
         headers["Page-Turns"] = str(turns)
         if end:
             headers["Page-End"] = end
+        if idle:
+            headers["Page-Idle"] = str(idle)
         return headers

@@ -36,8 +36,9 @@ class BrowserHandler(SpoolingHandler):
 
     ``request.meta["browser"]`` states how the page is turned and how often (`crawlers.browser.page_actions.Turning`).
     The answer is an `HtmlResponse` of the page after that, with ``Page-Turns``, the turns that were made, and, if those
-    are fewer than requested, ``Page-End``: gone, disabled, unchanged or false. A redirect of the page is answered as
-    one, for Scrapy to follow; what is no HTML is downloaded as if no browser had been requested.
+    are fewer than requested, ``Page-End``: gone, disabled, unchanged or false. ``Page-Idle`` says how often a button
+    that had turned the page was pressed in vain, if no request of the page failed. A redirect of the page is answered
+    as one, for Scrapy to follow; what is no HTML is downloaded as if no browser had been requested.
 
     Settings: BROWSER_EXECUTABLE, the Chromium to use; BROWSER_SANDBOX, off where the machine can't have one.
     """

@@ -37,6 +37,7 @@ class LivePage:
         turns: how many were made.
         acted: when the server was last asked for something on purpose.
         latency: how long it took to answer.
+        idle: how often a button that had turned the page was pressed in vain, although no request failed.
         is_shown: whether there is a page to see.
         clicked: the button that turned the page last: its text may have changed since.
     """
@@ -49,7 +50,7 @@ class LivePage:
         self.max_bytes = max_bytes
         self.gate = Gate(guard)
         self.traffic = Traffic(page, self.gate, max_bytes)
-        self.turns = 0
+        self.turns = self.idle = 0
         self.acted = 0.0
         self.latency = 0.0
         self.is_shown = False

@@ -110,6 +110,7 @@ class Traffic:
 
     Attributes:
         failure: why the page is of no use any more.
+        errors: how many requests of its scripts were refused or failed, whatever the fault.
         lacking: what its scripts requested and did not get, through no fault of their own, and what came instead.
     """
 
@@ -117,7 +118,7 @@ class Traffic:
         self.page = page
         self.gate = gate
         self.max_bytes = max_bytes
-        self.received = 0
+        self.received = self.errors = 0
         self.pending: set[BrowserRequest] = set()
         self.lacking: dict[tuple[str, str], Document | Exception] = {}
         self.failure: Exception | None = None
@@ -145,6 +146,7 @@ class Traffic:
         self.pending.discard(request)
         error = from_message(f"{request.failure} at {request.url}")
         if is_part(request) and is_network_failure(request.failure or ""):
+            self.errors += 1
             self._record_lacking(request, error)
         is_reported = self.gate.loading or any(code in str(error) for code in _NO_FAILURES)
         if is_main(request) and (isinstance(error, ResponseDataLossError) or not is_reported):
@@ -154,6 +156,7 @@ class Traffic:
         """Record an error answer: the script may show what it has as if that were all. 404 may be the end."""
         if not is_part(answer.request):
             return
+        self.errors += answer.status >= 400
         if answer.status == 429 or answer.status >= 500:
             instead = Document(answer.url, answer.status, list(answer.headers.items()))
             self._record_lacking(answer.request, instead)

@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 _SLACK = 5.0
 _MOST = 1 << 30
+_PRESSES = 3
+"""How often a button is pressed that has turned the page and does nothing more."""
 
 
 class Visit:
@@ -73,7 +75,7 @@ class Visit:
         return from_message(error.message) if isinstance(error, Error) else error
 
     def _limit(self) -> float:
-        return self._timeout + self.turning.turns * (self.turning.wait + self._delay()) + _SLACK
+        return self._timeout + (self.turning.turns + _PRESSES) * (self.turning.wait + self._delay()) + _SLACK
 
     @property
     def _timeout(self) -> float:
@@ -110,19 +112,26 @@ class Visit:
         await self.live.load(self._timeout)
 
     async def _turn(self, live: LivePage) -> End | None:
-        delay = self._delay()
+        delay, vain = self._delay(), 0
         while live.turns < self.turning.turns and live.is_good and not live.traffic.lacking:
             await asyncio.sleep(live.acted + delay - monotonic())
             if is_closing(self.crawler):
                 raise Stopping("the crawl is being stopped between two turns of a page")
             async with self.browser.front:
                 await live.page.bring_to_front()
-                live.acted, live.gate.refused = monotonic(), None
+                live.acted, live.gate.refused, errors = monotonic(), None, live.traffic.errors
                 end = await _turn_once(live, self.turning)
             if live.traffic.lacking:
                 return None
+            if end == "unchanged" and self.turning.kind in ("button", "buttons"):
+                vain += 1
+                if live.turns and live.traffic.errors == errors and vain < _PRESSES:
+                    continue
+                live.idle = vain if live.traffic.errors == errors else 0
+                logger.warning("%s: a button that can be clicked changed nothing, which is taken for the end", live.url)
             if end:
                 return end
+            vain = 0
             live.latency = max(0.0, monotonic() - live.acted - QUIET)
             live.turns += 1
         return None
@@ -142,8 +151,6 @@ async def _turn_once(live: LivePage, turning: Turning) -> End | None:
     ]  # others wait for news, for ever
     if late and (end or _is_emptied(before, await live.state())):
         raise DownloadTimeoutError(f"the page still waits for {late[0]}")
-    if end == "unchanged" and turning.kind in ("button", "buttons") and not live.traffic.lacking:
-        logger.warning("%s: a button that can be clicked changed nothing, which is taken for the end", live.url)
     return end
 
 
@@ -157,7 +164,7 @@ async def _response(live: LivePage, request: Request, end: End | None) -> Respon
     if live.traffic.failure or document is None:
         raise live.traffic.failure or DownloadFailedError("the page was shown without an answer of the server")
     request.meta["download_latency"] = live.latency
-    headers = document.scrapy_headers(live.turns, end)
+    headers = document.scrapy_headers(live.turns, end, live.idle)
     if not live.is_shown:
         if not document.location and not document.is_page and document.status == 200:
             return None

@@ -32,6 +32,8 @@ NO_RDF = (
     "/data.json of that site, and give its address as -a url="
 )
 
+_PARTIAL = 206
+
 
 def read(
     response: Response, *, name: str, language: str | None, max_json: int, make: Callable[..., RDFPage] = RDFPage
@@ -47,6 +49,8 @@ def read(
     Raises:
         AnswerError: the answer is something else, or may not be read.
     """
+    if response.status == _PARTIAL:
+        raise AnswerError("truncated", "the server sent only a part of the file (HTTP 206)")
     file, content_type = open_body(response), _content_type(response)
     format_ = formats.detect(content_type, response.url, _head(file))
     if format_ == "html":

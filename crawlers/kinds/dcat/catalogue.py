@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from crawlers.kinds.dcat.description import OTHER_DATASETS, Descriptions
 from crawlers.kinds.dcat.paging import PREDICATES, Paging
+from crawlers.rdf import formats
 from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, HYDRA, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, TYPE
 from crawlers.rdf.nodes import Nodes, full_disk
 from crawlers.rdf.terms import is_blank
@@ -34,9 +37,12 @@ ROLE_OF_TYPE = {
 NOTED = frozenset((TYPE, *_ROLE_OF_VALUE, *PREDICATES, DCAT + "catalog"))
 """The properties that say what role a node has, or something about pages."""
 _CONTENTS = {DCAT + name for name in ("dataset", "catalog", "record")}
+_MEMBERS = {DCAT + "dataset", HYDRA + "member"}
+_LISTS = {DCAT + "Catalog", HYDRA + "Collection", HYDRA + "PagedCollection"}
 _TITLES = {DCT + "title", DC + "title", RDFS + "label", SKOS + "prefLabel", SCHEMA + "name", SCHEMA_HTTPS + "name"}
 _THIN = {TYPE, DCT + "identifier", DC + "identifier"}
 """What a graph says of a dataset that it only mentions; and perhaps its title."""
+_FILE = re.compile(r"[^/.]\.(?!(?:[a-z]?html?|php|aspx?|jspx?|cgi|do)$)[a-z][a-z0-9]{1,4}$", re.IGNORECASE)  # no page
 
 _SCHEMA = """
 PRAGMA journal_mode = OFF;
@@ -145,6 +151,7 @@ class Catalogue:
         self.nodes.filled()
         self.roles.flush()
         self.is_catalogue |= self.has_list
+        self.paging.lists = set(filter(self._is_list, self.paging.counted()))
 
     def note(self, triple: Triple) -> None:
         """Take a statement that says what role a node has, or something about pages."""
@@ -201,6 +208,10 @@ class Catalogue:
                 if isinstance(part, str) and not is_blank(part) and _CONTENTS.isdisjoint(self.nodes.node(part)):
                     yield part
 
+    def is_mention(self, subject: str) -> bool:
+        """Return whether a dataset is described in passing: the graph has a list of its datasets, without this one."""
+        return self.has_list and not self.roles.has(subject, LISTED)
+
     def is_described(self, subject: str) -> bool:
         """Return whether the graph says anything about a node besides its type."""
         return not _is_empty(self.nodes.node(subject))
@@ -209,15 +220,24 @@ class Catalogue:
         """Return the dataset's node and what belongs to it, and whether that is everything."""
         return self.descriptions.description(subject)
 
+    def _is_list(self, subject: str) -> bool:
+        """Return whether a node lists datasets here, or is of a class that does and is the only one."""
+        node = self.nodes.node(subject)
+        if not _MEMBERS.isdisjoint(node):
+            return True
+        return len(self.paging.counted()) == 1 and not _LISTS.isdisjoint(node.get(TYPE, ()))
+
     def _is_only_named(self, term: Term) -> bool:
         return isinstance(term, str) and not is_blank(term) and not self.is_described(term)
 
     def _may_be_catalogue(self, term: Term) -> bool:
-        """Return whether a part of a catalogue is a catalogue, or something that is not described here."""
+        """Return whether a part of a catalogue is a catalogue, or something that is not described here, and no file."""
         if not isinstance(term, str):
             return False
         types = self.nodes.node(term).get(TYPE, ())
-        return DCAT + "Catalog" in types or not (types or self.roles.has(term, TYPED | LISTED))
+        if DCAT + "Catalog" in types:
+            return True
+        return not (types or self.roles.has(term, TYPED | LISTED)) and not is_other_file(term)
 
     def is_dataset(self, subject: str, node: Node, roles: int) -> bool:  # noqa: ARG002
         """Return whether a node that has these roles is a dataset."""
@@ -237,6 +257,15 @@ class Catalogue:
         """Release the temporary files."""
         self.nodes.close()
         self.roles.db.close()
+
+
+def is_other_file(address: str) -> bool:
+    """Return whether an address has the suffix of a file that is no RDF.
+
+    >>> [is_other_file(f"https://a.org/{name}") for name in ("report.pdf", "data.csv", "part", "c.ttl", "part.html")]
+    [True, True, False, False, False]
+    """
+    return _FILE.search(urlsplit(address).path) is not None and formats.by_suffix(address) is None
 
 
 def _is_empty(node: Node) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from crawlers.listing.completeness import Ending
 from crawlers.resume.records import planned_among
 from crawlers.store.index import scope
 
@@ -15,8 +14,6 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.kinds.dcat.walk_state import Place
-    from crawlers.listing.completeness import Completeness
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.withdrawals import Withdrawals
     from crawlers.store.index import Held
@@ -31,10 +28,9 @@ class Changes:
         address: the catalogue's.
     """
 
-    def __init__(self, crawl: Crawl, address: str, completeness: Completeness, withdrawals: Withdrawals) -> None:
+    def __init__(self, crawl: Crawl, address: str, withdrawals: Withdrawals) -> None:
         self.crawl = crawl
         self.address = address
-        self.completeness = completeness
         self.withdrawals = withdrawals
 
     def conditional(self, request: Request) -> Request:
@@ -61,13 +57,12 @@ class Changes:
         state.expected = len(listed)
         state.count_listed(len(listed))
         state.has_stale_answer = True
-        self.completeness.conclude("pages", Ending(listed=len(listed), is_one_file=True))
         self.crawl.logger.info("The catalogue has not changed since the last complete crawl")
 
-    def end(self, after: Place) -> None:
-        """Withdraw what two complete listings in a row did not have, when a walk has ended."""
+    def end(self, *, is_one_answer: bool) -> None:
+        """Withdraw what two complete listings in a row did not have, when all lists have ended."""
         crawl, state = self.crawl, self.crawl.run_state
-        if after.number > 2:
+        if not is_one_answer:
             state.validators = {}  # those of the first page do not cover the others
         has_failures = bool(crawl.records.failures.counts())  # any of them may hide a record
         if crawl.limits.is_set or state.has_stale_answer or has_failures:
@@ -77,7 +72,7 @@ class Changes:
 
     def _known(self) -> Iterator[Held]:
         """Yield the datasets on disk that are this catalogue's; the folder may have those of another."""
-        addresses = (*self.crawl.records.listed("pages"), self.address)
+        addresses = (*self.crawl.records.listed("addresses"), self.address)
         pages = {address.partition("?")[0] for address in addresses}
         for held in self.crawl.opened_index().documents.held():
             if held.metadata_url and held.metadata_url.partition("?")[0] in pages:

@@ -1,30 +1,28 @@
-"""What a walk has requested and has still to request; kept in the ledger, so that a resumed crawl requests the same."""
+"""What a crawl has requested and has still to request: in the ledger, so that a resumed crawl requests the same."""
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
-from itertools import islice
+from contextlib import closing
+from io import BytesIO
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url
 
-from crawlers.exceptions import AnswerError
-from crawlers.values.addresses import absolute
+from crawlers.rdf import formats
+from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
-    from scrapy import Request
-    from scrapy.http import Response
+    from collections.abc import Callable, Iterator
 
-    from crawlers.kinds.dcat.page import Page
-    from crawlers.kinds.dcat.walk_state import Place
+    from crawlers.kinds.dcat.page import RDFPage, Record
     from crawlers.listing.crawl import Crawl
 
 MAX_HELD = 100_000
 """Addresses of one list in memory."""
-MAX_UNREAD = 20
-"""Datasets in a row that were requested one by one and did not come."""
 _CHOSEN = "chosen"
 
 
@@ -61,100 +59,67 @@ class Frontier:
                 return address
         return None
 
-    def take_new(self, name: str, by: str, place: Place) -> str | None:
+    def take_new(self, name: str, by: str) -> str | None:
         """Return the next address of a list that was not requested in another way."""
         while address := self.take(name, by):
-            if self.is_new(address, by, place.with_listing(look="")):
+            if self.is_new(address, by):
                 return address
         return None
 
-    def is_new(self, url: str, by: str, place: Place) -> bool:
+    def is_new(self, url: str, by: str, look: str = "") -> bool:
         """Return whether a page was not requested before; addresses are compared as the scheduler does it.
 
         Args:
             by: the key of the request whose answer leads there.
+            look: which look at the catalogue it is for.
         """
-        return self.crawl.seen(canonicalize_url(url), list_name=place.listing.pages_name, listed_by=by)
+        return self.crawl.seen(canonicalize_url(url), list_name=_addresses(look), listed_by=by)
 
-    def note(self, response: Response, place: Place) -> None:
+    def note(self, *urls: str, look: str = "") -> None:
         """Remember where a page came from: what leads back there, or to a part of it, is no further page."""
-        for address in dict.fromkeys((response.url, canonicalize_url(response.url))):
-            self.crawl.seen(address, list_name=place.listing.pages_name, listed_by="came")
+        for url in urls:
+            for address in dict.fromkeys((url, canonicalize_url(url))):
+                self.crawl.seen(address, list_name=_addresses(look), listed_by="came")
 
 
-class NamedDatasets:
-    """The datasets that pages name and do not describe: each is requested by its own address, within bounds.
+def _addresses(look: str) -> str:
+    return f"addresses {look}".strip()
+
+
+class Mentions:
+    """The datasets that a page describes in passing, beside a list that lacks them: another page may list them.
+
+    Each waits until the pages have ended. If none lists it, it is kept as it was described.
 
     Args:
-        catalogue: the catalogue's address.
+        make: makes a page of RDF.
     """
 
-    def __init__(self, crawl: Crawl, catalogue: str, frontier: Frontier) -> None:
+    def __init__(self, crawl: Crawl, make: Callable[..., RDFPage]) -> None:
         self.crawl = crawl
-        self.catalogue = catalogue
-        self.frontier = frontier
+        self.make = make
 
-    @property
-    def limit(self) -> int:
-        """How many may be requested."""
-        return self.crawl.crawler.settings.getint("LINKED_DATASETS_MAX")
+    def add(self, record: Record, address: str, by: str) -> None:
+        """Note a dataset.
 
-    def add(self, page: Page, by: str) -> None:
-        """Note the datasets that a page names."""
-        for name in page.undescribed():
-            self.crawl.seen(name, list_name="named", listed_by=by)
+        Args:
+            address: the page's.
 
-    def count(self) -> int:
-        """Return how many datasets are named and not described so far."""
-        return sum(1 for _ in self.crawl.records.listed("named", without="nodes"))
+        Raises:
+            AnswerError: it is too large.
+            ValueError: it is nested too deep to be written.
+        """
+        held = [record.key, address, record.item().document]
+        self.crawl.seen(strict_json.dumps(held).decode(), list_name="mentions", listed_by=by)
 
-    def next(self, by: str, after: Place) -> tuple[str, Place] | None:
-        """Return the address of a dataset that is described nowhere yet, and its place."""
-        while after.requested < self.limit and after.unread < MAX_UNREAD and (name := self.frontier.take("named", by)):
-            address = absolute(name, self.catalogue)
-            if address is None or not self._is_own(address) or self.crawl.records.is_listed(name, "nodes"):
-                continue
-            if self.frontier.is_new(address, by, after.with_listing(look="")):
-                return address, replace(after, way="dataset", name=name, requested=after.requested + 1, hops=0)
-        return None
-
-    def settle(self, response: Response, after: Place, page: Page) -> None:
-        """Note whether the answer for a dataset describes it."""
-        after.unread = 0
-        if page.is_described(after.name):
-            self.crawl.seen(after.name, list_name="settled", listed_by=response.url)
-        elif not self.crawl.records.is_listed(after.name, "nodes"):
-            self.report(after.name, "the answer from its address does not describe it", response.request)
-
-    def report(self, name: str, reason: str, request: Request | None, status: int | None = None) -> None:
-        """Report a dataset that is not described."""
-        self.crawl.seen(name, list_name="settled", listed_by=request)
-        message = f"the catalogue names the dataset {name}, and does not describe it: {reason}"
-        self.crawl.failed("list", AnswerError("undescribed", message), request, http_status=status)
-
-    def report_all(self, request: Request | None, after: Place) -> int:
-        """Report the datasets that were not requested; return how many are not described."""
-        missing = 0
-        for missing, name in enumerate(self.crawl.records.listed("named", without="nodes"), 1):  # noqa: B007  # their number
-            if not self.crawl.records.is_listed(name, "settled"):
-                self.report(name, self._reason(name, after), request)
-        return missing
-
-    def _reason(self, name: str, after: Place) -> str:
-        """Return why a dataset was not requested."""
-        address = absolute(name, self.catalogue)
-        if address is None:
-            return "its name is no web address"
-        if not self._is_own(address):
-            return "its address is on another host"
-        if after.unread >= MAX_UNREAD:
-            return f"{MAX_UNREAD} datasets in a row were not available, and no more were requested"
-        if after.requested >= self.limit:
-            return f"LINKED_DATASETS_MAX allows {self.limit} to be requested one by one"
-        return "no answer from its address does"
-
-    def _is_own(self, address: str) -> bool:
-        return same_host(address, self.catalogue)
+    def unlisted(self) -> Iterator[tuple[RDFPage, Record, str]]:
+        """Yield those that no page lists, each with its page's address; of several descriptions, the longest."""
+        every = map(strict_json.loads, self.crawl.records.listed("mentions"))
+        for iri, found in groupby(every, itemgetter(0)):
+            if not self.crawl.records.is_listed(iri, "nodes"):
+                _, address, written = max(found, key=lambda one: len(strict_json.dumps(one)))
+                with closing(self.make(BytesIO(), formats.TURTLE, address)) as page:
+                    yield page, page.held(written, iri), address
 
 
 def same_host(address: str, other: str) -> bool:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     Amend = Callable[[Dataset], None]
 
 _STEPS = 1000
+_SHOWN = 100
 _TOO_LONG = Flaw(
     "its description is too long: nodes with many or long texts are named, and the document lacks what they say",
     "",
@@ -48,6 +49,9 @@ class Record:
         key: tells the record from every other one: its IRI, or else its id and a hash of its content.
         id: the dataset's id; ``None`` if it has none.
         what: what messages call it; the same whenever the page is read.
+        title: a title that it has, for messages.
+        iri: its IRI, if it has one.
+        is_mention: whether the page describes it in passing only; another page may list it.
         item: makes the item; one of RDF is mapped when a field of it is read, unless it may lack something. It raises
             an AnswerError where the record is too large.
     """
@@ -56,6 +60,9 @@ class Record:
     id: str | None
     what: str
     item: Callable[[], Dataset]
+    title: str | None = None
+    iri: str | None = None
+    is_mention: bool = False
 
 
 class Page(ABC):
@@ -152,9 +159,10 @@ class DataJSONPage(Page):
         if not isinstance(entry.value, dict):
             return Record("", None, f"{entry.place}, which is not an object,", lambda: self._item({}, ""))
         identifier, title = data_json.identity(entry.value), entry.value.get("title")
-        what = f"{entry.place}, {title[:100]!r}," if isinstance(title, str) else entry.place
+        title = title[:_SHOWN] if isinstance(title, str) else None
+        what = f"{entry.place}, {title!r}," if title else entry.place
         key = _key(identifier, entry.value) if identifier else ""
-        return Record(key, identifier, what, lambda: self._item(entry.value, identifier or ""))
+        return Record(key, identifier, what, lambda: self._item(entry.value, identifier or ""), title)
 
     def _item(self, record: dict[str, Any], identifier: str) -> Dataset:
         return data_json.dataset(record, source=self.name, id=identifier)
@@ -230,8 +238,17 @@ class RDFPage(Page):
         """Return the record of one dataset that the page describes, whose identity is its IRI."""
         return self._record(1, subject, subject)
 
+    def held(self, written: Any, subject: str) -> Record:
+        """Return the record of a document that another page gave."""
+        return self._record_of(1, subject, (graph_of(written), True))
+
     def _record(self, number: int, subject: str, identity: str | None = None) -> Record:
-        description, is_everything = self.catalogue.description(subject)
+        return self._record_of(number, subject, self.catalogue.description(subject), identity)
+
+    def _record_of(
+        self, number: int, subject: str, described: tuple[Graph, bool], identity: str | None = None
+    ) -> Record:
+        description, is_everything = described
         mapped, amend = self.mapped(description, subject)
         identifier = identity or mapping.identity(mapped, subject)
         near = self._near(description, identifier)
@@ -258,9 +275,16 @@ class RDFPage(Page):
             return found
 
         if not is_blank(subject):
-            return Record(subject, identifier, subject, item)
+            is_mention = not identity and self.catalogue.is_mention(subject)
+            return Record(subject, identifier, subject, item, iri=subject, is_mention=is_mention)
         key = _key(identifier, document(description, subject)) if identifier else ""
-        return Record(key, identifier, f"dataset {number} of the page, which has no IRI,", item)
+        title = (mapping.title(mapped.get(subject, {})) or "")[:_SHOWN]
+        what = (
+            f"dataset {number} of the page, {title!r}, which has no IRI,"
+            if title
+            else f"dataset {number} of the page, which has no IRI,"
+        )
+        return Record(key, identifier, what, item, title or None)
 
     def _near(self, description: Graph, identifier: str | None) -> list[int]:
         """Return the numbers of the faults that may belong to a description; remember whose each is."""

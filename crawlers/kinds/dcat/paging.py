@@ -35,12 +35,14 @@ class Paging:
     Attributes:
         statements: Hydra's, at most a thousand.
         nodes: the further pages of TREE, each once.
+        lists: the nodes that list the page's datasets, of those that say how many members they have.
         is_paged_collection: whether there is Hydra's old PagedCollection, which is ckanext-dcat's.
     """
 
     def __init__(self) -> None:
         self.statements: list[Triple] = []
         self.nodes: dict[str, None] = {}
+        self.lists: set[str] = set()
         self.is_paged_collection = False
 
     def add(self, statement: Triple) -> None:
@@ -68,10 +70,15 @@ class Paging:
         return addresses[0] if addresses else None
 
     def total(self) -> int | None:
-        """Return how many datasets there are on all pages: Hydra's ``totalItems`` of what has pages."""
+        """Return how many datasets there are on all pages: Hydra's ``totalItems`` of what has pages, or is the list."""
         paged = {subject for subject, predicate, _ in self.statements if predicate != _TOTAL}
-        found = (_text(value) for subject, name, value in self.statements if name == _TOTAL and subject in paged)
+        totals = {subject: _text(value) for subject, name, value in self.statements if name == _TOTAL}
+        found = (text for subject, text in totals.items() if subject in paged or subject in self.lists)
         return max((int(text) for text in found if re.fullmatch("[0-9]{1,9}", text)), default=None)
+
+    def counted(self) -> set[str]:
+        """Return the nodes that say how many members they have."""
+        return {subject for subject, name, _ in self.statements if name == _TOTAL}
 
     def first(self, here: str) -> str | None:
         """Return the first page's address if the page names no next page, and a first page that is not itself."""

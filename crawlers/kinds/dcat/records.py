@@ -1,13 +1,18 @@
-"""The records of a page as items: each dataset once, and an error line for what can't be kept."""
+"""The records of a page as entries of a list and as items: each dataset once, an error line for what can't be kept."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
 from crawlers.items import Flaw
-from crawlers.kinds.dcat.walk_state import request_key
+from crawlers.kinds.dcat.page import identified
 from crawlers.listing.crawl import remembering
+from crawlers.listing.walk import Entry
+from crawlers.resume.records import listed_by
 from crawlers.safety import inside, strict_json
 from crawlers.values.moment import now
 
@@ -17,8 +22,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.items import Dataset
+    from crawlers.kinds.dcat.frontier import Mentions
     from crawlers.kinds.dcat.page import Page, Record
-    from crawlers.kinds.dcat.walk_state import Place
     from crawlers.listing.crawl import Crawl
 
 MAX_NAMELESS = 1000
@@ -28,99 +33,198 @@ _STEP = 10  # records between two moments in which their number is published
 
 
 class PageRecords:
-    """Makes items of the records of a page.
+    """Makes entries and items of the records of a page.
 
     Args:
         crawl: whose ledger says which datasets are known.
-        catalogue: the catalogue's address.
         page: the page.
         response: the answer that has it.
-        after: the place behind it, which counts its records.
+        by: the key of the request that it answers.
+        list_name: the list's.
+        address: where its datasets are said to come from.
+        earlier: how many datasets the crawl had before this page.
+        resources: how many resources those have.
+        mentions: takes the datasets that wait for the list of another page; ``None`` if there is no other page.
+        is_again: whether the list is read again.
+
+    Attributes:
+        count: how many records the page has.
+        new: how many of them no other page had.
+        apart: how many are known from another list.
+        has_repeats: whether the page has a dataset that another page of its list had.
+        is_limited: whether the user wants no more.
+        fault: why the rest of the page is not read.
     """
 
-    def __init__(self, crawl: Crawl, catalogue: str, page: Page, response: Response, after: Place) -> None:
-        self.crawl = crawl
-        self.catalogue = catalogue
-        self.page = page
-        self.response = response
-        self.after = after
-        self.by = request_key(response, after)
+    def __init__(
+        self,
+        crawl: Crawl,
+        page: Page,
+        response: Response,
+        by: str,
+        list_name: str,
+        *,
+        address: str,
+        earlier: int = 0,
+        resources: int = 0,
+        mentions: Mentions | None = None,
+        is_again: bool = False,
+    ) -> None:
+        self.crawl, self.page, self.response, self.by, self.list_name = crawl, page, response, by, list_name
+        self.address = address
+        self.earlier, self.resources = earlier, resources
+        self.mentions = mentions
+        self.is_again = is_again
+        self.count = self.new = self.apart = self.nameless = 0
+        self.has_repeats = self.is_limited = False
+        self.fault: AnswerError | None = None
+        self.told: set[str] = set()
 
-    def items(self, record: Record) -> Iterator[Dataset]:
-        """Count a record, and yield its item unless the record is known."""
-        after, listing = self.after, self.after.listing
-        listing.is_empty = False
-        key = record.key or f"{self.response.url} {record.what}"
-        is_new_here = not listing.branch or self.crawl.seen(key, list_name=listing.name, listed_by=self.by)
-        if not self.crawl.seen(key, list_name="nodes", listed_by=self.by):
-            is_another_catalogues = is_new_here and bool(listing.branch)
-            listing.counted += is_another_catalogues
-            listing.has_repeats |= not is_another_catalogues
-            return
-        after.listed += 1
-        listing.counted += 1
-        listing.stale = 0
-        if after.listed % _STEP == 0:
-            self.count()
-        for item in self.crawl.guarded(self._item(record), self.response, {"id": record.id}):
-            if self.crawl.limits.resources:  # else the record need not be mapped
-                after.resources += len(item.resources)
-            yield item
+    def entries(self) -> Iterator[Entry]:
+        """Yield the page's records, up to the user's limit; then count what is left to count, and report faults."""
+        with remembering(self.crawl):
+            for record in self.page.records():
+                self.is_limited = self.crawl.limits.is_reached(
+                    datasets=self.earlier + self.new, resources=self.resources
+                )
+                if self.is_limited:
+                    break
+                if record.is_mention and self.mentions and self._waits(record):
+                    continue
+                entry = self.entry(record)
+                if self.fault:
+                    break
+                yield entry
+        self.publish()
+        self.report_faults()
 
-    def count(self) -> None:
+    def publish(self) -> None:
         """Publish how many records were listed so far."""
-        self.crawl.run_state.count_listed(self.after.listed)
+        self.crawl.run_state.count_listed(self.earlier + self.new)
 
-    def report_faults(self) -> None:
-        """Report what of the page could not be read, or had to be guessed; nothing that may lie behind a limit."""
-        request, is_limited = self.response.request, self.crawl.run_state.is_limited
-        for sentence in self.page.misread:
-            self.crawl.failed("parse", AnswerError("repaired_text", sentence), request)
-        for fault in self.page.faults:
-            owner, is_flaw = self.page.owner(fault), self.page.costs_a_statement(fault)
-            if is_limited and not (owner and self.crawl.records.is_planned("dataset", owner)):
-                continue
-            self.after.listing.has_gaps |= not is_flaw
-            kind = "unreadable_statement" if is_flaw else "invalid_rdf"
-            self.crawl.failed("parse", AnswerError(kind, fault.message), request, dataset_id=owner)
+    def outside(self, record: Record) -> Iterator[Dataset]:
+        """Yield the item of a record that no list has, unless it is known."""
+        known = self.new
+        entry = self.entry(record)
+        if self.new > known:
+            if entry.id is not None:
+                self.crawl.seen(entry.id, list_name=self.list_name, listed_by=self.by)
+                self.crawl.expect("dataset", entry.id, listed_by=self.by)
+            yield from self.crawl.guarded(entry.reading(), self.response, entry.record)
+        self.publish()
 
-    def _item(self, record: Record) -> Iterator[Dataset]:
-        """Yield the item, or report why the record is not kept.
+    def entry(self, record: Record) -> Entry:
+        """Return a record as an entry of the list, with the id under which it is kept."""
+        self.count += 1
+        key = record.key or f"{self.response.url} {record.what}"
+        if self.crawl.seen(key, list_name="nodes", listed_by=self.by):
+            self.new += 1
+            if self.new % _STEP == 0:
+                self.publish()
+            identity = self._identity(record)
+        else:
+            identity = self._known_identity(record)
+            self._count_known(record, key, identity)
+        read: Dataset | None = None
+        if self.crawl.limits.resources:  # else the record need not be mapped
+            with suppress(Exception):  # which `item` reports
+                read = record.item()
+                self.resources += len(read.resources)
+        subject = {"id": record.id, "title": record.title, "key": key}
+        return Entry(identity, subject, len(read.resources) if read else 0, partial(self.item, record, identity, read))
 
-        Raises:
-            AnswerError: too many records of the page have no id; the rest of it is not read.
+    def _waits(self, record: Record) -> bool:
+        """Return whether a dataset that is described in passing waits for the list of another page."""
+        if self.page.faults or self.mentions is None:  # it may lack something
+            return False
+        with suppress(AnswerError, ValueError):
+            self.mentions.add(record, self.response.url, self.by)
+            return True
+        return False
+
+    def _identity(self, record: Record) -> str | None:
+        """Return a new record's id: its IRI if its identifier is that of another dataset; ``None`` if both are."""
+        if record.id is None:
+            self.nameless += 1
+            if self.nameless > MAX_NAMELESS:
+                message = f"more than {MAX_NAMELESS} records have no identifier: the rest of the page is not read"
+                self.fault = AnswerError("missing_id", message)
+            return None
+        for identity in dict.fromkeys(filter(None, (record.id, record.iri))):
+            if self.page.is_first(identity) and self._is_free(identity):
+                if identity != record.id:
+                    self.crawl.seen(identity, list_name="by iri", listed_by=self.by)
+                if self.crawl.limits.is_set:
+                    self.told.add(identity)
+                return identity
+        return None
+
+    def _is_free(self, identity: str) -> bool:
+        """Return whether no other request's answer has a dataset of that id."""
+        if not self.crawl.records.is_planned("dataset", identity):
+            return True
+        return listed_by(self.crawl.records, identity, self.list_name) == self.by
+
+    def _known_identity(self, record: Record) -> str | None:
+        return record.iri if record.iri and self.crawl.records.is_listed(record.iri, "by iri") else record.id
+
+    def _count_known(self, record: Record, key: str, identity: str | None) -> None:
+        """Count a record that another page had: of the same list, or of another one."""
+        by = listed_by(self.crawl.records, key, "nodes") or ""
+        if by.rpartition(" ")[0] == self.list_name:
+            self.has_repeats = True
+            if not self.is_again:
+                self._compare(record, identity)
+        elif identity and listed_by(self.crawl.records, identity, self.list_name) in {None, self.by}:
+            self.apart += 1
+
+    def _compare(self, record: Record, identity: str | None) -> None:
+        """Report a dataset that an earlier page describes otherwise; one with a date was edited meanwhile."""
+        known = listed_by(self.crawl.records, record.key, "descriptions")
+        if not known or record.iri is None:
+            return
+        with suppress(AnswerError):
+            document = record.item().document
+            if _digest(document) != known and isinstance(document, dict) and "modified" not in document:
+                message = f"{record.what} is described on several pages: what this page says of it is not kept"
+                self._report("duplicate_id", message, identity)
+
+    # Items
+
+    def item(self, record: Record, identity: str | None, read: Dataset | None = None) -> Iterator[Dataset]:
+        """Yield a record's item, or report why it is not kept.
+
+        Args:
+            read: the item, if it was made before.
         """
         if record.id is None:
-            self.page.nameless += 1
-            if self.page.nameless > MAX_NAMELESS:
-                message = f"more than {MAX_NAMELESS} records have no identifier: the rest of the page is not read"
-                raise AnswerError("missing_id", message)
-            self._report("missing_id", f"{record.what} has no identifier, so it is not kept")
+            self._report("missing_id", f"{record.what} has no identifier, so it is not kept", None, record.title)
             return
-        with remembering(self.crawl):
-            is_first = self.page.is_first(record.id)
-        if not (is_first and self.crawl.expect("dataset", record.id, listed_by=self.by)):
+        if identity is None:
             message = f"{record.what} has the identifier of another dataset, so it is not kept"
-            self._report("duplicate_id", message, record.id)
+            self._report("duplicate_id", message, record.id, record.title)
             return
         try:
-            dataset = record.item()
+            dataset = read or record.item()
         except AnswerError as error:
-            subject = {"dataset_id": record.id, "missing": "dataset"}
+            subject = {"dataset_id": identity, "missing": "dataset"}
             self.crawl.failed("parse", error, self.response.request, **subject)
             return
+        if identity != record.id:
+            identified(dataset, identity)
+        if self.mentions:
+            self.crawl.seen(record.key, list_name="descriptions", listed_by=_digest(dataset.document))
         if self.page.is_torn and not dataset.torn and self._has_lost(dataset):
             dataset.torn = True
             dataset.flaws.append(_LOST)
         dataset.metadata_source = self.page.source
-        # Withdrawals look at the catalogue's own pages: another catalogue that those name may be gone itself
-        is_own_page = self.after.way == "page" and not self.after.listing.branch
-        dataset.metadata_url = self.response.url if is_own_page else self.catalogue
+        dataset.metadata_url = self.address
         dataset.retrieved = now()
         yield dataset
 
-    def _report(self, kind: str, message: str, dataset_id: str | None = None) -> None:
-        self.crawl.failed("list", AnswerError(kind, message), self.response.request, dataset_id=dataset_id)
+    def _report(self, kind: str, message: str, dataset_id: str | None, title: str | None = None) -> None:
+        subject = {"dataset_id": dataset_id, "dataset_title": title}
+        self.crawl.failed("list", AnswerError(kind, message), self.response.request, **subject)
 
     def _has_lost(self, dataset: Dataset) -> bool:
         """Return whether the document on disk has statements that the new one lacks."""
@@ -131,3 +235,26 @@ class PageRecords:
         except (OSError, ValueError):  # it will be written again
             return False
         return bool(before) and self.page.has_lost(dataset.document, before)
+
+    # Faults
+
+    def report_faults(self) -> None:
+        """Report what of the page could not be read, or had to be guessed; nothing that may lie behind a limit."""
+        request = self.response.request
+        for sentence in self.page.misread:
+            self.crawl.failed("parse", AnswerError("repaired_text", sentence), request)
+        for fault in self.page.faults:
+            owner, is_flaw = self.page.owner(fault), self.page.costs_a_statement(fault)
+            if self.is_limited and owner not in self.told:
+                continue
+            kind = "unreadable_statement" if is_flaw else "invalid_rdf"
+            self.crawl.failed("parse", AnswerError(kind, fault.message), request, dataset_id=owner)
+
+    @property
+    def gaps(self) -> int:
+        """How many faults may have cost more than a statement of a dataset."""
+        return sum(not self.page.costs_a_statement(fault) for fault in self.page.faults)
+
+
+def _digest(document: Any) -> str:
+    return hashlib.sha256(strict_json.dumps(document)).hexdigest()[:32]

@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from crawlers.listing.crawl import Crawl
 
 GONE = (404, 410)
-_ENDS = {
-    "button": ("gone", "disabled"),
-    "buttons": ("gone", "disabled"),
-    "scroll": ("unchanged",),
-    "script": ("false",),
-}
-"""The ``Page-End`` of a browser's page that shows that there is no further page."""
 _ONE_PAGE = (
     "nothing shows that these are all: it is one page that leads to no other"
     " (if there is no other page, say next = false in [paging])"
@@ -87,14 +80,24 @@ class Conclusion:
             message = f"there is no page 2 of {place.walk}: does [paging] name what turns the page?"
             self.fault("paging", message, request)
 
-    def is_flawed(self, after: Place, request: Request | None) -> bool:
-        """Report what contradicts that a walk saw everything; return whether anything does."""
+    def is_flawed(self, after: Place, request: Request | None, *, repeats: bool = False) -> bool:
+        """Report what contradicts that a walk saw everything; return whether anything does.
+
+        Args:
+            repeats: whether the last page is the one before it again; of page 2 that has been reported.
+        """
         if after.total is not None and after.seen > after.total:
             message = f"{after.walk} says it has {after.total} datasets, and listed {after.seen}"
+            self.fault("count_mismatch", message, request)
+        elif after.printed is not None and after.seen < after.printed:
+            message = f"{after.walk} prints that it has {after.printed} datasets, and listed {after.seen}"
             self.fault("count_mismatch", message, request)
         elif after.seen < after.known:
             message = f"{after.walk} listed {after.known} datasets before its session ended, and {after.seen} after"
             self.fault("paging", message, request)
+        elif repeats and self.paging.kind in turn.COUNTED and after.is_full and not after.is_all:
+            if after.number > 3:
+                self.fault("paging", f"{after.walk} gives the same page again after {after.seen} datasets", request)
         elif after.gap and after.gap > 1 and self.paging.kind in turn.PROMISED:
             self.fault("paging", f"{after.walk} leads to a page {after.gap} that lists no dataset", request)
         elif after.gap == 1 and not after.depth and len(self.site.start) > 1 and not after.leads:
@@ -109,14 +112,14 @@ class Conclusion:
 
     # The end
 
-    def judge(self, after: Place, request: Request | None, found: Ending) -> None:
+    def judge(self, after: Place, request: Request | None, found: Ending, response: Response | None = None) -> None:
         """Look for evidence that a walk is complete; a walk of one page waits until the last walk has ended."""
         if self.is_shifted(after):
             message = f"{after.walk} lists its {after.seen} datasets in another order on each look: some may be missing"
             self.fault("paging", message, request)
         elif not after.seen and after.leads:
             return  # it has no datasets of its own, and what it leads to was followed
-        elif is_single(found, after):
+        elif is_single(found, after, response):
             self.crawl.run_state.note("single_pages", after.walk, after.seen)
         elif not self.completeness.conclude(after.walk, found, request):
             self.cut_short()
@@ -165,34 +168,34 @@ def ending(
         repeats: whether the last page is the one before it again.
     """
     pages = after.number - 1
-    seen = (response.headers.get("Page-End") or b"").decode("latin-1") if response is not None else ""
-    is_turned = pages > 1 and kind in turn.BY_BROWSER
+    is_turned, has_ended = turn.made(response) > 0 and kind in turn.BY_BROWSER, turn.has_ended(response, kind)
     is_followed = pages > 1 and kind in turn.PROMISED and not goes_on
     return Ending(
         listed=after.seen,
         subject=after.walk,
         total=after.total,
-        has_pager_ended=is_followed or after.is_indexed or (is_turned and seen in _ENDS[kind]),
-        is_last_page_short=pages > 1 and kind in turn.COUNTED,
+        has_pager_ended=is_followed or after.is_indexed or has_ended,
+        is_last_page_short=pages > 1 and kind in turn.COUNTED and not (repeats and after.is_full),
         is_declared=kind == "none",
-        left=_left(after.offered, pages - repeats, is_open=is_turned and seen == "unchanged" and kind != "scroll"),
+        left=_left(after.offered, pages - repeats, is_open=is_turned and not has_ended),
     )
 
 
-def is_single(found: Ending, after: Place) -> bool:
-    """Return whether a walk was one page that shows nothing by itself."""
+def is_single(found: Ending, after: Place, response: Response | None = None) -> bool:
+    """Return whether a walk was one page that shows nothing by itself, or one that a browser could not turn."""
     shown = found.has_pager_ended or found.is_last_page_short or found.is_declared or found.total is not None
-    return after.number == 2 and not shown and not found.left
+    is_one = after.number == 2 or (response is not None and turn.is_unturned(response))
+    return is_one and not shown and not found.left
 
 
 def single_page(walk: str, listed: int, size: int) -> Ending:
-    """Return how a walk of one page ended: it lists everything if longer pages led on.
+    """Return how a walk of one page ended: it lists everything if longer pages led on; a full one shows nothing.
 
     Args:
         listed: the datasets of the page.
         size: the largest number of datasets on a page of this crawl that led to another page.
     """
-    is_end = listed <= size
+    is_end = listed < size
     return Ending(listed=listed, subject=walk, has_pager_ended=is_end, left="" if is_end else _ONE_PAGE)
 
 

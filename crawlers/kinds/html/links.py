@@ -15,9 +15,6 @@ from urllib.parse import unquote_plus, urlsplit, urlunsplit
 import re2
 from w3lib.url import canonicalize_url
 
-from crawlers.kinds.html.mapping.field import read
-from crawlers.kinds.html.mapping.page import text
-from crawlers.kinds.html.mapping.search import Search
 from crawlers.safety import bounds
 
 if TYPE_CHECKING:
@@ -25,7 +22,6 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.rules import Rules
-    from crawlers.kinds.html.rules.rules import Rule
 
 _PORTS = {"http": 80, "https": 443}
 _SESSION = re.compile(
@@ -41,10 +37,6 @@ _PERCENT = re.compile(r"%(?:([0-9A-Fa-f]{2}))?")
 _UNWRITABLE = re.compile(r"""[^A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+""")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
-
-_GROUPED = r"[0-9]{1,3}(?:[.,'’\s\u066c][0-9]{2,3})*[.,'’\s\u066c][0-9]{3}(?![0-9])"
-_NUMBER = re.compile(rf"(?<![0-9])(?:{_GROUPED}|[0-9]{{1,12}}(?![0-9]))".replace("0-9", r"\d"))
-_RANGE = re.compile(r"\s*(?:[-–—~]|\w{1,5})\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,46 +247,6 @@ def outermost(found: Iterable[Any]) -> Iterator[Any]:
         elif item in waiting:
             yield item
             waiting.difference_update(item.iter())
-
-
-# Totals
-
-
-def total(page: Page, rules: Rules) -> int | None:
-    """Return the total that the listing states; ``None`` if several numbers leave it open."""
-    rule = rules.links.total
-    return None if rule is None else next((item for item in map(number, _texts(page, rule)) if item is not None), None)
-
-
-def _texts(page: Page, rule: Rule) -> Iterator[str]:
-    if rule.by_label:
-        entry = read(page, rule, Search(page, (rule,)), page.language)
-        yield str(entry["value"]) if entry else ""
-        return
-    for found in page.find(rule.xpath) if rule.xpath else rule.constant:
-        value = found.get(rule.attr, "") if rule.attr and not isinstance(found, str) else text(found)
-        if rule.regex is None:
-            yield value
-        elif match := _re(rule.regex).search(value):
-            yield (match[1] if match.re.groups else match[0]) or ""
-
-
-def number(text: str) -> int | None:
-    """Return the number in a text: the only number, or the number beside a range.
-
-    >>> number("1.234 Datensätze"), number("12'345"), number("1 234"), number("١٬٢٣٤")
-    (1234, 12345, 1234, 1234)
-    >>> number("1-20 of 1,234"), number("97 results, 1 to 20"), number("97 in 2019"), number("none")
-    (1234, 97, None, None)
-    """
-    found = list(_NUMBER.finditer(text[:1000]))
-    values = [int("".join(letter for letter in item[0] if letter.isdigit())) for item in found]
-    if len(values) == 3:
-        for item, other in ((0, 1), (1, 2)):
-            between = text[found[item].end() : found[other].start()]
-            if values[item] <= values[other] and _RANGE.fullmatch(between):
-                return values[2 - 2 * item]
-    return values[0] if len(values) == 1 else None
 
 
 @cache

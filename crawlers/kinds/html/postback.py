@@ -82,6 +82,15 @@ def postback(page: Page, paging: Paging, number: int, encoding: str | None = Non
     return None if form is None else _filled(page, form, control, encoding)
 
 
+def offered(page: Page) -> list[int]:
+    """Return the numbers of the pages that a pager of forms leads to.
+
+    It shows the page's own number among them, or its arguments name pages: other numbers may be anything.
+    """
+    rows = _rows(list(_controls(page, page.root)))
+    return [number for row in rows if row.score and row.is_pager for _, number in row.numbers]
+
+
 def chosen_option(page: Page, select: Any, value: str, encoding: str | None = None) -> Form | None:
     """Return what a ``<select>`` asks for when this option is chosen in it; ``None`` when it is in no form.
 
@@ -187,6 +196,12 @@ class _Row:
         """Where in the row there are numbers, and which."""
         both = [(at, part if isinstance(part, int) else part.number) for at, part in enumerate(self.parts)]
         return [(at, number) for at, number in both if number is not None]
+
+    @property
+    def is_pager(self) -> bool:
+        """Whether it has this page's own number between those of others, or names pages."""
+        is_bare = any(isinstance(part, int) for part in self.parts)
+        return is_bare or any(part.page for part in self.parts if isinstance(part, _Control))
 
     @property
     def score(self) -> int:

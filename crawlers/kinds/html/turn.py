@@ -27,6 +27,14 @@ PROMISED = ("next", "numbers", "postback")
 READ_ONCE = (*COUNTED, *PROMISED)
 """The ways whose pages list a dataset once: a browser's page may keep what it had before."""
 _AHEAD = 50
+_IDLE = 3  # times that a button is pressed in vain
+_ENDS = {
+    "button": ("gone", "disabled"),
+    "buttons": ("gone", "disabled"),
+    "scroll": ("unchanged",),
+    "script": ("false",),
+}
+"""The ``Page-End`` of a browser's page that shows that there is no further page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +114,41 @@ UNNAMED: tuple[Callable[[Page, Place], Turn | None], ...] = (_offered, _chosen, 
 def seen_pager(page: Page, after: Place) -> Place:
     """Return the place, with what the page's pager offers: how many pages, and where they are."""
     numbers, pages = paging.offered(page), dropdown.dropdown(page, after.number - 1)
+    posted = postback.offered(page)
     ahead = {**after.ahead, **{str(item): address for item, address in numbers.items()}}
     kept = {item: address for item, address in ahead.items() if int(item) >= after.number}
-    highest = max([after.offered, *numbers, pages.last if pages else 1])
+    highest = max([after.offered, *numbers, *posted, pages.last if pages else 1])
     return replace(after, offered=highest, ahead=dict(list(kept.items())[:_AHEAD]))
+
+
+def made(response: Response | None) -> int:
+    """Return how often a browser turned the page."""
+    return _counted(response, "Page-Turns")
+
+
+def _counted(response: Response | None, header: str) -> int:
+    found = b"" if response is None else response.headers.get(header) or b""
+    return int(found) if found.isdigit() else 0
+
+
+def has_ended(response: Response | None, kind: str) -> bool:
+    """Return whether a browser's page shows that there is no further page: what turned it before does so no more.
+
+    A button that stays and does nothing must have been pressed three times, while no request of the page failed.
+    """
+    end = b"" if response is None else response.headers.get("Page-End") or b""
+    is_idle = end == b"unchanged" and kind in ("button", "buttons") and _counted(response, "Page-Idle") >= _IDLE
+    return made(response) > 0 and (end.decode("latin-1") in _ENDS.get(kind, ()) or is_idle)
+
+
+def is_unturned(response: Response) -> bool:
+    """Return whether a browser was to turn the page, and never could."""
+    return b"Page-End" in response.headers and made(response) == 0
 
 
 def is_short(response: Response, times: int) -> bool:
     """Return whether a page that was opened again ended earlier than before."""
-    made = (response.headers.get("Page-Turns") or b"").decode("latin-1")
-    return "Page-End" in response.headers and made.isdecimal() and int(made) < times - 1
+    return "Page-End" in response.headers and made(response) < times - 1
 
 
 def is_end(response: Response, paging: Paging, here: Place, after: Place) -> bool:

@@ -13,8 +13,9 @@ from crawlers.kinds.html import turn
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.conclusion import GONE, ending
 from crawlers.kinds.html.letters import is_of, letters
-from crawlers.kinds.html.links import dataset_links, follow_links, foreign, total
+from crawlers.kinds.html.links import dataset_links, follow_links, foreign
 from crawlers.kinds.html.paging import counted
+from crawlers.kinds.html.totals import printed, total
 from crawlers.kinds.html.walk_state import SECOND_LOOK, Place
 from crawlers.listing import other_answers
 from crawlers.listing.completeness import Ending
@@ -122,6 +123,7 @@ class Walk:
         if not links and (other := other_answers.named(response, "a listing")):
             raise AnswerError("no_datasets", other)
         after = turn.seen_pager(page, here.after(links, total(page, self.site)))
+        after.printed = self._printed(page, len(links), here)
         if page.flaw:
             self.conclusion.fault("truncated", page.flaw, response.request)
         if page.misread:
@@ -133,6 +135,14 @@ class Walk:
             return
         yield from self._further(follow_links(page, self.site), here, after)
         yield from self._turn(page, response, here, after)
+
+    def _printed(self, page: Page, rows: int, here: Place) -> int | None:
+        """Return the largest number of datasets that the pages print; what the rules call the total counts alone."""
+        if self.site.links.total is not None:
+            return None
+        is_one_of_many = bool(here.depth or self.site.links.follow or len(self.site.start) > 1)
+        known = (here.printed, printed(page, rows + 1, is_one_of_many=is_one_of_many))
+        return max((count for count in known if count is not None), default=None)
 
     def _further(self, addresses: Sequence[str], here: Place, after: Place) -> Iterator[Request]:
         """Begin a walk through each listing that this one links to."""
@@ -154,6 +164,7 @@ class Walk:
         is_end = turn.is_end(response, self.paging, here, after)
         following = None if is_end else turn.following(page, self.site, after)
         if following and self._is_new(following, here):
+            self._note_size(response, here, after)
             yield from self._go_on(following, here, after, response.request)
             return
         if not following and here.number == 1 and self.paging.kind == "next" and not self.site.links.follow:
@@ -161,7 +172,7 @@ class Walk:
         repeats = here.is_repeated_by(after) and self.paging.kind not in turn.BY_BROWSER
         goes_on = is_end and not repeats and turn.following(page, self.site, after) is not None
         found = ending(self.paging.kind, after, response, goes_on=goes_on, repeats=repeats)
-        yield from self._weigh(after, response.request, found)
+        yield from self._weigh(after, response.request, found, response, repeats=repeats)
 
     def _is_new(self, to: Turn, here: Place) -> bool:
         """Return whether the page was not requested before; what the scheduler takes for the same request is not."""
@@ -174,14 +185,20 @@ class Walk:
     def _follow_index(self, page: Page, here: Place, after: Place) -> Iterator[Request]:
         """Follow an index from A to Z, the pager of a listing that has no other."""
         found = letters(page)
+        after.printed = None if found else after.printed  # the number of all letters
         after.is_indexed = bool(found) and is_of(page.url, found) and all(map(self.site.follows, found))
         yield from self._further(found, here, after)
+
+    def _note_size(self, response: Response, here: Place, after: Place) -> None:
+        """Note how long a page was that led on: a browser's first one has, once it was turned."""
+        in_browser = self.paging.kind in turn.BY_BROWSER
+        size = (here.size if turn.made(response) == 1 else 0) if in_browser else after.size
+        self.crawl.run_state.page_size = max(self.crawl.run_state.page_size, size)
 
     def _go_on(self, following: Turn, here: Place, after: Place, request: Request | None) -> Iterator[Request]:
         if here.before is not None and here.number >= SECOND_LOOK:
             yield from self._weigh(after, request, Ending(**after.ending))
         elif here.number < self.paging.max_pages:
-            self.crawl.run_state.page_size = max(self.crawl.run_state.page_size, after.size)
             after.link_text = following.link_text
             yield self.request(following, after)
         else:
@@ -189,16 +206,24 @@ class Walk:
             self.conclusion.fault("trap", message, request)
             yield from self.conclusion.end(here)
 
-    def _weigh(self, after: Place, request: Request | None, found: Ending) -> Iterator[Request]:
+    def _weigh(
+        self,
+        after: Place,
+        request: Request | None,
+        found: Ending,
+        response: Response | None = None,
+        *,
+        repeats: bool = False,
+    ) -> Iterator[Request]:
         """Judge a walk that has ended, after a second look at its pages where they seem to have shifted."""
         if after.before is not None:
             found = replace(Ending(**after.ending), listed=after.seen)
-        if self.conclusion.is_flawed(after, request):
+        if self.conclusion.is_flawed(after, request, repeats=repeats):
             yield from self.conclusion.end(after)
         elif self.conclusion.is_shifted(after) and after.before is None:
             yield self.opening.begin(after.second_look(asdict(found)))
         else:
-            self.conclusion.judge(after, request, found)
+            self.conclusion.judge(after, request, found, response)
             yield from self.conclusion.end(after)
 
     # Pages that did not come

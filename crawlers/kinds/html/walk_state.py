@@ -28,7 +28,8 @@ class Place:
         seen: datasets on the pages before, each once.
         stale: pages in a row without a dataset that was new to the walk.
         gap: the first of the pages in a row without any dataset.
-        total: how many datasets the listing says it has.
+        total: how many datasets the listing says it has, where the rules say.
+        printed: how many it prints for people: that contradicts, and shows nothing.
         digest: of the page before: what it linked to.
         link_text: the text of the link that led here, where its shape alone showed what it was.
         offered: the highest page that a pager has named so far.
@@ -38,6 +39,7 @@ class Place:
         before: of the walk before this one, if this is the second look at its listing.
         ending: how the walk before this one ended.
         size: links to datasets on the page before.
+        largest: those of the page that had most: a page is full if it has as many.
         leads: whether a page led to further listings.
         is_indexed: whether the page has an index from A to Z, and the whole index is followed.
         renewals: how often the form of the listing was sent again because its session had ended.
@@ -53,6 +55,7 @@ class Place:
     stale: int = 0
     gap: int | None = None
     total: int | None = None
+    printed: int | None = None
     digest: str = ""
     link_text: str = ""
     offered: int = 1
@@ -62,6 +65,7 @@ class Place:
     before: list[str] | None = None
     ending: dict[str, Any] = field(default_factory=dict)
     size: int = 0
+    largest: int = 0
     leads: bool = False
     is_indexed: bool = False
     renewals: int = 0
@@ -90,6 +94,11 @@ class Place:
         return not self.repeated or (self.before is not None and self.pages == self.before[: len(self.pages)])
 
     @property
+    def is_full(self) -> bool:
+        """Whether the page before is as long as the longest one, so that it is not the last one."""
+        return self.size >= self.largest
+
+    @property
     def is_all(self) -> bool:
         """Whether as many were seen as the listing states."""
         return self.total is not None and self.seen >= self.total
@@ -109,6 +118,7 @@ class Place:
             total=self.total if total is None else total,
             digest=digest,
             size=len(links),
+            largest=max(self.largest, len(links)),
             pages=[*self.pages, digest] if len(self.pages) < SECOND_LOOK else self.pages,
         )
 
@@ -118,7 +128,9 @@ class Place:
         Args:
             ending: how the first look ended.
         """
-        kept = {name: getattr(self, name) for name in ("depth", "total", "seen", "renewals", "session", "known")}
+        kept = {
+            name: getattr(self, name) for name in ("depth", "total", "printed", "seen", "renewals", "session", "known")
+        }
         return Place(self.walk, **kept, before=self.pages, ending=ending)
 
     def renewed(self) -> Place:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from crawlers.kinds.html.links import number
 from crawlers.kinds.html.mapping.page import text
+from crawlers.kinds.html.totals import counts, number
 from crawlers.operate.learn import addresses, selectors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from crawlers.operate.learn.sample import Sample
 
 _MOST = 5_000
@@ -149,23 +146,7 @@ def _made(sample: Sample, group: list[Anchor], every: list[Anchor], known: list[
     return Links(table, wanted, sure, tuple(why))
 
 
-_LONGEST_TOTAL = 120  # characters of a text with the total
 _LEAST = 0.5  # stability of a selector that may find it on other pages
-_MOST_ELEMENTS = 5_000
-_INSIDE = frozenset(("li", "a", "option", "select", "td", "dd", "script", "style", "noscript", "template"))
-_TOTAL_WORDS = re.compile(  # a dataset or a result, in thirty languages
-    r"data ?-?sets?\b|records?\b|results?\b|entries\b|items? found|matches\b|hits\b|found\b"
-    r"|datens[aä]tz|datenbest|ergebniss|treffer|eintr[aä]g|gefunden"
-    r"|jeux? de donn|r[eé]sultat|fiches?\b|trouv[eé]"
-    r"|conjuntos? de (?:datos|dados|dades)|resultados?|registros|encontrad|resultats"
-    r"|insiem|risultat|trovat|set di dati|dati trovati"
-    r"|gegevensset|resultaten|gevonden"
-    r"|datas[aæ]t|datasett|datam[aä]ngd|tr[aä]ff|resultat|tietoaineisto|aineisto|tulos|tulok"
-    r"|zbior|wynik|znalezion|datov\w+ sad|sad dat|v[yý]sled|rezultat|adatk[eé]szlet|tal[aá]lat|seturi de date"
-    r"|набор|найден|результат|записей|знайден|резултат|σύνολ|αποτελέσμ|veri ?(?:set|küme)|sonuç"
-    r"|データセット|件|数据集|數據集|资料集|資料集|结果|結果|筆|데이터|결과|건|ชุดข้อมูล|مجموع|نتائج|מאגרי|תוצאות",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +169,7 @@ def total(sample: Sample, links: int, *, is_paged: bool) -> Total | None:
         is_paged: whether there are further pages; then a number equal to ``links`` counts only this page.
     """
     least = links + 1 if is_paged else links
-    found = [(element, count) for element, count in _counts(sample) if count >= max(least, 1)]
+    found = [(element, count) for element, count in counts(sample.page) if count >= max(least, 1)]
     if len({count for _, count in found}) != 1:
         return None
     for element, count in found:
@@ -202,21 +183,3 @@ def contradicts(sample: Sample, found: Total) -> bool:
     """Return whether another page of the listing states another number there; it may state none."""
     shown = next((number(text(element)) for element in sample.css(found.css)), None)
     return shown not in (None, found.count)
-
-
-def _counts(sample: Sample) -> Iterator[tuple[Any, int]]:
-    """Yield the innermost elements that have a number and a word for datasets, outside rows and menus."""
-    for element in sample.elements[:_MOST_ELEMENTS]:
-        if element.tag in _INSIDE or next(element.iterancestors(*_INSIDE, "nav", "aside", "footer"), None) is not None:
-            continue
-        shown = sample.texts.get(element, "")
-        if len(shown) <= _LONGEST_TOTAL and (count := _count(shown)) is not None and not _has_inner(sample, element):
-            yield element, count
-
-
-def _has_inner(sample: Sample, element: Any) -> bool:
-    return any(_count(sample.texts.get(item, "")) is not None for item in element)
-
-
-def _count(shown: str) -> int | None:
-    return number(shown) if any(map(str.isdigit, shown)) and _TOTAL_WORDS.search(shown) else None

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawlers.kinds.html import turn
-from crawlers.kinds.html.links import dataset_links, foreign, total
+from crawlers.kinds.html.links import dataset_links, foreign
 from crawlers.kinds.html.mapping import document, missing
 from crawlers.kinds.html.rdf import link
 from crawlers.kinds.html.rules import load
+from crawlers.kinds.html.totals import total
 from crawlers.kinds.html.walk_state import Place
 from crawlers.operate.learn.candidates import texts
 from crawlers.operate.learn.saved_pages import SavedPages

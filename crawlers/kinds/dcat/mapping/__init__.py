@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from crawlers.kinds.dcat.mapping.datasets import dataset
-from crawlers.kinds.dcat.mapping.identities import identity
+from crawlers.kinds.dcat.mapping.identities import identity, title
 
-__all__ = ["dataset", "identity"]
+__all__ = ["dataset", "identity", "title"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlers import values
-from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCT, RDF, SCHEMA, SCHEMA_HTTPS, SKOS, XSD
+from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCT, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, XSD
 from crawlers.rdf.terms import Literal, is_blank
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ _IDENTIFIERS = (
     *(DCT + "identifier", DC + "identifier", DCAT + "identifier", ADMS + "identifier"),
     *(SCHEMA + "identifier", SCHEMA_HTTPS + "identifier"),
 )
+_TITLES = (DCT + "title", DC + "title", SCHEMA + "name", SCHEMA_HTTPS + "name", RDFS + "label")
 _NOTATIONS = (SKOS + "notation", RDF + "value")
 _TEMPLATE = "{{"
 
@@ -40,6 +41,16 @@ def chosen_identity(found: list[str], subject: str) -> str | None:
     if not is_blank(subject):
         return subject
     return found[0] if found else None
+
+
+def title(node: Node) -> str | None:
+    """Return a title of a node for messages, the first in the alphabet: the order of a file is no order.
+
+    >>> title({"http://purl.org/dc/terms/title": [Literal("Rain"), Literal("Pluie")]}), title({})
+    ('Pluie', None)
+    """
+    found = (each.value for name in _TITLES for each in node.get(name, ()) if isinstance(each, Literal))
+    return min(filter(None, map(values.text, found)), default=None)
 
 
 def identifiers(description: Graph, subject: str) -> list[str]:

@@ -11,6 +11,14 @@ from crawlers.kinds.html.rules.selectors import selector
 from crawlers.values.toml import Table
 
 _LONGEST_WAIT = 600
+_COUNTED_UP = {
+    "next": "numbers",
+    "numbers": "numbers",
+    "postback": "postback",
+    "button": "buttons",
+    "buttons": "buttons",
+}
+"""The way that is meant where the text of a link or button is a number: that of page 2 leads to no page 3."""
 WAYS = tuple(kind for kind in get_args(Kind) if kind != "none")
 
 
@@ -26,6 +34,8 @@ def paging(table: Table | None) -> Paging:
         raise RulesError(f"paging goes on in one way, not in {' and '.join(ways)}.")
     kind: Any = ways[0] if ways else "next"
     way = _way(kind, table) if ways else {}
+    if kind in _COUNTED_UP and str(way.get("text")).strip().isdecimal():
+        way = {"kind": _COUNTED_UP[kind]}
     found = Paging(
         kind=way.pop("kind", kind),
         **way,

@@ -1,0 +1,195 @@
+"""The datasets that pages name and do not describe: each is requested by its own address, one after the other."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.dcat.frontier import same_host
+from crawlers.kinds.dcat.records import PageRecords
+from crawlers.listing.spider import in_turns
+from crawlers.politeness import failures
+from crawlers.rdf import formats
+from crawlers.resume.records import listed_by
+from crawlers.values.addresses import absolute
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from scrapy.http import Response
+    from twisted.python.failure import Failure
+
+    from crawlers.kinds.dcat.frontier import Frontier
+    from crawlers.kinds.dcat.page import Page
+    from crawlers.listing.crawl import Crawl
+
+MAX_UNREAD = 20
+"""Datasets in a row that were requested one by one and did not come."""
+MAX_HOPS = 2
+"""HTML pages between an address and the RDF."""
+_LIST = "linked"
+
+
+@dataclass(kw_only=True, eq=False)
+class NamedDatasets:
+    """Requests the datasets that are described nowhere, within bounds.
+
+    Args:
+        catalogue: the catalogue's address.
+        read: returns the page in an answer; ``None`` for one of HTML.
+        linked: returns the address of the RDF that a page of HTML links to.
+        end: does what there is to do at the end of the crawl: with the number of datasets that were named and
+            did not come, and that were requested here.
+        has_any: whether a page named one; ``None`` if that is to be looked up.
+    """
+
+    crawl: Crawl
+    catalogue: str
+    frontier: Frontier
+    read: Callable[[Response], Page | None]
+    linked: Callable[[Response], str | None]
+    end: Callable[[int, int], None]
+    has_any: bool | None = None
+
+    @property
+    def limit(self) -> int:
+        """How many may be requested."""
+        return self.crawl.crawler.settings.getint("LINKED_DATASETS_MAX")
+
+    def add(self, page: Page, by: str) -> int:
+        """Note the datasets that a page names; return how many of them no page named or described before."""
+        records, new = self.crawl.records, 0
+        for name in page.undescribed():
+            is_new = self.crawl.seen(name, list_name="named", listed_by=by)
+            new += is_new and not records.is_listed(name, "nodes")
+            self.has_any = True
+        return new
+
+    def is_named(self, name: str, list_name: str) -> bool:
+        """Return whether a page of a list named a dataset that it did not describe."""
+        if self.has_any is None:
+            self.has_any = self.crawl.records.count("named") > 0
+        by = listed_by(self.crawl.records, name, "named") if self.has_any else None
+        return by is not None and by.rpartition(" ")[0] == list_name
+
+    def begin(self, by: str, listed: int, resources: int) -> Iterator[Request]:
+        """Yield the request for the first of them, if there is one.
+
+        Args:
+            by: the key of what it follows.
+            listed: how many datasets the crawl has.
+            resources: how many resources those have.
+        """
+        yield from self._next(by, {"requested": 0, "unread": 0, "listed": listed, "resources": resources})
+
+    async def answered(self, response: Response, **state: Any) -> AsyncIterator[Any]:
+        """Yield the items that the answer for a dataset has, then the next request."""
+        self.frontier.note(response.url)
+        if "cached" in response.flags:
+            self.crawl.run_state.has_stale_answer = True
+        try:
+            page = self.read(response)
+            if page is None:
+                yield self._request(self._linked(response, state), {**state, "hops": state["hops"] + 1})
+                return
+            with closing(page):
+                await in_turns(page.load())
+                for output in self._taken(response, page, state):
+                    yield output
+        except AnswerError as error:
+            for output in self._lost(error, response.request, None, state):
+                yield output
+
+    def failed(self, failure: Failure) -> Iterator[Request]:
+        """Report a dataset that did not come; yield the next request."""
+        request = failures.request(failure)
+        yield from self._lost(failures.from_failure(failure), request, failures.status(failure), request.cb_kwargs)
+
+    def _taken(self, response: Response, page: Page, state: dict[str, Any]) -> Iterator[Any]:
+        limits, by = self.crawl.limits, _key(state)
+        counts = {"earlier": state["listed"], "resources": state["resources"]}
+        records = PageRecords(self.crawl, page, response, by, _LIST, address=self.catalogue, is_again=True, **counts)
+        for record in page.records():
+            if limits.is_reached(datasets=records.earlier + records.new, resources=records.resources):
+                self.crawl.run_state.is_limited = True
+                return
+            yield from records.outside(record)
+        records.report_faults()
+        if page.is_described(state["name"]):
+            self.crawl.seen(state["name"], list_name="settled", listed_by=response.url)
+        elif not self.crawl.records.is_listed(state["name"], "nodes"):
+            self._report(state["name"], "the answer from its address does not describe it", response.request)
+        counted = {"unread": 0, "listed": records.earlier + records.new, "resources": records.resources}
+        yield from self._next(by, state | counted)
+
+    def _lost(
+        self, error: AnswerError, request: Request | None, status: int | None, state: dict[str, Any]
+    ) -> Iterator[Request]:
+        self._report(state["name"], str(error), request, status)
+        yield from self._next(_key(state), state | {"unread": state["unread"] + 1})
+
+    def _linked(self, response: Response, state: dict[str, Any]) -> str:
+        address = self.linked(response) if state["hops"] < MAX_HOPS else None
+        if address is None or not self.frontier.is_new(address, _key(state)):
+            raise AnswerError("not_rdf", "an HTML page came instead of RDF")
+        return address
+
+    def _next(self, by: str, state: dict[str, Any]) -> Iterator[Request]:
+        """Yield the request for a dataset that is described nowhere yet; if there is none, end the crawl."""
+        while state["requested"] < self.limit and state["unread"] < MAX_UNREAD:
+            if (name := self.frontier.take("named", by)) is None:
+                break
+            address = absolute(name, self.catalogue)
+            if address is None or not self._is_own(address) or self.crawl.records.is_listed(name, "nodes"):
+                continue
+            if not self.frontier.is_new(address, by):
+                continue
+            if self.crawl.limits.is_reached(datasets=state["listed"], resources=state["resources"]):
+                self.crawl.run_state.is_limited = True
+            else:
+                chosen = {"name": name, "requested": state["requested"] + 1, "hops": 0}
+                yield self._request(address, state | chosen)
+            return
+        self.end(self._report_all(state), state["requested"])
+
+    def _request(self, address: str, state: dict[str, Any]) -> Request:
+        headers, meta = {"Accept": formats.ACCEPT}, {"spool": True}
+        return Request(address, self.answered, headers=headers, errback=self.failed, cb_kwargs=state, meta=meta)
+
+    def _report(self, name: str, reason: str, request: Request | None = None, status: int | None = None) -> None:
+        """Report a dataset that is not described."""
+        self.crawl.seen(name, list_name="settled", listed_by=request)
+        message = f"the catalogue names the dataset {name}, and does not describe it: {reason}"
+        self.crawl.failed("list", AnswerError("undescribed", message), request, http_status=status)
+
+    def _report_all(self, state: dict[str, Any]) -> int:
+        """Report the datasets that were not requested; return how many are not described."""
+        missing = 0
+        for missing, name in enumerate(self.crawl.records.listed("named", without="nodes"), 1):  # noqa: B007  # their number
+            if not self.crawl.records.is_listed(name, "settled"):
+                self._report(name, self._reason(name, state))
+        return missing
+
+    def _reason(self, name: str, state: dict[str, Any]) -> str:
+        """Return why a dataset was not requested."""
+        address = absolute(name, self.catalogue)
+        if address is None:
+            return "its name is no web address"
+        if not self._is_own(address):
+            return "its address is on another host"
+        if state["unread"] >= MAX_UNREAD:
+            return f"{MAX_UNREAD} datasets in a row were not available, and no more were requested"
+        if state["requested"] >= self.limit:
+            return f"LINKED_DATASETS_MAX allows {self.limit} to be requested one by one"
+        return "no answer from its address does"
+
+    def _is_own(self, address: str) -> bool:
+        return same_host(address, self.catalogue)
+
+
+def _key(state: dict[str, Any]) -> str:
+    return f"{_LIST} {state['requested']}"
