@@ -115,9 +115,9 @@ def _is_capped(here: Walk[Any], page: ListingPage[Any], taken: Taken, total: int
     """Return whether the server gave fewer than were asked for, and has more behind them."""
     if page.asked is None or not taken.came:
         return False
-    if here.first:
-        return here.largest < page.asked
-    return taken.came + page.overlap < page.asked and total is not None and taken.came < total
+    if total is None:
+        return bool(here.first) and here.largest < page.asked
+    return taken.came + page.overlap < page.asked and here.came + taken.came < total
 
 
 # Whether it goes on

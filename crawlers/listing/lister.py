@@ -138,10 +138,13 @@ class Lister(Generic[A]):
         """Return the request of a walk.
 
         Args:
-            is_retry: whether it stands for one that failed after all its retries: fewer are spent on it.
+            is_retry: whether it stands for one that failed after all its retries: fewer are spent on it, and on those
+                for the small pages behind it.
         """
         request = self.dialect.request(walk)
-        meta = {**request.meta, "walk": walk.key} | ({"max_retry_times": 1} if is_retry or walk.skipped else {})
+        is_small = walk.rows is not None and walk.most is not None and walk.rows < walk.most
+        few = {"max_retry_times": 1} if is_retry or is_small or walk.skipped else {}
+        meta = {**request.meta, "walk": walk.key} | few
         if walk.lap > 1 or walk.tried or not walk.has_records:  # what is new can't come from a cache
             request.headers.setdefault("Cache-Control", "no-cache")
         return request.replace(callback=self.answered, errback=self.failed, cb_kwargs={"walk": walk.plain()}, meta=meta)
