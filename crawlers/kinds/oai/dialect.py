@@ -298,7 +298,7 @@ class OAI(Dialect[Question]):
         page = ListingPage(
             entries=[self.metadata.entry(record, ask.prefix) for record in alive],
             next=None if is_end or found.fault else following,
-            again=replace(following, token=ask.token, pages=ask.pages),
+            ask=replace(following, token=ask.token, pages=ask.pages),
             is_stated=True,
             came=len(found.records),
             total=size,
