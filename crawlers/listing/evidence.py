@@ -232,9 +232,11 @@ def _two_questions(ended: Ended) -> None:
 
 
 def _fewer(ended: Ended) -> None:
-    if ended.walk.total is not None and ended.walk.listed < ended.expected:
-        listed = ended.walk.listed
-        message = f"{ended.subject} says it has {ended.expected} datasets, and listed {listed}"
+    walk, stated = ended.walk, ended.walk.stated
+    whole = 0 if stated is None or stated in ended.traits.windows else stated - walk.apart - ended.absent
+    expected = max(whole, 0 if walk.total is None else ended.expected)
+    if walk.listed < expected:
+        message = f"{ended.subject} says it has {expected} datasets, and listed {walk.listed}"
         raise AnswerError("count_mismatch", message)
 
 
@@ -309,8 +311,10 @@ def _guessed(ended: Ended) -> Evidence | None:
 
 
 def _pager(ended: Ended) -> Evidence | None:
-    is_end = ended.page.next is None or (ended.traits.way == "place" and not ended.page.fault)
-    return ended.traits.ends_by if ended.walk.turned and is_end else None
+    walk, way = ended.walk, ended.traits.way
+    is_end = ended.page.next is None or (way == "place" and not ended.page.fault)
+    is_worked = walk.turned or (walk.parts and way == "stated")  # the last range names no way on, others did
+    return ended.traits.ends_by if is_worked and is_end else None
 
 
 def _nothing(ended: Ended) -> None:
