@@ -151,7 +151,11 @@ class Question:
         end = moment(self.until) or datetime.now(UTC)
         last = moment(self.newest) if self.is_sorted and not size else None
         share = min(LARGE / size, 0.5) if size else 0.5
+<<<<<<< HEAD
         length = last - start - self.granule if last and last <= end else (end - start) * share
+=======
+        length = last - start - self.granule if last else (end - start) * share
+>>>>>>> main
         middle = start + max(length // self.granule, 1) * self.granule
         return ((self.begin, written(middle)), (written(middle), self.until)) if start < middle < end else ()
 
@@ -215,8 +219,12 @@ class Rest:
         if not is_all or not is_further:
             return None
         parts = ((ask.newest, ask.until), *walk.parts[1:])
+<<<<<<< HEAD
         stated = walk.stated if walk.parts else walk.total
         return ladder.begun(walk, ask.first(begin=ask.newest), parts=parts, turned=walk.turned, stated=stated)
+=======
+        return ladder.begun(walk, ask.first(begin=ask.newest), parts=parts, turned=walk.turned)
+>>>>>>> main
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +307,11 @@ class OAI(Dialect[Question]):
         page = ListingPage(
             entries=[self.metadata.entry(record, ask.prefix) for record in alive],
             next=None if is_end or found.fault else following,
+<<<<<<< HEAD
             ask=replace(following, token=ask.token, pages=ask.pages),
+=======
+            again=replace(following, token=ask.token, pages=ask.pages),
+>>>>>>> main
             is_stated=True,
             came=len(found.records),
             total=size,
