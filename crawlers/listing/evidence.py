@@ -115,9 +115,9 @@ def _is_capped(here: Walk[Any], page: ListingPage[Any], taken: Taken, total: int
     """Return whether the server gave fewer than were asked for, and has more behind them."""
     if page.asked is None or not taken.came:
         return False
-    if here.first:
-        return here.largest < page.asked
-    return taken.came + page.overlap < page.asked and total is not None and taken.came < total
+    if total is None:
+        return bool(here.first) and here.largest < page.asked
+    return taken.came + page.overlap < page.asked and here.came + taken.came < total
 
 
 # Whether it goes on
@@ -288,10 +288,12 @@ def _ring(ended: Ended) -> Evidence | None:
 
 
 def _again(ended: Ended) -> None:
-    is_repeated = _is_repeated(ended.walk, ended.page, ended.traits) and not ended.walk.is_ring
-    if is_repeated and not is_met(ended.walk, ended.traits) and (ended.traits.way != "place" or ended.page.came != 0):
-        of = "" if ended.walk.expected is None else f" of {ended.walk.expected}"
-        message = f"{ended.subject} gives the same pages again after {ended.walk.listed}{of} datasets"
+    walk = ended.walk
+    is_short = walk.listed < (walk.expected or 0)
+    is_repeated = is_short if walk.is_ring else _is_repeated(walk, ended.page, ended.traits)
+    if is_repeated and not is_met(walk, ended.traits) and (ended.traits.way != "place" or ended.page.came != 0):
+        of = "" if walk.expected is None else f" of {walk.expected}"
+        message = f"{ended.subject} gives the same pages again after {walk.listed}{of} datasets"
         raise AnswerError("paging", message)
 
 
@@ -312,8 +314,10 @@ def _guessed(ended: Ended) -> Evidence | None:
 
 
 def _pager(ended: Ended) -> Evidence | None:
-    is_end = ended.page.next is None or (ended.traits.way == "place" and not ended.page.fault)
-    return ended.traits.ends_by if ended.walk.turned and is_end else None
+    walk, way = ended.walk, ended.traits.way
+    is_end = ended.page.next is None or (way == "place" and not ended.page.fault)
+    is_worked = walk.turned or (walk.parts and way == "stated")  # the last range names no way on, others did
+    return ended.traits.ends_by if is_worked and is_end else None
 
 
 def _nothing(ended: Ended) -> None:
