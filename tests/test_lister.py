@@ -625,6 +625,16 @@ def test_one_record_that_breaks_each_page_is_named_and_passed(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(("is_substitute", "rows"), [(False, ["1", "5", "25"]), (True, ["1", "1", "1"])])
+def test_small_pages_grow_unless_they_stand_for_a_record_that_can_not_be_given(tmp_path, is_substitute, rows):
+    def read(self, response, walk):
+        return replaced(Numbers.read(self, response, walk), is_substitute=is_substitute)
+
+    server = Server(ids=names(35), says=35)
+    listed(tmp_path, server, read=read, first=lambda self: Walk(ask=Ask(), rows=1, most=100))
+    assert [asked["rows"] for asked in server.requests][:3] == rows
+
+
 def test_fewer_retries_are_spent_on_the_small_pages_behind_a_fault(tmp_path):
     done = listed(tmp_path, Server(ids=names(300), says=300, cap=100, broken={17}), ladder=LADDER)
     small = ["rows=100" not in request.url for request in done.asked]
@@ -854,6 +864,19 @@ def test_a_list_too_long_for_its_way_on_is_read_in_parts_unless_it_is_one_page(t
     assert len(server.requests) == 1
 
 
+def test_ranges_without_a_total_of_their_own_have_to_give_what_the_list_said(tmp_path):
+    halved = {"parts": lambda self, walk: halves(("", "n00040"))}
+    changes = {**stated(longest=30), **halved, "ranged": lambda self, walk, part: Ask(since=part[0], until=part[1])}
+
+    def read(self, response, walk):
+        page = Numbers.read(self, response, walk)
+        return replaced(page, total=None if walk.parts else page.total)
+
+    for says, shown in ((40, {"datasets": "pager"}), (41, {})):
+        done = listed(tmp_path, Server(ids=names(40), says=says, way="stated"), **changes, read=read)
+        assert (done.ids(), done.evidence, done.kinds()) == (names(40), shown, {} if shown else {"count_mismatch": 1})
+
+
 def test_a_part_that_does_not_come_is_reported_and_the_next_ones_are_listed(tmp_path):
     server = Server(ids=names(40), says=-1, faults=dict.fromkeys((2, 3), '{"ids": ["'))
     parts = {"parts": lambda self, walk: halves(("", "n00040"))}
@@ -1036,6 +1059,14 @@ def test_what_is_reported_may_be_a_fault_before_the_last(tmp_path):
     done = listed(tmp_path, Server(ids=[], faults={1: 500}), reported=lambda self, fault, walk: first, **short)
     assert [(error.kind, error.http_status) for error in done.errors] == [("refused", 404)]
     assert done.ids() == ["later"], "what there is to do when a list was not whole"
+
+
+def test_records_of_a_page_may_lead_to_something_together(tmp_path):
+    def together(self, response, taken, walk):
+        yield Dataset(id=" ".join(str(entry.id) for entry, _ in taken), title="", source="x", document={})
+
+    done = listed(tmp_path, Server(ids=names(13), says=13), together=together)
+    assert [len(item.id.split()) for item in done.items] == [10, 3]
 
 
 # Limits

@@ -136,31 +136,31 @@ def test_a_trap_that_can_not_be_got_round_leaves_the_crawl_incomplete(crawled, t
 
 
 @pytest.mark.parametrize(
-    ("traps", "kept"),
+    ("traps", "kept", "most"),
     [
-        ({"cut_in": ("r00012",)}, 34),
-        ({"cut_in": ("r00000", "r00034")}, 33),
-        ({"cut_behind": 20, "undated": True}, 25),
-        ({"cut_in": ("r00004",), "undated": True}, 4),
+        ({"cut_in": ("r00012",)}, 34, 90),
+        ({"cut_in": ("r00000", "r00034")}, 33, 130),
+        ({"cut_behind": 20, "undated": True}, 25, 10),
+        ({"cut_in": ("r00004",), "undated": True}, 4, 10),
     ],
     ids=str,
 )
-def test_of_a_page_that_breaks_off_the_whole_records_are_kept(tmp_path, traps, kept):
+def test_of_a_page_that_breaks_off_the_whole_records_are_kept(tmp_path, traps, kept, most):
     done = walked(Repository(held(35), traps), tmp_path)
     assert (done.judged[0], len(done.ids()), set(done.kinds())) == ("incomplete", kept, {"truncated"})
-    assert len(done.asked) < 77
+    assert len(done.asked) < most
 
 
 def test_a_crawl_keeps_the_whole_records_of_a_page_that_breaks_off(crawled):
     done = crawled(Repository(held(35), {"cut_in": ("r00012",)}))
-    assert (done.code, len(names(done)), done.kinds()) == (3, 34, [("list", "truncated")])
+    assert (done.code, len(names(done)), set(done.kinds())) == (3, 34, {("list", "truncated")})
 
 
 def test_a_file_that_breaks_off_and_that_nothing_else_brings_keeps_its_whole_records(tmp_path):
     """It ignores from and until, and its one page ends within record 150."""
     records = [replace(one, stamp=datetime(2024, 1, 1, tzinfo=UTC)) for one in held(200)]
     done = walked(Repository(records, {"cut_in": ("r00150",), "ignores": True}, size=200), tmp_path)
-    assert (done.judged[0], len(done.ids()), set(done.kinds())) == ("incomplete", 150, {"truncated"})
+    assert (done.judged[0], len(done.ids()), done.kinds()) == ("incomplete", 150, {"paging": 1})
     assert len(done.asked) < 10
 
 

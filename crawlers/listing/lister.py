@@ -230,7 +230,12 @@ class Lister(Generic[A]):
         return Taken(came=came, new=new, resources=resources, digest=digest, is_cut=now.is_cut)
 
     def _items(self, response: Response, taken: list[tuple[Entry, int]], here: Walk[A]) -> Iterator[Any]:
-        for position, (entry, allowed) in enumerate(taken if here.has_records else []):
+        if not here.has_records:
+            return
+        if (outputs := self.dialect.together(response, taken, here)) is not None:
+            yield from outputs
+            return
+        for position, (entry, allowed) in enumerate(taken):
             output = self.dialect.items(response, entry, allowed, here, position)
             yield from self.crawl.guarded(output, response, entry.record)
 
@@ -252,7 +257,8 @@ class Lister(Generic[A]):
             else:
                 yield from self.counted(replace(there, purpose="page"), page, request)
             return
-        there = self._grown(self._offered(after(here, page, taken, self.dialect.traits), page))
+        there = self._offered(after(here, page, taken, self.dialect.traits), page)
+        there = there if page.is_substitute else self._grown(there)
         self._note(there)
         yield from self._begin_offered(there, page)
         if self.intake.left(there) <= 0:
@@ -371,6 +377,7 @@ class Lister(Generic[A]):
         if self.crawl.records.job.resumed and self.dialect.traits.is_one_list:
             count = self.crawl.records.count  # requests that stood for one before a kill share what they list
             walk = replace(walk, listed=count(walk.name) + count("nameless"))
+            self._note(walk)
         if following := ladder.next_part(walk, self.dialect):
             yield self.onward(walk, following)
             return
@@ -403,7 +410,8 @@ class Lister(Generic[A]):
         message, changed = "%s: %d of %s datasets were listed%s: listing again", ", and the list changed meanwhile"
         of = walk.listed, walk.expected, changed if walk.has_moved else ""
         self.crawl.logger.info(message, self.crawl.place, *of)
-        first = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False, "lost": 0, "left": ""}
+        first = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False}
+        first |= {"lost": 0, "left": "", "stated": None}
         fresh = ladder.begun(walk, ask, lap=walk.lap + 1, **first)
         yield self.onward(walk, fresh)
 

@@ -53,6 +53,7 @@ class Walk(Generic[A]):
         before: how many records the parts have that were listed.
         total: how many records this lap and part has, by the protocol's own word.
         counted: how many it has by the last page's own count.
+        stated: how many the whole list had by its own word, before it was split into parts.
         printed: how many datasets a page prints for people.
         first: the digest of the first page of this lap and part.
         digest: of the page before: of its ids.
@@ -92,6 +93,7 @@ class Walk(Generic[A]):
     before: int = 0
     total: int | None = None
     counted: int | None = None
+    stated: int | None = None
     printed: int | None = None
     first: str = ""
     digest: str = ""
@@ -201,6 +203,7 @@ class ListingPage(Generic[A]):
         apart: how many of the positions are no datasets of their own, and are new.
         lost: how many of the positions have a record that is not kept, as was reported.
         is_new: whether the page has something new that is no dataset.
+        is_substitute: whether the answer stands for a record that can't be given otherwise: a larger page may not come.
         is_guessed: whether no answer named this page, at a list whose answers name the next one.
         gaps: how many parts of the answer could not be read, and were reported.
         unreadable: how many records could not be read at all.
@@ -228,6 +231,7 @@ class ListingPage(Generic[A]):
     apart: int = 0
     lost: int = 0
     is_new: bool = False
+    is_substitute: bool = False
     is_guessed: bool = False
     gaps: int = 0
     unreadable: int = 0

@@ -151,7 +151,7 @@ class Question:
         end = moment(self.until) or datetime.now(UTC)
         last = moment(self.newest) if self.is_sorted and not size else None
         share = min(LARGE / size, 0.5) if size else 0.5
-        length = last - start - self.granule if last else (end - start) * share
+        length = last - start - self.granule if last and last <= end else (end - start) * share
         middle = start + max(length // self.granule, 1) * self.granule
         return ((self.begin, written(middle)), (written(middle), self.until)) if start < middle < end else ()
 
@@ -215,7 +215,8 @@ class Rest:
         if not is_all or not is_further:
             return None
         parts = ((ask.newest, ask.until), *walk.parts[1:])
-        return ladder.begun(walk, ask.first(begin=ask.newest), parts=parts, turned=walk.turned)
+        stated = walk.stated if walk.parts else walk.total
+        return ladder.begun(walk, ask.first(begin=ask.newest), parts=parts, turned=walk.turned, stated=stated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +299,7 @@ class OAI(Dialect[Question]):
         page = ListingPage(
             entries=[self.metadata.entry(record, ask.prefix) for record in alive],
             next=None if is_end or found.fault else following,
-            again=replace(following, token=ask.token, pages=ask.pages),
+            ask=replace(following, token=ask.token, pages=ask.pages),
             is_stated=True,
             came=len(found.records),
             total=size,
