@@ -342,9 +342,10 @@ class APIDialect(Dialect[Ask]):
             following = None
         if following is not None:
             return following
-        if own is not None and seen.received < own and seen.section in _SECTIONS and not seen.fault:
-            fault = f"{seen.received} of {own} records came {_SECTIONS[seen.section]}: it gives no more"
-            page.ask = seen = replace(seen, fault=fault)
+        is_short = is_at_window or (own is not None and seen.received < own)
+        if is_short and seen.section in _SECTIONS and not seen.fault:
+            came = f"{seen.received} of {'more' if own is None else own} records came"
+            page.ask = seen = replace(seen, fault=f"{came} {_SECTIONS[seen.section]}: it gives no more")
         if seen.section == "window" and self.restart and self.restart.rest:
             return seen.of("rest", start=walk.pages + 1)
         if self._is_trusted(walk.total if page.total is None else page.total):
