@@ -29,7 +29,7 @@ from crawlers.listing.faults import check_whole
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
 from crawlers.listing.walks import Walks
 from crawlers.politeness import failures
-from crawlers.resume.records import expect_all, forget_open, see_all
+from crawlers.resume.records import expect_all, forget_open, listed_by, see_all
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -500,17 +500,26 @@ class Lister(Generic[A]):
 
     def finish(self, walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do once all lists have ended and were whole: look for what is gone."""
-        if self.walks.open or self.crawl.run_state.is_limited:
+        if self._is_going_on(walk) or self.crawl.run_state.is_limited:
             return
         self._judge_single_pages()
         if (outputs := self.dialect.ended(walk)) is not None:
             for output in outputs:
-                yield from self.begin(output) if isinstance(output, Walk) else (output,)
+                if isinstance(output, Walk):
+                    self.crawl.seen(output.name, list_name="begun", listed_by=walk.key)
+                    yield from self.begin(output)
+                else:
+                    yield output
             return
         if self.walks.is_short:
             return
         output = self.dialect.whole(walk)
         yield from self.find_gone() if output is None else output
+
+    def _is_going_on(self, walk: Walk[A]) -> bool:
+        """Return whether a list is open, besides what the end of this walk began before a kill."""
+        records = self.crawl.records
+        return any(listed_by(records, name, "begun") != walk.key for name in self.walks.open)
 
     def find_gone(self) -> Iterator[Any]:
         """Look for the datasets on disk that the whole listing lacks."""
