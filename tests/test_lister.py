@@ -614,6 +614,18 @@ def test_whole_records_of_a_cut_page_are_kept_and_the_walk_goes_on_behind_them(t
     assert (done.ids(), [asked["at"] for asked in server.requests]) == (server.ids, ["0", "10", "13", "23", "33"])
 
 
+@pytest.mark.parametrize("says", [13, None])
+def test_a_cut_page_is_no_end_even_if_the_total_is_met_by_it(tmp_path, says):
+    server = Server(ids=names(13), says=says, faults={2: '{"ids": ["n00010", "n00011", "n00012"'})
+    done = listed(tmp_path, server, ladder=LADDER)
+    assert (done.ids(), [asked["at"] for asked in server.requests][:3], done.errors) == (
+        server.ids,
+        ["0", "10", "13"],
+        [],
+    )
+    assert done.evidence == {"datasets": "total" if says else "pager"}
+
+
 def test_one_record_that_breaks_each_page_is_named_and_passed(tmp_path):
     server = Server(ids=names(35), says=35, broken={17})
     done = listed(tmp_path, server, ladder=LADDER)
