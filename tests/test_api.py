@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
+from email.message import Message
 from importlib import resources
 
 import pytest
@@ -18,9 +19,10 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import generic
 from crawlers.kinds.api.checks import arcgis_scope
 from tests import forked
+from tests import walked as walking
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.apis import API, SITE, SOFTWARE, WINDOW, WORLD, collection
-from tests.site import Answer, Site
+from tests.site import Answer, Asked, Site
 from tests.test_resume import left
 from tests.waiting import until
 from tests.walked import Walked, answers_of, walk
@@ -251,11 +253,22 @@ class Example:
         found = self.page(self, asked.parameters)
         return found if isinstance(found, Answer) else Answer(json.dumps(found).encode())
 
-    def crawled(self, output, tmp_path, more, paging, window=""):
+    def declare(self, tmp_path, more, paging, window=""):
         path = tmp_path / "catalogues" / "kinds" / "example.toml"
         path.parent.mkdir(parents=True)
         os.environ["CRAWLERS_HOME"] = str(tmp_path)
         path.write_text(LIST.format(more, paging).replace("[dataset]", window + "\n[dataset]"), encoding="utf-8")
+
+    def walked(self, tmp_path, more, paging) -> Walked:
+        self.declare(tmp_path, more, paging)
+        return walk(generic.API, self.response, tmp_path, portal="https://example.org", kind="example")
+
+    def response(self, request):
+        given = self.answer(Asked(walking.path(request), Message(), request.method, request.body))
+        return walking.response(request, given.body, given.status, given.headers)
+
+    def crawled(self, output, tmp_path, more, paging, window=""):
+        self.declare(tmp_path, more, paging, window)
         with Site(self.answer) as site:
             ran = scrapy("crawl", "api", *options(output, {"RETRY_TIMES": "0"}, portal=site.url, kind="example"))
             self.asked = len(site.asked) - 1
@@ -418,6 +431,78 @@ def test_the_number_of_a_page_may_be_in_its_path(output, tmp_path):
         ran = scrapy("crawl", "api", *options(output, {}, portal=site.url, kind="mine"))
     done = Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
     assert (done.code, done.report["listed"], done.errors) == (0, 35, [])
+
+
+# What shows that a list was whole: as many tests as there are rules that an API can break
+
+
+def ignoring_limits(api, given):
+    return {"r": [{"id": f"x{number}"} for number in range(126)]}
+
+
+def capped_with_a_low_total(api, given):
+    """Gives 5 of the 10 that are asked for, and says that there are 10 of 35."""
+    return {"r": api.records(int(given["page"]) * 5 - 5, 5), "t": 10}
+
+
+def rounded(api, given):
+    start = int(given["offset"]) // 10 * 10
+    return {"r": api.records(start), "t": 35}
+
+
+def clamped(api, given):
+    return {"r": api.records(min(int(given["page"]) * 10 - 10, 10))}
+
+
+def ring(api, given):
+    start = int(given.get("from", 0))
+    return {"r": api.records(start), "n": f"/list?from={(start + 10) % 40}"}
+
+
+def refused_at_the_end(api, given):
+    start = int(given.get("from", 0))
+    return {"r": api.records(start), "t": 35, "n": f"/list?from={start + 10}"} if start < 35 else Answer(b"", 400)
+
+
+def doubling(api, given):
+    """Once, a record comes on two pages and another on none: as many come as there are."""
+    found = by_number(api, given)
+    if given["page"] == "2" and not hasattr(api, "is_calm"):
+        api.is_calm = True
+        found["r"][0] = {"id": "d009", "title": "d009"}
+    return found
+
+
+def cut_once(api, given):
+    api.count = getattr(api, "count", 0) + 1
+    text = json.dumps(by_offset(api, given)).encode()
+    return Answer(text[:200] if api.count == 2 else text)
+
+
+def cut_if_long(api, given):
+    text = json.dumps(by_offset(api, given)).encode()
+    return Answer(text[:200] if len(text) > 250 else text)
+
+
+SHOWN = {
+    "the limit is ignored": (ignoring_limits, 'next = "n"', NEXT, ("complete", 126, 126), "file", 1),
+    "pages are capped": (capped_with_a_low_total, TOTAL, NUMBER, ("incomplete", 10, 35), "count_mismatch", 8),
+    "offsets are rounded": (rounded, TOTAL, OFFSET, ("complete", 35, 35), "total", 5),
+    "numbers are clamped": (clamped, "", NUMBER, ("incomplete", None, 20), "paging", 3),
+    "the way leads back": (ring, 'next = "n"', NEXT, ("complete", 35, 35), "pager", 5),
+    "the way on is refused": (refused_at_the_end, LINK, NEXT, ("complete", 35, 35), "total", 5),
+    "one comes twice, one never": (doubling, TOTAL, NUMBER, ("complete", 35, 35), "total", 8),
+    "a page is cut": (cut_once, TOTAL, OFFSET, ("complete", 35, 35), "total", 5),
+    "long pages are cut": (cut_if_long, TOTAL, OFFSET, ("complete", 35, 35), "total", 20),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_what_the_pages_of_an_api_show(tmp_path, name):
+    page, more, paging, judged, shown, requests = SHOWN[name]
+    done = Example(page).walked(tmp_path, more, paging)
+    assert (done.judged, [*done.evidence.values(), *done.kinds()]) == (judged, [shown])
+    assert len(done.asked) <= requests
 
 
 # Windows
@@ -833,6 +918,19 @@ def test_files_without_a_dataset_are_no_empty_catalogue(output, rel, address):
     done = Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
     assert (done.code, done.kinds()) == (4, [("list", "no_datasets")])
     assert "none of the 1 files that were read is a dataset" in done.errors[0]["error"]
+
+
+def test_a_part_of_a_file_is_not_the_file(tmp_path):
+    """So what it names is unknown, and nothing is taken for gone."""
+    files = tree()
+
+    def answer(asked):
+        status = 206 if asked.path == "/2/catalog.json" else 200
+        return Answer(json.dumps(files[asked.path]).encode(), status) if asked.path in files else Answer(b"", 404)
+
+    with Site(answer) as site:
+        done = walk(generic.API, answers_of(site), tmp_path, portal=f"{site.url}/catalog.json", kind="stac-static")
+    assert (len(done.items), done.kinds()) == (10, {"truncated": 1})
 
 
 @pytest.mark.parametrize("href", ["http://[bad/", None, 7, ""])

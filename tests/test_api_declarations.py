@@ -22,8 +22,8 @@ from crawlers.kinds.api.declaration import Header
 from crawlers.kinds.api.expressions import Expression, expression
 from crawlers.kinds.api.functions import NAMES, Functions
 from crawlers.kinds.api.mapping import Reading
-from crawlers.kinds.api.position import Position
-from crawlers.kinds.api.query import Query
+from crawlers.kinds.api.query import Ask, Query
+from crawlers.listing.walk import Walk
 
 TEXT = """
 title = "Rivers"
@@ -219,7 +219,7 @@ def test_what_headers_and_paths_may_not_say(text, says):
 
 def test_a_place_in_the_path():
     numbered = read(NUMBERED)
-    asked = [Query(numbered, PORTAL).request(Position(at=at), "").url for at in (None, 0, 2)]
+    asked = [Query(numbered, PORTAL).request(Walk(ask=Ask(at=at)), "").url for at in (None, 0, 2)]
     assert asked == [f"{PORTAL}/datasets/{number}?rows=50" for number in (1, 1, 3)]
     assert numbered.metadata_url.text == "{portal}/datasets"
     assert Query(numbered, PORTAL).address(numbered.list.url) == f"{PORTAL}/datasets/1"
@@ -256,7 +256,7 @@ def test_what_a_walk_would_pass_over_is_refused():
 
 def test_a_post_without_a_body_is_a_post():
     declaration = read(TEXT.replace("[list.paging]", 'method = "POST"\n[list.paging]'))
-    request = Query(declaration, PORTAL).request(Position(), "")
+    request = Query(declaration, PORTAL).request(Walk(ask=Ask()), "")
     assert (request.method, json.loads(request.body)) == ("POST", {"start": 0, "rows": 50})
 
 

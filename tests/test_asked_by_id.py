@@ -43,7 +43,7 @@ class Some(Batches):
         self.left: list[str] = []
         self.end: Batch | None = None
 
-    def question(self, batch: Batch) -> Request:
+    def batch_question(self, batch: Batch) -> Request:
         method = "POST" if batch.is_post else "GET"
         self.asked.append((method, [*batch.ids]))
         return Request("https://example.org/?ids=" + ",".join(batch.ids), method=method)

@@ -14,13 +14,16 @@ from scrapy.http import TextResponse
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Resource
 from crawlers.kinds.ckan import api, incremental
-from crawlers.kinds.ckan.cursor import Cursor, Page, is_same_stamp
+from crawlers.kinds.ckan.dialect import Ask
 from crawlers.kinds.ckan.generic import CKAN
+from crawlers.kinds.ckan.incremental import is_same_stamp
 from crawlers.kinds.ckan.query import Query, among, filter_query, required, search
-from crawlers.kinds.ckan.questions import Batches, begun
-from crawlers.kinds.ckan.recovery import Refusal, another
+from crawlers.kinds.ckan.questions import ById
 from crawlers.listing import since
+from crawlers.listing.batches import Batch
+from crawlers.listing.faults import Fault
 from crawlers.listing.state import RunState
+from crawlers.listing.walk import Walk
 from crawlers.safety import strict_json
 from crawlers.store.index import Index, Known
 from crawlers.store.index.complete_runs import sees_all
@@ -143,8 +146,8 @@ def test_every_page_asks_what_the_user_asks(fq, is_wanted):
     """Solr reads the clauses as one query, behind CKAN's own: an OR beside that would be a wish."""
     wanted = [package.id for package in PACKAGES if is_wanted(package.package)]
     first, *_ = sorted(wanted) or ["0"]
-    for cursor, expected in ((Cursor(rows=9), wanted), (Cursor(rows=9, last=first, received=1), set(wanted) - {first})):
-        asked = cursor.parameters(Query(fq=filter_query(fq)))["fq"]
+    for ask, expected in ((Ask(), wanted), (Ask(last=first), set(wanted) - {first})):
+        asked = ask.parameters(Query(fq=filter_query(fq)), 9)["fq"]
         found = solr.parse(f"+capacity:public {asked} +state:active")
         assert {package.id for package in PACKAGES if found(package)} == set(expected), asked
     among_some = Query(fq=fq, organization="x", tag="y z").clauses()
@@ -222,21 +225,6 @@ def test_a_filter_that_lets_a_record_go_unedited(query, moves):
 # How a portal is asked
 
 
-@pytest.mark.parametrize(
-    ("response", "is_post"),
-    [
-        (refused({"__type": "Bad Request", "message": "Actions are asked for by POST"}, 400), True),
-        (refused("No request body data", 400), True),
-        (refused("no", 405), True),
-        (refused({"__type": "Search Query Error", "message": "Cannot parse"}, 400), False),
-    ],
-)
-def test_a_portal_that_says_in_an_envelope_that_it_wants_post(response, is_post):
-    refusal = Refusal.from_answer(AnswerError("http", f"HTTP {response.status}: {api.refusal(response)}"), response)
-    there = another(Cursor(rows=1000), refusal, 4)
-    assert (there is not None and there.variant == 1) is is_post
-
-
 def test_a_question_too_long_for_an_address_goes_into_a_body():
     """The request line has the method and the version, too: gunicorn takes 4,094 bytes of it."""
     way = api.ApiVariant("https://example.org/api/3/action")
@@ -250,36 +238,32 @@ def test_a_question_too_long_for_an_address_goes_into_a_body():
     )
 
 
-class Some(Batches):
+class Some(ById):
     """Batches of ids, of which it keeps what it is left with."""
 
     batch_list = "some"
 
     def __init__(self, ids):
         records = SimpleNamespace(behind=lambda last, _, count: [one for one in ids if one > last][:count])
-        spider = SimpleNamespace(records=records, logger=SimpleNamespace(info=lambda *_: None))
-        super().__init__(spider, api.API("https://example.org", Query()), None, None)
-        self.left = []
+        crawl = SimpleNamespace(records=records)
+        super().__init__(crawl, api.API("https://example.org", Query()), None)
 
     def leave(self, ids):
-        self.left += ids
+        raise AssertionError(ids)
 
-    def batches_done(self, asked):
+    def batches_done(self, batch):
         yield "done"
 
 
 def asked_in(some, refuses):
     """Ask for all batches of a server; return each request with its ids, and what became of the last."""
-    found, (request,) = [], some.ask_batch(begun({"variant": 0}))
+    found, (request,) = [], some.ask_batch(Batch(about={"variant": 0}))
     while request != "done":
-        ids = request.cb_kwargs["ids"]
-        found.append((request.method, len(ids)))
+        batch = Batch.restored(request.cb_kwargs["batch"])
+        found.append((request.method, len(batch.ids)))
         status = refuses(request)
-        refusal = Refusal(AnswerError("http", f"HTTP {status}"), status) if status else None
-        if refusal:
-            (request,) = some.no_batch(refusal, request, **request.cb_kwargs)
-        else:
-            (request,) = some.ask_batch({**request.cb_kwargs["asked"], "last": ids[-1]})
+        fault = Fault(AnswerError("http", f"HTTP {status}"), status)
+        (request,) = some.ask_batch(batch.instead(fault) if status else batch.behind(len(batch.ids)))
     return found
 
 
@@ -289,8 +273,7 @@ IDS = [f"00000000-0000-4000-8000-{number:012}" for number in range(97)]
 def test_as_many_are_asked_for_at_once_as_an_address_may_name():
     some = Some(IDS)
     assert asked_in(some, lambda _: None) == [("GET", 74), ("GET", 23)]
-    assert some.left == []
-    [request] = some.ask_batch(begun({"variant": 0}))
+    [request] = some.ask_batch(Batch(about={"variant": 0}))
     assert 3400 < len(request.url) <= 3500
 
 
@@ -300,22 +283,12 @@ def test_a_server_that_takes_shorter_addresses_is_asked_in_smaller_batches(statu
     some = Some(IDS)
     asked = asked_in(some, lambda request: status if len(request.url) > 2000 else None)
     assert asked == [("GET", 74), ("GET", 37), ("GET", 37), ("GET", 23)]
-    assert some.left == []
 
 
 def test_a_server_that_takes_no_such_address_is_asked_by_post():
     some = Some(IDS)
     asked = asked_in(some, lambda request: 414 if request.method == "GET" else None)
     assert asked == [("GET", 74), ("GET", 37), ("POST", 97)]
-    assert some.left == []
-
-
-def test_a_server_that_refuses_each_form_is_asked_for_one_by_one():
-    some = Some(IDS[:3])
-    assert asked_in(some, lambda _: 400) == [("GET", 3), ("GET", 1), ("POST", 3)]
-    assert some.left == IDS[:3]
-    other = Some(IDS[:3])
-    assert (asked_in(other, lambda _: 500), other.left) == ([("GET", 3)], IDS[:3]), "that is not about the length"
 
 
 def test_an_integer_of_5000_digits_spoils_nothing():
@@ -344,18 +317,10 @@ def test_stamps_of_records_and_of_the_search_index(one, other, is_same):
     assert is_same_stamp(one, other) is is_same
 
 
-def test_what_a_page_of_ids_may_be():
-    assert Page([{"id": "a", "title": "A"}], 1).is_whole
-    assert not Page([{"id": "a", "metadata_modified": "2026"}], 1).is_whole
-    assert Page([{"id": "a"}, {"id": "b", "metadata_modified": "2026"}], 2).has_stamps
-    assert not Page([{"id": "a"}], 1).has_stamps
-    assert Page([], 0).has_stamps
-
-
 @pytest.mark.parametrize(("changed", "is_cheaper"), [(3000, False), (3001, True), (0, False)])
 def test_the_whole_catalogue_is_listed_when_that_is_fewer_requests(changed, is_cheaper):
-    after = Cursor(rows=1000, listed=29_001, largest=1000)
-    assert incremental.is_cheaper_whole(changed, after) is is_cheaper
+    whole = Walk(ask=Ask(), listed=29_001, largest=1000)
+    assert incremental.is_cheaper_whole(changed, whole) is is_cheaper
 
 
 @pytest.mark.parametrize(
@@ -387,7 +352,7 @@ def test_where_a_window_begins(base, newest, begun):
     spider.opened_index = lambda: SimpleNamespace(documents=SimpleNamespace(newest_stamp=lambda: newest))
     spider.run_state = RunState(since=base)
     spider.run_state.walks = SimpleNamespace(begin=lambda *_: True, end=lambda *_: None)
-    assert spider.incremental.window(None, Cursor(rows=1000, ids=True, stamps=True)) == Cursor(rows=1000, since=begun)
+    assert spider.incremental.window(1, None) == Walk(ask=Ask(variant=1, since=begun), rows=1000, most=1000)
 
 
 def test_a_filter_sees_a_part():
@@ -448,7 +413,7 @@ def test_what_is_gone_is_found_a_part_at_a_time():
 
     async def scan():
         other = asyncio.create_task(others())
-        found = [one async for one in spider.gone.find(Cursor(rows=1000))]
+        found = [one async for one in spider.gone.find(Walk(ask=Ask()))]
         other.cancel()
         return found
 

@@ -264,7 +264,7 @@ def test_trying_a_spider_out_leaves_no_run(portal, output, tmp_path, monkeypatch
     assert (run.returncode, "Traceback" in run.stderr, "was not notified" in run.stderr) == (0, False, False)
     assert site.requests("download_metadata") > 5
     address = f"{site.url}/api/3/action/package_search?q=*:*&sort=id+asc&rows=5"
-    how = ("--spider", "ckan", "-c", "parse_page", "--cbkwargs", '{"cursor": {"rows": 5}}', "--pipelines")
+    how = ("--spider", "ckan", "-c", "parse_page", "--pipelines")
     command = [sys.executable, "-m", "scrapy", "parse", *how, *words, address]  # Scrapy's own warns of itself
     parsed = forked.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert ("Traceback" in parsed.stderr, "was not notified" in parsed.stderr) == (False, False)

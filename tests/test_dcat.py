@@ -45,8 +45,8 @@ def harvest(output):
 def walked(tmp_path):
     """Walks through a site, without a crawl: ``walked(site, site.address, max_datasets="3", settings={...})``."""
 
-    def run(site: Site, url: str, *, settings=None, **arguments: str) -> Walked:
-        return walk(DCAT, answers_of(site), tmp_path, settings, url=url, **arguments)
+    def run(site: Site, url: str, *, settings=None, twice: int = 0, **arguments: str) -> Walked:
+        return walk(DCAT, answers_of(site), tmp_path, settings, twice=twice, url=url, **arguments)
 
     return run
 
@@ -498,6 +498,146 @@ def test_what_is_only_mentioned_is_described_elsewhere(walked, turtle):
     done = walked(site, site.url + "/c")
     assert done.judged == ("complete", 2, 2)
     assert "all of it" in str([item.document for item in done.items])
+
+
+STUB = b":a dct:isVersionOf :x . :x a dcat:Dataset ; dct:title 'a stub' ; dct:publisher :office . "
+
+
+@pytest.mark.parametrize("twice", [0, 1, 2])
+def test_what_a_page_describes_in_passing_waits_for_the_list_of_another(walked, turtle, twice):
+    full = described("x") + b":x dct:description 'all of it' ."
+    site = turtle({"/c": described("a") + STUB + b"<> hydra:next </c?page=2> .", "/c?page=2": full})
+    done = walked(site, site.url + "/c", twice=twice)
+    assert (done.judged, done.kinds()) == (("complete", 2, 2), {})
+    assert ["all of it" in str(item.document) for item in done.items] == [False, True]
+
+
+@pytest.mark.parametrize("twice", [0, 1, 2])
+def test_what_no_page_lists_is_kept_as_it_was_described(walked, turtle, twice):
+    """Of two descriptions in passing the longer one, from the page that has it; one file keeps it at once."""
+    longer = STUB + b":x dct:description 'longer' ."
+    pages = {"/c": described("a") + STUB + b"<> hydra:next </c?page=2> .", "/c?page=2": described("b") + longer}
+    site = turtle(pages)
+    done = walked(site, site.url + "/c", twice=twice)
+    assert (done.judged, done.kinds(), done.evidence) == (("complete", 3, 3), {}, {"pages": "pager"})
+    assert len(site.asked) == 2
+    (kept,) = [item for item in done.items if item.uri == "http://a.org/x"]
+    assert (kept.description, kept.metadata_url) == ("longer", site.url + "/c?page=2")
+    pages["/c"] = described("a") + STUB
+    assert walked(site, site.url + "/c").judged == ("complete", 2, 2)
+
+
+def test_a_mention_behind_a_limit_is_none(walked, turtle):
+    pages = {"/c": described("a") + STUB + b"<> hydra:next </c?page=2> .", "/c?page=2": described("b")}
+    site = turtle(pages)
+    done = walked(site, site.url + "/c", max_datasets="2")
+    assert (done.judged[0], len(done.items), done.errors) == ("partial", 2, [])
+
+
+@pytest.mark.parametrize(
+    ("second", "kinds"),
+    [
+        (b":a a dcat:Dataset ; dct:description 'only here' . :c dcat:dataset :a . ", {"duplicate_id": 1}),
+        (b":a a dcat:Dataset ; dct:title 'a' . :c dcat:dataset :a . ", {}),
+        (b":a a dcat:Dataset ; dct:title 'new' ; dct:modified '2026-11-20' . :c dcat:dataset :a . ", {}),
+    ],
+    ids=["split", "repeated", "edited meanwhile"],
+)
+def test_a_description_on_two_pages_is_told(walked, turtle, second, kinds):
+    site = turtle({"/c": described("a") + b"<> hydra:next </c?page=2> .", "/c?page=2": second + described("b")})
+    done = walked(site, site.url + "/c")
+    assert (done.judged[2], done.kinds()) == (2, kinds)
+    assert [error.dataset_id for error in done.errors] == ["http://a.org/a"] * len(kinds)
+
+
+def test_datasets_of_one_identifier_are_known_by_their_iris(harvest, turtle):
+    """None is lost, on one page or another, in the first crawl or the second, and when they are read again."""
+    record = b":%b a dcat:Dataset ; dct:identifier '1' ; dct:title '%b' . :c dcat:dataset :%b . "
+    pages = {
+        "/c": record % (b"x", b"x", b"x") + record % (b"y", b"y", b"y") + b"<> hydra:next </c?page=2> .",
+        "/c?page=2": record % (b"z", b"z", b"z") + record % (b"y", b"y", b"y"),
+    }
+    site = turtle(pages)
+    for new in (3, 0):
+        crawl = harvest(site.url + "/c")
+        assert (crawl.code, judged(crawl), crawl.report["counts"]["new"]) == (0, ("complete", 3, 3), new)
+    known = {line["dataset_id"] for line in crawl.manifest}
+    assert known == {"1", "http://a.org/y", "http://a.org/z"}
+    assert crawl.report["counts"]["unchanged"] == 3
+
+
+def test_a_part_of_a_file_is_not_the_whole(walked):
+    body = PREFIXES + described("a", "b")
+    headers = TURTLE | {"Content-Range": "bytes 0-300/900"}
+    with Site(lambda _: Answer(body, 206, headers=headers)) as site:
+        done = walked(site, site.url + "/c")
+    assert (done.judged[0], done.kinds(), done.evidence) == ("incomplete", {"truncated": 1}, {})
+
+
+@pytest.mark.parametrize(
+    ("total", "judged_"),
+    [
+        (b":c a dcat:Catalog ; hydra:totalItems 3000 .", ("incomplete", 3000, 2)),
+        (b":c hydra:totalItems 2 .", ("complete", 2, 2)),
+        (b":l a hydra:Collection ; hydra:totalItems 3000 .", ("incomplete", 3000, 2)),
+        (b":l hydra:member :a ; hydra:totalItems 3000 .", ("incomplete", 3000, 2)),
+        (b":c a dcat:Catalog . :part a dcat:Catalog . :d :has [ hydra:totalItems 70 ] .", ("complete", 2, 2)),
+        (b":c hydra:totalItems 2 . :part a dcat:Catalog ; hydra:totalItems 70 .", ("complete", 2, 2)),
+    ],
+)
+def test_a_total_without_a_view_counts_if_it_is_that_of_the_list(walked, turtle, total, judged_):
+    site = turtle({"/c": described("a", "b") + total})
+    done = walked(site, site.url + "/c")
+    assert done.judged == judged_
+    assert done.kinds() == ({"count_mismatch": 1} if judged_[0] == "incomplete" else {})
+
+
+def test_a_part_that_is_a_file_is_no_catalogue(walked, turtle):
+    parts = b":c a dcat:Catalog ; dct:hasPart </report.pdf>, <https://b.example.net/map.zip>, </part> ."
+    site = turtle({"/c": described("a") + parts, "/part": described("p")})
+    done = walked(site, site.url + "/c")
+    assert (done.judged, done.kinds()) == (("complete", 2, 2), {})
+    assert [asked.path for asked in site.asked] == ["/c", "/part"]
+
+
+def test_relative_iris_are_those_of_the_address(walked):
+    """A Content-Location names the representation; since RFC 7231 it is no base of what the answer says."""
+    body = PREFIXES + b"<> a dcat:Catalog ; dcat:dataset <d> . <d> a dcat:Dataset ; dct:title 'D' ."
+    headers = TURTLE | {"Content-Location": "/other/c.ttl"}
+    with Site(lambda _: Answer(body, headers=headers)) as site:
+        assert walked(site, site.url + "/dir/c").ids() == [site.url + "/dir/d"]
+
+
+def test_the_error_of_a_nameless_dataset_says_its_title(walked, turtle):
+    site = turtle({"/c": described("a") + b":c dcat:dataset [ a dcat:Dataset ; dct:title 'Rain', 'Fog' ] ."})
+    (error,) = walked(site, site.url + "/c").errors
+    assert (error.kind, error.dataset_title) == ("missing_id", "Fog")
+    assert error.error.startswith("dataset 2 of the page, 'Fog', which has no IRI,")
+
+
+def test_one_tree_node_that_fails_costs_its_own_datasets(walked, turtle):
+    nodes = b"<> tree:relation [ tree:node </n1> ], [ tree:node </n2> ], [ tree:node </n3> ] . "
+    pages = {"/c": MORE + nodes + described("a"), "/n2": described("b"), "/n3": described("x")}
+    site = turtle(pages)
+    done = walked(site, site.url + "/c")
+    assert (done.judged[0], done.ids(), done.kinds(), done.evidence) == (
+        "incomplete",
+        ["http://a.org/a", "http://a.org/b", "http://a.org/x"],
+        {"http": 1},
+        {},
+    )
+    pages["/n1"] = described("y")
+    assert (walked(site, site.url + "/c").judged, done.kinds()) == (("complete", 4, 4), {"http": 1})
+
+
+def test_pages_that_count_differently_answer_two_questions(walked, turtle):
+    site = turtle(
+        {
+            "/c": described("a") + b"<> hydra:totalItems 2 ; hydra:next </c?page=2> .",
+            "/c?page=2": described("b") + b"<> hydra:totalItems 70 ; hydra:first </c> .",
+        }
+    )
+    assert set(walked(site, site.url + "/c").kinds()) == {"count_mismatch"}
 
 
 def test_two_catalogues_in_one_folder(harvest, turtle):

@@ -8,10 +8,13 @@ import pytest
 from scrapy.http import TextResponse
 
 from crawlers import xml_records
+from crawlers.kinds.oai import generic
 from crawlers.kinds.oai.answer import OAIError, page
-from crawlers.kinds.oai.cursor import Cursor
-from crawlers.kinds.oai.recovery import another, fault
+from crawlers.kinds.oai.dialect import OAI, Question
 from crawlers.kinds.oai.repository import ordered
+from crawlers.listing import ladder
+from crawlers.listing.walk import Walk
+from tests.walked import response, walk
 
 REAL = Path(__file__).parents[2] / "shared" / "answers" / "oai-pmh"
 
@@ -104,28 +107,32 @@ def test_the_formats_that_are_read(name, formats):
 
 
 def test_a_page_of_pycsw_is_continued_with_the_prefix_beside_the_token():
-    here = Cursor(prefix="iso19139").behind(answer("pycsw-ListRecords_iso19139"), has_new=True, is_repeated=False)
+    here = Question(prefix="iso19139").behind(answer("pycsw-ListRecords_iso19139"))
     assert not here.is_dated  # its datestamps are empty, so windows would lose records
     with pytest.raises(OAIError) as error:
         answer("pycsw-ListIdentifiers_missing_metadata_prefix")
-    assert another(here, error.value).question == {"resumptionToken": "11", "metadataPrefix": "iso19139"}
+    dialect = OAI(None, None)
+    there = ladder.climbed(Walk(ask=here, pages=1), dialect.fault(error.value, None, Walk(ask=here)), dialect)
+    assert there.ask.parameters == {"resumptionToken": "11", "metadataPrefix": "iso19139"}
 
 
-def test_four_pages_that_repeat_two_records_are_not_a_whole_list():
-    here = Cursor()
-    for number in ("", "2", "3", "4"):
-        last = answer(f"sickle-ListRecords{number}")
-        here = here.behind(last, has_new=number == "", is_repeated=number in ("2", "3"))
-    assert fault(here, last).kind == "count_mismatch"
+def test_four_pages_that_repeat_two_records_are_not_a_whole_list(tmp_path):
+    names = iter(["sickle-Identify", "sickle-ListRecords", *(f"sickle-ListRecords{number}" for number in (2, 3, 4))])
+
+    def answers(request):
+        body = (REAL / f"{name}.xml").read_bytes() if (name := next(names, "")) else b""
+        return response(request, body, 200 if name else 500, {"Content-Type": "text/xml"})
+
+    done = walk(generic.OAI, answers, tmp_path, url="https://example.org/oai", prefix="oai_dc")
+    assert (done.evidence, len(done.items), len(done.errors)) == ({}, 1, 1)
+    assert done.errors[0].kind in ("paging", "http")
 
 
 def test_a_large_repository_is_read_in_windows():
-    here = Cursor(earliest="2014-02-03T14:41:33Z").behind(
-        answer("zenodo-list_identifiers-0"), has_new=True, is_repeated=False
-    )
-    window = here.narrowed()
-    assert (window.begin, window.token, window.total) == ("", "", 1_337_969)
-    assert "2014-02-03" < window.until < "2015"
+    here = Question(earliest="2014-02-03T14:41:33Z").behind(answer("zenodo-list_identifiers-0"))
+    window = ladder.split(Walk(ask=here, total=1_337_969), OAI(None, None))
+    assert (window.ask.begin, window.ask.token, window.stated) == ("", "", 1_337_969)
+    assert "2014-02-03" < window.ask.until < "2015"
 
 
 @pytest.mark.parametrize(

@@ -221,6 +221,7 @@ def test_empty_pages_in_the_middle_are_passed_by_the_patience(tmp_path):
         ({"listed": 12, "turned": 1, "left": "3 others are outside"}, {}, {}, "unproven"),
         ({"listed": 12, "total": 12, "left": "3 others are outside"}, {}, {}, "unproven"),
         ({"listed": 12, "stale": 2, "turned": 2}, {"next": Ask(at=99)}, {}, "paging"),
+        ({"listed": 20, "turned": 2, "is_ring": True, "total": 25}, {"next": Ask(at=99)}, {}, "paging"),
         ({"listed": 6, "pages": 2}, {"turns": 0}, {"way": "turn"}, "unproven"),
         ({"listed": 10, "pages": 1}, {"asked": 10}, {}, "unproven"),
         ({"contradiction": "two counts", "listed": 9, "total": 9}, {}, {}, "count_mismatch"),
@@ -478,6 +479,23 @@ def test_what_a_page_shows_of_its_place_stays_at_the_end():
     assert behind({}, {"ask": Ask(since="n00003")}, {"came": 3}).ask == Ask(since="n00003")
 
 
+@pytest.mark.parametrize(
+    ("here", "asked", "came", "is_capped"),
+    [
+        ({}, 100, 10, True),
+        ({"first": "a", "came": 10, "largest": 10}, 100, 10, True),
+        ({"first": "a", "came": 1, "largest": 1}, 5, 5, False),
+        ({"first": "a", "came": 36, "largest": 25}, 100, 94, False),
+        ({"first": "a", "came": 10, "largest": 10, "total": None}, 100, 10, True),
+    ],
+)
+def test_a_server_that_gives_fewer_than_were_asked_for_and_more_behind_them_is_capped(here, asked, came, is_capped):
+    found = behind(
+        {"total": 130} | here, {"asked": asked, "next": Ask(at=99)}, {"came": came, "digest": "b"}, way="place"
+    )
+    assert found.is_capped is is_capped
+
+
 def test_what_a_page_lost_as_was_reported_is_counted():
     assert behind({"lost": 1}, {"lost": 2}, {"came": 5, "new": 3}).lost == 3
 
@@ -519,6 +537,9 @@ def test_pages_that_count_what_is_left_are_compared_too():
 @pytest.mark.parametrize(
     ("walked", "page", "taken", "traits", "decision"),
     [
+        ({"total": 30, "came": 28, "largest": 20}, {"next": Ask(at=9), "behind": 8}, {"came": 8}, {}, "end"),
+        ({"total": 30, "came": 28, "largest": 20}, {"next": Ask(at=9), "behind": 10}, {"came": 8}, {}, "follow"),
+        ({"total": 10, "came": 10, "largest": 10}, {"next": Ask(at=9), "behind": 5}, {"came": 10}, {}, "follow"),
         ({}, {"next": None}, {"came": 3}, {}, "end"),
         ({"largest": 10, "came": 10, "first": "a"}, {"next": Ask(at=99), "asked": 100}, {"came": 10}, {}, "follow"),
         ({"largest": 7, "came": 7, "first": "a"}, {"next": Ask(at=99), "asked": 100}, {"came": 7}, {}, "end"),
@@ -602,6 +623,13 @@ def test_one_record_that_breaks_each_page_is_named_and_passed(tmp_path):
         "the server can't give the record at position 18: a record can't be rendered",
         "the server says it has 35 datasets, and listed 34",
     ]
+
+
+def test_fewer_retries_are_spent_on_the_small_pages_behind_a_fault(tmp_path):
+    done = listed(tmp_path, Server(ids=names(300), says=300, cap=100, broken={17}), ladder=LADDER)
+    small = ["rows=100" not in request.url for request in done.asked]
+    assert [request.meta.get("max_retry_times") == 1 for request in done.asked] == small
+    assert small[-1] is False
 
 
 def test_a_page_that_never_comes_ends_the_list_once_every_rung_was_tried(tmp_path):
@@ -826,6 +854,19 @@ def test_a_list_too_long_for_its_way_on_is_read_in_parts_unless_it_is_one_page(t
     assert len(server.requests) == 1
 
 
+def test_ranges_without_a_total_of_their_own_have_to_give_what_the_list_said(tmp_path):
+    halved = {"parts": lambda self, walk: halves(("", "n00040"))}
+    changes = {**stated(longest=30), **halved, "ranged": lambda self, walk, part: Ask(since=part[0], until=part[1])}
+
+    def read(self, response, walk):
+        page = Numbers.read(self, response, walk)
+        return replaced(page, total=None if walk.parts else page.total)
+
+    for says, shown in ((40, {"datasets": "pager"}), (41, {})):
+        done = listed(tmp_path, Server(ids=names(40), says=says, way="stated"), **changes, read=read)
+        assert (done.ids(), done.evidence, done.kinds()) == (names(40), shown, {} if shown else {"count_mismatch": 1})
+
+
 def test_a_part_that_does_not_come_is_reported_and_the_next_ones_are_listed(tmp_path):
     server = Server(ids=names(40), says=-1, faults=dict.fromkeys((2, 3), '{"ids": ["'))
     parts = {"parts": lambda self, walk: halves(("", "n00040"))}
@@ -1008,6 +1049,14 @@ def test_what_is_reported_may_be_a_fault_before_the_last(tmp_path):
     done = listed(tmp_path, Server(ids=[], faults={1: 500}), reported=lambda self, fault, walk: first, **short)
     assert [(error.kind, error.http_status) for error in done.errors] == [("refused", 404)]
     assert done.ids() == ["later"], "what there is to do when a list was not whole"
+
+
+def test_records_of_a_page_may_lead_to_something_together(tmp_path):
+    def together(self, response, taken, walk):
+        yield Dataset(id=" ".join(str(entry.id) for entry, _ in taken), title="", source="x", document={})
+
+    done = listed(tmp_path, Server(ids=names(13), says=13), together=together)
+    assert [len(item.id.split()) for item in done.items] == [10, 3]
 
 
 # Limits

@@ -85,6 +85,13 @@ TRAPS = [
     {"identify": True},
     {"identify": 500, "formats": 500},
     {"error_status": 422, "dies_behind": 20},
+    {"cut_behind": 20},
+    {"cut_behind": 10, "says": None},
+    {"extra_token": "badResumptionToken"},
+    {"extra_token": "badResumptionToken", "undated": True},
+    {"extra_token": "badResumptionToken", "error_status": 422},
+    {"extra_token": 500},
+    {"extra_token": 404, "undated": True},
 ]
 
 
@@ -126,6 +133,59 @@ def test_a_trap_that_can_not_be_got_round_leaves_the_crawl_incomplete(crawled, t
     assert kind in {error["kind"] for error in done.errors}
     assert len(names(done)) == kept
     assert len(done.asked) < 200
+
+
+@pytest.mark.parametrize(
+<<<<<<< HEAD
+    ("traps", "kept", "most"),
+    [
+        ({"cut_in": ("r00012",)}, 34, 90),
+        ({"cut_in": ("r00000", "r00034")}, 33, 130),
+        ({"cut_behind": 20, "undated": True}, 25, 10),
+        ({"cut_in": ("r00004",), "undated": True}, 4, 10),
+    ],
+    ids=str,
+)
+def test_of_a_page_that_breaks_off_the_whole_records_are_kept(tmp_path, traps, kept, most):
+    done = walked(Repository(held(35), traps), tmp_path)
+    assert (done.judged[0], len(done.ids()), set(done.kinds())) == ("incomplete", kept, {"truncated"})
+    assert len(done.asked) < most
+=======
+    ("traps", "kept"),
+    [
+        ({"cut_in": ("r00012",)}, 34),
+        ({"cut_in": ("r00000", "r00034")}, 33),
+        ({"cut_behind": 20, "undated": True}, 25),
+        ({"cut_in": ("r00004",), "undated": True}, 4),
+    ],
+    ids=str,
+)
+def test_of_a_page_that_breaks_off_the_whole_records_are_kept(tmp_path, traps, kept):
+    done = walked(Repository(held(35), traps), tmp_path)
+    assert (done.judged[0], len(done.ids()), set(done.kinds())) == ("incomplete", kept, {"truncated"})
+    assert len(done.asked) < 77
+>>>>>>> main
+
+
+def test_a_crawl_keeps_the_whole_records_of_a_page_that_breaks_off(crawled):
+    done = crawled(Repository(held(35), {"cut_in": ("r00012",)}))
+<<<<<<< HEAD
+    assert (done.code, len(names(done)), set(done.kinds())) == (3, 34, {("list", "truncated")})
+=======
+    assert (done.code, len(names(done)), done.kinds()) == (3, 34, [("list", "truncated")])
+>>>>>>> main
+
+
+def test_a_file_that_breaks_off_and_that_nothing_else_brings_keeps_its_whole_records(tmp_path):
+    """It ignores from and until, and its one page ends within record 150."""
+    records = [replace(one, stamp=datetime(2024, 1, 1, tzinfo=UTC)) for one in held(200)]
+    done = walked(Repository(records, {"cut_in": ("r00150",), "ignores": True}, size=200), tmp_path)
+<<<<<<< HEAD
+    assert (done.judged[0], len(done.ids()), done.kinds()) == ("incomplete", 150, {"paging": 1})
+=======
+    assert (done.judged[0], len(done.ids()), set(done.kinds())) == ("incomplete", 150, {"truncated"})
+>>>>>>> main
+    assert len(done.asked) < 10
 
 
 def test_a_repository_that_ignores_windows_is_noticed(crawled):
@@ -346,6 +406,18 @@ def test_a_token_that_is_dead_is_no_end_even_if_it_matches_no_records(tmp_path, 
         random.Random(3).shuffle(records)
     done = walked(Dead(records, traps), tmp_path)
     assert (done.judged[0], done.judged[2], done.errors) == ("complete", 100, [])
+
+
+@pytest.mark.parametrize("says", [{}, {"says": None}], ids=str)
+def test_a_record_that_is_modified_while_others_are_listed(tmp_path, says):
+    """It moves to the end: as many records came as there are, one of them twice and another one not at all."""
+
+    def change(records):
+        records.append(replace(records.pop(5), stamp=datetime(2026, 1, 1, tzinfo=UTC)))
+
+    done = walked(Changing(held(50), says, at=2, change=change), tmp_path)
+    assert (done.judged[0], len(done.ids()), done.errors) == ("complete", 50, [])
+    assert len([one for one in done.asked if "ListRecords" in one.url]) == 10
 
 
 def test_a_token_that_is_dead_while_the_list_grows(crawled):

@@ -272,7 +272,7 @@ def test_a_request_comes_back_as_it_was(spider):
         body=bytes(range(256)),
         headers={"Accept": ["a", "b"], "X-Odd": "é"},
         callback=spider.parse_page,
-        errback=spider.listing.page_failed,
+        errback=spider.lister.failed,
         cb_kwargs={"cursor": {"rows": 5, "last": None}},
         meta={"max_retry_times": 1},
         priority=3,

@@ -107,7 +107,7 @@ TURTLE = """@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://pu
 <https://example.org/d/2> a dcat:Dataset ; dct:title "Two" ."""
 FILES = {
     "/meta/": APACHE
-    % links("a.xml", "b.ttl", "away.xml", "iso.xml", "fgdc.xml", "sub/", "x.zip", "https://away.invalid/x.xml"),
+    % links("a.xml", "b.ttl", "away.xml", "iso.xml", "fgdc.xml", "sub/", "x.zip", "https://away.invalid/"),
     "/meta/a.xml": DUBLIN_CORE.format(title="A", id="a-1"),
     "/meta/b.ttl": TURTLE,
     "/meta/iso.xml": ISO,
@@ -411,6 +411,25 @@ def test_a_link_that_nobody_knows_may_hide_records(output, link):
         done = crawled(site, output)
     assert (done.report["verdict"], done.kinds(), len(done.manifest)) == ("incomplete", [("list", "unproven")], 1)
     assert link in done.errors[0]["error"]
+
+
+@pytest.mark.parametrize(
+    ("names", "ended", "told"),
+    [
+        (["a.xml", "{0}/out/c.xml", "../up.xml", "/out/c.xml"], (3, "incomplete", 1), "links 2 records outside"),
+        (["/out/c.xml", "https://away.invalid/x.xml"], (4, "failed", 0), "links 2 records outside"),
+    ],
+)
+def test_records_that_a_listing_links_outside_are_counted(output, names, ended, told):
+    pages = {"/meta/a.xml": iso("a")}
+    with Site(answers(pages)) as site:
+        pages["/meta/"] = APACHE % links(*(name.format(site.url) for name in names))
+        done = crawled(site, output)
+        assert {one.path for one in site.asked} <= {"/robots.txt", "/meta/", "/meta/a.xml"}
+    assert (done.code, done.report["verdict"], len(done.manifest)) == ended
+    (error,) = done.errors
+    assert (error["stage"], error["kind"]) == ("list", "unproven")
+    assert f"{told} {site.url}/meta/, such as {site.url}/out/c.xml" in error["error"]
 
 
 def test_links_of_a_folder_to_itself_are_followed_once(output):

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.ckan.listing import CKANListing
+from crawlers.kinds.ckan.dialect import Ask, Packages
 from crawlers.kinds.ckan.query import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.cursor import Cursor
-    from crawlers.kinds.ckan.listing import Output
-    from crawlers.kinds.ckan.packages import PackageSpider
-    from crawlers.kinds.ckan.recovery import Refusal
-    from crawlers.listing.paging import Page
+    from crawlers.kinds.ckan.api import API
+    from crawlers.kinds.ckan.dialect import Take
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.walk import ListingPage, Walk
 
 
-class PackagesOfType(CKANListing):
-    """The listing of a catalogue's packages of one type.
+@dataclass(frozen=True, slots=True)
+class OtherFilter:
+    """The next filter, where the first page is empty, has packages of other types, or is refused for its filter."""
 
-    Catalogues differ in the filter that finds them. The next one is tried if the first page is empty, has packages of
-    other types, or is refused.
+    most: int = 20
+    name: str = "filter"
+
+    def instead(self, walk: Walk[Ask], fault: Any, dialect: Any) -> Walk[Ask] | None:
+        is_of_filter = fault.error.kind == "refused" or (fault.is_spoken and not fault.wants_post)
+        if walk.pages or not is_of_filter or not dialect.has_another_filter(walk):
+            return None
+        return replace(walk, ask=replace(walk.ask, filter=walk.ask.filter + 1))
+
+
+class PackagesOfType(Packages):
+    """The listing of a catalogue's packages of one type; catalogues differ in the filter that finds them.
 
     Args:
         name: of the type: site, extension.
@@ -34,53 +43,33 @@ class PackagesOfType(CKANListing):
     """
 
     subject = "the catalogue"
+    ladder = (OtherFilter(), *Packages.ladder)
 
-    def __init__(self, spider: PackageSpider, name: str, identify: Callable[[Any], str | None]) -> None:
-        super().__init__(spider, spider)
+    def __init__(
+        self, crawl: Crawl, portal_api: API, take: Take, name: str, identify: Callable[[Any], str | None]
+    ) -> None:
+        super().__init__(crawl, portal_api, take)
         self.name = name
         self.identify = identify
         self.filters = (Query(fq=f"type:{name}"), Query(q=f"type:{name}"), Query(fq=f"dataset_type:{name}"))
 
-    def begin(self, cursor: Cursor) -> Request:
-        """Note that the list has begun; return the request for its first page, by the filter that was found to work."""
-        self.packages.api.query = self.filters[self._state.get("filter", 0)]
-        return super().begin(cursor)
+    def query(self, ask: Ask) -> Query:
+        return self.filters[ask.filter]
 
-    def read(self, response: Response, here: Cursor) -> Page[Cursor]:
-        page = super().read(response, here)
-        for entry in page.entries:
+    def has_another_filter(self, walk: Walk[Ask]) -> bool:
+        return walk.ask.filter + 1 < len(self.filters)
+
+    def read(self, response: Response, walk: Walk[Ask]) -> ListingPage[Ask]:
+        page = super().read(response, walk)
+        entries = [*page.entries]
+        for entry in entries:
             found = entry.record.get("type", self.name) if isinstance(entry.record, dict) else self.name
             if found != self.name:
                 message = (
                     f"{self.subject} lists a {str(found)[:50]} where packages of the type {self.name} are asked for"
                 )
                 raise AnswerError("refused", message)
-        entries = [entry._replace(id=self.identify(entry.record)) for entry in page.entries]
-        return replace(page, entries=entries)
-
-    def list_page(self, response: Response, here: Cursor, page: Page[Cursor]) -> Output:
-        if here.first and not page.entries and self._has_another_filter():
-            yield self.request(here)
-        else:
-            yield from super().list_page(response, here, page)
-
-    def not_listed(self, request: Request | None, here: Cursor, refusal: Refusal) -> Output:
-        is_of_filter = refusal.error.kind == "refused" or (refusal.spoken and not refusal.wants_post)
-        if here.first and is_of_filter and self._has_another_filter():
-            yield self.request(here)
-        else:
-            yield from super().not_listed(request, here, refusal)
-
-    @property
-    def _state(self) -> dict[str, Any]:
-        state: dict[str, Any] = self.spider.records.job.state
-        return state
-
-    def _has_another_filter(self) -> bool:
-        """Turn to the next filter; return whether there is one."""
-        following = self._state.get("filter", 0) + 1
-        if following == len(self.filters):
-            return False
-        self._state["filter"] = following
-        self.packages.api.query = self.filters[following]
-        return True
+        if not entries and not walk.pages and walk.purpose == "page" and self.has_another_filter(walk):
+            raise AnswerError("refused", f"{self.subject} lists no package for this filter")
+        page.entries = [entry._replace(id=self.identify(entry.record)) for entry in entries]
+        return page

@@ -106,8 +106,8 @@ class Batch:
 class Batches(ABC):
     """Asks for the datasets of a list of the ledger, in the order of their ids.
 
-    A kind says how some are asked for (`question`), which an answer has (`found`), what they lead to (`take`), and what
-    becomes of those that it lacks (`leave`). The spider has it as an attribute: its callbacks are stored so.
+    A kind says how some are asked for (`batch_question`), which an answer has (`found`), what they lead to (`take`),
+    and what becomes of those that it lacks (`leave`). The spider has it as an attribute: its callbacks are stored so.
 
     Attributes:
         batch_list: the list of the ledger.
@@ -119,7 +119,7 @@ class Batches(ABC):
         self.crawl = crawl
 
     @abstractmethod
-    def question(self, batch: Batch) -> Request:
+    def batch_question(self, batch: Batch) -> Request:
         """Return the request for a batch, without callback, errback and keywords."""
 
     @abstractmethod
@@ -163,7 +163,7 @@ class Batches(ABC):
         while len(ids) > 1 and not self.fits(replace(batch, ids=ids)):
             ids = ids[:-1]
         batch = replace(batch, ids=ids)
-        request = self.question(batch)
+        request = self.batch_question(batch)
         meta = {**request.meta, "dont_cache": True} | ({"max_retry_times": 1} if batch.sizes else {})
         yield request.replace(
             callback=self.parse_batch,

@@ -109,6 +109,14 @@ class Dialect(ABC, Generic[A]):
 
     # What may be said besides
 
+    def together(self, response: Response, taken: list[tuple[Entry, int]], walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+        """Yield what the records of a page lead to all together; ``None``: each by itself, see `items`.
+
+        Args:
+            taken: the new ones, each with how many of its resources the user's limit leaves.
+        """
+        return None
+
     def fault(self, error: AnswerError, response: Response | None, walk: Walk[A]) -> Fault:
         """Return why a page did not come, with what the portal says of it in words of its own.
 

@@ -85,7 +85,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         is_ring=is_ring,
         has_moved=here.has_moved or page.has_moved or is_changed,
         has_shrunk=here.has_shrunk or (is_changed and (page.total or 0) < (here.total or 0)),
-        contradiction=here.contradiction or ("" if _fits(before, counted) else _contradiction(before, counted)),
+        contradiction=here.contradiction or ("" if fits(before, counted) else _contradiction(before, counted)),
     )
 
 
@@ -100,10 +100,10 @@ def _counted(here: Walk[Any], page: ListingPage[Any], taken: Taken) -> tuple[int
     return (max(total, here.total or 0) if here.lap == 1 else total), counted
 
 
-def _fits(before: int | None, now: int | None) -> bool:
+def fits(before: int | None, now: int | None) -> bool:
     """Return whether two counts may be of one question: the catalogue changes while it is listed, but not by so much.
 
-    >>> _fits(2977, 746), _fits(2977, 3036), _fits(5, 15), _fits(5, 16)
+    >>> fits(2977, 746), fits(2977, 3036), fits(5, 15), fits(5, 16)
     (False, True, True, False)
     """
     return before is None or now is None or abs(now - before) <= max(_DRIFT, _DRIFT_SHARE * before)
@@ -117,9 +117,9 @@ def _is_capped(here: Walk[Any], page: ListingPage[Any], taken: Taken, total: int
     """Return whether the server gave fewer than were asked for, and has more behind them."""
     if page.asked is None or not taken.came:
         return False
-    if here.first:
-        return here.largest < page.asked
-    return taken.came + page.overlap < page.asked and total is not None and taken.came < total
+    if total is None:
+        return bool(here.first) and here.largest < page.asked
+    return taken.came + page.overlap < page.asked and here.came + taken.came < total
 
 
 # Whether it goes on
@@ -153,8 +153,10 @@ def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Tr
     if not taken.came or traits.has_short_pages:
         return False  # the patience ends it
     is_full = taken.came + page.overlap >= walk.largest
+    is_stop = (walk.is_capped or (walk.total or 0) % _ROUND == 0) and is_full
+    if page.behind is not None:  # if more came than were left, nothing says how many there are
+        return taken.came == page.behind and not is_stop
     if is_trusted(walk, traits):
-        is_stop = (walk.is_capped or (walk.total or 0) % _ROUND == 0) and is_full
         return walk.came >= (walk.total or 0) and not is_stop
     if walk.total is not None:
         return False
@@ -234,9 +236,18 @@ def _two_questions(ended: Ended) -> None:
 
 
 def _fewer(ended: Ended) -> None:
+<<<<<<< HEAD
+    walk, stated = ended.walk, ended.walk.stated
+    whole = 0 if stated is None or stated in ended.traits.windows else stated - walk.apart - ended.absent
+    expected = max(whole, 0 if walk.total is None else ended.expected)
+    if walk.listed < expected:
+        message = f"{ended.subject} says it has {expected} datasets, and listed {walk.listed}"
+=======
     if ended.walk.total is not None and ended.walk.listed < ended.expected:
+        _again(ended)
         listed = ended.walk.listed
         message = f"{ended.subject} says it has {ended.expected} datasets, and listed {listed}"
+>>>>>>> main
         raise AnswerError("count_mismatch", message)
 
 
@@ -287,10 +298,12 @@ def _ring(ended: Ended) -> Evidence | None:
 
 
 def _again(ended: Ended) -> None:
-    is_repeated = _is_repeated(ended.walk, ended.page, ended.traits) and not ended.walk.is_ring
-    if is_repeated and not is_met(ended.walk, ended.traits) and (ended.traits.way != "place" or ended.page.came != 0):
-        of = "" if ended.walk.expected is None else f" of {ended.walk.expected}"
-        message = f"{ended.subject} gives the same pages again after {ended.walk.listed}{of} datasets"
+    walk = ended.walk
+    is_short = walk.listed < (walk.expected or 0)
+    is_repeated = is_short if walk.is_ring else _is_repeated(walk, ended.page, ended.traits)
+    if is_repeated and not is_met(walk, ended.traits) and (ended.traits.way != "place" or ended.page.came != 0):
+        of = "" if walk.expected is None else f" of {walk.expected}"
+        message = f"{ended.subject} gives the same pages again after {walk.listed}{of} datasets"
         raise AnswerError("paging", message)
 
 
@@ -311,8 +324,10 @@ def _guessed(ended: Ended) -> Evidence | None:
 
 
 def _pager(ended: Ended) -> Evidence | None:
-    is_end = ended.page.next is None or (ended.traits.way == "place" and not ended.page.fault)
-    return ended.traits.ends_by if ended.walk.turned and is_end else None
+    walk, way = ended.walk, ended.traits.way
+    is_end = ended.page.next is None or (way == "place" and not ended.page.fault)
+    is_worked = walk.turned or (walk.parts and way == "stated")  # the last range names no way on, others did
+    return ended.traits.ends_by if is_worked and is_end else None
 
 
 def _nothing(ended: Ended) -> None:

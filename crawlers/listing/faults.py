@@ -9,14 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from crawlers.exceptions import AnswerError
+
 if TYPE_CHECKING:
-    from crawlers.exceptions import AnswerError
+    from scrapy.http import Response
+
     from crawlers.listing.walk import Walk
 
 OF_HOST = frozenset(("blocked", "robots", "dns", "forbidden_address", "offsite", "ignored", "disk", "bug"))
 """The error kinds that no other request to the host cures."""
 LASTING = frozenset(("too_large", "timeout", "truncated"))
 """Later pages stay small after one of these."""
+_PARTIAL = 206
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,15 @@ class Fault:
         """Whether the portal would repeat its answer to this question: a 4xx, or a refusal in words of its own."""
         is_refused = self.status is not None and 400 <= self.status < 500 and self.status not in (408, 429)
         return self.is_spoken or is_refused or self.error.kind == "refused"
+
+
+def check_whole(response: Response) -> None:
+    """
+    Raises:
+        AnswerError: the answer is a part of what was asked for.
+    """
+    if response.status == _PARTIAL:
+        raise AnswerError("truncated", "the answer is a part, as it says itself (HTTP 206)")
 
 
 class Rung(Protocol):

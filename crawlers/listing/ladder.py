@@ -176,7 +176,10 @@ def split(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:
         return None
     ranges = dialect.split(walk)
     ask = dialect.ranged(walk, ranges[0]) if ranges else None
-    return None if ask is None else begun(walk, ask, parts=(*ranges, *walk.parts[1:]), splits=walk.splits + 1)
+    if ask is None:
+        return None
+    stated = walk.stated if walk.parts else walk.total
+    return begun(walk, ask, parts=(*ranges, *walk.parts[1:]), splits=walk.splits + 1, stated=stated)
 
 
 def next_part(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:

@@ -25,6 +25,7 @@ from crawlers.listing import evidence, ladder
 from crawlers.listing.confirmation import Confirmation, GoneRecords, flat
 from crawlers.listing.crawl import remembering
 from crawlers.listing.evidence import Ended, Taken, after, decide, judge
+from crawlers.listing.faults import check_whole
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
 from crawlers.listing.walks import Walks
 from crawlers.politeness import failures
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 _STEP = 100
 """Entries of a graph that are taken before other work goes on."""
 _TURN = 0.1
-_PARTIAL = 206
 _ONE_PAGE = (
     "nothing shows that these are all: it is one page that leads to no other"
     " (if there is no other page, say next = false in [paging])"
@@ -153,10 +153,13 @@ class Lister(Generic[A]):
         """Return the request of a walk.
 
         Args:
-            is_retry: whether it stands for one that failed after all its retries: fewer are spent on it.
+            is_retry: whether it stands for one that failed after all its retries: fewer are spent on it, and on those
+                for the small pages behind it.
         """
         request = self.dialect.request(walk)
-        meta = {**request.meta, "walk": walk.key} | ({"max_retry_times": 1} if is_retry or walk.skipped else {})
+        is_small = walk.rows is not None and walk.most is not None and walk.rows < walk.most
+        few = {"max_retry_times": 1} if is_retry or is_small or walk.skipped else {}
+        meta = {**request.meta, "walk": walk.key} | few
         if walk.lap > 1 or walk.tried or not walk.has_records:  # what is new can't come from a cache
             request.headers.setdefault("Cache-Control", "no-cache")
         return request.replace(callback=self.answered, errback=self.failed, cb_kwargs={"walk": walk.plain()}, meta=meta)
@@ -189,8 +192,7 @@ class Lister(Generic[A]):
                 page.close()
 
     def _read(self, response: Response, here: Walk[A]) -> ListingPage[A] | Awaitable[ListingPage[A]]:
-        if response.status == _PARTIAL:
-            raise AnswerError("truncated", "the answer is a part, as it says itself (HTTP 206)")
+        check_whole(response)
         return self.dialect.read(response, here)
 
     async def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> AsyncIterator[Any]:
@@ -251,7 +253,12 @@ class Lister(Generic[A]):
         return Taken(came=came, new=new, resources=resources, digest=digest, is_cut=now.is_cut, doubles=doubles)
 
     def _items(self, response: Response, taken: list[tuple[Entry, int]], here: Walk[A]) -> Iterator[Any]:
-        for position, (entry, allowed) in enumerate(taken if here.has_records else []):
+        if not here.has_records:
+            return
+        if (outputs := self.dialect.together(response, taken, here)) is not None:
+            yield from outputs
+            return
+        for position, (entry, allowed) in enumerate(taken):
             output = self.dialect.items(response, entry, allowed, here, position)
             yield from self.crawl.guarded(output, response, entry.record)
 
@@ -347,9 +354,10 @@ class Lister(Generic[A]):
             self.crawl.run_state.count_listed(self.crawl.records.expected)
 
     def _expected(self, walk: Walk[A]) -> int | None:
-        """Return how many datasets there should be; ``None`` if a number that is a hint was less than there are."""
+        """Return how many datasets there should be; ``None`` if more came than a hint, or a window's number, says."""
         is_less = walk.expected is not None and walk.expected < walk.listed
-        return None if is_less and self.dialect.traits.total == "hint" else walk.expected
+        is_exact = self.dialect.traits.total == "exact" and evidence.is_trusted(walk, self.dialect.traits)
+        return None if is_less and not is_exact else walk.expected
 
     # What did not come
 
@@ -393,6 +401,7 @@ class Lister(Generic[A]):
         if self.crawl.records.job.resumed and self.dialect.traits.is_one_list:
             count = self.crawl.records.count  # requests that stood for one before a kill share what they list
             walk = replace(walk, listed=count(walk.name) + count("nameless"))
+            self._note(walk)
         if following := ladder.next_part(walk, self.dialect):
             yield self.onward(walk, following)
             return
@@ -425,7 +434,8 @@ class Lister(Generic[A]):
         message, changed = "%s: %d of %s datasets were listed%s: listing again", ", and the list changed meanwhile"
         of = walk.listed, walk.expected, changed if walk.has_moved else ""
         self.crawl.logger.info(message, self.crawl.place, *of)
-        first = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False, "lost": 0, "left": ""}
+        first = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False}
+        first |= {"lost": 0, "left": "", "stated": None}
         fresh = ladder.begun(walk, ask, lap=walk.lap + 1, **first)
         yield self.onward(walk, fresh)
 

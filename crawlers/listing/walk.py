@@ -53,6 +53,7 @@ class Walk(Generic[A]):
         before: how many records the parts have that were listed.
         total: how many records this lap and part has, by the protocol's own word.
         counted: how many it has by the last page's own count.
+        stated: how many the whole list had by its own word, before it was split into parts.
         printed: how many datasets a page prints for people.
         first: the digest of the first page of this lap and part.
         digest: of the page before: of its ids.
@@ -92,6 +93,7 @@ class Walk(Generic[A]):
     before: int = 0
     total: int | None = None
     counted: int | None = None
+    stated: int | None = None
     printed: int | None = None
     first: str = ""
     digest: str = ""

@@ -16,24 +16,24 @@ from crawlers.ecosystem.packages import PackagesOfType
 from crawlers.ecosystem.profiles import feed_fields
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.items import Extension
-from crawlers.kinds.ckan.api import API
-from crawlers.kinds.ckan.cursor import Cursor, identity
+from crawlers.kinds.ckan.api import API, identity
 from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
+from crawlers.listing.lister import Lister
 from crawlers.listing.spider import CatalogueSpider
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
-    from twisted.python.failure import Failure
 
     from crawlers.ecosystem.extensions.github import Output
     from crawlers.items import Kind
-    from crawlers.kinds.ckan.listing import Found
+    from crawlers.kinds.ckan.dialect import Ask
+    from crawlers.listing.walk import ListingPage, Walk
 
 
 class ExtensionsSpider(PackageSpider):
@@ -78,7 +78,8 @@ class ExtensionsSpider(PackageSpider):
             message = f"spider {self.name} needs to know the catalogue: -a catalogue=https://ecosystem.ckan.org"
             raise ArgumentError(message)
         self.api = API(self.portal, Query())
-        self.listing = Packages(self)
+        self.dialect = Extensions(self)
+        self.lister = Lister(self, self.dialect, self.withdrawals)
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
@@ -111,9 +112,6 @@ class ExtensionsSpider(PackageSpider):
         states = self.repositories.profiles.counts()
         return {"repositories": states} | ({"stopped": self.stopped} if self.stopped else {})
 
-    async def start(self) -> AsyncIterator[Request]:
-        yield self.listing.begin(Cursor(rows=self.listing.rows()))
-
     def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Any:  # noqa: ARG002
         """Note which repository a package names."""
         if identity(record) is None:
@@ -123,14 +121,6 @@ class ExtensionsSpider(PackageSpider):
             self.records.settle((self.listed_kind, record["id"], None), "listed")  # packages are not written
             self.repositories.note(record)
         yield from ()
-
-    async def list_complete(self, after: Cursor) -> AsyncIterator[Found]:
-        """Note that nothing is left out; the repositories are profiled in any case."""
-        if not (after.ids or self.limits.is_set):
-            self.run_state.is_whole_listing = True
-        nothing: tuple[Found, ...] = ()
-        for found in nothing:
-            yield found
 
     def profile_all(self) -> Output:
         """Yield the profiles of packages without a repository at GitHub, and the first requests for the others."""
@@ -146,33 +136,33 @@ class ExtensionsSpider(PackageSpider):
                 self.withdrawals.mark_missing()
 
 
-class Packages(PackagesOfType):
-    """The pages of the packages; behind the last one come the repositories, even if the listing was not whole."""
-
-    spider: ExtensionsSpider
+class Extensions(PackagesOfType):
+    """The packages of extensions; behind the last one come the repositories, even if the listing was not whole."""
 
     def __init__(self, spider: ExtensionsSpider) -> None:
-        super().__init__(spider, "extension", identity)
-        self.reading = 0
+        super().__init__(spider, spider.api, spider.parse_record, "extension", identity)
+        self.spider = spider
 
-    def request(self, cursor: Cursor, *, is_retry: bool = False) -> Request:
-        request = super().request(cursor, is_retry=is_retry)
+    def request(self, walk: Walk[Ask]) -> Request:
+        request = super().request(walk)
         request.meta["dont_cache"] = True
         return request
 
-    def parse_page(self, response: Response, cursor: dict[str, Any]) -> Any:
-        yield from self._and_repositories(super().parse_page(response, cursor))
+    def read(self, response: Response, walk: Walk[Ask]) -> ListingPage[Ask]:
+        page = super().read(response, walk)
+        page.entries = iter(page.entries)  # each is noted before the next page is asked for, or the repositories are
+        return page
 
-    def page_failed(self, failure: Failure) -> Any:
-        yield from self._and_repositories(super().page_failed(failure))
+    def whole(self, walk: Walk[Ask]) -> Iterator[Any]:  # noqa: ARG002
+        if not self.crawl.limits.is_set:
+            self.crawl.run_state.is_whole_listing = True
+        return self.spider.profile_all()
 
-    def _and_repositories(self, output: Iterator[Any]) -> Iterator[Any]:
-        """Yield what a page leads to; the one before it may still be read when the list has ended."""
-        self.reading += 1
-        yield from output
-        self.reading -= 1
-        if not self.reading and "datasets" not in self.spider.completeness.open_lists:
-            yield from self.spider.profile_all()
+    def short(self, walk: Walk[Ask]) -> Iterator[Any]:  # noqa: ARG002
+        return self.spider.profile_all()
+
+    def stopped(self, walk: Walk[Ask]) -> Iterator[Any]:  # noqa: ARG002
+        return self.spider.profile_all() if self.crawl.run_state.is_limited else iter(())
 
 
 def _api(address: str) -> str:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from crawlers import arguments
 from crawlers.exceptions import ArgumentError
-from crawlers.kinds.ckan.cursor import identity
+from crawlers.kinds.ckan.api import identity
 from crawlers.store import sources_file
 from crawlers.values.countries import country, country_of_host
 from crawlers.values.places import outline

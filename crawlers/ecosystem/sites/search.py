@@ -15,7 +15,7 @@ from crawlers.ecosystem.sites.visit import Visit, host
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.detection import roots
-from crawlers.kinds.ckan.recovery import Refusal
+from crawlers.kinds.ckan.dialect import Refusal, refused
 from crawlers.politeness import failures
 from crawlers.politeness.blocked import challenge
 from crawlers.spool.certificates import UntrustedCertificate
@@ -100,7 +100,7 @@ class APISearch:
         try:
             result = api.result(response)
         except AnswerError as error:
-            yield from self.refused(here, Refusal.from_answer(error, response), _judged(response))
+            yield from self.refused(here, refused(error, response), _judged(response))
             return
         if is_search(result):
             yield from self.spider.answers.begin(here, result)
@@ -116,7 +116,7 @@ class APISearch:
         if refusal.wants_post and refusal.error.kind != "blocked" and not visit.post:
             visit.post = True
             yield self.ask_place(visit, visit.place)
-        elif refusal.spoken:
+        elif refusal.is_spoken:
             yield from self.spider.answers.begin(visit, None)
         elif judged:
             yield from self.spider.end(visit, *judged)

@@ -20,10 +20,10 @@ from crawlers.ecosystem.sites.visit import Visit
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.items import Site
 from crawlers.kinds.ckan.api import API
-from crawlers.kinds.ckan.cursor import Cursor
 from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
 from crawlers.listing.completeness import Ending
+from crawlers.listing.lister import Lister
 from crawlers.listing.spider import source_name
 from crawlers.resume.records import is_settled
 from crawlers.safety.redact import redact
@@ -36,10 +36,21 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.listing import Found, Output
+    from crawlers.kinds.ckan.dialect import Ask, Output
+    from crawlers.listing.walk import Walk
 
 STATES = ("up", "moved", "down", "blocked", "not_ckan", "unknown")
 _LONGEST = 1000  # characters of a reason
+
+
+class Sites(PackagesOfType):
+    """The packages of portals; a catalogue that has none at all is an error."""
+
+    def whole(self, walk: Walk[Ask]) -> Iterator[Any] | None:
+        if walk.listed:
+            return None
+        self.crawl.failed("list", AnswerError("refused", "the catalogue lists no package of the type site"))
+        return iter(())
 
 
 class SitesSpider(PackageSpider):
@@ -93,7 +104,8 @@ class SitesSpider(PackageSpider):
             )
         self.catalogue = self.portal = self.args["catalogue"]
         self.api = API(self.catalogue or "", Query())
-        self.listing = PackagesOfType(self, "site", listed.name_of)
+        self.dialect = Sites(self, self.api, self.parse_record, "site", listed.name_of)
+        self.lister = Lister(self, self.dialect, self.withdrawals)
         self.search, self.answers, self.profiles = APISearch(self), Answers(self), Profiles(self, STATES)
         self.listed: list[listed.Listed] = []
         self.is_online = False
@@ -125,7 +137,8 @@ class SitesSpider(PackageSpider):
     async def start(self) -> AsyncIterator[Any]:
         """Yield the first page of the catalogue, or the first request to each portal of a file."""
         if self.catalogue:
-            yield self.listing.begin(Cursor(rows=self.listing.rows()))
+            for request in self.lister.begin():
+                yield request
             return
         self.completeness.begin("sites")
         wanted = self.listed[: self.args["max_datasets"]]
@@ -154,15 +167,6 @@ class SitesSpider(PackageSpider):
             self.failed("list", AnswerError("missing_id", message), response.request)
             return
         yield from self.search.begin(Visit(site=listed.of_package(record, response.url)))
-
-    async def list_complete(self, after: Cursor) -> AsyncIterator[Found]:
-        """Mark the portals that are gone from the catalogue; one that has none at all is an error."""
-        if after.listed:
-            self.withdrawals.mark_missing()
-        else:
-            self.failed("list", AnswerError("refused", "the catalogue lists no package of the type site"))
-        return
-        yield
 
     # The end of a visit
 

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from crawlers.exceptions import AnswerError
 from crawlers.kinds.api.declaration import Header
+from crawlers.safety import strict_json
 from crawlers.safety.line import one_line
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ Headers = Mapping[str, str]
 """The headers of an answer, by their names in small letters."""
 NONE: Headers = {}
 _SHOWN = 200
+_LONGEST = 64 * 1024
 
 
 def records(page: Any, listing: Listing) -> list[Any] | None:
@@ -47,6 +50,23 @@ def _found(page: Any, wanted: Sought | None, headers: Headers) -> Any:
     if wanted is None:
         return None
     return wanted.find(headers) if isinstance(wanted, Header) else wanted.find(page)
+
+
+def headers(response: Any) -> Headers:
+    """Return the headers of an answer, by their names in small letters."""
+    return {str(name).lower(): value for name, value in response.headers.to_unicode_dict().items()}
+
+
+def worded(error: AnswerError, body: bytes, listing: Listing) -> AnswerError:
+    """Return an error with what the body of the refusal says."""
+    try:
+        page = strict_json.loads(body[:_LONGEST])
+    except ValueError:
+        return error
+    found = refusal(page, listing) if listing.error is not None else None
+    message = page.get("message") if isinstance(page, dict) else None
+    said = envelope_error(page) or found or (f"it says {message[:_SHOWN]!r}" if isinstance(message, str) else None)
+    return AnswerError(error.kind, f"{error}: {said}") if said else error
 
 
 def refusal(page: Any, listing: Listing) -> str | None:

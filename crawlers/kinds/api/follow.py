@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api import answers, paging
+from crawlers.kinds.api import answers
 from crawlers.kinds.api.expressions import Template
 from crawlers.kinds.api.mapping import Reading
-from crawlers.kinds.api.recovery import from_failure
 from crawlers.politeness import failures
 from crawlers.safety import inside, strict_json
 from crawlers.values.addresses import absolute
@@ -106,7 +105,7 @@ class Followed:
     def ask(self, address: str, asked: dict[str, Any]) -> Output:
         """Yield the request for an address; the item as it is if that is at a host that is not the catalogue's."""
         try:
-            paging.check_host(address, self.query.hosts)
+            self.query.check_host(address)
         except AnswerError as error:
             yield from self.lacking(error, None, None, asked)
             return
@@ -153,7 +152,9 @@ class Followed:
 
     def failed(self, failure: Failure) -> Output:
         request = failures.request(failure)
-        error = from_failure(failure, self.query.declaration.list)
+        error, response = failures.from_failure(failure), getattr(failure.value, "response", None)
+        if response is not None and error.kind == "http":
+            error = answers.worded(error, response.body, self.query.listing)
         yield from self.lacking(error, request, failures.status(failure), request.cb_kwargs["asked"])
 
     def lacking(self, error: AnswerError, request: Request | None, status: int | None, asked: dict[str, Any]) -> Output:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -103,6 +105,11 @@ class Reading:
         self.record, self.declaration = record, declaration
         self.view = trimmed(record)
         self.id = _text(declaration.id.find(record)) or _text(declaration.id.find(self.view))
+
+    @property
+    def mark(self) -> str:
+        """What tells it apart from others of its list, whether it is a dataset or not."""
+        return self.id or hashlib.sha256(json.dumps(self.record, sort_keys=True).encode()).hexdigest()
 
     @property
     def missing_id(self) -> str:

@@ -1,17 +1,21 @@
-"""The requests of a declared listing: its address, parameters, headers and body at each position."""
+"""What a declared listing is asked: the request for a page, and what the page behind an answer is asked by."""
 
 from __future__ import annotations
 
 import json
+import sys
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlencode
 
 from scrapy import Request
 
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.api import answers
 from crawlers.kinds.api.declaration import PLACES, Variable
 from crawlers.kinds.api.mapping import portal_names
-from crawlers.values.addresses import host
+from crawlers.values.addresses import absolute, host
 from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
@@ -19,9 +23,104 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.api.declaration import Declaration, Values
     from crawlers.kinds.api.expressions import Template
-    from crawlers.kinds.api.position import Position
+    from crawlers.kinds.api.mapping import Reading
+    from crawlers.listing.walk import Walk
 
     Pair = tuple[str, Any]
+
+SIZES = (100, 25, 5, 1)
+"""How many records are requested where more fail."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a page is asked by, and what the pages before it have shown.
+
+    The records behind a server's window are a section of their own, as are those without a stamp.
+
+    Args:
+        at: the offset of its first new record, its number from 0, a link, a token, the last id or sort values; ``None``
+            for the first page.
+        rows: how many records the pages have that the number counts; ``None`` for as many as are declared.
+        overlap: how many records of the page before an offset asks for again, to see whether any has moved.
+        last: what the last record of the page before is known by; empty if that can't be asked for again.
+        section: which records: ``all``, ``window`` (those from `bound` on), ``rest`` (those without a stamp), or
+            ``recent`` (those that changed since the listing began).
+        begun: when the listing began.
+        counted: how many records there are, if that was asked before; pages have no total then.
+        is_count: whether only that number is asked for.
+        refused: why the first page was refused: the collections of the server are asked for.
+        xsrf: the token that the portal wants to get back with each POST.
+        received: how many records of this section have come.
+        start: how many pages came before this section.
+        bound: the stamp from which this section lists.
+        seen: the last stamp that came.
+        seen_at: what the record with that stamp is known by.
+        awaited: the record that `bound` is of, until this section has listed it.
+        order: 1 if the stamps ascend, -1 if they descend, 0 if that is not known yet.
+        is_shuffled: whether they do both.
+        is_undated: whether a record had no stamp.
+        odd: a stamp that can't be sent back as a condition.
+        latest: the last page's total.
+        is_changed: whether the totals of pages differed.
+        is_shrunk: whether one was smaller than that before it.
+        shift: -1 if a page lacked the record that should be its first: records moved up, past the walk; 1 if they only
+            moved down.
+        is_again: whether a page was that before it once more.
+        fault: what shows that a section was not whole.
+    """
+
+    at: Any = None
+    rows: int | None = None
+    overlap: int = 1
+    last: str = ""
+    section: Literal["all", "window", "rest", "recent"] = "all"
+    begun: str = ""
+    counted: int | None = None
+    is_count: bool = False
+    refused: str = ""
+    xsrf: str = ""
+    received: int = 0
+    start: int = 0
+    bound: Any = None
+    seen: Any = None
+    seen_at: str = ""
+    awaited: str = ""
+    order: int = 0
+    is_shuffled: bool = False
+    is_undated: bool = False
+    odd: str = ""
+    latest: int | None = None
+    is_changed: bool = False
+    is_shrunk: bool = False
+    shift: int = 0
+    is_again: bool = False
+    fault: str = ""
+
+    def of(self, section: Literal["all", "window", "rest", "recent"], **changes: Any) -> Ask:
+        """Return what the first page of another section is asked by.
+
+        Args:
+            changes: fields of it.
+        """
+        beginning: dict[str, Any] = {"at": None, "rows": None, "last": "", "received": 0, "awaited": ""}
+        return replace(self, section=section, **beginning | changes)
+
+
+class Answer(NamedTuple):
+    """An answer of a listing.
+
+    Args:
+        page: its JSON.
+        records: those of the page.
+        url: its address, to which links are relative.
+        headers: its headers, by their names in small letters.
+    """
+
+    page: Any
+    records: list[Reading]
+    url: str
+    headers: answers.Headers = answers.NONE
 
 
 class Query:
@@ -39,18 +138,12 @@ class Query:
     def __init__(self, declaration: Declaration, portal: str, rows: int | None = None) -> None:
         self.declaration, self.portal = declaration, portal
         self.listing = declaration.list
-        self.values = portal_names(portal) | dict.fromkeys(PLACES, self.listing.paging.first)
-        others = [self.listing.url, *filter(None, [self.listing.paging.url])]
+        self.paging = self.listing.paging
+        self.values = portal_names(portal) | dict.fromkeys(PLACES, self.paging.first)
+        others = [self.listing.url, *filter(None, [self.paging.url])]
         self.hosts = {host(portal), *(host(self.address(each)) for each in others), *self.listing.hosts}
-        size = self.listing.paging.size
+        size = self.paging.size
         self.rows = min(size.max, rows or size.max) if size else None
-
-    def size(self, here: Position) -> int | None:
-        """Return how many records are requested, none of them behind the window; ``None`` if the server decides."""
-        size, window = here.size or self.rows, self.listing.window
-        if size is None or window is None or self.listing.paging.kind != "offset":
-            return size
-        return max(min(size, window.max - (here.at or 0)), 1)
 
     def address(self, template: Template) -> str:
         """Return an address of the portal."""
@@ -61,79 +154,186 @@ class Query:
         headers = {"Accept": "application/json"}
         return headers | dict(_pairs(self.listing.headers, self.values))
 
-    def request(self, here: Position, since: str, **keywords: Any) -> Request:
+    def check_host(self, link: str, url: str = "") -> None:
+        """
+        Args:
+            url: the answer's that has the link.
+
+        Raises:
+            AnswerError: the link leads to another host.
+        """
+        there = host(link)
+        if there not in self.hosts and there != host(url):
+            raise AnswerError("offsite", f"the next page is at {there}, which is not one of the catalogue's hosts")
+
+    # Where a page begins
+
+    @property
+    def has_sizes(self) -> bool:
+        """Whether a page that fails can be asked for with fewer records."""
+        kind, has_url = self.paging.kind, self.paging.url is not None
+        return self.paging.size is not None and kind not in ("none", "next") and not (kind == "token" and has_url)
+
+    @property
+    def has_fixed_places(self) -> bool:
+        """Whether a page begins behind a record, wherever that has moved to."""
+        return self.paging.kind in ("none", "last-id", "search-after")
+
+    def overlap(self, walk: Walk[Ask]) -> int:
+        """Return how many records a page is to have of the page before."""
+        is_repeating = self.paging.kind == "offset" and bool(walk.ask.last) and (walk.rows or self.rows) != 1
+        return walk.ask.overlap if is_repeating else 0
+
+    def place(self, walk: Walk[Ask]) -> Any:
+        """Return what a page is asked by: an offset, a number from 0, a link, a token ...; ``None`` for the first."""
+        if self.paging.kind == "offset":
+            return (walk.ask.at or 0) - self.overlap(walk)
+        return self._numbered(walk)[1] if self.paging.kind == "page" else walk.ask.at
+
+    def size(self, walk: Walk[Ask]) -> int | None:
+        """Return how many records are requested, none of them behind the window; ``None`` if the server decides."""
+        if self.paging.kind == "page":
+            return self._numbered(walk)[0]
+        size, window = walk.rows or self.rows, self.listing.window
+        if size is None or window is None or self.paging.kind != "offset":
+            return size
+        return max(min(size, window.max - int(self.place(walk))), 1)
+
+    def _numbered(self, walk: Walk[Ask]) -> tuple[int | None, int]:
+        """Return how many records a numbered page has, and its number from 0: the place is where a page begins."""
+        size, at = walk.rows or self.rows, walk.ask.at or 0
+        if size is None:
+            return None, at
+        most = walk.largest if walk.is_capped else sys.maxsize  # of a server that gives fewer than it is asked for
+        place = at * min(walk.ask.rows or self.rows or size, most)
+        fitting = next(each for each in (size, *SIZES) if each <= size and place % min(each, most) == 0)
+        return fitting, place // min(fitting, most)
+
+    # Requests
+
+    def request(self, walk: Walk[Ask], since: str, **keywords: Any) -> Request:
         """Return the request for a page.
 
         Args:
             since: the moment after which changes are requested; empty if all records are.
-            keywords: of the request: callback, errback, meta ....
+            keywords: of the request: meta ....
         """
-        if here.at is not None and self.listing.paging.kind == "next":
-            return Request(here.at, headers=self.headers(), **keywords)
-        query = self._query(here)
-        asked = [*self._page(here), *self._conditions(here, since).items()]
+        ask = walk.ask
+        if ask.at is not None and self.paging.kind == "next":
+            return Request(ask.at, headers=self.headers(), **keywords)
+        query = [] if self._is_elsewhere(ask) else list(_pairs(self.listing.params, self.values))
+        asked = [*self._parameters(walk), *self._conditions(ask, since).items()]
         if self.listing.body is None:
             names = {name for name, _ in asked}
             pairs = [*(pair for pair in query if pair[0] not in names), *asked]
-            return Request(_url(self._url(here), pairs), headers=self.headers(), **keywords)
+            return Request(_url(self._url(walk), pairs), headers=self.headers(), **keywords)
         body = deepcopy(dict(self.listing.body))
         for place, value in asked:
             _put(body, place.split("."), value)
         headers = {"Content-Type": "application/json"} | self.headers()
-        return Request(_url(self._url(here), query), method="POST", headers=headers, body=json.dumps(body), **keywords)
+        return Request(_url(self._url(walk), query), method="POST", headers=headers, body=json.dumps(body), **keywords)
 
-    def _is_elsewhere(self, here: Position) -> bool:
-        return here.at is not None and self.listing.paging.url is not None
+    def _is_elsewhere(self, ask: Ask) -> bool:
+        return ask.at is not None and self.paging.url is not None
 
-    def _url(self, here: Position) -> str:
-        paging = self.listing.paging
-        if paging.url and self._is_elsewhere(here):
-            return self.address(paging.url)
-        place = {paging.kind: paging.first + (here.at or 0)} if paging.kind in PLACES else {}
+    def _url(self, walk: Walk[Ask]) -> str:
+        if self.paging.url and self._is_elsewhere(walk.ask):
+            return self.address(self.paging.url)
+        place = {self.paging.kind: self.paging.first + self.place(walk)} if self.paging.kind in PLACES else {}
         return str(self.listing.url.address(self.values | place))
 
-    def _query(self, here: Position) -> list[Pair]:
-        return [] if self._is_elsewhere(here) else list(_pairs(self.listing.params, self.values))
-
-    def _page(self, here: Position) -> list[Pair]:
+    def _parameters(self, walk: Walk[Ask]) -> list[Pair]:
         """Return the parameters that say which page is meant."""
-        paging = self.listing.paging
         pairs: list[Pair] = []
-        if paging.kind in PLACES:
-            pairs += [(paging.param, paging.first + (here.at or 0))] if paging.param else []
-        elif here.at is not None:
-            pairs.append((str(paging.param), here.at))
-        if paging.size and not self._is_elsewhere(here):
-            pairs.append((paging.size.param, self.size(here)))
+        if self.paging.kind in PLACES:
+            pairs += [(self.paging.param, self.paging.first + self.place(walk))] if self.paging.param else []
+        elif walk.ask.at is not None:
+            pairs.append((str(self.paging.param), walk.ask.at))
+        if self.paging.size and not self._is_elsewhere(walk.ask):
+            pairs.append((self.paging.size.param, self.size(walk)))
         return pairs
 
-    def _conditions(self, here: Position, since: str) -> dict[str, str]:
-        """Return the conditions of a walk by parameter, each joined to what the parameter has already."""
+    def _conditions(self, ask: Ask, since: str) -> dict[str, str]:
+        """Return the conditions of a section by parameter, each joined to what the parameter has already."""
         found: dict[str, list[str]] = {}
-        if self._is_elsewhere(here):
+        if self._is_elsewhere(ask):
             return {}
-        since = here.begun if here.walk == "recent" else since
+        since = ask.begun if ask.section == "recent" else since
         conditions = list(_pairs(self.listing.since, self.values | moments(since))) if since else []
-        conditions += self._bound(here)
-        for name, value in conditions:
+        for name, value in [*conditions, *self._bound(ask)]:
             found.setdefault(name, []).append(value)
         return {name: (self.listing.join or " ").join([*self._given(name), *parts]) for name, parts in found.items()}
 
-    def _bound(self, here: Position) -> list[tuple[str, str]]:
+    def _bound(self, ask: Ask) -> list[tuple[str, str]]:
         restart = self.listing.window.restart if self.listing.window else None
-        if restart is None or here.walk not in ("window", "rest"):
+        if restart is None or ask.section not in ("window", "rest"):
             return []
-        value = restart.rest if here.walk == "rest" else restart.value.fill({"seen": here.bound})
+        value = restart.rest if ask.section == "rest" else restart.value.fill({"seen": ask.bound})
         return [(restart.param, str(value))]
 
     def _given(self, name: str) -> list[str]:
-        """Return what a parameter has in every walk: of the query, or of the body."""
+        """Return what a parameter has in every section: of the query, or of the body."""
         if self.listing.body is None:
             return [value for known, value in _pairs(self.listing.params, self.values) if known == name]
         place: Any = self.listing.body
         for part in name.split("."):
             place = place.get(part) if isinstance(place, dict) else None
         return [place] if isinstance(place, str) else []
+
+    # The next page
+
+    def following(self, answer: Answer, walk: Walk[Ask]) -> Ask | None:
+        """Return what the page behind an answer is asked by; ``None`` if there is none.
+
+        Raises:
+            AnswerError: it can't be requested.
+        """
+        more = self.paging.more
+        if more is not None and not more.find(answer.page):
+            return None
+        at = getattr(self, f"_{self.paging.kind.replace('-', '_')}")(answer, walk)
+        if at is None:
+            return None
+        rows = self.size(walk) if self.paging.kind == "page" else None
+        last = answer.records[-1].mark if len(answer.records) > 1 else ""
+        return replace(walk.ask, at=at, rows=rows, last=last)
+
+    def _none(self, *_: Any) -> None:
+        return None
+
+    def _offset(self, answer: Answer, walk: Walk[Ask]) -> int | None:
+        """Return the offset behind the page, if that has more than the record that was asked for again."""
+        count = len(answer.records)
+        return self.place(walk) + count if count > self.overlap(walk) else None
+
+    def _page(self, answer: Answer, walk: Walk[Ask]) -> int | None:
+        return self._numbered(walk)[1] + 1 if answer.records else None
+
+    def _next(self, answer: Answer, _: Walk[Ask]) -> str | None:
+        link = answers.text(answer.page, self.listing.next, answer.headers)
+        if link is None:
+            return None
+        found = absolute(link, answer.url)
+        if found is None:
+            raise AnswerError("paging", f"the link to the next page is not an address: {link[:200]!r}")
+        self.check_host(found, answer.url)
+        return found
+
+    def _token(self, answer: Answer, _: Walk[Ask]) -> str | None:
+        is_read = answer.records or self.paging.more
+        return answers.text(answer.page, self.paging.token, answer.headers) if is_read else None
+
+    def _last_id(self, answer: Answer, _: Walk[Ask]) -> Any:
+        if not answer.records:
+            return None
+        wanted = self.paging.last
+        records = (each.record for each in reversed(answer.records))
+        found = next((last for each in records if wanted and (last := wanted.find(each))), None)
+        if found is None:
+            raise AnswerError("paging", f"no record of the page has {wanted.text if wanted else ''!r}")
+        return tuple(found) if isinstance(found, list) else found
+
+    _search_after = _last_id
 
 
 def moments(since: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,21 +14,18 @@ from crawlers.exceptions import AnswerError, ArgumentError, RulesError
 from crawlers.kinds.api import answers
 from crawlers.kinds.api.checks import CHECKS, UncheckedError
 from crawlers.kinds.api.declaration import Variable
+from crawlers.kinds.api.dialect import APIDialect
 from crawlers.kinds.api.file import lasting
 from crawlers.kinds.api.follow import Followed
-from crawlers.kinds.api.listing import APIListing
-from crawlers.kinds.api.page import headers
-from crawlers.kinds.api.position import Position
 from crawlers.kinds.api.query import Query
-from crawlers.kinds.api.recovery import from_failure
 from crawlers.kinds.api.static_tree import StaticTree
 from crawlers.kinds.api.withdrawals import GoneAPI
 from crawlers.listing import json_answer
 from crawlers.listing.listed import ListedSpider
-from crawlers.listing.since import LAST, OVERLAP, beginning, since
+from crawlers.listing.since import LAST, beginning, since
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.politeness import failures
-from crawlers.values.moment import now, written
+from crawlers.values.moment import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
@@ -75,7 +71,6 @@ class APISpider(ListedSpider):
     }
     portal: str | None = None
     software: str | None = None
-    listing: APIListing
 
     @classmethod
     def declared(cls, given: Mapping[str, str]) -> list[str]:
@@ -83,7 +78,8 @@ class APISpider(ListedSpider):
         found = lasting(given.get("kind") or str(cls.software))
         return [*found.fields, *(f"resource.{name}" for each in found.resources for name in each.fields)]
 
-    def make_listing(self) -> APIListing:
+    def __init__(self, **given: str) -> None:
+        super().__init__(**given)
         software = self.args["kind"] or self.software
         if software is None:
             raise ArgumentError(f"spider {self.name} needs to know the software: -a kind=opendatasoft")
@@ -100,17 +96,13 @@ class APISpider(ListedSpider):
             name: value.env for name, several in headers for value in several if isinstance(value, Variable)
         }
         self.query = Query(self.declaration, str(self.portal), self.limits.datasets)
-        self.followed = Followed(self, self.query, self.document, self.item)
         self.secret_addresses = [str(self.portal), self.query.address(self.declaration.list.url)]
-        return APIListing(
-            self,
-            self.withdrawals,
-            self.completeness,
-            GoneAPI(self, self.withdrawals, self.query, self.document),
-            query=self.query,
-            document=self.document,
-            since=lambda: self.changed_since,
-            take=self.parse_record,
+        self.followed = Followed(self, self.query, self.document, self.item)
+        self.gone = GoneAPI(self, self.withdrawals, self.query, self.document)
+
+    def make_dialect(self) -> APIDialect:
+        return APIDialect(
+            self, self.query, document=self.document, since=lambda: self.changed_since, take=self.parse_record
         )
 
     @classmethod
@@ -123,9 +115,7 @@ class APISpider(ListedSpider):
     @cached_property
     def tree(self) -> StaticTree:
         """The catalogue as a tree of files, where the declaration says that it is one."""
-        return StaticTree(
-            self, self.withdrawals, self.completeness, query=self.query, document=self.document, mapped=self.item
-        )
+        return StaticTree(self, self.withdrawals, query=self.query, document=self.document, mapped=self.item)
 
     @cached_property
     def changed_since(self) -> str:
@@ -133,15 +123,18 @@ class APISpider(ListedSpider):
         return beginning(self) if self.args["since"] and self.declaration.list.since else ""
 
     async def start(self) -> AsyncIterator[Request]:
-        self.completeness.begin("datasets")
         if self.args["since"] and not self.declaration.list.since:
             self.logger.info("%s can't filter by date: everything is listed", self.declaration.name)
         if self.declaration.list.walk:
             yield self.tree.root()
         elif self.declaration.check:
+            self.lister.walks.begin("datasets")
             yield Request(str(self.portal), self.parse_checked, errback=self.not_checked)
         else:
-            yield self.count()
+            for request in self.lister.begin():
+                yield request
+
+    # Before the first page
 
     def document(self, response: Response) -> Any:
         """Return the JSON of an answer.
@@ -154,50 +147,23 @@ class APISpider(ListedSpider):
             raise AnswerError("refused", f"the portal refuses: {said}")
         return found
 
-    # Before the first page
-
     def parse_checked(self, response: Response) -> Iterator[Request]:
         """Request the listing, unless the portal's page says that it is not this portal's."""
         try:
             CHECKS[str(self.declaration.check)](response)
         except AnswerError as error:
-            self.completeness.end("datasets")
-            self.failed("start", error, response.request)
+            self.unchecked(error, response.request)
             return
-        yield self.count()
+        yield from self.lister.begin()
 
     def not_checked(self, failure: Failure) -> None:
         """End the crawl: without the check, it is unknown whose datasets the API lists."""
         reason = f"the check {self.declaration.check} could not be made ({failures.from_failure(failure)})"
-        request, status = failures.request(failure), failures.status(failure)
-        self.completeness.end("datasets")
-        self.failed("start", UncheckedError(reason), request, http_status=status)
+        self.unchecked(UncheckedError(reason), failures.request(failure), failures.status(failure))
 
-    def count(self) -> Request:
-        """Return the request for the number of records, or for the first page where pages have that."""
-        count, begun = self.declaration.list.count, written(datetime.now(UTC) - OVERLAP)
-        if count is None or self.changed_since:
-            return self.listing.begin(Position(begun=begun))
-        return Request(
-            self.query.address(count.url),
-            self.parse_count,
-            errback=self.not_counted,
-            headers=self.query.headers(),
-            cb_kwargs={"begun": begun},
-        )
-
-    def parse_count(self, response: Response, begun: str) -> Iterator[Request]:
-        count, found = self.declaration.list.count, None
-        try:
-            found = answers.total(self.document(response), count.total, headers(response)) if count else None
-        except AnswerError as error:
-            self.logger.warning("%s does not say how many records it has: %s", self.portal, error)
-        yield self.listing.begin(Position(begun=begun, counted=found, expected=found, total=found))
-
-    def not_counted(self, failure: Failure) -> Iterator[Request]:
-        error = from_failure(failure, self.declaration.list)
-        self.logger.warning("%s does not say how many records it has: %s", self.portal, error)
-        yield self.listing.begin(Position(begun=failures.request(failure).cb_kwargs["begun"]))
+    def unchecked(self, error: AnswerError, request: Request | None, status: int | None = None) -> None:
+        self.lister.walks.end("datasets", "short")
+        self.failed("start", error, request, http_status=status)
 
     # Records
 

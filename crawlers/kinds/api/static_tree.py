@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api import answers, paging
+from crawlers.kinds.api import answers
 from crawlers.kinds.api.mapping import Reading
-from crawlers.listing.completeness import Ending
+from crawlers.listing.faults import check_whole
 from crawlers.listing.spider import repeated
 from crawlers.politeness import failures
 from crawlers.safety import bounds
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.kinds.api.query import Query
-    from crawlers.listing.completeness import Completeness
     from crawlers.listing.crawl import Crawl
+    from crawlers.listing.walks import Walks
     from crawlers.listing.withdrawals import Withdrawals
 
 _DEPTH = 20
 _MOST = 100_000
+_LIST = "datasets"
 _FILES, _UNREAD, _RESOURCES = "files", "unread", "resources"
 
 
@@ -40,13 +41,12 @@ class StaticTree:
         self,
         crawl: Crawl,
         withdrawals: Withdrawals,
-        completeness: Completeness,
         *,
         query: Query,
         document: Callable[[Response], Any],
         mapped: Callable[[Reading, int | None, str], Dataset],
     ) -> None:
-        self.crawl, self.withdrawals, self.completeness = crawl, withdrawals, completeness
+        self.crawl, self.withdrawals = crawl, withdrawals
         self.query, self.document, self.mapped = query, document, mapped
 
     @cached_property
@@ -54,7 +54,12 @@ class StaticTree:
         """How many files were requested so far: to count them for each child takes its time."""
         return self.crawl.records.count(_FILES)
 
+    @property
+    def walks(self) -> Walks:
+        return self.crawl.run_state.walks
+
     def root(self) -> Request:
+        self.walks.begin(_LIST)
         return self.request(self.query.address(self.query.listing.url), 0)
 
     def request(self, address: str, depth: int) -> Request:
@@ -68,6 +73,7 @@ class StaticTree:
         if "cached" in response.flags:
             self.crawl.run_state.has_stale_answer = True
         try:
+            check_whole(response)
             document = self.document(response)
             children = _children(document)
         except AnswerError as error:
@@ -101,7 +107,7 @@ class StaticTree:
         Raises:
             AnswerError: a child is at another host, or there are too many.
         """
-        paging.check_host(address, self.query.hosts)
+        self.query.check_host(address)
         if depth >= _DEPTH or self.files >= _MOST:
             raise AnswerError("trap", f"it is more than {_DEPTH} files deep, or there are more than {_MOST}")
 
@@ -159,18 +165,18 @@ class StaticTree:
     def conclude(self, **_: Any) -> None:
         """Judge the listing when no request is left, and mark what two whole listings in a row lack."""
         crawl = self.crawl
-        if "datasets" not in self.completeness.open_lists:
+        if _LIST not in self.walks.open:
             return
         listed = crawl.run_state.listed
-        if crawl.run_state.is_limited or crawl.records.count(_UNREAD):
-            self.completeness.end("datasets")
-        elif not listed:
-            self.completeness.end("datasets")
-            message = f"none of the {crawl.records.count(_FILES)} files that were read is a dataset"
-            crawl.failed("list", AnswerError("no_datasets", f"{message}: the address may be that of an API"), None)
-        elif self.completeness.conclude("datasets", Ending(listed=listed, is_one_file=True)):
+        if listed and not (crawl.run_state.is_limited or crawl.records.count(_UNREAD)):
+            self.walks.end(_LIST, "whole", evidence="file", listed=listed)
             crawl.run_state.expected = listed
             self.withdrawals.mark_missing()
+            return
+        self.walks.end(_LIST, "stopped" if crawl.run_state.is_limited else "short", listed=listed)
+        if not (listed or crawl.run_state.is_limited or crawl.records.count(_UNREAD)):
+            message = f"none of the {crawl.records.count(_FILES)} files that were read is a dataset"
+            crawl.failed("list", AnswerError("no_datasets", f"{message}: the address may be that of an API"), None)
 
 
 def _children(document: Any) -> list[Any]:

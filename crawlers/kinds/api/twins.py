@@ -9,18 +9,20 @@ from crawlers.listing.spider import repeated
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy import Request
-
     from crawlers.listing.crawl import Crawl
-    from crawlers.listing.paging import Entry
+    from crawlers.listing.walk import Entry
 
 
-def report(crawl: Crawl, entries: list[Entry], request: Request | None) -> None:
-    """Report the ids that several records of a page have, if those differ: the first one is kept."""
+def report(crawl: Crawl, entries: list[Entry], key: str) -> None:
+    """Report the ids that several records of a page have, if those differ: the first one is kept.
+
+    Args:
+        key: what identifies the page.
+    """
     for first, other in _shared(entries):
-        if crawl.seen(str(first.id), list_name="twins", listed_by=request):
+        if crawl.seen(str(first.id), list_name="twins", listed_by=key):
             title, again = (each.reading.dataset("", crawl.source).title for each in (first, other))
-            crawl.failed("list", repeated(title, again, "the page"), request, dataset_id=first.id)
+            crawl.failed("list", repeated(title, again, "the page"), dataset_id=first.id)
 
 
 def _shared(entries: list[Entry]) -> Iterator[tuple[Entry, Entry]]:

@@ -9,7 +9,8 @@ from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
-from crawlers.kinds.ckan.cursor import Cursor
+from crawlers.kinds.ckan.dialect import Ask
+from crawlers.listing.walk import Walk, restored
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.kinds.ckan.api import API
-    from crawlers.kinds.ckan.listing import Found
+    from crawlers.kinds.ckan.dialect import Found
     from crawlers.listing.crawl import Crawl
 
 _REFUSED = (
@@ -36,10 +37,10 @@ class Access:
     and 403 to any other. It needs a dataset that exists, so a listed one is used that has a record.
 
     Args:
-        then: yields what waited for the answer, behind a cursor.
+        then: yields what waited for the answer, behind a list.
     """
 
-    def __init__(self, crawl: Crawl, portal_api: API, then: Callable[[Cursor], AsyncIterator[Found]]) -> None:
+    def __init__(self, crawl: Crawl, portal_api: API, then: Callable[[Walk[Ask]], AsyncIterator[Found]]) -> None:
         self.crawl = crawl
         self.api = portal_api
         self.then = then
@@ -54,32 +55,32 @@ class Access:
         """Whether the portal has said that it accepts the token."""
         return self.crawl.run_state.access == "accepted"
 
-    def question(self, after: Cursor) -> Request | None:
+    def question(self, walk: Walk[Ask]) -> Request | None:
         """Return the request that asks; ``None`` without a token, after an answer, or where nothing was listed."""
         if not self.api.has_token or self.crawl.run_state.access is not None:
             return None
-        records, name = self.crawl.records, Cursor(**after.instead_of).name if after.instead_of else after.name
+        records, name = self.crawl.records, "datasets" if walk.ask.instead_of else walk.name
         listed = list(islice(records.listed(name, without="changed"), 1)) or records.behind("", name, 1)
         if not listed:
             return None
-        return self.api.variants[after.variant].request(
+        return self.api.variants[walk.ask.variant].request(
             "am_following_dataset",
             {"id": listed[0]},
             callback=self.parse,
             errback=self.failed,
-            cb_kwargs={"cursor": after.plain()},
+            cb_kwargs={"walk": walk.plain()},
             meta={"dont_cache": True},
             priority=1,
         )
 
-    def parse(self, response: Response, cursor: dict[str, Any]) -> AsyncIterator[Found]:
-        return self.settle(response, cursor)
+    def parse(self, response: Response, walk: dict[str, Any]) -> AsyncIterator[Found]:
+        return self.settle(response, walk)
 
     def failed(self, failure: Failure) -> AsyncIterator[Found]:
         response = failure.value.response if isinstance(failure.value, HttpError) else None
-        return self.settle(response, failures.request(failure).cb_kwargs["cursor"])
+        return self.settle(response, failures.request(failure).cb_kwargs["walk"])
 
-    def settle(self, response: Response | None, cursor: dict[str, Any]) -> AsyncIterator[Found]:
+    def settle(self, response: Response | None, walk: dict[str, Any]) -> AsyncIterator[Found]:
         """Note the answer, and continue with what waited for it."""
         answer = _meaning(response)
         self.crawl.run_state.access = answer
@@ -88,7 +89,7 @@ class Access:
             self.crawl.failed("start", AnswerError("refused", message), response.request, http_status=response.status)
         elif answer == "unknown":
             self.crawl.logger.warning("%s does not say whether it accepts the API token", self.api.portal)
-        return self.then(Cursor(**cursor))
+        return self.then(restored(walk, Ask))
 
 
 def _meaning(response: Response | None) -> str:

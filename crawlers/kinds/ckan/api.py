@@ -13,7 +13,7 @@ from scrapy import Request
 from crawlers.exceptions import AnswerError
 from crawlers.listing.json_answer import document, readable
 from crawlers.politeness.blocked import challenge
-from crawlers.safety import strict_json
+from crawlers.safety import bounds, strict_json
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -117,6 +117,49 @@ def any_result(response: Response) -> Any:
     if answer.get("success") is not True:
         raise AnswerError("refused", f"the portal answered success: false ({_message(answer.get('error'))})")
     return answer.get("result")
+
+
+def packages(response: Response) -> tuple[list[Any], int | None]:
+    """Return the records of package_search's answer, each id once, and how many datasets it counts.
+
+    Duplicates are no sign that there is nothing else.
+
+    Raises:
+        AnswerError: it is not a page of a listing.
+    """
+    found = result(response)
+    records, count = found.get("results"), found.get("count")
+    if not isinstance(records, list):
+        raise AnswerError("refused", "the portal answered without the results of a package_search")
+    bounds.RECORDS.check(len(records))
+    once: dict[object, Any] = {}
+    for record in records:
+        once.setdefault(identity(record) or object(), record)
+    return [*once.values()], count if isinstance(count, int) else None
+
+
+def identity(record: Any) -> str | None:
+    """Return a record's id; ``None`` if it has none that can be requested."""
+    identifier = record.get("id") if isinstance(record, dict) else None
+    if not isinstance(identifier, str) or not identifier:
+        return None
+    try:
+        identifier.encode()
+    except UnicodeEncodeError:  # half a character: no address and no file can be made of it
+        return None
+    return identifier
+
+
+def stamp(record: Any) -> str | None:
+    """Return when the portal says that a record was changed last; ``None`` if it does not say."""
+    found = record.get("metadata_modified") if isinstance(record, dict) else None
+    return found if isinstance(found, str) and found else None
+
+
+def resources(record: Any) -> int:
+    """Return how many resources a record lists."""
+    found = record.get("resources") if isinstance(record, dict) else None
+    return len(found) if isinstance(found, list) else 0
 
 
 def refusal(response: Response) -> str | None:

@@ -11,7 +11,7 @@ from scrapy import Request
 from crawlers.exceptions import AnswerError
 from crawlers.items import Export
 from crawlers.kinds.ckan import api
-from crawlers.kinds.ckan.recovery import Refusal
+from crawlers.kinds.ckan.dialect import Refusal, of_failure, refused
 from crawlers.listing import json_answer
 from crawlers.politeness import failures
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset, Resource
     from crawlers.kinds.ckan.api import API
-    from crawlers.kinds.ckan.listing import Output
+    from crawlers.kinds.ckan.dialect import Output
     from crawlers.listing.crawl import Crawl
 
 LEVELS = {"snapshot": (), "dataset": ("dataset",), "resource": ("resource",), "both": ("dataset", "resource")}
@@ -144,7 +144,7 @@ class Exports:
         try:
             document = read(response, asked, action=not self.is_own)
         except AnswerError as error:
-            yield from self.not_given(asked, variant, Refusal(error, response.status), response.request)
+            yield from self.not_given(asked, variant, refused(error, response), response.request)
             return
         source = self.export if self.is_own else show(asked)[0]
         yield replace(asked, document=document, metadata_source=source, metadata_url=response.url)
@@ -152,7 +152,7 @@ class Exports:
     def failed(self, failure: Failure) -> Output:
         request = failures.request(failure)
         asked, variant = Export(**request.cb_kwargs["export"]), request.cb_kwargs["variant"]
-        yield from self.not_given(asked, variant, Refusal.from_failure(failure), request)
+        yield from self.not_given(asked, variant, of_failure(failure), request)
 
     def not_given(self, asked: Export, variant: int, refusal: Refusal, request: Request | None) -> Output:
         """Request CKAN's own record in place of HDX's export; nothing can replace that record."""
@@ -160,7 +160,7 @@ class Exports:
             self.crawl.failed("fetch", refusal.error, request, http_status=refusal.status, **_subject(asked))
             return
         # Without the stamp the next run finds the replacement out of date, and requests the export again
-        instead_of = asked if refusal.lasting else replace(asked, metadata_modified=None)
+        instead_of = asked if refusal.is_lasting else replace(asked, metadata_modified=None)
         yield self.api.variants[variant].request(
             *show(asked),
             callback=self.parse_fallback,
@@ -175,7 +175,7 @@ class Exports:
         try:
             record = read(response, asked, action=True)
         except AnswerError as error:
-            self.nothing_left(asked, reason, Refusal(error, response.status), response.request)
+            self.nothing_left(asked, reason, refused(error, response), response.request)
             return
         yield replace(
             asked,
@@ -188,7 +188,7 @@ class Exports:
     def fallback_failed(self, failure: Failure) -> None:
         request = failures.request(failure)
         asked, reason = Export(**request.cb_kwargs["instead_of"]), request.cb_kwargs["reason"]
-        self.nothing_left(asked, reason, Refusal.from_failure(failure), request)
+        self.nothing_left(asked, reason, of_failure(failure), request)
 
     def nothing_left(self, asked: Export, reason: str, refusal: Refusal, request: Request | None) -> None:
         sentence = f"{self.export}: {reason}; {show(asked)[0]}: {refusal.error}"

@@ -8,25 +8,27 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from crawlers.kinds.ckan import api
-from crawlers.kinds.ckan.cursor import Cursor, Page, identity, is_same_stamp, stamp
+from crawlers.kinds.ckan.dialect import Ask
 from crawlers.kinds.ckan.exports import LEVELS
-from crawlers.kinds.ckan.questions import BATCH, Batches, begun
-from crawlers.kinds.ckan.recovery import Refusal
-from crawlers.listing.completeness import less
+from crawlers.kinds.ckan.questions import ById
+from crawlers.listing.batches import SIZE, Batch
+from crawlers.listing.evidence import less
 from crawlers.listing.since import LAST, OVERLAP, base
+from crawlers.listing.walk import Walk, restored
 from crawlers.values.moment import moment, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from scrapy import Request
     from scrapy.http import Response
 
     from crawlers.kinds.ckan.api import API
-    from crawlers.kinds.ckan.listing import CKANListing, Output, Take
+    from crawlers.kinds.ckan.dialect import Packages, Refusal, Take
     from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
-    from crawlers.listing.completeness import Completeness
     from crawlers.listing.crawl import Crawl
+    from crawlers.listing.lister import Lister
+
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 class Incremental:
@@ -38,65 +40,66 @@ class Incremental:
 
     Args:
         level: which exports each dataset has.
+        packages: the listing.
     """
 
-    def __init__(self, crawl: Crawl, portal: str, level: str, listing: CKANListing) -> None:
+    def __init__(self, crawl: Crawl, level: str, packages: Packages) -> None:
         self.crawl = crawl
-        self.portal = portal
         self.level = level
-        self.listing = listing
+        self.packages = packages
 
-    def beginning(self) -> Cursor:
-        """Return where the listing begins."""
-        rows, since = self.listing.rows(), self.crawl.args["since"]
+    def beginning(self) -> Walk[Ask]:
+        """Return the walk of the list that is read first."""
+        since = self.crawl.args["since"]
         if since != LAST:
-            return Cursor(rows=rows, since=since)
-        return Cursor(rows=self.crawl.args["rows"], ids=True, stamps=True) if base(self.crawl) else Cursor(rows=rows)
+            return self.packages.walk(Ask(since=since or ""))
+        return self.packages.walk(Ask(fields="stamps") if base(self.crawl) else Ask())
 
-    def instead(self, response: Response, here: Cursor, page: Page) -> Request | None:
-        """Note what a page of ids says has changed; return the request for another list if the page can't say it."""
-        if here.stamps and here.first and page.is_whole:
-            self.listing.completeness.end("stamps")
-            return self.list_everything(here.variant, "The portal gives whole records where ids are requested")
-        if here.stamps and here.first and not page.has_stamps:
-            return self.listing.request(self.window(api.date(response), here))
-        if here.ids and self.crawl.args["since"] == LAST:
-            self.note_changes(page, here, response.request)
-        return None
+    def otherwise(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:
+        """Return the walk of the list that stands in for a list of stamps that the portal does not give."""
+        if walk.name != "stamps" or walk.pages:
+            return None
+        if fault.is_no_list and fault.is_whole:
+            found = self.everything(walk.ask.variant, str(fault.error))
+        elif fault.is_no_list or fault.is_spoken or fault.error.kind == "refused":
+            found = self.window(walk.ask.variant, fault.date)
+        else:
+            return None
+        walks = self.crawl.run_state.walks
+        walks.end(walk.name, "stopped")
+        walks.begin(found.name)
+        return found
 
-    def list_everything(self, variant: int, reason: str) -> Request:
+    def everything(self, variant: int, reason: str) -> Walk[Ask]:
+        """Return the walk of all records, which are listed for a reason."""
         self.crawl.logger.info("%s: everything is listed", reason)
         self.crawl.run_state.since = ""
-        return self.listing.begin(Cursor(rows=self.listing.rows(), variant=variant))
+        return self.packages.walk(Ask(variant=variant))
 
-    def note_changes(self, page: Page, here: Cursor, request: Request | None) -> None:
+    def note_changes(self, records: list[Any], walk: Walk[Ask]) -> None:
         """Remember which of a page's datasets have changed, or lack their document or an export."""
-        lacking = self.crawl.opened_index().without_exports(page.ids(), LEVELS[self.level])
-        for record in page.records:
-            identifier = identity(record)
+        if self.crawl.args["since"] != LAST:
+            return
+        ids = [name for name in map(api.identity, records) if name]
+        lacking = self.crawl.opened_index().without_exports(ids, LEVELS[self.level])
+        for record in records:
+            identifier = api.identity(record)
             if not identifier or self.crawl.records.is_planned("dataset", identifier):
                 continue
-            if identifier in lacking or self.has_changed(identifier, record, here):
-                self.crawl.seen(identifier, list_name="changed", listed_by=request)
+            if identifier in lacking or self.has_changed(identifier, record, walk):
+                self.crawl.seen(identifier, list_name="changed", listed_by=walk.key)
 
-    def has_changed(self, identifier: str, record: Any, here: Cursor) -> bool:
+    def has_changed(self, identifier: str, record: Any, walk: Walk[Ask]) -> bool:
         documents = self.crawl.opened_index().documents
         known = documents.get("dataset", identifier, None)
         if known is None or known.status == "withdrawn":
             return True
-        return here.stamps and not (
-            is_same_stamp(known.metadata_modified, stamp(record)) and documents.is_intact(known)
+        return walk.ask.fields == "stamps" and not (
+            is_same_stamp(known.metadata_modified, api.stamp(record)) and documents.is_intact(known)
         )
 
-    def otherwise(self, here: Cursor, refusal: Refusal) -> Cursor | None:
-        """Return where the list begins that stands in for a list of stamps that the portal refuses."""
-        if not (here.stamps and here.first and (refusal.spoken or refusal.error.kind == "refused")):
-            return None
-        self.listing.first_refusal = None
-        return self.window(refusal.date, here)
-
-    def window(self, date: str | None, here: Cursor) -> Cursor:
-        """Return where the list of what changed since the last complete crawl begins.
+    def window(self, variant: int, date: str | None) -> Walk[Ask]:
+        """Return the walk of what changed since the last complete crawl.
 
         Args:
             date: the portal's time, from its answer's ``Date`` header: its stamps are by that clock.
@@ -104,13 +107,11 @@ class Incremental:
         known = (moment(base(self.crawl)), moment(self.crawl.opened_index().documents.newest_stamp()))
         begun = written(min(found for found in known if found) - OVERLAP - _distance(date))
         message = "%s does not list stamps: requesting what changed since %s"
-        self.crawl.logger.info(message, self.portal, begun)
-        self.listing.completeness.end(here.name)
-        self.listing.completeness.begin("datasets")
-        return Cursor(rows=self.listing.rows(), variant=here.variant, since=begun)
+        self.crawl.logger.info(message, self.crawl.place, begun)
+        return self.packages.walk(Ask(variant=variant, since=begun))
 
 
-class Changes(Batches):
+class Changes(ById):
     """Requests the records of the datasets that `Incremental` noted as changed, many at a time.
 
     What the portal does not give, `Ghosts` asks for one by one; then `Gone` looks for what is no longer listed.
@@ -123,46 +124,47 @@ class Changes(Batches):
         crawl: Crawl,
         portal_api: API,
         take: Take,
-        completeness: Completeness,
         *,
         incremental: Incremental,
+        lister: Lister[Ask],
         ghosts: Ghosts,
         gone: Gone,
     ) -> None:
-        super().__init__(crawl, portal_api, take, completeness)
+        super().__init__(crawl, portal_api, take)
         self.incremental = incremental
+        self.lister = lister
         self.ghosts = ghosts
         self.gone = gone
 
-    def begin(self, changed: int, after: Cursor) -> Iterator[Any]:
+    def begin(self, changed: int, walk: Walk[Ask]) -> Iterator[Any]:
         """Request the first of them.
 
         Args:
             changed: how many there are.
-            after: the cursor behind the list of ids.
+            walk: behind the list of ids.
         """
         listed = self.crawl.records.count("datasets")
         self.crawl.run_state.expected = listed + changed
-        self.completeness.begin("changed")
-        about = {"variant": after.variant, "cursor": after.plain(), "listed": listed}
-        yield from self.ask_batch(begun(about, _size(after)))
+        self.crawl.run_state.walks.begin(self.batch_list)
+        about = {"variant": walk.ask.variant, "walk": walk.plain(), "listed": listed}
+        yield from self.ask_batch(Batch(about=about, most=_size(walk), whole=_size(walk)))
 
-    def take(self, response: Response, records: dict[str, Any], asked: dict[str, Any]) -> Output:
-        self.crawl.run_state.count_listed(asked["about"]["listed"] + asked["count"])
-        return super().take(response, records, asked)
+    def take(self, response: Response, records: dict[str, Any], batch: Batch) -> Iterator[Any]:
+        self.crawl.run_state.count_listed(batch.about["listed"] + batch.count)
+        return super().take(response, records, batch)
 
     def leave(self, ids: list[str]) -> None:
         self.ghosts.leave(ids)
 
-    def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
-        self.completeness.end("changed")
-        after, ghosts = Cursor(**asked["about"]["cursor"]), self.ghosts
+    def batches_done(self, batch: Batch) -> Iterator[Any]:
+        self.crawl.run_state.walks.end(self.batch_list, "stopped")
+        walk, ghosts = restored(batch.about["walk"], Ask), self.ghosts
         left = self.crawl.records.count(ghosts.list_name)
-        if after.stamps and asked["is_unanswered"] and not asked["count"] and ghosts.is_too_much(left):
+        if walk.ask.fields == "stamps" and batch.is_unanswered and not batch.count and ghosts.is_too_much(left):
             reason = f"The portal answers no question about many datasets, and {left} have changed"
-            yield self.incremental.list_everything(after.variant, reason)
+            yield from self.lister.begin(self.incremental.everything(walk.ask.variant, reason))
         else:
-            yield from ghosts.check({**asked["about"], "count": asked["count"]})
+            yield from ghosts.check({**batch.about, "count": batch.count})
 
     def end(self, about: dict[str, Any], given: int, absent: int) -> Iterator[Any]:
         """Count what came, and yield what looks for those that are gone.
@@ -171,22 +173,34 @@ class Changes(Batches):
             given: how many of them the portal gave.
             absent: how many it does not have, as it says itself.
         """
-        state, after = self.crawl.run_state, Cursor(**about["cursor"])
+        state, walk = self.crawl.run_state, restored(about["walk"], Ask)
         if absent:
-            state.expected = about["listed"] + self.crawl.records.count("changed") - absent
-            state.note("evidence", after.name, less(absent))
+            state.expected = about["listed"] + self.crawl.records.count(self.batch_list) - absent
+            state.walks.end(walk.name, "whole", evidence=less(absent), total=walk.expected, listed=walk.listed)
         state.count_listed(about["listed"] + given)
         if not self.crawl.limits.is_set:
-            yield self.gone.find(after)
+            yield self.gone.find(walk)
 
 
-def is_cheaper_whole(changed: int, after: Cursor) -> bool:
+def is_cheaper_whole(changed: int, walk: Walk[Ask]) -> bool:
     """Return whether listing everything takes fewer requests than what changed, 100 at a time."""
-    return changed > _size(after) * math.ceil(after.listed / max(after.largest, 1))
+    return changed > _size(walk) * math.ceil(walk.listed / max(walk.largest, 1))
 
 
-def _size(after: Cursor) -> int:
-    return min(BATCH, after.largest or BATCH)
+def _size(walk: Walk[Ask]) -> int:
+    return min(SIZE, walk.largest or SIZE)
+
+
+def is_same_stamp(stored: str | None, listed: str | None) -> bool:
+    """Return whether two stamps are equal: CKAN's records have microseconds, its search index milliseconds and a Z.
+
+    >>> is_same_stamp("2026-11-01T06:00:00.925376", "2026-11-01T06:00:00.925Z"), is_same_stamp(None, None)
+    (True, False)
+    """
+    first, second = moment(stored), moment(listed)
+    if first is None or second is None:
+        return stored is not None and stored == listed
+    return abs(first - second) < _MILLISECOND
 
 
 def _distance(date: str | None) -> timedelta:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import arguments
 from crawlers.arguments import Argument
-from crawlers.listing.confirmation import flat
 from crawlers.listing.spider import CatalogueSpider
 
 if TYPE_CHECKING:
@@ -16,10 +15,8 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.kinds.ckan.api import API
-    from crawlers.kinds.ckan.cursor import Cursor
-    from crawlers.kinds.ckan.incremental import Incremental
-    from crawlers.kinds.ckan.listing import CKANListing, Found, Output
-    from crawlers.kinds.ckan.withdrawals import Ghosts
+    from crawlers.kinds.ckan.dialect import Ask, Found, Output, Packages
+    from crawlers.listing.lister import Lister
 
 
 ROWS = Argument(
@@ -34,21 +31,22 @@ class PackageSpider(CatalogueSpider):
     Attributes:
         portal: whose packages they are.
         api: how the portal is asked.
-        listing: the pages of the listing.
-        incremental: what ``since=`` lists; ``None`` if the spider does not take it.
-        ghosts: the questions about ids without a dataset; ``None`` if the spider does not ask.
+        dialect: what its pages are.
+        lister: what reads them.
     """
 
     portal: str | None = None
     api: API
-    listing: CKANListing
-    incremental: Incremental | None = None
-    ghosts: Ghosts | None = None
+    dialect: Packages
+    lister: Lister[Ask]
 
-    async def parse_page(self, response: Response, cursor: dict[str, Any]) -> AsyncIterator[Found]:
-        """Yield what a page leads to."""
-        async for found in flat(self.listing.parse_page(response, cursor)):
-            yield found
+    async def start(self) -> AsyncIterator[Any]:
+        for request in self.lister.begin():
+            yield request
+
+    def parse_page(self, response: Response, **_: Any) -> AsyncIterator[Found]:
+        """Yield what the first page of a listing leads to; for scrapy parse."""
+        return self.lister.answered(response, self.dialect.first().plain())
 
     @abstractmethod
     def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
@@ -56,14 +54,6 @@ class PackageSpider(CatalogueSpider):
 
         Args:
             allowed: how many of its resources the user's limit leaves.
-            variant: the index in `variants` of the one that the portal answers to.
+            variant: the index in `API.variants` of the one that the portal answers to.
             position: its place among those taken from its page.
-        """
-
-    @abstractmethod
-    def list_complete(self, after: Cursor) -> AsyncIterator[Found]:
-        """Yield what there is to do when a list was whole.
-
-        Args:
-            after: the cursor behind it.
         """

@@ -10,15 +10,17 @@ from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.kinds.ckan import api, exports, mapping, query
 from crawlers.kinds.ckan.access import Access
-from crawlers.kinds.ckan.cursor import Cursor, identity
+from crawlers.kinds.ckan.api import identity
+from crawlers.kinds.ckan.dialect import Ask, Packages
 from crawlers.kinds.ckan.exports import Exports
 from crawlers.kinds.ckan.incremental import Changes, Incremental, is_cheaper_whole
-from crawlers.kinds.ckan.listing import CKANListing
 from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
 from crawlers.listing.confirmation import flat
+from crawlers.listing.lister import Lister
 from crawlers.listing.since import since
+from crawlers.listing.walk import Walk
 from crawlers.safety.tokens import token
 from crawlers.store.index.complete_runs import FILTERS
 from crawlers.values.moment import now
@@ -26,11 +28,10 @@ from crawlers.values.moment import now
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from scrapy import Request
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.listing import Found, Output
+    from crawlers.kinds.ckan.dialect import Found, Output, Refusal
 
 
 class CKANSpider(PackageSpider):
@@ -81,14 +82,16 @@ class CKANSpider(PackageSpider):
         self.portal = self.args["portal"] or self.root()
         self.level = self.args["level"] or self.level
         self.api = api.API(str(self.portal), Query(**{name: self.args[name] for name in FILTERS}))
-        self.listing = CKANListing(self, self)
-        self.incremental = Incremental(self, self.api.portal, self.level, self.listing)
+        self.dialect = Datasets(self)
+        self.lister = Lister(self, self.dialect, self.withdrawals)
+        self.incremental = Incremental(self, self.level, self.dialect)
         self.access = Access(self, self.api, self.go_on)
-        asking = (self, self.api, self.parse_record, self.completeness)
+        asking = (self, self.api, self.parse_record)
         confirming: dict[str, Any] = {"withdrawals": self.withdrawals, "access": self.access}
         self.gone = Gone(*asking, **confirming)
-        self.ghosts = Ghosts(*asking, **confirming, listing=self.listing, then=self.changes_given)
-        self.changes = Changes(*asking, incremental=self.incremental, ghosts=self.ghosts, gone=self.gone)
+        self.ghosts = Ghosts(*asking, **confirming, lister=self.lister, then=self.changes_given)
+        listing: dict[str, Any] = {"incremental": self.incremental, "lister": self.lister}
+        self.changes = Changes(*asking, **listing, ghosts=self.ghosts, gone=self.gone)
         self.exports = Exports(self, self.api, self.export)
 
     @classmethod
@@ -106,9 +109,6 @@ class CKANSpider(PackageSpider):
             return arguments.portal(cls.portal)
         except ValueError as error:
             raise ArgumentError(f"spider {cls.name}: its portal, {cls.portal!r}, is not {error}.") from None
-
-    async def start(self) -> AsyncIterator[Request]:
-        yield self.listing.begin(self.incremental.beginning())
 
     def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
         """Yield a record's item, and the requests for its exports.
@@ -139,40 +139,77 @@ class CKANSpider(PackageSpider):
         for export in wanted:
             yield self.exports.request(export, variant)
 
-    async def list_complete(self, after: Cursor) -> AsyncIterator[Found]:
+    async def list_complete(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
         """Yield what there is to do when a list was whole: list the ids, ask about the token, then `follow`."""
-        if after.since and not self.limits.is_set:
-            yield self.listing.begin(Cursor(rows=self.args["rows"], variant=after.variant, ids=True))
+        if walk.ask.since and not self.limits.is_set:
+            ids = self.dialect.walk(Ask(variant=walk.ask.variant, fields="id"))
+            for request in self.lister.begin(ids):
+                yield request
             return
-        if not after.ids and not after.since and not self.limits.is_set:
+        if not (walk.is_of_ids or walk.ask.since or self.limits.is_set):
             self.run_state.is_whole_listing = True
-        if question := self.access.question(after):
+        if question := self.access.question(walk):
             yield question
             return
-        async for found in self.follow(after):
+        async for found in self.follow(walk):
             yield found
 
-    def go_on(self, after: Cursor) -> AsyncIterator[Found]:
+    def go_on(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
         """Yield what waited for the portal's word about the token."""
-        return flat(self.ghosts.explain(after)) if after.instead_of else self.list_complete(after)
+        return flat(self.ghosts.explain(walk)) if walk.ask.instead_of else self.list_complete(walk)
 
     def changes_given(self, about: dict[str, Any], given: int, absent: int) -> Iterator[Any]:
         """Yield what follows when the portal has been asked for all that has changed."""
         return self.changes.end(about, given, absent)
 
-    async def follow(self, after: Cursor) -> AsyncIterator[Found]:
+    async def follow(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
         """Yield the requests for what has changed, which look for what is gone at their end, or for that."""
-        changed = self.records.count("changed") if after.ids else 0
-        if after.stamps and is_cheaper_whole(changed, after):
-            reason = f"{changed} of {after.listed} datasets have changed"
-            yield self.incremental.list_everything(after.variant, reason)
+        changed, is_of_stamps = self.records.count("changed") if walk.is_of_ids else 0, walk.ask.fields == "stamps"
+        if is_of_stamps and is_cheaper_whole(changed, walk):
+            reason = f"{changed} of {walk.listed} datasets have changed"
+            for request in self.lister.begin(self.incremental.everything(walk.ask.variant, reason)):
+                yield request
             return
-        if changed or after.stamps:
-            async for found in flat(self.changes.begin(changed, after)):
+        if changed or is_of_stamps:
+            async for found in flat(self.changes.begin(changed, walk)):
                 yield found
         elif not self.limits.is_set:
-            async for found in self.gone.find(after):
+            async for found in self.gone.find(walk):
                 yield found
+
+
+class Datasets(Packages):
+    """A portal's datasets: all, what changed, or the ids that show what did; and what explains a difference."""
+
+    def __init__(self, spider: CKANSpider) -> None:
+        super().__init__(spider, spider.api, spider.parse_record)
+        self.spider = spider
+
+    def first(self) -> Walk[Ask]:
+        return self.spider.incremental.beginning()
+
+    def check_ids(self, records: list[Any], walk: Walk[Ask]) -> None:
+        super().check_ids(records, walk)
+        if not walk.ask.instead_of:
+            self.spider.incremental.note_changes(records, walk)
+
+    def otherwise(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:
+        found = self.spider.incremental.otherwise(walk, fault)
+        if found:
+            self.first_fault = None
+        return found
+
+    def explained(self, walk: Walk[Ask]) -> Iterator[Any] | None:
+        is_list_of_all = walk.lap == 1 and not walk.is_of_ids
+        return self.spider.ghosts.list_ids(walk) if is_list_of_all and not walk.has_moved else None
+
+    def aside(self, walk: Walk[Ask], *, is_whole: bool) -> Iterator[Any] | None:
+        if not walk.ask.instead_of:
+            return None
+        return self.spider.ghosts.explain(walk) if is_whole else self.spider.ghosts.list_again(walk)
+
+    def whole(self, walk: Walk[Ask]) -> Iterator[Any]:
+        yield self.spider.list_complete(walk)
 
 
 def _about(record: Any) -> dict[str, str | None]:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
-from crawlers.kinds.ckan.cursor import Cursor
-from crawlers.kinds.ckan.questions import Batches, begun, check_identity
-from crawlers.kinds.ckan.recovery import Refusal
+from crawlers.kinds.ckan.dialect import Ask, by_offset, of_failure
+from crawlers.kinds.ckan.questions import ById, check_identity
+from crawlers.listing.batches import Batch
 from crawlers.listing.confirmation import THERE, Confirmation, Fate
+from crawlers.listing.ladder import begun
+from crawlers.listing.walk import ListingPage, Walk, restored
 from crawlers.listing.withdrawals import CONTROLS, LIST
 from crawlers.resume.records import listed_among
 
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.ckan.access import Access
     from crawlers.kinds.ckan.api import API, ApiVariant
-    from crawlers.kinds.ckan.listing import CKANListing, Found, Output, Take
-    from crawlers.listing.completeness import Completeness
+    from crawlers.kinds.ckan.dialect import Found, Take
     from crawlers.listing.crawl import Crawl
+    from crawlers.listing.lister import Lister
     from crawlers.listing.withdrawals import Withdrawals
     from crawlers.signals import Reason
 
@@ -41,7 +43,7 @@ _LEFT: Reason = "no longer in the filter"
 _OUTSIDE, _UNEDITED = "outside the filter", "unedited"
 
 
-class Absences(Batches, Confirmation):
+class Absences(ById, Confirmation):
     """Asks about datasets: package_search about many at once, then package_show for each that it does not give.
 
     package_show answers from the database, with the reason, while lists come from the search index, which is rebuilt
@@ -53,12 +55,11 @@ class Absences(Batches, Confirmation):
         crawl: Crawl,
         portal_api: API,
         take: Take,
-        completeness: Completeness,
         *,
         withdrawals: Withdrawals,
         access: Access,
     ) -> None:
-        Batches.__init__(self, crawl, portal_api, take, completeness)
+        ById.__init__(self, crawl, portal_api, take)
         Confirmation.__init__(self, crawl, withdrawals)
         self.access = access
 
@@ -81,7 +82,7 @@ class Absences(Batches, Confirmation):
         return None if reason == "no longer public" and is_doubtful else reason
 
     def error(self, failure: Failure) -> AnswerError:
-        return Refusal.from_failure(failure).error
+        return of_failure(failure).error
 
     def leave(self, ids: list[str]) -> None:
         for dataset_id in ids:
@@ -103,16 +104,16 @@ class Gone(Absences):
     batch_list = LIST
     list_name = "unlisted"
 
-    async def find(self, after: Cursor) -> AsyncIterator[Found]:
+    async def find(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
         """Compare the list with the index, a part at a time, and yield the requests about what it lacks."""
         withdrawals = self.withdrawals
         for _ in withdrawals.compare(self.known(), partial(listed_among, self.crawl.records, _LISTS)):
             await asyncio.sleep(0)
         records = self.crawl.records
         given = [listed for listed in withdrawals.controls if not records.is_listed(listed, _NOT_GIVEN)]
-        controls = given or self.some_listed(after.name)
+        controls = given or self.some_listed(walk.name)
         if not self.access.is_refused and withdrawals.is_to_ask(has_control=bool(controls)):
-            for found in self.begin({"variant": after.variant, "controls": controls}):
+            for found in self.begin({"variant": walk.ask.variant, "controls": controls}):
                 yield found
 
     def known(self) -> Iterator[str]:
@@ -125,14 +126,14 @@ class Gone(Absences):
 
     def begin(self, about: dict[str, Any]) -> Iterator[Any]:
         if self.api.query.filtered or self.withdrawals.gone > FEW:
-            yield from self.ask_batch(begun(about))
+            yield from self.ask_batch(Batch(about=about))
         else:
             self.leave(list(self.withdrawals.ids()))
             yield from self.confirm(about["controls"], about)
 
-    def take(self, response: Response, records: dict[str, Any], asked: dict[str, Any]) -> Output:
+    def take(self, response: Response, records: dict[str, Any], batch: Batch) -> Iterator[Any]:
         if not self.api.query.filtered:
-            yield from super().take(response, records, asked)
+            yield from super().take(response, records, batch)
             return
         for dataset_id, record in records.items():
             if self.may_have_left(record):
@@ -145,8 +146,8 @@ class Gone(Absences):
         """Return whether a record may be outside the filter although the one on disk was inside."""
         return self.api.query.moves or self.crawl.opened_index().documents.is_edited(record["id"], record, _SOURCES[0])
 
-    def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
-        return self.confirm(asked["about"]["controls"], asked["about"])
+    def batches_done(self, batch: Batch) -> Iterator[Any]:
+        return self.confirm(batch.about["controls"], batch.about)
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         found = super().fate(response, dataset_id, about)
@@ -173,7 +174,7 @@ class Ghosts(Absences):
     says of one that it is not there, it does not count.
 
     Args:
-        listing: the list of records, which goes on behind them.
+        lister: what reads the list of records, which is judged behind them.
         then: yields what follows those that have changed: what `end` takes, without the request.
     """
 
@@ -185,50 +186,61 @@ class Ghosts(Absences):
         crawl: Crawl,
         portal_api: API,
         take: Take,
-        completeness: Completeness,
         *,
         withdrawals: Withdrawals,
         access: Access,
-        listing: CKANListing,
+        lister: Lister[Ask],
         then: Callable[[dict[str, Any], int, int], Iterator[Any]],
     ) -> None:
-        super().__init__(crawl, portal_api, take, completeness, withdrawals=withdrawals, access=access)
-        self.listing = listing
+        super().__init__(crawl, portal_api, take, withdrawals=withdrawals, access=access)
+        self.lister = lister
         self.then = then
 
-    def explain(self, after: Cursor) -> Iterator[Any]:
+    def list_ids(self, short: Walk[Ask]) -> Iterator[Any]:
+        """Request a list of all ids, by offset: what a list of records lacks of them may be found by its id."""
+        ask = replace(by_offset(short.ask), fields="id", instead_of=short.plain())
+        rows = self.crawl.args["rows"]
+        known: dict[str, Any] = {"listed": 0, "resources": 0, "apart": 0, "lost": 0, "rows": rows, "most": rows}
+        yield self.lister.onward(short, begun(short, ask, name="all ids", is_of_ids=True, **known))
+
+    def explain(self, walk: Walk[Ask]) -> Iterator[Any]:
         """Yield the questions about what a list of all ids has and the list of records lacks.
 
         Args:
-            after: the cursor behind the list of ids.
+            walk: behind the list of ids.
         """
-        records, short = self.crawl.records, Cursor(**(after.instead_of or {}))
+        records, short = self.crawl.records, restored(walk.ask.instead_of or {}, Ask)
         most = self.crawl.crawler.settings.getint("CONFIRM_MAX")
-        for dataset_id in islice(records.listed(after.name, without="datasets"), most + 1):
+        for dataset_id in islice(records.listed(walk.name, without=short.name), most + 1):
             self.crawl.seen(dataset_id, list_name=self.batch_list, listed_by=None)
-        count = records.count(self.batch_list)
+        count, about = records.count(self.batch_list), {"variant": short.ask.variant, "walk": short.plain()}
         if count > most:
-            yield self.listing.listed_again(after)
-        elif count and (question := self.access.question(after)):
+            yield from self.list_again(walk)
+        elif count and (question := self.access.question(walk)):
             yield question
         elif count > FEW:
-            yield from self.ask_batch(begun({"variant": short.variant, "cursor": short.plain()}))
+            yield from self.ask_batch(Batch(about=about))
         elif count:
             self.leave(list(records.listed(self.batch_list)))
-            yield from self.check({"variant": short.variant, "cursor": short.plain(), "count": 0})
+            yield from self.check({**about, "count": 0})
         else:
-            yield from self.listing.judge(None, short)
+            yield from self.lister.judged(short, ListingPage(), None)
 
-    def batches_done(self, asked: dict[str, Any]) -> Iterator[Any]:
-        return self.check({**asked["about"], "count": asked["count"]})
+    def list_again(self, walk: Walk[Ask]) -> Iterator[Any]:
+        """List all records again, by offset, where a list of ids does not help."""
+        short = restored(walk.ask.instead_of or {}, Ask)
+        return self.lister.lap(short, by_offset(short.ask))
+
+    def batches_done(self, batch: Batch) -> Iterator[Any]:
+        return self.check({**batch.about, "count": batch.count})
 
     def check(self, about: dict[str, Any]) -> Iterator[Any]:
         """Yield the questions about what was not given.
 
         Args:
-            about: the ``variant``, the ``cursor`` behind the list, and the ``count`` of records that came by their ids.
+            about: the ``variant``, the ``walk`` behind the list, and the ``count`` of records that came by their ids.
         """
-        controls = self.some_listed(Cursor(**about["cursor"]).name)
+        controls = self.some_listed(about["walk"]["name"])
         count = self.crawl.records.count(self.list_name)
         if self.is_too_much(count):
             self.crawl.failed("list", self.too_much(count))
@@ -291,11 +303,10 @@ class Ghosts(Absences):
             given: how many of those that were lacking the portal gave.
             absent: how many it does not have, as it says itself.
         """
-        after = Cursor(**about["cursor"])
-        if after.ids:
+        walk = restored(about["walk"], Ask)
+        if walk.is_of_ids:
             yield from self.then(about, given, absent)
             return
-        listed, expected = after.listed + given, None if after.expected is None else after.expected - absent
-        self.crawl.run_state.count_listed(listed)
-        after = replace(after, listed=listed, expected=expected, absent=absent)
-        yield from self.listing.judge(request, after)
+        self.crawl.run_state.count_listed(walk.listed + given)
+        whole = replace(walk, listed=walk.listed + given)
+        yield from self.lister.judged(whole, ListingPage(), request, absent=absent)

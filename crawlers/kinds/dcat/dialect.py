@@ -403,7 +403,7 @@ class DCATDialect(Dialect[Ask]):
                 self.crawl,
                 page,
                 response,
-                "mentioned 1",
+                self.mentions.key,
                 "mentioned",
                 address=address,
                 earlier=earlier,

@@ -7,12 +7,13 @@ from contextlib import closing
 from io import BytesIO
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url
 
 from crawlers.rdf import formats
+from crawlers.resume.records import listed_by
 from crawlers.safety import strict_json
 
 if TYPE_CHECKING:
@@ -93,7 +94,12 @@ class Mentions:
 
     Args:
         make: makes a page of RDF.
+
+    Attributes:
+        key: stands for a request as what lists them.
     """
+
+    key: ClassVar[str] = "mentioned 1"
 
     def __init__(self, crawl: Crawl, make: Callable[..., RDFPage]) -> None:
         self.crawl = crawl
@@ -116,7 +122,7 @@ class Mentions:
         """Yield those that no page lists, each with its page's address; of several descriptions, the longest."""
         every = map(strict_json.loads, self.crawl.records.listed("mentions"))
         for iri, found in groupby(every, itemgetter(0)):
-            if not self.crawl.records.is_listed(iri, "nodes"):
+            if listed_by(self.crawl.records, iri, "nodes") in {None, Mentions.key}:
                 _, address, written = max(found, key=lambda one: len(strict_json.dumps(one)))
                 with closing(self.make(BytesIO(), formats.TURTLE, address)) as page:
                     yield page, page.held(written, iri), address

@@ -66,17 +66,17 @@ class Answer:
     Args:
         token: the resumption token; empty at the end of the list.
         size: the ``completeListSize``; ``None`` if none is given.
-        services: those of the records that describe a service instead of data.
         is_none: whether the repository answered noRecordsMatch.
         flaws: what is in another encoding than it should be, as sentences.
+        fault: why it breaks off; the records are those that came whole before that.
     """
 
     records: list[Record] = field(default_factory=list)
     token: str = ""
     size: int | None = None
-    services: list[Record] = field(default_factory=list)
     is_none: bool = False
     flaws: list[str] = field(default_factory=list)
+    fault: AnswerError | None = None
 
 
 def is_oai(root: Any) -> bool:
@@ -97,7 +97,10 @@ def page(response: Response) -> Answer:
     except AnswerError as error:
         if error.kind != "invalid_record":
             raise
-        found = _cut(response, error)
+        try:
+            found = _mended(response, error)
+        except AnswerError:
+            found = _whole(response, flaws)
     return replace(found, flaws=flaws)
 
 
@@ -173,8 +176,8 @@ def _number(text: str | None) -> int | None:
 # A page whose XML can't be read as a whole
 
 
-def _cut(response: Response, error: AnswerError) -> Answer:
-    """Return the records of such a page, each read by itself.
+def _mended(response: Response, error: AnswerError) -> Answer:
+    """Return the records of a page that came to its end, each read by itself.
 
     Raises:
         AnswerError: the page is not whole, or has no records.
@@ -193,6 +196,21 @@ def _cut(response: Response, error: AnswerError) -> Answer:
     ends = [*starts[1:], end]
     records = [_piece(head, text[first:last], close) for first, last in zip(starts, ends, strict=True)]
     return Answer(records=records, token=rest.token, size=rest.size)
+
+
+def _whole(response: Response, flaws: list[str]) -> Answer:
+    """Return the records of a page that came whole before it breaks off.
+
+    Raises:
+        AnswerError: there are none.
+    """
+    try:
+        root, fault = xml_records.list_root(response, ("ListRecords",), flaws)
+    except AnswerError as error:
+        if error.kind != "invalid_record" or response.body.rstrip().endswith(b"OAI-PMH>"):
+            raise
+        raise AnswerError("truncated", f"the answer breaks off: {error}") from None
+    return replace(_read(root), token="", fault=fault)
 
 
 def _piece(head: bytes, text: bytes, close: bytes) -> Record:

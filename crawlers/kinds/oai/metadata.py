@@ -12,7 +12,7 @@ from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.oai import answer as answers
 from crawlers.kinds.oai.answer import Record
-from crawlers.listing.paging import Entry
+from crawlers.listing.walk import Entry
 from crawlers.politeness import failures
 from crawlers.values.moment import now
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
+from dataclasses import replace
+=======
+from dataclasses import asdict
+>>>>>>> main
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -10,9 +15,14 @@ from scrapy import Request
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.oai import answer as answers
-from crawlers.kinds.oai.cursor import Cursor
-from crawlers.kinds.oai.recovery import ENDS
+from crawlers.kinds.oai.dialect import Question
+from crawlers.listing.faults import Fault
 from crawlers.listing.since import beginning
+<<<<<<< HEAD
+from crawlers.listing.walk import Walk, restored
+=======
+from crawlers.listing.walk import Walk
+>>>>>>> main
 from crawlers.politeness import failures
 from crawlers.values.moment import moment, written
 
@@ -23,9 +33,8 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.kinds.oai.endpoint import Endpoint
-    from crawlers.kinds.oai.listing import OAIListing
-    from crawlers.listing.completeness import Completeness
     from crawlers.listing.crawl import Crawl
+    from crawlers.listing.lister import Lister
 
 LEAST = "oai_dc"
 """The format that every repository has to give."""
@@ -37,18 +46,20 @@ _IDENTITY = ("earliestDatestamp", "granularity")
 class Repository:
     """Asks a repository for its granularity and its formats, then begins the list."""
 
-    def __init__(self, crawl: Crawl, completeness: Completeness, endpoint: Endpoint, listing: OAIListing) -> None:
-        self.crawl, self.completeness, self.endpoint, self.listing = crawl, completeness, endpoint, listing
+    def __init__(self, crawl: Crawl, endpoint: Endpoint, lister: Lister[Question]) -> None:
+        self.crawl, self.endpoint, self.lister = crawl, endpoint, lister
 
     def begin(self) -> Request:
-        self.completeness.begin("datasets")
+        self.lister.walks.begin("datasets")
         return Request(self.endpoint.address("Identify"), self.parse_identity, errback=self.identity_failed)
 
     def parse_identity(self, response: Response) -> Iterator[Request]:
         yield from self.identified(self.content(response))
 
     def identity_failed(self, failure: Failure) -> Iterator[Request]:
-        if not self.is_closed(failure):
+        if self.is_closed(failure):
+            yield from self.closed(failure)
+        else:
             yield from self.identified(self.content_of(failure))
 
     def identified(self, root: Any) -> Iterator[Request]:
@@ -56,36 +67,55 @@ class Repository:
         found = None if root is None else root.find("{*}Identify")
         texts = {} if found is None else {name: found.findtext("{*}" + name) or "" for name in _IDENTITY}
         known = {name: text.strip() for name, text in texts.items()}
-        cursor = self.cursor(known.get("earliestDatestamp", ""), "hh" not in known.get("granularity", "").lower())
+        ask = self.question(known.get("earliestDatestamp", ""), "hh" not in known.get("granularity", "").lower())
         if self.crawl.args["prefix"]:
-            yield self.listing.begin(cursor)
+            yield from self.lister.begin(Walk(ask=ask))
         else:
-            address = self.endpoint.address("ListMetadataFormats")
-            keywords = {"cursor": cursor.plain()}
+<<<<<<< HEAD
+            address, keywords = self.endpoint.address("ListMetadataFormats"), {"walk": Walk(ask=ask).plain()}
+=======
+            address, keywords = self.endpoint.address("ListMetadataFormats"), {"ask": asdict(ask)}
+>>>>>>> main
             yield Request(address, self.parse_formats, errback=self.formats_failed, cb_kwargs=keywords)
 
-    def cursor(self, earliest: str, is_daily: bool) -> Cursor:
-        """Return the cursor of the list; what changed since a moment is requested from one granule before it."""
+    def question(self, earliest: str, is_daily: bool) -> Question:
+        """Return what the list is asked by; what changed since a moment is requested from one granule before it."""
         since = moment(beginning(self.crawl))
         begin = "" if since is None else _widened(written(since), is_daily=is_daily)
         earliest = written(known) if (known := moment(earliest)) else ""
         prefix = self.crawl.args["prefix"] or LEAST
-        return Cursor(prefix=prefix, is_daily=is_daily, earliest=earliest, since=begin, begin=begin)
+        return Question(prefix=prefix, is_daily=is_daily, earliest=earliest, since=begin, begin=begin)
 
-    def parse_formats(self, response: Response, cursor: dict[str, Any]) -> Iterator[Request]:
-        yield self.begun(self.content(response), cursor)
+<<<<<<< HEAD
+    def parse_formats(self, response: Response, walk: dict[str, Any]) -> Iterator[Request]:
+        yield from self.begun(self.content(response), walk)
+=======
+    def parse_formats(self, response: Response, ask: dict[str, Any]) -> Iterator[Request]:
+        yield from self.begun(self.content(response), ask)
+>>>>>>> main
 
     def formats_failed(self, failure: Failure) -> Iterator[Request]:
-        if not self.is_closed(failure):
-            yield self.begun(self.content_of(failure), **failures.request(failure).cb_kwargs)
+        if self.is_closed(failure):
+            yield from self.closed(failure)
+        else:
+            yield from self.begun(self.content_of(failure), **failures.request(failure).cb_kwargs)
 
-    def begun(self, root: Any, cursor: dict[str, Any]) -> Request:
-        """Return the request for the first page, in the best of its formats."""
+<<<<<<< HEAD
+    def begun(self, root: Any, walk: dict[str, Any]) -> Iterator[Request]:
+=======
+    def begun(self, root: Any, ask: dict[str, Any]) -> Iterator[Request]:
+>>>>>>> main
+        """Yield the request for the first page, in the best of its formats."""
         found = () if root is None else root.iterfind(".//{*}metadataPrefix")
         names = [(element.text or "").strip() for element in found]
-        first, *others = dict.fromkeys((*ordered(names, self.held_prefix()), LEAST))
-        self.crawl.logger.info("%s gives %s; requesting %s", self.endpoint.url, ", ".join(names)[:500], first)
-        return self.listing.begin(Cursor(**cursor | {"prefix": first, "others": others}))
+        formats = tuple(dict.fromkeys((*ordered(names, self.held_prefix()), LEAST)))
+        self.crawl.logger.info("%s gives %s; requesting %s", self.endpoint.url, ", ".join(names)[:500], formats[0])
+<<<<<<< HEAD
+        here = restored(walk, Question)
+        yield from self.lister.begin(replace(here, ask=replace(here.ask, prefix=formats[0], formats=formats)))
+=======
+        yield from self.lister.begin(Walk(ask=Question(**ask | {"prefix": formats[0], "formats": formats})))
+>>>>>>> main
 
     def held_prefix(self) -> str:
         """Return the format of the records on disk: another one would change every document; empty if there is none."""
@@ -109,13 +139,13 @@ class Repository:
         return None if response is None else self.content(response)
 
     def is_closed(self, failure: Failure) -> bool:
-        """Return whether a request failed of its host, so that there is no list either: that is reported."""
-        error = failures.from_failure(failure)
-        if error.kind not in ENDS:
-            return False
-        self.completeness.end("datasets")
-        self.crawl.failed("list", error, failures.request(failure), http_status=failures.status(failure))
-        return True
+        """Return whether a request failed of its host, so that there is no list either."""
+        return Fault(failures.from_failure(failure), failures.status(failure), is_first=True).is_of_host
+
+    def closed(self, failure: Failure) -> Iterator[Request]:
+        """Report such a failure; nothing is listed."""
+        error, request, status = failures.from_failure(failure), failures.request(failure), failures.status(failure)
+        yield from self.lister.short(Walk(ask=Question()), error, request, status)
 
 
 def ordered(names: list[str], held: str = "") -> list[str]:

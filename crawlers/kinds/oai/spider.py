@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from crawlers import arguments
 from crawlers.arguments import Argument
+from crawlers.kinds.oai.dialect import OAI
 from crawlers.kinds.oai.endpoint import Endpoint
-from crawlers.kinds.oai.listing import OAIListing
 from crawlers.kinds.oai.metadata import Metadata
 from crawlers.kinds.oai.repository import Repository
 from crawlers.kinds.oai.withdrawals import GoneOAI
@@ -61,17 +61,16 @@ class OAISpider(ListedSpider):
         "prefix": Argument(help="The metadataPrefix; by default the richest that can be read.", parse=word),
         "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
     }
-    listing: OAIListing
 
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
-        self.repository = Repository(self, self.completeness, self.endpoint, self.listing)
-
-    def make_listing(self) -> OAIListing:
         self.endpoint = Endpoint(str(self.url), self.args["set"] or "")
         self.gone = GoneOAI(self, self.withdrawals, self.endpoint)
         self.metadata = Metadata(self, self.gone)
-        return OAIListing(self, self.completeness, self.gone, self.metadata)
+        self.repository = Repository(self, self.endpoint, self.lister)
+
+    def make_dialect(self) -> OAI:
+        return OAI(self, self.metadata)
 
     @cached_property
     def source(self) -> str:

@@ -114,14 +114,20 @@ class Folder(html.Events):
         Links that sort the listing, to the page itself, and to parents are left out.
         """
         known, here = {self.page.url, root}, urlsplit(self.page.url).path
-        for href, is_iis_folder in self._links:
-            address = absolute(href.partition("#")[0], self.page.url, self._base) or ""
-            if is_iis_folder and not address.endswith("/"):
-                address += "/"
-            is_below = address.startswith(root) and ".." not in unquote(address[len(root) :]).split("/")
-            if is_below and address not in known and (what := _what(urlsplit(address), here)):
+        for address in self._addresses():
+            if _is_below(address, root) and address not in known and (what := _what(urlsplit(address), here)):
                 known.add(address)
                 yield Entry(address, what)
+
+    def outside(self, root: str) -> list[str]:
+        """Return the records that are linked, and do not lie below the start address; each once."""
+        records = (each for each in self._addresses() if _RECORD.search(urlsplit(each).path))
+        return list(dict.fromkeys(each for each in records if not _is_below(each, root)))
+
+    def _addresses(self) -> Iterator[str]:
+        for href, is_iis_folder in self._links:
+            address = absolute(href.partition("#")[0], self.page.url, self._base) or ""
+            yield address if address.endswith("/") or not is_iis_folder else f"{address}/"
 
     def digest(self, found: Iterable[Entry]) -> str | None:
         """Return what is the same for a listing and for a link in it that leads to itself.
@@ -135,6 +141,10 @@ class Folder(html.Events):
         here = root_of(self.page.url)
         names = [each.address.removeprefix(here) for each in found]
         return hashlib.sha256("\n".join([text, *names]).encode(errors="replace")).hexdigest()[:32]
+
+
+def _is_below(address: str, root: str) -> bool:
+    return address.startswith(root) and ".." not in unquote(address[len(root) :]).split("/")
 
 
 def entries(page: HtmlResponse, root: str) -> Iterator[Entry]:

@@ -120,7 +120,7 @@ class WAFSpider(CatalogueSpider):
         if folder:
             await in_turns(folder.read())
             await in_turns(map(found.append, folder.entries(root)))
-        for fault in _faults(page, found, root):
+        for fault in _faults(page, found, folder.outside(root) if folder else [], root):
             self.unread(fault, response.request)
         return found, folder.digest(found) if folder else None
 
@@ -238,8 +238,12 @@ class WAFSpider(CatalogueSpider):
                 self.withdrawals.mark_missing()
 
 
-def _faults(page: HtmlResponse | None, found: list[Entry], root: str) -> Iterator[AnswerError]:
-    """Yield an error for a page that is not a listing, and one for links that may lead to more records."""
+def _faults(page: HtmlResponse | None, found: list[Entry], outside: list[str], root: str) -> Iterator[AnswerError]:
+    """Yield an error for a page that is not a listing, one for links that may lead to more records, one for others.
+
+    Args:
+        outside: the records that it links and that do not lie below the start address.
+    """
     is_named = page is not None and page.url.partition("?")[0].startswith(root)
     if not (found or (page and is_listing(page.body) and is_named)):
         yield AnswerError("unproven", f"the page is not a directory listing, and names no record below {root}")
@@ -247,6 +251,9 @@ def _faults(page: HtmlResponse | None, found: list[Entry], root: str) -> Iterato
     if unknown:
         message = f"the listing has {len(unknown)} links that are not followed, such as {unknown[0][:_SHOWN]}"
         yield AnswerError("unproven", f"{message}: they may lead to more records")
+    if outside:
+        message = f"the listing links {len(outside)} records outside {root}, such as {outside[0][:_SHOWN]}"
+        yield AnswerError("unproven", f"{message}: they are not read; give their folder as -a url= of its own source")
 
 
 def html_page(response: Response) -> HtmlResponse | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,21 +15,19 @@ import scrapy
 from scrapy.exceptions import UsageError
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api import answers, paging
+from crawlers.kinds.api import answers
 from crawlers.kinds.api.declaration import Variable
 from crawlers.kinds.api.file import load
 from crawlers.kinds.api.follow import detail, detail_address
 from crawlers.kinds.api.mapping import Reading
-from crawlers.kinds.api.page import headers
-from crawlers.kinds.api.position import Position
-from crawlers.kinds.api.query import Query
+from crawlers.kinds.api.query import Answer, Ask, Query
 from crawlers.kinds.api.table import PORTAL
+from crawlers.listing.walk import Walk
 from crawlers.operate.pages import PagesError, crawl_error, end_at_once, is_address
 from crawlers.operate.sources.dry_run import Coverage, coverage, lines
 from crawlers.politeness import failures
 from crawlers.safety import strict_json
 from crawlers.safety.line import one_line
-from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
     import argparse
@@ -91,7 +89,7 @@ class Tried:
             "records": None if records is None else len(records),
             "skipped": len(records or []) - len(kept),
             "total": answers.total(self.page, declaration.list.total, self.headers),
-            "next": self._next(records or []),
+            "next": self._next(read),
             "follow": {into: _found(one) for into, one in self.details.items()},
             "fields": [asdict(one) for one in coverage(shown)],
             "flaws": sorted({flaw for item in items for flaw in item.flaws}),
@@ -107,10 +105,11 @@ class Tried:
             found["resources"] = each
         return found
 
-    def _next(self, records: list[Any]) -> Any:
+    def _next(self, records: list[Reading]) -> Any:
         try:
-            answer = paging.Answer(self.page, records, self.url, self.headers)
-            return paging.following(answer, Position(), self.declaration.list)
+            query, walk = Query(self.declaration, self.portal, _ROWS), Walk(ask=Ask())
+            following = query.following(Answer(self.page, records, self.url, self.headers), walk)
+            return None if following is None else query.place(replace(walk, ask=following))
         except AnswerError as error:
             return str(error)
 
@@ -241,7 +240,7 @@ class AnswersSpider(scrapy.Spider):
         keywords |= {"cb_kwargs": {"address": address}, "dont_filter": True}
         if portal != address.rstrip("/"):
             return scrapy.Request(address, headers=query.headers(), **keywords)
-        return query.request(Position(), "", **keywords)
+        return query.request(Walk(ask=Ask()), "", **keywords)
 
     def parse_page(self, response: Response, address: str) -> Iterator[Request]:
         try:
@@ -252,7 +251,7 @@ class AnswersSpider(scrapy.Spider):
         except ValueError as error:
             self.came[address] = AnswerError("not_json", f"it is not JSON: {error}")
             return
-        self.came[address] = {"json": page, "headers": headers(response), "details": {}}
+        self.came[address] = {"json": page, "headers": answers.headers(response), "details": {}}
         read = (Reading(one, self.declaration) for one in answers.records(page, self.declaration.list) or [])
         if self.declaration.follow and (first := next((one for one in read if one.is_dataset), None)):
             yield from self.details(response, address, first.record)
@@ -266,7 +265,7 @@ class AnswersSpider(scrapy.Spider):
             reading = Reading(record, self.declaration)
             if target := detail_address(wanted, reading, portal, response.url):
                 try:
-                    paging.check_host(target, {host(portal), *self.declaration.list.hosts})
+                    Query(self.declaration, portal).check_host(target)
                 except AnswerError as error:
                     came[wanted.into] = error
                     continue

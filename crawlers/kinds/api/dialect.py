@@ -1,0 +1,518 @@
+"""How a declared API lists its records: what a page holds, what follows it, and what may help when it does not come.
+
+A server that gives no more than its window is asked for the records from the last stamp on, inclusive: known ones are
+dropped. Records without a stamp are a section of their own. Where the newest come first, a record that is changed
+meanwhile is moved to the pages that were read already, so what changed since the beginning is requested at the end.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy import Request
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.api import answers, twins
+from crawlers.kinds.api.mapping import Reading
+from crawlers.kinds.api.query import SIZES, Answer, Ask
+from crawlers.listing import other_answers
+from crawlers.listing.dialect import WINDOWS, Dialect, Traits
+from crawlers.listing.evidence import is_met
+from crawlers.listing.ladder import Again, Other, Renew, Skip, Smaller
+from crawlers.listing.since import OVERLAP
+from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
+from crawlers.safety import bounds
+from crawlers.values.moment import moment, written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from scrapy.http import Response
+
+    from crawlers.kinds.api.declaration import Restart
+    from crawlers.kinds.api.query import Query
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.faults import Fault, Rung
+
+_BROKEN = ("timeout", "truncated", "not_json", "connection", "too_large")
+_PASSING = (*_BROKEN, "http", "refused")
+_LONGEST = 100
+"""Characters of a stamp."""
+_QUOTES = "'\"\\`"
+_ROUND = 1000
+"""A number of records that is a multiple of this may be the end of what a search server gives."""
+_XSRF = re.compile(r"XSRF-TOKEN=([A-Za-z0-9._-]{1,200})")
+_SECTIONS = {"window": "behind the window", "rest": "that have no date"}
+
+
+class ChoiceError(AnswerError):
+    """The refusal that names the collections of a server."""
+
+
+class RoundedError(AnswerError):
+    """A page ends with the record that it should begin with: the server rounds offsets down to the border of a page."""
+
+
+# What may help
+
+
+def _is_broken(fault: Fault) -> bool:
+    return fault.error.kind in _BROKEN or (fault.status or 0) >= 500
+
+
+class _Fewer(Smaller):
+    """A smaller page than the one that was asked for."""
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        asked = walk.rows and dialect.query.size(walk)  # type: ignore[attr-defined]
+        return Smaller.instead(self, replace(walk, rows=asked), fault, dialect) if _is_broken(fault) else None
+
+
+class _Over(Skip):
+    """Behind the single record that breaks its page."""
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        return Skip.instead(self, walk, fault, dialect) if _is_broken(fault) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """The token that a portal sets as a cookie and wants to get back with each POST."""
+
+    most: int = 1
+    name: str = "xsrf"
+
+    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Dialect[Any]) -> Walk[Ask] | None:  # noqa: ARG002
+        return replace(walk, ask=replace(walk.ask, xsrf=fault.about)) if fault.about and not walk.ask.xsrf else None
+
+
+class _Renewed(Renew):
+    """The list from its beginning, unless it is a link that the server fails at."""
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        is_failing = dialect.paging.kind == "next" and (fault.status or 0) >= 500  # type: ignore[attr-defined]
+        return None if is_failing else Renew.instead(self, walk, fault, dialect)
+
+
+@dataclass(frozen=True, slots=True)
+class _Onward:
+    """The records from the last stamp on, as behind a window that is declared."""
+
+    most: int = 1
+    name: str = "onward"
+
+    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Dialect[Any]) -> Walk[Ask] | None:
+        ask, is_passing = walk.ask, fault.error.kind in _PASSING and (fault.status or 0) < 500
+        is_new = ask.received > 0 and ask.seen not in (None, ask.bound) and not ask.is_shuffled
+        if not (is_passing and is_new and dialect.restart) or ask.section not in ("all", "window"):  # type: ignore[attr-defined]
+            return None
+        return replace(walk, ask=_behind(ask, walk.pages), rows=walk.most)
+
+
+@dataclass(frozen=True, slots=True)
+class _Collections:
+    """The collections of a server whose root may have been given for one of them."""
+
+    most: int = 1
+    name: str = "collections"
+
+    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Dialect[Any]) -> Walk[Ask] | None:
+        has_none = dialect.declaration.recognise.collections is None  # type: ignore[attr-defined]
+        if has_none or fault.status != 404 or walk.pages:
+            return None
+        return replace(walk, ask=replace(walk.ask, refused=str(fault.error)))
+
+
+def _behind(ask: Ask, pages: int) -> Ask:
+    """Return the beginning of the section behind the window, which is to begin with the last record that came."""
+    return ask.of("window", bound=ask.seen, awaited=ask.seen_at, order=0, is_shuffled=False, start=pages)
+
+
+class APIDialect(Dialect[Ask]):
+    """What a declaration says of a listing.
+
+    Args:
+        document: returns the JSON of an answer.
+        since: returns the moment after which changes are requested; empty if everything is listed.
+        take: yields what a record leads to, with as many resources as the user's limit leaves; ``None``: all.
+    """
+
+    asks = Ask
+    lacking = "the portal can't give record {number} of the listing"
+    ladder: ClassVar[tuple[Rung, ...]] = (
+        _Token(),
+        Other("overlap", (1, 0), when=lambda fault: isinstance(fault.error, RoundedError)),
+        Again(),
+        _Fewer(SIZES),
+        _Over(is_for_first_too=False),
+        _Onward(),
+        _Renewed(when=_PASSING),
+        _Collections(),
+    )
+
+    def __init__(
+        self,
+        crawl: Crawl,
+        query: Query,
+        *,
+        document: Callable[[Response], Any],
+        since: Callable[[], str],
+        take: Callable[[Response, Any, int | None], Iterator[Any]],
+    ) -> None:
+        self.crawl, self.query, self.document, self.since, self.take = crawl, query, document, since, take
+        self.declaration, self.declared, self.paging = query.declaration, query.listing, query.paging
+        self.window = self.declared.window
+        way = {"none": "single", "next": "stated", "token": "stated"}.get(self.paging.kind, "place")
+        windows = WINDOWS | {self.window.max} if self.window else WINDOWS
+        self.traits = Traits(way=way, windows=windows)  # type: ignore[arg-type]
+
+    @property
+    def restart(self) -> Restart | None:
+        """How the listing is begun again behind the window."""
+        return self.window.restart if self.window else None
+
+    # Requests
+
+    def first(self) -> Walk[Ask]:
+        rows = self.query.rows if self.query.has_sizes else None
+        is_count = self.declared.count is not None and not self.since()
+        ask = Ask(begun=written(datetime.now(UTC) - OVERLAP), is_count=is_count)
+        return Walk(ask=ask, rows=rows, most=rows, purpose="count" if is_count else "page")
+
+    def request(self, walk: Walk[Ask]) -> Request:
+        ask, headers = walk.ask, self.query.headers()
+        if ask.refused:
+            return Request(f"{self.query.portal}/collections?f=json", headers=headers)
+        if ask.is_count and self.declared.count:
+            return Request(self.query.address(self.declared.count.url), headers=headers)
+        request = self.query.request(walk, self.since(), meta={"spool": True} if self.paging.kind == "none" else {})
+        if self._may_be_behind_end(walk):
+            request.meta["handle_httpstatus_list"] = [404]
+        if self.since() or ask.section == "recent":
+            request.headers["Cache-Control"] = "no-cache"
+        if ask.xsrf:
+            request.headers.update({"X-XSRF-TOKEN": ask.xsrf, "Cookie": f"XSRF-TOKEN={ask.xsrf}"})
+        return request
+
+    def _may_be_behind_end(self, walk: Walk[Ask]) -> bool:
+        """Return whether nothing but a refusal may show the end: Django's REST framework answers 404 behind it."""
+        return self.paging.kind == "page" and walk.total is None and walk.came % _ROUND > 0
+
+    # Answers
+
+    def read(self, response: Response, walk: Walk[Ask]) -> ListingPage[Ask]:
+        ask = walk.ask
+        if response.status == 404:
+            return ListingPage(asked=self.query.size(walk))
+        document = self.document(response)
+        if ask.refused:
+            raise self._choice(document)
+        headers = answers.headers(response)
+        if ask.is_count:
+            total = answers.total(document, self.declared.count.total if self.declared.count else None, headers)
+            return ListingPage(total=total, next=replace(ask, is_count=False, counted=total))
+        records = answers.records(document, self.declared)
+        if records is None:
+            message = f"the answer has no list where its records should be ({self.declared.records.text})"
+            other = other_answers.named(response, "a page of this API")
+            raise AnswerError("refused", f"{message}: {other}" if other else message)
+        bounds.RECORDS.check(len(records))
+        total = answers.total(document, self.declared.total, headers)
+        if self.declared.total and total is None and not walk.pages:
+            message = "%s: list.total (%s) finds no number of records in the first page"
+            self.crawl.logger.warning(message, self.query.portal, self.declared.total.text)
+        readings = [Reading(record, self.declaration) for record in records]
+        return self._page(Answer(document, readings, response.url, headers), total, walk)
+
+    def _choice(self, document: Any) -> AnswerError:
+        """Return the refusal that names the collections of a server, where there are any."""
+        found = answers.collections(document, self.declaration, self.query.portal)
+        return ChoiceError("refused", answers.choice(found, self.declaration)) if found else AnswerError("http", "none")
+
+    def _entry(self, reading: Reading) -> Entry:
+        count = reading.resource_count if self.crawl.limits.resources else 0
+        id_ = reading.id if isinstance(reading.record, dict) else None
+        return Entry(id_, reading.record, count, reading, reading.aliases)
+
+    def _page(self, answer: Answer, total: int | None, walk: Walk[Ask]) -> ListingPage[Ask]:
+        entries = [self._entry(each) for each in answer.records if each.is_dataset]
+        twins.report(self.crawl, entries, walk.key)
+        count, asked = len(answer.records), self.query.size(walk)
+        overlap = min(self.query.overlap(walk), count)
+        is_again = count > 1 and bool(walk.ask.last) and answer.records[-1].mark == walk.ask.last
+        if is_again and overlap and count <= (asked or count):
+            raise RoundedError("paging", "a page ends with the record that it should begin with")
+        page: ListingPage[Ask] = ListingPage(entries=entries, came=count - overlap, overlap=overlap, asked=asked)
+        page.apart = self._passed(answer, walk)
+        self._count(page, total, walk)
+        page.ask = seen = replace(self._seen(answer, page, total, walk), is_again=is_again)
+        page.has_moved = seen.shift != walk.ask.shift
+        try:
+            following = self.query.following(answer, replace(walk, ask=seen))
+            page.next = seen if is_again and following else self._onward(following, page, total, walk)
+        except AnswerError as error:  # of the next page: this one's records stay
+            page.fault = error
+        if page.next is None and page.fault is None:
+            page.offers = [Offer("left", walk.key, why_not=left) for left in self._left(answer, seen, walk) if left]
+        return page
+
+    def _passed(self, answer: Answer, walk: Walk[Ask]) -> int:
+        """Return how many records are not datasets, and were not known before."""
+        marks = {each.mark for each in answer.records if not each.is_dataset}
+        return sum(self.crawl.seen(mark, list_name="passed", listed_by=walk.key) for mark in sorted(marks))
+
+    def _count(self, page: ListingPage[Ask], total: int | None, walk: Walk[Ask]) -> None:
+        """Note how many records there are, and whether the next page is requested whatever that says.
+
+        A total that a page has of itself is met by a short first page, and exceeded by those behind it.
+        """
+        ask, came = walk.ask, page.came or 0
+        if ask.section != "all":
+            page.total = ask.counted if ask.section == "recent" else None
+            page.is_open, page.is_new = True, came > 0 and walk.pages < 2 * ask.start + self.traits.patience
+            return
+        known = ask.counted if total is None else total
+        is_left = self.query.has_fixed_places and walk.came > 0 and known != walk.total
+        page.total, page.behind = (None, known) if is_left and known == (walk.total or 0) - walk.came else (known, None)
+        page.is_open = self._is_open(page, known, walk)
+
+    def _is_open(self, page: ListingPage[Ask], known: int | None, walk: Walk[Ask]) -> bool:
+        came, asked = page.came or 0, page.asked or 0
+        if self.paging.more is not None:
+            return True
+        if self.query.has_fixed_places:
+            return came >= asked
+        is_of_page = not walk.pages and not self.since() and 0 < came < asked and came == known
+        return is_of_page or (known is not None and walk.came + came > known)
+
+    def _seen(self, answer: Answer, page: ListingPage[Ask], total: int | None, walk: Walk[Ask]) -> Ask:
+        """Return what is known of the listing behind a page."""
+        ask = replace(walk.ask, received=walk.ask.received + (page.came or 0))
+        if ask.section == "all" and total is not None:
+            is_shrunk = ask.is_shrunk or total < (ask.latest or 0)
+            is_changed = ask.is_changed or ask.latest not in (None, total)
+            ask = replace(ask, latest=total, is_changed=is_changed, is_shrunk=is_shrunk)
+        if page.overlap and answer.records[0].mark != ask.last and ask.shift >= 0:
+            is_there = any(each.mark == ask.last for each in answer.records)
+            ask = replace(ask, shift=1 if is_there else -1)
+        return self._stamped(ask, answer, self.restart) if self.restart else ask
+
+    def _stamped(self, ask: Ask, answer: Answer, restart: Restart) -> Ask:
+        """Return what is known with the last stamp of a page, and whether the stamps are in an order."""
+        found = [(each, restart.seen.find(each.record)) for each in answer.records]
+        stamps = [stamp for _, stamp in found]
+        seen, order, is_shuffled = ask.seen, ask.order, ask.is_shuffled
+        for stamp in filter(_is_stamp, stamps):
+            step = 0 if seen is None else _compared(seen, stamp)
+            is_shuffled = is_shuffled or (step * order < 0 and ask.section in ("all", "window"))
+            seen, order = stamp, order or step
+        seen_at = next((each.mark for each, stamp in reversed(found) if stamp), ask.seen_at)
+        is_undated = ask.is_undated or not all(map(_is_stamp, stamps))
+        odd = ask.odd or next((str(each)[:_LONGEST] for each in stamps if each and not _is_stamp(each)), "")
+        ask = replace(ask, seen=seen, seen_at=seen_at, order=order, is_shuffled=is_shuffled)
+        ask = replace(ask, is_undated=is_undated, odd=odd)
+        if not ask.awaited or (stamps and all(stamp == ask.bound for stamp in stamps)):  # it may be on a later page
+            return ask
+        if any(each.mark == ask.awaited for each in answer.records):
+            return replace(ask, awaited="")
+        lacking = f"the walk behind the window from {ask.bound!r} on lacks the record it goes on from, {ask.awaited}"
+        fault = ask.fault or f"{lacking}: others of the same {restart.seen.text} may be lacking"
+        return replace(ask, awaited="", fault=fault)
+
+    # The next page, or the next section
+
+    def _onward(self, following: Ask | None, page: ListingPage[Ask], total: int | None, walk: Walk[Ask]) -> Ask | None:
+        """Return what is asked next, of this section or of the next one; ``None`` if that was all.
+
+        Raises:
+            AnswerError: there are records that can't be asked for.
+        """
+        assert page.ask is not None  # noqa: S101
+        seen = page.ask
+        own = None if seen.section == "all" or total in self.traits.windows else total
+        is_at_window = self._is_at_window(seen, walk) and not self._is_reached(page, walk)
+        if is_at_window and seen.section in ("all", "window"):
+            following = self._behind_window(page, walk)
+        elif is_at_window or (own is not None and seen.received >= own) or self._is_short(seen, page, walk):
+            following = None
+        if following is not None:
+            return following
+        if own is not None and seen.received < own and seen.section in _SECTIONS and not seen.fault:
+            fault = f"{seen.received} of {own} records came {_SECTIONS[seen.section]}: it gives no more"
+            page.ask = seen = replace(seen, fault=fault)
+        if seen.section == "window" and self.restart and self.restart.rest:
+            return seen.of("rest", start=walk.pages + 1)
+        if self._is_trusted(walk.total if page.total is None else page.total):
+            return None
+        if seen.section != "recent" and walk.pages and self._is_newest_first(seen):  # no total shows that none moved
+            page.is_open = True
+            return seen.of("recent", start=walk.pages + 1)
+        if seen.fault:
+            raise AnswerError("count_mismatch", seen.fault)
+        return None
+
+    def _is_short(self, seen: Ask, page: ListingPage[Ask], walk: Walk[Ask]) -> bool:
+        """Return whether a page is the last one, as it is shorter than those before it and nothing has a total."""
+        is_counted = seen.section != "all" or page.total is not None or walk.total is not None
+        return not is_counted and self._is_newest_first(seen) and (page.came or 0) + page.overlap < walk.largest
+
+    def _is_newest_first(self, ask: Ask) -> bool:
+        return ask.order < 0 and bool(self.declared.since)
+
+    def _is_trusted(self, total: int | None) -> bool:
+        return total is not None and total not in self.traits.windows
+
+    def _is_reached(self, page: ListingPage[Ask], walk: Walk[Ask]) -> bool:
+        total = walk.total if page.total is None else page.total
+        return self._is_trusted(total) and walk.came + (page.came or 0) >= (total or 0)
+
+    def _is_at_window(self, seen: Ask, walk: Walk[Ask]) -> bool:
+        """Return whether the next page would end at the window, or behind it."""
+        if self.window is None:
+            return False
+        margin = (self.query.size(replace(walk, ask=seen)) or 0) if self.restart and seen.seen is not None else 0
+        return seen.received + margin >= self.window.max
+
+    def _behind_window(self, page: ListingPage[Ask], walk: Walk[Ask]) -> Ask | None:
+        """
+        Raises:
+            AnswerError: there is no way behind the window.
+        """
+        seen, stamp = page.ask, self.restart.seen.text if self.restart else ""
+        if self.window is None or seen is None or self.restart is None:
+            return None
+        reason = ""
+        if seen.seen is None and seen.odd:
+            reason = f"{stamp} can't be sent back as a condition: {seen.odd!r}"
+        elif seen.seen is None:
+            reason = f"no record has what it could go on from ({stamp})"
+        elif seen.is_shuffled:
+            reason = f"the records are not sorted by {stamp}"
+        elif seen.section == "window" and seen.seen == seen.bound:
+            reason = f"more records than that have the same {stamp}, {seen.seen!r}"
+        if reason:
+            raise AnswerError("paging", f"the portal gives no more than {self.window.max} records, and {reason}")
+        return _behind(seen, walk.pages + 1)
+
+    def _left(self, answer: Answer, seen: Ask, walk: Walk[Ask]) -> Iterator[str]:
+        """Yield what the last page offers and nobody can follow, and what may be behind a window."""
+        yield self._unfollowed(answer.page)
+        if self._is_trusted(walk.total if seen.latest is None else seen.latest):
+            return
+        if seen.bound is not None and self.restart:
+            has_unlisted = self.restart.rest is None or (seen.is_undated and self.restart.rest is False)
+            yield f"records without {self.restart.seen.text} can't be listed behind the window" if has_unlisted else ""
+        if self.window and self._is_at_window(seen, walk):
+            yield f"the server gives no more than {self.window.max} records at once"
+
+    def _unfollowed(self, page: Any) -> str:
+        """Return what a page says that follows it, and no GET can ask for; empty if nothing."""
+        more = self.paging.more
+        if more is not None and more.find(page):
+            return f"the last page says that more follow ({more.text}), and gives no way to them"
+        links = page.get("links") if isinstance(page, dict) else None
+        for link in links if isinstance(links, list) else []:
+            if isinstance(link, dict) and link.get("rel") == "next" and str(link.get("method", "GET")).upper() != "GET":
+                return f"the next page is to be requested with {str(link['method'])[:20]}, which this crawl does not do"
+        return ""
+
+    # What did not come
+
+    def fault(self, error: AnswerError, response: Response | None, walk: Walk[Ask]) -> Fault:
+        found = super().fault(error, response, walk)
+        if walk.ask.refused:
+            told = error if isinstance(error, ChoiceError) else AnswerError("http", walk.ask.refused)
+            return replace(found, error=told, status=404)
+        if response is not None and error.kind == "http":
+            error = answers.worded(error, response.body, self.declared)
+        if walk.purpose == "count":
+            self.crawl.logger.warning("%s does not say how many records it has: %s", self.query.portal, error)
+        is_spoken = error.kind in ("paging", "count_mismatch") or walk.purpose == "count"
+        about = ""
+        if found.status == 403 and self.declared.body is not None and response is not None:
+            cookies = (cookie.decode("latin-1") for cookie in response.headers.getlist("Set-Cookie"))
+            about = next((match[1] for cookie in cookies if (match := _XSRF.match(cookie))), "")
+        return replace(found, error=error, is_spoken=is_spoken, about=about)
+
+    def place(self, walk: Walk[Ask], count: int) -> Ask | None:
+        if self.paging.kind not in ("offset", "page"):
+            return None
+        at = (walk.ask.at or 0) if self.paging.kind == "offset" else self.query.place(walk)
+        return replace(walk.ask, at=at + count, rows=1, last="", received=walk.ask.received + count)
+
+    def renewed(self, walk: Walk[Ask]) -> Ask | None:
+        """Return the beginning of the listing, where its tokens or links may have expired."""
+        ask = walk.ask
+        if ask.is_count:
+            return replace(ask, is_count=False)
+        is_shrunk = walk.rows is not None and walk.rows != walk.most
+        return ask.of(ask.section) if self.traits.way == "stated" and ask.at is not None and not is_shrunk else None
+
+    # The end
+
+    def is_doubtful(self, walk: Walk[Ask]) -> bool:
+        return walk.lap == 1 and walk.pages > 1 and not walk.lost and bool(self.laps(walk))
+
+    def laps(self, walk: Walk[Ask]) -> Sequence[Ask]:
+        """Return where to look again: at all, if records moved up or some came twice; or at what changed meanwhile.
+
+        A total that grew is no sign that any moved up where the newest come first: those are requested by their stamp.
+        """
+        ask, met = walk.ask, is_met(walk, self.traits)
+        begun = Ask(begun=ask.begun, counted=ask.counted, xsrf=ask.xsrf, overlap=ask.overlap)
+        if ask.section == "recent" or ask.is_again:
+            return ()
+        is_newest_first = self._is_newest_first(ask)
+        is_seen = is_newest_first or self.paging.kind == "offset"
+        has_shifted = not self.query.has_fixed_places and (ask.is_shrunk or (ask.is_changed and not is_seen))
+        if ask.shift < 0 or has_shifted:
+            return (begun,)
+        if is_newest_first and (ask.is_changed or not met):
+            return (replace(begun, counted=walk.total).of("recent", start=walk.pages),)
+        if met or ask.section != "all":
+            return ()
+        is_doubled = ask.is_changed or walk.came >= (walk.total or 0)
+        return (begun,) if (is_doubled if self._is_trusted(walk.total) else ask.shift > 0) else ()
+
+    def whole(self, walk: Walk[Ask]) -> Iterator[Any] | None:
+        return iter(()) if walk.lost else None
+
+    # Records
+
+    def items(self, response: Response, entry: Entry, allowed: int, walk: Walk[Ask], position: int) -> Iterator[Any]:
+        what = f"record {walk.came + position + 1} of the listing"
+        if not isinstance(entry.record, dict):
+            message = f"{what} is not an object but {type(entry.record).__name__}"
+            self.crawl.failed("list", AnswerError("invalid_record", f"{message}, so it is not kept"), response.request)
+        elif entry.id is None:
+            message = f"{what} {entry.reading.missing_id}"
+            self.crawl.failed("list", AnswerError("missing_id", f"{message}, so it is not kept"), response.request)
+        else:
+            yield from self.take(response, entry.reading, allowed if allowed < entry.resources else None)
+
+
+def _is_stamp(value: Any) -> bool:
+    """Return whether a value can be sent back as a condition without a meaning of its own."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return False
+    text = str(value)
+    return 0 < len(text) <= _LONGEST and text.isprintable() and not any(quote in text for quote in _QUOTES)
+
+
+def _compared(before: Any, now: Any) -> int:
+    """Return 1 if the second stamp is greater, -1 if it is smaller, 0 if neither or that can't be known.
+
+    >>> _compared(3, 4), _compared("2026-01-02T00:00:00Z", "2026-01-01T23:00:00+00:00"), _compared("b", "b")
+    (1, -1, 0)
+    >>> _compared(1, "b")
+    0
+    """
+    if type(before) is not type(now):
+        return 0
+    first, second = (moment(each) or each for each in (before, now))
+    if type(first) is not type(second):
+        return 0
+    return (first < second) - (first > second)

@@ -1,0 +1,451 @@
+"""How a repository lists its records: in one list, or in windows of their datestamps where that is too long, or fails.
+
+Each record comes once, the deleted ones too, and none is missing. A list that does not come whole is listed from its
+beginning again, then in windows. A window ends where the next one begins: servers disagree on what an end is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.oai import answer as answers
+from crawlers.kinds.oai.answer import Answer, OAIError
+from crawlers.kinds.oai.metadata import is_service
+from crawlers.listing import ladder
+from crawlers.listing.dialect import Dialect, Traits
+from crawlers.listing.faults import Fault
+from crawlers.listing.ladder import Again, Onward, Other, Renew
+from crawlers.listing.walk import Entry, ListingPage, Part, Walk
+from crawlers.politeness import failures
+from crawlers.resume.records import listed_among
+from crawlers.values.moment import moment, written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scrapy.http import Response
+
+    from crawlers.kinds.oai.answer import Record
+    from crawlers.kinds.oai.metadata import Metadata
+    from crawlers.listing.crawl import Crawl
+
+LARGE = 10_000
+"""Records of a list that is read in windows instead: tokens die in long lists, and some servers end them here."""
+_SUSPICIOUS = 1_000
+"""Records after which a list that ends too early may have come to a limit of the server."""
+_PAGES = 20
+"""Pages of a list that is read from its beginning again; a longer one is read in windows."""
+_BARREN, _FAILURES = 40, 3
+"""Windows without a new record, and requests without an answer, after which no other window is requested."""
+_FARTHEST = datetime(1970, 1, 1, tzinfo=UTC)
+_TOLERANCE = timedelta(days=1)
+"""How far a datestamp may be outside its window: some servers' are in local time."""
+_LISTS = ("datasets", "deleted", "services")
+"""Where the ledger has the records that came."""
+_ERRORS = [400, 403, 404, 405, 406, 410, 422, 500, 501]
+"""Statuses with which servers send the errors of OAI-PMH: Invenio 422, pycsw 400."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a page is asked by. A list has a window, or holds all records.
+
+    Args:
+        prefix: the metadataPrefix.
+        formats: those that may be requested, the best one first.
+        is_daily: whether the repository takes days only, as its granularity says.
+        earliest: its earliestDatestamp.
+        since: the moment after which changes are wanted; empty if all records are.
+        begin: the window's ``from``; empty if it has none.
+        until: the window's ``until``; empty if no other window follows.
+        token: of this page; empty for the first page of a list.
+        has_prefix_beside: whether the metadataPrefix is sent with the token, as pycsw asks for.
+        attempt: how many lists were begun before this one.
+        pages: how many pages of this list came.
+        newest: the last datestamp of this list.
+        is_sorted: whether its datestamps have ascended so far.
+        is_dated: whether all records have a datestamp, so that windows find them.
+        known: how many records were known when a window was split last.
+        barren: how often windows were split since then without a new record.
+    """
+
+    prefix: str = "oai_dc"
+    formats: tuple[str, ...] = ()
+    is_daily: bool = False
+    earliest: str = ""
+    since: str = ""
+    begin: str = ""
+    until: str = ""
+    token: str = ""
+    has_prefix_beside: bool = False
+    attempt: int = 0
+    pages: int = 0
+    newest: str = ""
+    is_sorted: bool = True
+    is_dated: bool = True
+    known: int = 0
+    barren: int = 0
+
+    def first(self, **changes: Any) -> Question:
+        """Return what the first page of a list is asked by.
+
+        Args:
+            changes: what is asked otherwise.
+        """
+        fresh: dict[str, Any] = {"token": "", "pages": 0, "newest": "", "is_sorted": True, "attempt": self.attempt + 1}
+        return replace(self, **fresh | changes)
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The arguments of ListRecords."""
+        prefix = {"metadataPrefix": self.prefix}
+        if self.token:
+            return {"resumptionToken": self.token} | (prefix if self.has_prefix_beside else {})
+        window = {"from": self.begin, "until": self.until}
+        return prefix | {name: text[:10] if self.is_daily else text for name, text in window.items() if text}
+
+    def behind(self, answer: Answer) -> Question:
+        """Return what is asked behind a page of its list, by its token."""
+        moments = [written(found) for record in answer.records if (found := moment(record.datestamp))]
+        is_after = self.newest <= min(moments, default=self.newest)
+        return replace(
+            self,
+            token=answer.token,
+            pages=self.pages + 1,
+            newest=max(moments, default=self.newest),
+            is_sorted=self.is_sorted and is_after and moments == sorted(moments),
+            is_dated=self.is_dated and len(moments) == len(answer.records),
+        )
+
+    @property
+    def granule(self) -> timedelta:
+        return timedelta(days=1) if self.is_daily else timedelta(seconds=1)
+
+    @property
+    def start(self) -> datetime:
+        return moment(self.begin or self.earliest) or _FARTHEST
+
+    def half(self) -> Question:
+        """Return the same, as if half of the records had come."""
+        last = moment(self.newest)
+        return replace(self, newest=written(self.start + (last - self.start) / 2)) if last else self
+
+    def windows(self, *, size: int | None) -> Sequence[Part]:
+        """Return both windows into which this one is split; none if that can't be done.
+
+        If the records came in the order of their datestamps, the first one ends before those of the last one's moment:
+        as many could be listed.
+
+        Args:
+            size: how many records a list has that is too long.
+        """
+        if not self.is_dated:
+            return ()
+        start = self.start
+        end = moment(self.until) or datetime.now(UTC)
+        last = moment(self.newest) if self.is_sorted and not size else None
+        share = min(LARGE / size, 0.5) if size else 0.5
+        length = last - start - self.granule if last and last <= end else (end - start) * share
+        middle = start + max(length // self.granule, 1) * self.granule
+        return ((self.begin, written(middle)), (written(middle), self.until)) if start < middle < end else ()
+
+
+class OddError(AnswerError):
+    """What a repository does against the protocol.
+
+    Args:
+        code: a word for the rungs of the ladder.
+    """
+
+    def __init__(self, code: str, kind: str, message: str) -> None:
+        super().__init__(kind, message)
+        self.code = code
+
+
+# What may help
+
+
+@dataclass(frozen=True, slots=True)
+class NextFormat:
+    """The next format, before anything was listed: a format counts once a record in it was read."""
+
+    most: int = 20
+    name: str = "format"
+
+    def instead(self, walk: Walk[Question], fault: Fault, dialect: Any) -> Walk[Question] | None:  # noqa: ARG002
+        ask = walk.ask
+        if walk.listed or fault.about not in ("cannotDisseminateFormat", "unread"):
+            return None
+        others = ask.formats[ask.formats.index(ask.prefix) + 1 :] if ask.prefix in ask.formats else ()
+        return ladder.begun(walk, ask.first(prefix=others[0])) if others else None
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """All records, if a repository ignores the moment after which changes are wanted."""
+
+    most: int = 1
+    name: str = "everything"
+
+    def instead(self, walk: Walk[Question], fault: Fault, dialect: Any) -> Walk[Question] | None:  # noqa: ARG002
+        is_ignored = fault.about == "windows" and walk.ask.since and not walk.parts
+        return ladder.begun(walk, walk.ask.first(since="", begin="")) if is_ignored else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What is not older than the newest record, if nothing says that there is more: it shows whether there is.
+
+    It holds all the rest only if the records come in the order of their datestamps.
+    """
+
+    most: int = 20
+    name: str = "rest"
+
+    def instead(self, walk: Walk[Question], fault: Fault, dialect: Any) -> Walk[Question] | None:  # noqa: ARG002
+        ask = walk.ask
+        is_all = walk.came >= walk.total if walk.total is not None else fault.about == "none"
+        is_further = ask.token and ask.is_sorted and ask.is_dated and ask.newest > ask.begin
+        if not is_all or not is_further:
+            return None
+        parts = ((ask.newest, ask.until), *walk.parts[1:])
+        stated = walk.stated if walk.parts else walk.total
+        return ladder.begun(walk, ask.first(begin=ask.newest), parts=parts, turned=walk.turned, stated=stated)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """Smaller windows, until one comes whole."""
+
+    most: int = 500
+    name: str = "narrow"
+
+    def instead(self, walk: Walk[Question], fault: Fault, dialect: Any) -> Walk[Question] | None:
+        ask, known = walk.ask, walk.listed + walk.apart
+        is_final = fault.about == "windows" or (fault.is_spoken and fault.about != "badResumptionToken")
+        is_silent = fault.error.kind in ("http", "timeout", "connection") and len(walk.tried) >= _FAILURES
+        barren = ask.barren + 1 if known == ask.known else 1
+        is_all = walk.total is not None and walk.came >= walk.total
+        is_answered = walk.pages or walk.parts or fault.error.kind == "truncated"
+        if is_final or is_silent or is_all or barren > _BARREN or not is_answered:
+            return None
+        there = ask.half() if fault.about == "repeats" else ask  # the last record came because of it
+        return ladder.split(replace(walk, ask=replace(there, known=known, barren=barren)), dialect)
+
+
+def _is_bad_argument(fault: Fault) -> bool:
+    return fault.about == "badArgument"
+
+
+def _is_broken(fault: Fault) -> bool:
+    """Return whether an answer to the whole list broke off; a window is made smaller at once."""
+    return fault.error.kind == "truncated" and not fault.about
+
+
+def _is_lost(fault: Fault) -> bool:
+    """Return whether the list may come if it is read from its beginning again."""
+    return fault.about == "badResumptionToken" or (not fault.is_spoken and fault.error.kind != "paging")
+
+
+class OAI(Dialect[Question]):
+    """The pages of ListRecords."""
+
+    asks = Question
+    traits = Traits(way="stated", total="hint", windows=frozenset((LARGE,)), longest=LARGE)
+    subject = "the repository"
+    ladder = (
+        NextFormat(),
+        Other(
+            "has_prefix_beside", lambda walk: (True,) if walk.ask.token else (), when=lambda f: f.about == "badArgument"
+        ),
+        Other("is_daily", lambda walk: () if walk.ask.token else (True,), when=lambda f: f.about == "badArgument"),
+        Everything(),
+        Again(when=_is_broken),
+        Rest(),
+        Renew(when=_is_lost),
+        Narrow(),
+        Onward(when=lambda fault: fault.about != "windows"),
+    )
+
+    def __init__(self, crawl: Crawl, metadata: Metadata) -> None:
+        self.crawl, self.metadata = crawl, metadata
+
+    def first(self) -> Walk[Question]:
+        return Walk(ask=Question())
+
+    def request(self, walk: Walk[Question]) -> Request:
+        headers = {"Cache-Control": "no-cache"} if walk.ask.since or walk.ask.token else {}
+        address = self.metadata.endpoint.address("ListRecords", **walk.ask.parameters)
+        return Request(address, headers=headers, meta={"handle_httpstatus_list": _ERRORS})
+
+    def read(self, response: Response, walk: Walk[Question]) -> ListingPage[Question]:
+        found, ask = self.answer(response, walk), walk.ask
+        for sentence in found.flaws:
+            self.crawl.failed("parse", AnswerError("repaired_text", sentence), response.request)
+        if self.is_repeated(found, walk):
+            if walk.total is not None and walk.came >= walk.total:
+                return ListingPage(came=0)
+            raise OddError("repeats", "paging", f"the repository gives the same pages again after {walk.came} records")
+        alive, apart = self.alive(found, walk)
+        size = None if walk.came and found.size == (walk.total or 0) - walk.came else found.size  # what is left
+        is_end = not found.token or not (found.records or not walk.stale)  # a second empty page, whatever it says
+        following = ask.behind(found)
+        page = ListingPage(
+            entries=[self.metadata.entry(record, ask.prefix) for record in alive],
+            next=None if is_end or found.fault else following,
+            ask=replace(following, token=ask.token, pages=ask.pages),
+            is_stated=True,
+            came=len(found.records),
+            total=size,
+            apart=apart,
+            is_new=bool(found.records),
+            end="none" if found.is_none else "",
+            fault=found.fault,
+        )
+        came, total = walk.came + len(found.records), max(size or 0, walk.total or 0)
+        if is_end and not found.fault and total != LARGE and _SUSPICIOUS <= came < total and following.is_dated:
+            message = f"the repository says that a list has {total} records (completeListSize), and gave {came} of them"
+            page.fault = OddError("", "count_mismatch", message)
+        return page
+
+    def answer(self, response: Response, walk: Walk[Question]) -> Answer:
+        """Return the records of an answer, in the format that was asked for and of the window's dates.
+
+        Raises:
+            AnswerError: it is none, or is refused.
+        """
+        if response.status >= HTTPStatus.BAD_REQUEST and b"OAI-PMH" not in response.body:
+            raise failures.from_status(response)
+        try:
+            found = answers.page(response)
+        except OAIError as error:
+            if error.code != "noRecordsMatch":
+                raise
+            found = Answer(is_none=True)
+        ask, is_whole = walk.ask, not (walk.parts or walk.ask.since)
+        if found.is_none and ask.token and not _is_proven(walk):
+            of = f" of {walk.total}" if walk.total and walk.total > walk.came else ""
+            message = f"the repository answered a token with noRecordsMatch after {walk.came}{of}"
+            raise OddError("none", "paging", message)
+        if not found.records and is_whole and not walk.pages:
+            raise AnswerError("no_datasets", "the repository has no records, or none in this set")
+        _check_dates(ask, found)
+        is_first = not walk.listed and is_whole and ask.prefix in ask.formats[:-1]
+        if is_first and self.metadata.is_unread([record for record in found.records if not record.is_deleted]):
+            raise OddError("unread", "unsupported", f"none of the first records in the format {ask.prefix} can be read")
+        return found
+
+    def is_repeated(self, found: Answer, walk: Walk[Question]) -> bool:
+        """Return whether another page of this list began with the same record; after a kill, the same page may."""
+        ask, first = walk.ask, next((record.identifier for record in found.records if record.identifier), "")
+        name = f"{walk.lap} {ask.attempt} {ask.begin} {ask.until} {first}"
+        by = f"{ask.attempt} {ask.pages}"
+        return bool(first) and not found.fault and not self.crawl.seen(name, list_name="pages", listed_by=by)
+
+    def alive(self, found: Answer, walk: Walk[Question]) -> tuple[list[Record], int]:
+        """Return the records that are datasets, and how many others are new: deleted ones, services, doubles."""
+        records, key = self.crawl.records, walk.key
+        named = [record for record in found.records if record.identifier]
+        gone = [record for record in named if record.is_deleted]
+        services = [record for record in named if not record.is_deleted and is_service(record)]
+        apart = sum(self.is_double(record, walk) for record in named)
+        self.note_moved(named, walk)
+        for name, others in (("deleted", gone), ("services", services)):
+            apart += sum(self.crawl.seen(str(each.identifier), list_name=name, listed_by=key) for each in others)
+        if services and self.crawl.crawler.stats:
+            self.crawl.crawler.stats.set_value("catalogue/not_datasets", records.count("services"))
+        if records.job.resumed and not found.token:  # requests that stood for one before a kill share what they list
+            apart = sum(map(records.count, ("deleted", "services", "doubles"))) - walk.apart
+        ids = {each.identifier for each in services}
+        alive = [each for each in found.records if not (each.is_deleted and each.identifier)]
+        return [each for each in alive if not each.identifier or each.identifier not in ids], apart
+
+    def is_double(self, record: Record, walk: Walk[Question]) -> bool:
+        """Note a record at which a window begins and that the window before had; return whether that is new."""
+        ask = walk.ask
+        stamp, begin = moment(record.datestamp), moment(ask.begin) if ask.begin != ask.since else None
+        if not walk.parts or begin is None or stamp is None or stamp - begin >= ask.granule:
+            return False
+        if not self.crawl.records.is_listed(str(record.identifier), *_LISTS):
+            return False
+        return self.crawl.seen(f"{ask.begin} {record.identifier}", list_name="doubles", listed_by=walk.key)
+
+    def note_moved(self, named: list[Record], walk: Walk[Question]) -> None:
+        """Note that a record came twice: it moved while the list was read, and what was behind it moved up."""
+        if walk.ask.attempt or not walk.pages or self.crawl.records.job.resumed:
+            return
+        ids = [str(record.identifier) for record in named]
+        for twice in listed_among(self.crawl.records, _LISTS, ids) if ids else ():
+            self.crawl.seen(twice, list_name="moved", listed_by=walk.key)
+
+    def items(
+        self, response: Response, entry: Entry, allowed: int, walk: Walk[Question], position: int
+    ) -> Iterator[Any]:
+        if entry.id is None:
+            message = f"record {position + 1} of the page has no identifier, so it is not kept"
+            self.crawl.failed("list", AnswerError("missing_id", message), response.request)
+        elif entry.record.text:
+            yield self.metadata.request(entry.id, walk.ask.prefix, allowed)
+        else:
+            yield from self.metadata.keep(response, entry.record, walk.ask.prefix, allowed)
+
+    # What may be said besides
+
+    def fault(self, error: AnswerError, response: Response | None, walk: Walk[Question]) -> Fault:
+        status, is_spoken = None if response is None else response.status, isinstance(error, OAIError)
+        about = getattr(error, "code", "window" if walk.parts else "")
+        return Fault(error, status, is_spoken, about, is_first=not walk.pages)
+
+    def renewed(self, walk: Walk[Question]) -> Question | None:
+        is_short = walk.ask.pages <= _PAGES or not walk.ask.is_dated
+        return walk.ask.first() if walk.ask.token and is_short and not walk.parts else None
+
+    def split(self, walk: Walk[Question]) -> Sequence[Part]:
+        is_long = walk.ask.pages <= 1 and (walk.total or 0) >= LARGE
+        return walk.ask.windows(size=walk.total if is_long else None)
+
+    def ranged(self, walk: Walk[Question], part: Part) -> Question:
+        return walk.ask.first(begin=part[0], until=part[1])
+
+    def is_doubtful(self, walk: Walk[Question]) -> bool:
+        """Return whether records may have moved between pages: the list became shorter, or one came twice."""
+        records = self.crawl.records
+        is_less = walk.total is not None and walk.listed < (walk.expected or 0)
+        may_lack = is_less and (records.job.resumed or walk.came >= (walk.total or 0))
+        return not walk.parts and (walk.has_shrunk or may_lack or (walk.lap == 1 and records.count("moved") > 0))
+
+    def laps(self, walk: Walk[Question]) -> Sequence[Question]:
+        return (walk.ask.first(),)
+
+    def whole(self, walk: Walk[Question]) -> None:
+        """Mark what the repository says is deleted; not what came alive, too: the next crawl shows which is true."""
+        if not self.crawl.run_state.has_stale_answer:
+            for name in self.crawl.records.listed("deleted", without="datasets"):
+                self.metadata.gone.withdraw(name, walk.ask.prefix)
+
+
+def _is_proven(walk: Walk[Question]) -> bool:
+    """Return whether a list had its end when a token led to noRecordsMatch: some answer so to a dead one."""
+    is_rest = walk.ask.begin == walk.ask.newest and walk.came < walk.largest
+    return walk.came == walk.total or is_rest
+
+
+def _check_dates(ask: Question, answer: Answer) -> None:
+    """Check that a window has records of its dates.
+
+    Raises:
+        OddError: all its records are of other dates.
+    """
+    moments = [found for record in answer.records if (found := moment(record.datestamp))]
+    begin, until = moment(ask.begin), moment(ask.until)
+    is_before = [begin is not None and found < begin - _TOLERANCE for found in moments]
+    is_behind = [until is not None and found > until + _TOLERANCE for found in moments]
+    if moments and all(map(any, zip(is_before, is_behind, strict=True))):
+        message = "the repository ignores from and until: it gives records of other dates"
+        raise OddError("windows", "paging", message)
