@@ -398,9 +398,10 @@ class Lister(Generic[A]):
 
     def end(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield the first request of the next part, of a further lap, or for the number; or judge the list."""
-        if self.crawl.records.job.resumed and self.dialect.traits.is_one_list:
+        if self.crawl.records.job.resumed:
             count = self.crawl.records.count  # requests that stood for one before a kill share what they list
-            walk = replace(walk, listed=count(walk.name) + count("nameless"))
+            others = count("nameless") if self.dialect.traits.is_one_list else -walk.apart
+            walk = replace(walk, listed=max(count(walk.name) + others, 0))
             self._note(walk)
         if following := ladder.next_part(walk, self.dialect):
             yield self.onward(walk, following)
