@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = {
-    "crawlers/kinds/ckan/cursor.py": "listing_core listing ckan odd_portals",
-    "crawlers/kinds/ckan/recovery.py": "listing_core ckan odd_portals faults",
+    "crawlers/kinds/ckan/dialect.py": "ckan_listing ckan odd_portals faults",
     "crawlers/kinds/ckan/query.py": "listing_core ckan incremental",
     "crawlers/kinds/ckan/withdrawals.py": "listing_core incremental",
     "crawlers/kinds/ckan/incremental.py": "listing_core incremental",

@@ -82,7 +82,8 @@ def run(some: Some, answers: Any) -> list[int]:
         method, ids = some.asked[-1]
         answer = answers(ids, method)
         status, body = (answer, "") if isinstance(answer, int) else (200, answer)
-        response = TextResponse(request.url, status=status, body=body.encode(), request=request)
+        headers = {"Retry-After": "1"} if status == 503 else {}
+        response = TextResponse(request.url, status=status, headers=headers, body=body.encode(), request=request)
         if status == 200:
             found = request.callback(response, **json.loads(json.dumps(request.cb_kwargs)))
         else:
@@ -133,9 +134,10 @@ def test_an_address_that_is_too_long_is_halved_then_it_is_a_body(status: int) ->
     assert other.came == some.came == IDS
 
 
-def test_a_host_that_is_closed_is_asked_no_more() -> None:
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_host_that_asks_to_wait_without_end_is_asked_no_more(status: int) -> None:
     some = Some(IDS)
-    assert run(some, lambda *_: 429) == [100]
+    assert run(some, lambda *_: status) == [100]
     assert ([error.kind for error in some.errors], some.left, some.end) == (["http"], [], None)
 
 

@@ -22,8 +22,10 @@ from crawlers.listing import ladder
 from crawlers.listing.evidence import Taken, after, decide
 from crawlers.listing.limits import Limits
 from crawlers.listing.walk import Walk, restored
+from tests.portal import odd
+from tests.portal.odd import OddPortal
 from tests.site import Answer, Site, listing, result
-from tests.walked import answers_of, walk
+from tests.walked import answers_of, path, response, walk
 
 PORTAL = "https://data.example.org"
 
@@ -174,6 +176,9 @@ def test_which_page_is_the_last() -> None:
     by_number = replace(begun(3, start=3), came=3, listed=3, largest=3, first="x", total=4)
     assert behind(dialect, by_number, answer("d", count=4))[1] == "end"
     assert behind(dialect, by_number, answer("d", count=5))[1] == "follow"
+    assert behind(dialect, first, answer("a"))[1] == "follow", "nothing is counted"
+    assert behind(dialect, replace(later, total=None), answer("d"))[1] == "follow"
+    assert behind(dialect, replace(later, total=None), answer())[1] == "end"
 
 
 def test_deleted_datasets_and_drafts_are_listed_and_not_there() -> None:
@@ -277,6 +282,7 @@ def climbed(here: Walk[Ask], found: Refusal) -> list[Walk[Ask]]:
 def test_another_way_is_tried_on_the_first_page_only() -> None:
     assert [one.ask for one in climbed(begun(10), fault(status=404))] == [Ask(variant=one) for one in (1, 2, 3)]
     assert climbed(begun(10), fault("blocked", 404)) == []
+    assert climbed(begun(10), fault(status=429)) == [], "which was waited for"
     later = replace(begun(10, last="j"), pages=1, came=10)
     tried = climbed(later, fault(status=404, first=False))
     assert [one.ask for one in tried] == [Ask(last="j", start=10)], "a portal that does not know the query by id"
@@ -399,6 +405,28 @@ def test_what_is_missed_by_offset_because_the_catalogue_moved_is_found_by_a_seco
         done = walk(CKAN, answers_of(site), tmp_path, {"CONFIRM_MAX": 1000}, portal=PORTAL)
     assert (done.errors, len(done.items), done.evidence) == ([], 30, {"datasets": "total"})
     assert done.ids()[-1] == "id029"
+
+
+@pytest.mark.parametrize("oddity", ["dropsome", "empty_second", "uneven", "ignores_case"])
+def test_a_kill_between_any_two_answers_loses_nothing(tmp_path: Any, oddity: str) -> None:
+    """Pages by id and by offset, the number, all ids, questions about many and about one: each answer is read twice."""
+    requests, twice = 1, 0
+    while twice < requests:
+        twice += 1
+        site, folder = OddPortal(oddity), tmp_path / str(twice)
+        folder.mkdir()
+        done = walk(CKAN, answers_of_odd(site), folder, {"CONFIRM_MAX": 1000}, twice=twice, portal=PORTAL)
+        assert (done.judged, done.ids()) == (("complete", 40, 40), site.ids()), twice
+        requests = len(done.asked)
+    assert requests > 4
+
+
+def answers_of_odd(site: OddPortal) -> Any:
+    def answers(request: Request) -> Any:
+        given = site.answer(odd.Request.read(request.method, path(request), request.body))
+        return response(request, given.body, given.status, given.headers)
+
+    return answers
 
 
 # The ecosystem's listings

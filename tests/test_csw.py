@@ -164,6 +164,39 @@ def test_a_record_that_the_server_can_not_give_is_an_error(output, faults):
     assert positions == [["61"], ["151"], []]
 
 
+FAULTS = {"HTTP 500": ("broken_500",), "cut XML": ("cut",), "cut gzip": ("cut_gzip",)}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_of_a_page_is_met_by_the_same_recovery(output, fault):
+    """One record breaks each page in its schema, another one in any: the first comes as Dublin Core."""
+    catalogue = Catalogue(records(130), broken=of(7), lost=of(60), faults=FAULTS[fault])
+    done = crawl_of(catalogue, output, RETRY_TIMES="0")
+    assert (done.code, done.report["verdict"], done.report["listed"]) == (3, "incomplete", 129)
+    assert ids(done) == [name for name in expected(130) if name != "r-00060"]
+    assert [line["dataset_id"] for line in done.manifest if line["metadata_source"] == "dublin_core"] == ["r-00007"]
+    assert [kind for _, kind in done.kinds()][-1] == "count_mismatch"
+    [lost] = [one["error"] for one in done.errors if one["kind"] != "count_mismatch"]
+    assert "the record at position 61" in lost
+    assert len(catalogue.questions) <= 41 + 18 * (fault == "HTTP 500"), "with the retry of each"
+
+
+@pytest.mark.parametrize("place", [0, 1, 40, 99, 100, 129])
+def test_a_page_that_is_cut_once_keeps_its_whole_records(tmp_path, place):
+    """What follows is asked for behind them, or the same page again if it has none."""
+    catalogue = Catalogue(records(130), lost=of(place), faults=("cut",))
+
+    def change(catalogue, asked):
+        if asked.start - 1 <= place < asked.start - 1 + asked.rows:
+            catalogue.lost = ()
+
+    done = walk_of(changing(catalogue, change), tmp_path)
+    assert is_complete(done, 130)
+    assert {item.metadata_source for item in done.items} == {"iso19139"}
+    starts = {0: [1, 1, 100], 1: [1, 2, 101], 40: [1, 40, 130], 99: [1, 99], 100: [1, 100, 100], 129: [1, 100, 129]}
+    assert [one.start for one in catalogue.questions] == starts[place]
+
+
 def test_records_of_dcat_that_break_their_page_are_errors(output):
     """In Dublin Core they would have other ids."""
     for faults in ((), ("comments",)):
@@ -232,6 +265,21 @@ def test_another_version_of_a_record_takes_a_position_of_the_total(tmp_path, pla
     assert is_complete(done, 130)
     assert [(flaw.kind, flaw.dataset_id) for flaw in done.flaws] == [("repeated_id", listed[place].id)]
     assert done.judged[1] == 130
+
+
+@pytest.mark.parametrize("has_total", [True, False])
+def test_one_record_an_answer_is_listed_whole(tmp_path, has_total):
+    catalogue = Catalogue(records(50), most=1)
+    plain = catalogue.response
+    if not has_total:
+        catalogue.response = lambda *given: re.sub('Matched="[0-9]+"', 'Matched=""', plain(*given))
+    assert is_complete(walk_of(catalogue, tmp_path), 50, "total" if has_total else "pager")
+    assert [one.start for one in catalogue.questions][:50] == [*range(1, 51)]
+    assert len(catalogue.questions) <= 51, "but one more than there are records, at a server that caps pages"
+
+
+def test_one_record_an_answer_is_listed_whole_by_a_crawl(output):
+    assert is_complete(crawl_of(Catalogue(records(12), most=1), output), 12)
 
 
 # Lists that change while they are read

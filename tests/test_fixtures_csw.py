@@ -11,10 +11,12 @@ from scrapy.http import Request, XmlResponse
 
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.csw import capabilities, moves
-from crawlers.kinds.csw.position import Position
+from crawlers.kinds.csw import capabilities
+from crawlers.kinds.csw.dialect import Ask, GetRecords
 from crawlers.kinds.csw.results import ServiceError, catalogue_id, is_service, results
 from crawlers.kinds.csw.schemas import candidates
+from crawlers.listing.limits import Limits
+from crawlers.listing.walk import Walk
 from tests.conftest import Crawl, options, scrapy
 from tests.portal.csw import CSW, GEODCAT, ISO, XML, Catalogue, question
 from tests.site import Answer, Site
@@ -67,19 +69,28 @@ def test_what_an_answer_holds(name):
     assert len({item.id for item in datasets}) == count
 
 
+def dialect():
+    args, stats = {"schema": None, "language": None}, SimpleNamespace(stats=None)
+    index = SimpleNamespace(documents=SimpleNamespace(held=lambda: ()))
+    crawl = SimpleNamespace(source="s", args=args, limits=Limits(), crawler=stats, opened_index=lambda: index)
+    return GetRecords(crawl, "https://example.org/csw")
+
+
+def page(name, **ask):
+    uri = candidates("2.0.2")[0]
+    walk = Walk(ask=Ask(endpoint="https://example.org/csw", uris=(uri,), uri=uri, **ask), pages=1, rows=100, most=100)
+    return dialect().read(answer(name), walk)
+
+
 def test_a_position_behind_the_end_leads_nowhere():
-    found = results(answer("pycsw3b-2.0.2-startposition-too-high.xml"), 3)
-    here = moves.behind(
-        Position(version="2.0.2", uris=candidates("2.0.2"), start=9999), found, apart=0, versions=0, doubles=0
-    )
-    assert (here.start, here.is_beyond) == (9999, True)
+    found = page("pycsw3b-2.0.2-startposition-too-high.xml", start=9999)
+    assert (found.next, found.came, found.total) == (None, 0, 500)
 
 
 def test_an_answer_with_fewer_records_than_it_counts():
-    found = results(answer("geonetwork-geodcatap-page-1.xml"), 100)
-    here = moves.behind(Position(version="2.0.2", uris=candidates("2.0.2")), found, apart=0, versions=0, doubles=0)
-    assert (here.start, here.holes) == (3, ())
-    names = [catalogue_id(element) for element in found.elements]
+    found = page("geonetwork-geodcatap-page-1.xml")
+    assert (found.next.start, found.came, found.total, len(found.entries)) == (3, 2, 6, 2)
+    names = [catalogue_id(element) for element in results(answer("geonetwork-geodcatap-page-1.xml"), 100).elements]
     assert names == ["04bcec79-5b25-4b16-b635-73115f7456e4", "06367a09-096c-4db6-a122-52469176d619"]
 
 
@@ -118,7 +129,7 @@ def test_capabilities(version, uris, sort):
     root = xml_records.root(answer(f"pycsw-{version}-capabilities.xml"))
     found = capabilities.read(root)
     assert capabilities.is_csw(root)
-    here = Position(endpoint="x").begun(found, None)
+    here = dialect().begun(Ask(endpoint="x"), found)
     assert (here.version.startswith(version), list(here.uris)) == (True, uris)
     assert (here.sort, here.modified) == (("dc:identifier", sort), ("dct:modified", "apiso:Modified"))
 

@@ -219,7 +219,7 @@ def test_a_harvest_below_the_folder_of_the_project(place, portal):
     place.cwd, place.path = folder / "spiders", ""
     tables = {name: hdx(portal(datasets=30)) for name in ("one", "two", "three")}
     code = "import sys\nfrom pathlib import Path\n"
-    code += "Path(__file__).with_name('known').write_text(str('crawlers.kinds.csw.listing' in sys.modules))\n"
+    code += "Path(__file__).with_name('known').write_text(str('crawlers.kinds.csw.dialect' in sys.modules))\n"
     (folder / "spiders" / "hdx.py").write_text(code + (ROOT / "spiders" / "hdx.py").read_text())
     place.sources(**tables)
     harvest = place.begin("--all", *SLOW)

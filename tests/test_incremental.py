@@ -68,6 +68,20 @@ def test_a_server_that_takes_no_long_addresses_is_asked_for_many_at_once(crawl, 
     assert site.requests("package_search") == questions
 
 
+def test_a_question_about_many_that_fails_for_one_of_them_is_halved(crawl, portal):
+    """97 have changed; the portal breaks at one of them where it is asked for among others, and gives it alone."""
+    site = portal(datasets=120, rows_max=1000)
+    crawl("ckan", site)
+    stamp = {"title": "Another", "metadata_modified": "2026-02-01T00:00:00"}
+    site.change(edit=dict.fromkeys(site.ids()[:97], stamp))
+    site.fault(error=f"%22{site.ids()[41]}%22")
+    site.reset()
+    done = crawl("ckan", site, since="last", settings={"RETRY_TIMES": "0"})
+    assert (done.code, done.errors, done.report["counts"]["updated"]) == (0, [], 97)
+    asked = site.requests("package_search"), site.requests("package_show")
+    assert asked == (21, 2), "15 questions, of which 6 about parts are repeated once; and a control"
+
+
 def test_since_last_asks_again_for_a_document_that_is_not_on_disk(crawl, portal):
     """A power cut leaves an empty file, and a user may remove one."""
     site = portal(datasets=20)

@@ -625,6 +625,16 @@ def test_one_record_that_breaks_each_page_is_named_and_passed(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(("is_substitute", "rows"), [(False, ["1", "5", "25"]), (True, ["1", "1", "1"])])
+def test_small_pages_grow_unless_they_stand_for_a_record_that_can_not_be_given(tmp_path, is_substitute, rows):
+    def read(self, response, walk):
+        return replaced(Numbers.read(self, response, walk), is_substitute=is_substitute)
+
+    server = Server(ids=names(35), says=35)
+    listed(tmp_path, server, read=read, first=lambda self: Walk(ask=Ask(), rows=1, most=100))
+    assert [asked["rows"] for asked in server.requests][:3] == rows
+
+
 def test_fewer_retries_are_spent_on_the_small_pages_behind_a_fault(tmp_path):
     done = listed(tmp_path, Server(ids=names(300), says=300, cap=100, broken={17}), ladder=LADDER)
     small = ["rows=100" not in request.url for request in done.asked]

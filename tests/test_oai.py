@@ -136,7 +136,6 @@ def test_a_trap_that_can_not_be_got_round_leaves_the_crawl_incomplete(crawled, t
 
 
 @pytest.mark.parametrize(
-<<<<<<< HEAD
     ("traps", "kept", "most"),
     [
         ({"cut_in": ("r00012",)}, 34, 90),
@@ -150,41 +149,18 @@ def test_of_a_page_that_breaks_off_the_whole_records_are_kept(tmp_path, traps, k
     done = walked(Repository(held(35), traps), tmp_path)
     assert (done.judged[0], len(done.ids()), set(done.kinds())) == ("incomplete", kept, {"truncated"})
     assert len(done.asked) < most
-=======
-    ("traps", "kept"),
-    [
-        ({"cut_in": ("r00012",)}, 34),
-        ({"cut_in": ("r00000", "r00034")}, 33),
-        ({"cut_behind": 20, "undated": True}, 25),
-        ({"cut_in": ("r00004",), "undated": True}, 4),
-    ],
-    ids=str,
-)
-def test_of_a_page_that_breaks_off_the_whole_records_are_kept(tmp_path, traps, kept):
-    done = walked(Repository(held(35), traps), tmp_path)
-    assert (done.judged[0], len(done.ids()), set(done.kinds())) == ("incomplete", kept, {"truncated"})
-    assert len(done.asked) < 77
->>>>>>> main
 
 
 def test_a_crawl_keeps_the_whole_records_of_a_page_that_breaks_off(crawled):
     done = crawled(Repository(held(35), {"cut_in": ("r00012",)}))
-<<<<<<< HEAD
     assert (done.code, len(names(done)), set(done.kinds())) == (3, 34, {("list", "truncated")})
-=======
-    assert (done.code, len(names(done)), done.kinds()) == (3, 34, [("list", "truncated")])
->>>>>>> main
 
 
 def test_a_file_that_breaks_off_and_that_nothing_else_brings_keeps_its_whole_records(tmp_path):
     """It ignores from and until, and its one page ends within record 150."""
     records = [replace(one, stamp=datetime(2024, 1, 1, tzinfo=UTC)) for one in held(200)]
     done = walked(Repository(records, {"cut_in": ("r00150",), "ignores": True}, size=200), tmp_path)
-<<<<<<< HEAD
     assert (done.judged[0], len(done.ids()), done.kinds()) == ("incomplete", 150, {"paging": 1})
-=======
-    assert (done.judged[0], len(done.ids()), set(done.kinds())) == ("incomplete", 150, {"truncated"})
->>>>>>> main
     assert len(done.asked) < 10
 
 

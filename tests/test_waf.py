@@ -6,6 +6,7 @@ import asyncio
 import json
 import sqlite3
 from contextlib import closing, suppress
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
@@ -416,8 +417,8 @@ def test_a_link_that_nobody_knows_may_hide_records(output, link):
 @pytest.mark.parametrize(
     ("names", "ended", "told"),
     [
-        (["a.xml", "{0}/out/c.xml", "../up.xml", "/out/c.xml"], (3, "incomplete", 1), "links 2 records outside"),
-        (["/out/c.xml", "https://away.invalid/x.xml"], (4, "failed", 0), "links 2 records outside"),
+        (["a.xml", "{0}/out/c.xml", "../up.xml", "/out/c.xml"], (3, "incomplete", 1), "links 2 records or pages"),
+        (["/out/c.xml", "https://away.invalid/x.xml"], (4, "failed", 0), "links 2 records or pages"),
     ],
 )
 def test_records_that_a_listing_links_outside_are_counted(output, names, ended, told):
@@ -429,7 +430,17 @@ def test_records_that_a_listing_links_outside_are_counted(output, names, ended, 
     assert (done.code, done.report["verdict"], len(done.manifest)) == ended
     (error,) = done.errors
     assert (error["stage"], error["kind"]) == ("list", "unproven")
-    assert f"{told} {site.url}/meta/, such as {site.url}/out/c.xml" in error["error"]
+    assert f"{told} that were not followed, such as {site.url}/out/c.xml" in error["error"]
+
+
+def test_a_listing_that_came_in_part_is_no_evidence(output):
+    def answer(asked):
+        given = answers({"/meta/": APACHE % links("a.xml"), "/meta/a.xml": iso("a")})(asked)
+        return replace(given, status=206) if asked.path == "/meta/" else given
+
+    with Site(answer) as site:
+        done = crawled(site, output)
+    assert (done.code, done.kinds(), done.report["evidence"]) == (4, [("list", "truncated")], {})
 
 
 def test_links_of_a_folder_to_itself_are_followed_once(output):

@@ -190,7 +190,8 @@ class Batches(ABC):
 
     def batch_failed(self, failure: Failure) -> AsyncIterator[Any]:
         request, response = failures.request(failure), getattr(failure.value, "response", None)
-        fault = self.fault(failures.from_failure(failure), response)
+        has_waited = response is not None and "Retry-After" in response.headers
+        fault = replace(self.fault(failures.from_failure(failure), response), has_waited=has_waited)
         return flat(self._not_taken(fault, request, Batch.restored(request.cb_kwargs["batch"])))
 
     def _not_taken(self, fault: Fault, request: Request | None, batch: Batch) -> Iterator[Any]:

@@ -236,18 +236,12 @@ def _two_questions(ended: Ended) -> None:
 
 
 def _fewer(ended: Ended) -> None:
-<<<<<<< HEAD
     walk, stated = ended.walk, ended.walk.stated
     whole = 0 if stated is None or stated in ended.traits.windows else stated - walk.apart - ended.absent
     expected = max(whole, 0 if walk.total is None else ended.expected)
     if walk.listed < expected:
-        message = f"{ended.subject} says it has {expected} datasets, and listed {walk.listed}"
-=======
-    if ended.walk.total is not None and ended.walk.listed < ended.expected:
         _again(ended)
-        listed = ended.walk.listed
-        message = f"{ended.subject} says it has {ended.expected} datasets, and listed {listed}"
->>>>>>> main
+        message = f"{ended.subject} says it has {expected} datasets, and listed {walk.listed}"
         raise AnswerError("count_mismatch", message)
 
 

@@ -280,7 +280,8 @@ class Lister(Generic[A]):
             else:
                 yield from self.counted(replace(there, purpose="page"), page, request)
             return
-        there = self._grown(self._offered(after(here, page, taken, self.dialect.traits), page))
+        there = self._offered(after(here, page, taken, self.dialect.traits), page)
+        there = there if page.is_substitute else self._grown(there)
         self._note(there)
         yield from self._begin_offered(there, page)
         if self.intake.left(there) <= 0:

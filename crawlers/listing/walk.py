@@ -203,6 +203,7 @@ class ListingPage(Generic[A]):
         apart: how many of the positions are no datasets of their own, and are new.
         lost: how many of the positions have a record that is not kept, as was reported.
         is_new: whether the page has something new that is no dataset.
+        is_substitute: whether the answer stands for a record that can't be given otherwise: a larger page may not come.
         is_guessed: whether no answer named this page, at a list whose answers name the next one.
         gaps: how many parts of the answer could not be read, and were reported.
         unreadable: how many records could not be read at all.
@@ -231,6 +232,7 @@ class ListingPage(Generic[A]):
     apart: int = 0
     lost: int = 0
     is_new: bool = False
+    is_substitute: bool = False
     is_guessed: bool = False
     gaps: int = 0
     unreadable: int = 0

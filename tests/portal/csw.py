@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -259,13 +260,22 @@ class Catalogue:
         start = 1 if "same_page" in self.faults else start
         here = reachable[start - 1 : start - 1 + min(asked.rows, self.most)]
         is_plain = asked.schema in CSW.values()
-        is_broken = any(one.id in self.lost or (one.id in self.broken and not is_plain) for one in here)
-        if is_broken and "comments" not in self.faults:
+        broken = [one.id for one in here if one.id in self.lost or (one.id in self.broken and not is_plain)]
+        if broken and not {"comments", "cut", "cut_gzip"} & {*self.faults}:
             return self.broken_page()
         schema = asked.schema if asked.schema in self.schemas else CSW[self.version]
         texts = [self.rendered(one, schema) for one in here]
         matched = WINDOW if self.window and len(found) > self.window else len(found)
-        return self.xml(self.response(asked, texts, str(matched)))
+        answer = self.xml(self.response(asked, texts, str(matched)))
+        return self.cut(answer, broken[0]) if broken and "comments" not in self.faults else answer
+
+    def cut(self, answer: Answer, name: str) -> Answer:
+        """Return the beginning of an answer, up to the middle of a record."""
+        assert isinstance(answer.body, bytes)
+        is_packed = "cut_gzip" in self.faults
+        body = gzip.compress(answer.body, 0) if is_packed else answer.body  # stored as it is
+        headers = answer.headers | ({"Content-Encoding": "gzip"} if is_packed else {})
+        return Answer(body[: body.index(name.encode()) + len(name)], 200, headers)
 
     def broken_page(self) -> Answer:
         if "broken_html" in self.faults:
@@ -276,8 +286,8 @@ class Catalogue:
         return self.exception("NoApplicableCode", "OutputSchema", "OutputSchema not supported for this record")
 
     def rendered(self, record: Record, schema: str) -> str:
-        is_broken = record.id in self.broken and schema not in CSW.values()
-        return "<!-- empty -->" if is_broken or record.id in self.lost else record.xml(schema)
+        is_broken = record.id in self.lost or (record.id in self.broken and schema not in CSW.values())
+        return "<!-- empty -->" if is_broken and "comments" in self.faults else record.xml(schema)
 
     def response(self, asked: Question, texts: list[str], matched: str) -> str:
         behind = asked.start + len(texts)

@@ -338,6 +338,7 @@ class Packages(Dialect[Ask]):
             total=None if ask.start is None else count,
             behind=count if ask.start is None else None,
             apart=self.apart(records, walk),
+            is_open=count is None,  # a page may be shorter than others, and not the last
         )
 
     def check_ids(self, records: list[Any], walk: Walk[Ask]) -> None:

@@ -11,20 +11,22 @@ from crawlers import xml_records
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.csw import getrecords, schemas
 from crawlers.kinds.csw.results import catalogue_id, identifier, is_iso, is_service
-from crawlers.listing.paging import Entry
+from crawlers.listing.walk import Entry
 
 if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.items import Dataset
-    from crawlers.kinds.csw.position import Position
     from crawlers.listing.crawl import Crawl
 
+Asked = tuple[str, str, str]
+"""The server's address, the version of CSW and the output schema of a request."""
 
-def entry(element: Any, response: Response, here: Position, crawl: Crawl) -> Entry | None:
-    """Return a record as an item, or as the reason why it can't be one; ``None`` if it describes no data."""
+
+def entry(element: Any, response: Response, asked: Asked, crawl: Crawl) -> Entry | str:
+    """Return a record as an item, or as the reason why it can't be one; only its id if it describes no data."""
     try:
-        item = None if is_service(element) else _item(element, here, crawl)
+        item = None if is_service(element) else _item(element, asked, crawl)
     except AnswerError as error:
         if not (error.kind == "unsupported" and is_iso(element)):
             return _unread(element, error)
@@ -34,18 +36,18 @@ def entry(element: Any, response: Response, here: Position, crawl: Crawl) -> Ent
         message = f"the record could not be handled: {type(error).__name__}: {error}"
         return _unread(element, AnswerError("bug", message))
     if item is None:
-        crawl.seen(identifier(element) or _digest(element), list_name="apart", listed_by=response.request)
-        return None
+        return identifier(element) or _digest(element)
     return Entry(item.id, item, len(item.resources) if crawl.limits.resources else 0)
 
 
-def _item(element: Any, here: Position, crawl: Crawl) -> Dataset:
+def _item(element: Any, asked: Asked, crawl: Crawl) -> Dataset:
     """Return a record as an item.
 
     Raises:
         AnswerError: it can't be read, has no identifier, or describes no data (unsupported).
     """
-    given = {"source": crawl.source, "url": here.endpoint, "language": crawl.args["language"]}
+    endpoint, version, schema = asked
+    given = {"source": crawl.source, "url": endpoint, "language": crawl.args["language"]}
     try:
         item = xml_records.lazily(element, **given)
     except AnswerError:
@@ -53,10 +55,10 @@ def _item(element: Any, here: Position, crawl: Crawl) -> Dataset:
         if name is None:
             raise
         item = xml_records.lazily(element, id=name, **given)  # it is kept as it is, unless it describes no data
-    if item.id in ("", here.endpoint):  # which stands for an id that is missing
+    if item.id in ("", endpoint):  # which stands for an id that is missing
         raise AnswerError("missing_id", "a record has no identifier, so it is not kept")
-    name = catalogue_id(element) if schemas.by_uri(here.uri).is_rdf else item.id
-    item.metadata_url = getrecords.record_address(here.endpoint, here.version, here.uri, name)
+    name = catalogue_id(element) if schemas.by_uri(schema).is_rdf else item.id
+    item.metadata_url = getrecords.record_address(endpoint, version, schema, name)
     return item
 
 
@@ -70,6 +72,12 @@ def doubles(entries: list[Entry]) -> list[tuple[Entry, Entry]]:
 def title(entry: Entry) -> str | None:
     """Return a record's title; ``None`` of one that can't be read."""
     return None if isinstance(entry.record, dict) else entry.record.title
+
+
+def digest(entry: Entry) -> str:
+    """Return what a record with the id of another one is known by."""
+    content = _content(entry)
+    return str(content["sha256"]) if isinstance(content, dict) else hashlib.sha256(content).hexdigest()
 
 
 def _content(entry: Entry) -> Any:

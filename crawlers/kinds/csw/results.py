@@ -11,7 +11,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import open_body
 from crawlers.rdf.namespaces import DCAT, DCT, RDF
 from crawlers.safety import bounds
-from crawlers.xml_records import parse, root
+from crawlers.xml_records import list_root, parse
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -48,17 +48,24 @@ class Results(NamedTuple):
         holes: the places, from 0, where the server gives a comment instead of a record.
         matched: how many records the server says there are.
         flaws: what is in another encoding than it should be, as sentences.
+        fault: why the answer breaks off; what came before that is in `elements`.
     """
 
     elements: list[Any]
     holes: tuple[int, ...]
     matched: int | None
     flaws: list[str]
+    fault: AnswerError | None = None
 
     @property
     def received(self) -> int:
         """How many positions the answer covers, whatever its own numbers say."""
         return len(self.elements) + len(self.holes)
+
+    def before(self, hole: int) -> Results:
+        """Return what the answer holds before one of its holes."""
+        holes = tuple(place for place in self.holes if place < hole)
+        return self._replace(elements=self.elements[: hole - len(holes)], holes=holes)
 
 
 def results(response: Response, rows: int) -> Results:
@@ -74,7 +81,9 @@ def results(response: Response, rows: int) -> Results:
     if head.lstrip()[:15].lower().startswith((b"<!doctype html", b"<html")):
         raise html_error(head)
     flaws: list[str] = []
-    top = root(response, flaws)
+    top, fault = list_root(response, ("SearchResults",), flaws)
+    if fault and b"<!--" in response.body.partition(b"SearchResults")[2]:
+        raise fault  # which of its places have a record is not known
     if error := exception(top):
         raise error
     found = next(top.iter("{*}SearchResults"), None)
@@ -85,7 +94,7 @@ def results(response: Response, rows: int) -> Results:
     elements = list(found.iterchildren("*"))
     bounds.RECORDS.check(len(elements))
     holes = _holes(response, len(elements), _number(found.get("numberOfRecordsReturned")), rows)
-    return Results(elements, holes, matched, flaws)
+    return Results(elements, holes, matched, flaws, fault and AnswerError("invalid_record", str(fault)))
 
 
 def _number(text: str | None) -> int | None:

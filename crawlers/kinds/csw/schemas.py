@@ -90,6 +90,11 @@ def dublin_core(version: str) -> str:
     return next(one.uri for one in SCHEMAS if one.version == version)
 
 
+def in_version(uri: str, version: str) -> str:
+    """Return what another version of CSW calls a schema."""
+    return dublin_core(version) if by_uri(uri).version not in ("", version) else uri
+
+
 def is_given(uri: str, elements: Collection[Any]) -> bool:
     """Return whether some of these records are in a schema."""
     return any(element.tag in _BY_URI[uri].roots for element in elements)

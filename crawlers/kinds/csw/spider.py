@@ -6,12 +6,11 @@ from typing import ClassVar
 
 from crawlers import arguments
 from crawlers.arguments import Argument
-from crawlers.kinds.csw import getrecords, schemas
-from crawlers.kinds.csw.listing import CSWListing
-from crawlers.kinds.csw.position import Position
+from crawlers.kinds.csw import schemas
+from crawlers.kinds.csw.dialect import GetRecords
 from crawlers.kinds.csw.withdrawals import GoneCSW
 from crawlers.listing.listed import ListedSpider
-from crawlers.listing.since import beginning, since
+from crawlers.listing.since import since
 
 
 class CSWSpider(ListedSpider):
@@ -30,10 +29,9 @@ class CSWSpider(ListedSpider):
         "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
     }
 
-    def make_listing(self) -> CSWListing:
+    def __init__(self, **given: str) -> None:
+        super().__init__(**given)
         self.gone = GoneCSW(self, self.withdrawals)
-        return CSWListing(self, self.withdrawals, self.completeness, self.gone)
 
-    def beginning(self) -> Position:
-        moment = beginning(self) if self.args["since"] else ""
-        return Position(endpoint=getrecords.endpoint(str(self.url)), since=moment)
+    def make_dialect(self) -> GetRecords:
+        return GetRecords(self, str(self.url))

@@ -17,7 +17,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import paging
 from crawlers.kinds.dcat.answer import NO_RDF, alternate, open_body, read
 from crawlers.kinds.dcat.frontier import Frontier, Mentions, same_host
-from crawlers.kinds.dcat.named import MAX_HOPS, NamedDatasets
+from crawlers.kinds.dcat.named import MAX_HOPS, Named, NamedDatasets
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.dcat.records import PageRecords
 from crawlers.listing import other_answers
@@ -61,7 +61,6 @@ class Ask:
         start: that of the first page.
         branch: the catalogue's address; empty for the one that the user named.
         depth: how many catalogues contain it.
-        before: how many answers the catalogues before it gave.
         started: when its first page came, by its server's clock, less an hour.
         hops: how many HTML pages led to its RDF.
         is_node: whether the page was found as a TREE node.
@@ -83,7 +82,6 @@ class Ask:
     start: str = ""
     branch: str = ""
     depth: int = 0
-    before: int = 0
     started: str = ""
     hops: int = 0
     is_node: bool = False
@@ -142,7 +140,7 @@ class DCATDialect(Dialect[Ask]):
 
     def __init__(self, crawl: Crawl, address: str, make: Callable[..., RDFPage], changes: Changes) -> None:
         self.crawl, self.address, self.make, self.changes = crawl, address, make, changes
-        self.before = 0
+        self.is_one_answer = False
         self.frontier = Frontier(crawl)
         self.named = NamedDatasets(
             crawl=crawl,
@@ -219,19 +217,10 @@ class DCATDialect(Dialect[Ask]):
         ask = walk.ask
         if not ask.branch:
             self.crawl.run_state.expected = walk.total if listing.total is None else listing.total
-        records = PageRecords(
-            self.crawl,
-            page,
-            response,
-            walk.key,
-            walk.name,
-            # Withdrawals look at the catalogue's own pages: another one that those name may be gone itself
-            address=self.address if ask.branch else response.url,
-            earlier=walk.earlier + walk.listed,
-            resources=walk.resources,
-            mentions=self.mentions if _leads_on(response, walk, page) else None,
-            is_again=bool(ask.look),
-        )
+        # Withdrawals look at the catalogue's own pages: another one that those name may be gone itself
+        address = self.address if ask.branch else response.url
+        mentions = self.mentions if _leads_on(response, walk, page) else None
+        records = PageRecords(self.crawl, page, response, walk, mentions, address=address)
         new = described = 0
         for entry in records.entries():
             if records.new > new:
@@ -383,36 +372,29 @@ class DCATDialect(Dialect[Ask]):
         """Yield the list of the next catalogue; behind the last, what waited, and the datasets that are only named."""
         if not walk.pages and not walk.ask.branch:
             return
-        by, before = f"{walk.key} ended", walk.ask.before + walk.pages
-        earlier, resources = walk.earlier + walk.listed, walk.resources
+        by = f"{walk.key} ended"
         for depth in range(1, MAX_DEPTH + 1):
             if address := self.frontier.take_new(f"catalogues {depth}", by):
-                if before > MAX_PAGES:
+                if self.crawl.records.count("addresses") > MAX_PAGES:
                     message = f"more than {MAX_PAGES} pages were read: {address} and the catalogues after it are not"
                     self.crawl.failed("list", AnswerError("trap", message))
                     break
-                ask = Ask(url=address, start=address, branch=address, depth=depth, before=before)
-                yield Walk(ask=ask, name=f"the pages of {address}", earlier=earlier, resources=resources)
+                ask = Ask(url=address, start=address, branch=address, depth=depth)
+                earlier = walk.earlier + walk.listed
+                yield Walk(ask=ask, name=f"the pages of {address}", earlier=earlier, resources=walk.resources)
                 return
+        self.is_one_answer = walk.pages == 1 and not walk.ask.branch
+        there = Walk(ask=Named(), name="linked", earlier=walk.earlier + walk.listed, resources=walk.resources)
         for page, record, address in self.mentions.unlisted():
-            if self.crawl.limits.is_reached(datasets=earlier, resources=resources):
+            mentioned = replace(there, name="mentioned")
+            response = Response(address, request=Request(address))
+            records = PageRecords(self.crawl, page, response, mentioned, None, address=address)
+            if records.is_enough():
                 self.crawl.run_state.is_limited = True
                 return
-            response = Response(address, request=Request(address))
-            records = PageRecords(
-                self.crawl,
-                page,
-                response,
-                self.mentions.key,
-                "mentioned",
-                address=address,
-                earlier=earlier,
-                resources=resources,
-            )
             yield from records.outside(record)
-            earlier, resources = earlier + records.new, records.resources
-        self.before = before
-        yield from self.named.begin(by, earlier, resources)
+            there = replace(there, earlier=records.earlier + records.new, resources=records.resources)
+        yield from self.named.following(there)
 
     def conclude(self, missing: int, requested: int) -> None:
         """Say how many datasets there are, and withdraw what is gone.
@@ -423,7 +405,7 @@ class DCATDialect(Dialect[Ask]):
         """
         state = self.crawl.run_state
         state.expected = state.listed + max(state.walks.lacking, missing)
-        self.changes.end(is_one_answer=self.before < 2 and not requested)
+        self.changes.end(is_one_answer=self.is_one_answer and not requested)
 
 
 def _stated(response: Response, page: Page, *, is_entry: bool, is_empty: bool) -> str | None:

@@ -99,7 +99,7 @@ class Mentions:
         key: stands for a request as what lists them.
     """
 
-    key: ClassVar[str] = "mentioned 1"
+    key: ClassVar[str] = "mentioned 0"
 
     def __init__(self, crawl: Crawl, make: Callable[..., RDFPage]) -> None:
         self.crawl = crawl

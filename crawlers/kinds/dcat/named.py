@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -12,6 +12,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.frontier import same_host
 from crawlers.kinds.dcat.records import PageRecords
 from crawlers.listing.spider import in_turns
+from crawlers.listing.walk import Walk, restored
 from crawlers.politeness import failures
 from crawlers.rdf import formats
 from crawlers.resume.records import listed_by
@@ -31,7 +32,21 @@ MAX_UNREAD = 20
 """Datasets in a row that were requested one by one and did not come."""
 MAX_HOPS = 2
 """HTML pages between an address and the RDF."""
-_LIST = "linked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A dataset that is requested by its own address; the step of its walk is the number of those requested.
+
+    Args:
+        name: its IRI.
+        unread: how many of the last ones in a row did not come.
+        hops: how many HTML pages led to its RDF.
+    """
+
+    name: str = ""
+    unread: int = 0
+    hops: int = 0
 
 
 @dataclass(kw_only=True, eq=False)
@@ -76,89 +91,79 @@ class NamedDatasets:
         by = listed_by(self.crawl.records, name, "named") if self.has_any else None
         return by is not None and by.rpartition(" ")[0] == list_name
 
-    def begin(self, by: str, listed: int, resources: int) -> Iterator[Request]:
-        """Yield the request for the first of them, if there is one.
+    def following(self, walk: Walk[Named]) -> Iterator[Request]:
+        """Yield the request for a dataset that is described nowhere yet; if there is none, end the crawl."""
+        ask = walk.ask
+        while walk.step < self.limit and ask.unread < MAX_UNREAD and (name := self.frontier.take("named", walk.key)):
+            address = absolute(name, self.catalogue)
+            if address is None or not self._is_own(address) or self.crawl.records.is_listed(name, "nodes"):
+                continue
+            if not self.frontier.is_new(address, walk.key):
+                continue
+            if self.crawl.limits.is_reached(datasets=walk.earlier, resources=walk.resources):
+                self.crawl.run_state.is_limited = True
+            else:
+                yield self._request(address, replace(walk, ask=replace(ask, name=name, hops=0), step=walk.step + 1))
+            return
+        self.end(self._report_all(walk), walk.step)
 
-        Args:
-            by: the key of what it follows.
-            listed: how many datasets the crawl has.
-            resources: how many resources those have.
-        """
-        yield from self._next(by, {"requested": 0, "unread": 0, "listed": listed, "resources": resources})
-
-    async def answered(self, response: Response, **state: Any) -> AsyncIterator[Any]:
+    async def answered(self, response: Response, walk: dict[str, Any]) -> AsyncIterator[Any]:
         """Yield the items that the answer for a dataset has, then the next request."""
+        here = restored(walk, Named)
         self.frontier.note(response.url)
         if "cached" in response.flags:
             self.crawl.run_state.has_stale_answer = True
         try:
             page = self.read(response)
             if page is None:
-                yield self._request(self._linked(response, state), {**state, "hops": state["hops"] + 1})
+                yield self._request(
+                    self._linked(response, here), replace(here, ask=replace(here.ask, hops=here.ask.hops + 1))
+                )
                 return
             with closing(page):
                 await in_turns(page.load())
-                for output in self._taken(response, page, state):
+                for output in self._taken(response, page, here):
                     yield output
         except AnswerError as error:
-            for output in self._lost(error, response.request, None, state):
+            for output in self._lost(error, response.request, None, here):
                 yield output
 
     def failed(self, failure: Failure) -> Iterator[Request]:
         """Report a dataset that did not come; yield the next request."""
         request = failures.request(failure)
-        yield from self._lost(failures.from_failure(failure), request, failures.status(failure), request.cb_kwargs)
+        here = restored(request.cb_kwargs["walk"], Named)
+        yield from self._lost(failures.from_failure(failure), request, failures.status(failure), here)
 
-    def _taken(self, response: Response, page: Page, state: dict[str, Any]) -> Iterator[Any]:
-        limits, by = self.crawl.limits, _key(state)
-        counts = {"earlier": state["listed"], "resources": state["resources"]}
-        records = PageRecords(self.crawl, page, response, by, _LIST, address=self.catalogue, is_again=True, **counts)
+    def _taken(self, response: Response, page: Page, here: Walk[Named]) -> Iterator[Any]:
+        name, records = here.ask.name, PageRecords(self.crawl, page, response, here, None, address=self.catalogue)
         for record in page.records():
-            if limits.is_reached(datasets=records.earlier + records.new, resources=records.resources):
+            if records.is_enough():
                 self.crawl.run_state.is_limited = True
                 return
             yield from records.outside(record)
         records.report_faults()
-        if page.is_described(state["name"]):
-            self.crawl.seen(state["name"], list_name="settled", listed_by=response.url)
-        elif not self.crawl.records.is_listed(state["name"], "nodes"):
-            self._report(state["name"], "the answer from its address does not describe it", response.request)
-        counted = {"unread": 0, "listed": records.earlier + records.new, "resources": records.resources}
-        yield from self._next(by, state | counted)
+        if page.is_described(name):
+            self.crawl.seen(name, list_name="settled", listed_by=response.url)
+        elif not self.crawl.records.is_listed(name, "nodes"):
+            self._report(name, "the answer from its address does not describe it", response.request)
+        ask, earlier = replace(here.ask, unread=0), records.earlier + records.new
+        yield from self.following(replace(here, ask=ask, earlier=earlier, resources=records.resources))
 
     def _lost(
-        self, error: AnswerError, request: Request | None, status: int | None, state: dict[str, Any]
+        self, error: AnswerError, request: Request | None, status: int | None, here: Walk[Named]
     ) -> Iterator[Request]:
-        self._report(state["name"], str(error), request, status)
-        yield from self._next(_key(state), state | {"unread": state["unread"] + 1})
+        self._report(here.ask.name, str(error), request, status)
+        yield from self.following(replace(here, ask=replace(here.ask, unread=here.ask.unread + 1)))
 
-    def _linked(self, response: Response, state: dict[str, Any]) -> str:
-        address = self.linked(response) if state["hops"] < MAX_HOPS else None
-        if address is None or not self.frontier.is_new(address, _key(state)):
+    def _linked(self, response: Response, here: Walk[Named]) -> str:
+        address = self.linked(response) if here.ask.hops < MAX_HOPS else None
+        if address is None or not self.frontier.is_new(address, here.key):
             raise AnswerError("not_rdf", "an HTML page came instead of RDF")
         return address
 
-    def _next(self, by: str, state: dict[str, Any]) -> Iterator[Request]:
-        """Yield the request for a dataset that is described nowhere yet; if there is none, end the crawl."""
-        while state["requested"] < self.limit and state["unread"] < MAX_UNREAD:
-            if (name := self.frontier.take("named", by)) is None:
-                break
-            address = absolute(name, self.catalogue)
-            if address is None or not self._is_own(address) or self.crawl.records.is_listed(name, "nodes"):
-                continue
-            if not self.frontier.is_new(address, by):
-                continue
-            if self.crawl.limits.is_reached(datasets=state["listed"], resources=state["resources"]):
-                self.crawl.run_state.is_limited = True
-            else:
-                chosen = {"name": name, "requested": state["requested"] + 1, "hops": 0}
-                yield self._request(address, state | chosen)
-            return
-        self.end(self._report_all(state), state["requested"])
-
-    def _request(self, address: str, state: dict[str, Any]) -> Request:
-        headers, meta = {"Accept": formats.ACCEPT}, {"spool": True}
-        return Request(address, self.answered, headers=headers, errback=self.failed, cb_kwargs=state, meta=meta)
+    def _request(self, address: str, walk: Walk[Named]) -> Request:
+        given: dict[str, Any] = {"headers": {"Accept": formats.ACCEPT}, "meta": {"spool": True}}
+        return Request(address, self.answered, errback=self.failed, cb_kwargs={"walk": walk.plain()}, **given)
 
     def _report(self, name: str, reason: str, request: Request | None = None, status: int | None = None) -> None:
         """Report a dataset that is not described."""
@@ -166,30 +171,26 @@ class NamedDatasets:
         message = f"the catalogue names the dataset {name}, and does not describe it: {reason}"
         self.crawl.failed("list", AnswerError("undescribed", message), request, http_status=status)
 
-    def _report_all(self, state: dict[str, Any]) -> int:
+    def _report_all(self, walk: Walk[Named]) -> int:
         """Report the datasets that were not requested; return how many are not described."""
         missing = 0
         for missing, name in enumerate(self.crawl.records.listed("named", without="nodes"), 1):  # noqa: B007  # their number
             if not self.crawl.records.is_listed(name, "settled"):
-                self._report(name, self._reason(name, state))
+                self._report(name, self._reason(name, walk))
         return missing
 
-    def _reason(self, name: str, state: dict[str, Any]) -> str:
+    def _reason(self, name: str, walk: Walk[Named]) -> str:
         """Return why a dataset was not requested."""
         address = absolute(name, self.catalogue)
         if address is None:
             return "its name is no web address"
         if not self._is_own(address):
             return "its address is on another host"
-        if state["unread"] >= MAX_UNREAD:
+        if walk.ask.unread >= MAX_UNREAD:
             return f"{MAX_UNREAD} datasets in a row were not available, and no more were requested"
-        if state["requested"] >= self.limit:
+        if walk.step >= self.limit:
             return f"LINKED_DATASETS_MAX allows {self.limit} to be requested one by one"
         return "no answer from its address does"
 
     def _is_own(self, address: str) -> bool:
         return same_host(address, self.catalogue)
-
-
-def _key(state: dict[str, Any]) -> str:
-    return f"{_LIST} {state['requested']}"

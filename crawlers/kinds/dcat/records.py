@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.dcat.frontier import Mentions
     from crawlers.kinds.dcat.page import Page, Record
     from crawlers.listing.crawl import Crawl
+    from crawlers.listing.walk import Walk
 
 MAX_NAMELESS = 1000
 """Records of a page without an id: no error line for each of millions."""
@@ -39,13 +40,9 @@ class PageRecords:
         crawl: whose ledger says which datasets are known.
         page: the page.
         response: the answer that has it.
-        by: the key of the request that it answers.
-        list_name: the list's.
+        walk: where the reading of its list stands before it.
         address: where its datasets are said to come from.
-        earlier: how many datasets the crawl had before this page.
-        resources: how many resources those have.
         mentions: takes the datasets that wait for the list of another page; ``None`` if there is no other page.
-        is_again: whether the list is read again.
 
     Attributes:
         count: how many records the page has.
@@ -57,24 +54,12 @@ class PageRecords:
     """
 
     def __init__(
-        self,
-        crawl: Crawl,
-        page: Page,
-        response: Response,
-        by: str,
-        list_name: str,
-        *,
-        address: str,
-        earlier: int = 0,
-        resources: int = 0,
-        mentions: Mentions | None = None,
-        is_again: bool = False,
+        self, crawl: Crawl, page: Page, response: Response, walk: Walk[Any], mentions: Mentions | None, *, address: str
     ) -> None:
-        self.crawl, self.page, self.response, self.by, self.list_name = crawl, page, response, by, list_name
+        self.crawl, self.page, self.response, self.walk, self.mentions = crawl, page, response, walk, mentions
         self.address = address
-        self.earlier, self.resources = earlier, resources
-        self.mentions = mentions
-        self.is_again = is_again
+        self.by = walk.key
+        self.earlier, self.resources = walk.earlier + walk.listed, walk.resources
         self.count = self.new = self.apart = self.nameless = 0
         self.has_repeats = self.is_limited = False
         self.fault: AnswerError | None = None
@@ -84,9 +69,7 @@ class PageRecords:
         """Yield the page's records, up to the user's limit; then count what is left to count, and report faults."""
         with remembering(self.crawl):
             for record in self.page.records():
-                self.is_limited = self.crawl.limits.is_reached(
-                    datasets=self.earlier + self.new, resources=self.resources
-                )
+                self.is_limited = self.is_enough()
                 if self.is_limited:
                     break
                 if record.is_mention and self.mentions and self._waits(record):
@@ -98,6 +81,10 @@ class PageRecords:
         self.publish()
         self.report_faults()
 
+    def is_enough(self) -> bool:
+        """Return whether the user wants no more."""
+        return self.crawl.limits.is_reached(datasets=self.earlier + self.new, resources=self.resources)
+
     def publish(self) -> None:
         """Publish how many records were listed so far."""
         self.crawl.run_state.count_listed(self.earlier + self.new)
@@ -108,7 +95,7 @@ class PageRecords:
         entry = self.entry(record)
         if self.new > known:
             if entry.id is not None:
-                self.crawl.seen(entry.id, list_name=self.list_name, listed_by=self.by)
+                self.crawl.seen(entry.id, list_name=self.walk.name, listed_by=self.by)
                 self.crawl.expect("dataset", entry.id, listed_by=self.by)
             yield from self.crawl.guarded(entry.reading(), self.response, entry.record)
         self.publish()
@@ -163,7 +150,7 @@ class PageRecords:
         """Return whether no other request's answer has a dataset of that id."""
         if not self.crawl.records.is_planned("dataset", identity):
             return True
-        return listed_by(self.crawl.records, identity, self.list_name) == self.by
+        return listed_by(self.crawl.records, identity, self.walk.name) == self.by
 
     def _known_identity(self, record: Record) -> str | None:
         return record.iri if record.iri and self.crawl.records.is_listed(record.iri, "by iri") else record.id
@@ -171,11 +158,11 @@ class PageRecords:
     def _count_known(self, record: Record, key: str, identity: str | None) -> None:
         """Count a record that another page had: of the same list, or of another one."""
         by = listed_by(self.crawl.records, key, "nodes") or ""
-        if by.rpartition(" ")[0] == self.list_name:
+        if by.rpartition(" ")[0] == self.walk.name:
             self.has_repeats = True
-            if not self.is_again:
+            if self.walk.lap == 1:
                 self._compare(record, identity)
-        elif identity and listed_by(self.crawl.records, identity, self.list_name) in {None, self.by}:
+        elif identity and listed_by(self.crawl.records, identity, self.walk.name) in {None, self.by}:
             self.apart += 1
 
     def _compare(self, record: Record, identity: str | None) -> None:

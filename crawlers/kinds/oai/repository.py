@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
 from dataclasses import replace
-=======
-from dataclasses import asdict
->>>>>>> main
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -18,11 +14,7 @@ from crawlers.kinds.oai import answer as answers
 from crawlers.kinds.oai.dialect import Question
 from crawlers.listing.faults import Fault
 from crawlers.listing.since import beginning
-<<<<<<< HEAD
 from crawlers.listing.walk import Walk, restored
-=======
-from crawlers.listing.walk import Walk
->>>>>>> main
 from crawlers.politeness import failures
 from crawlers.values.moment import moment, written
 
@@ -71,11 +63,7 @@ class Repository:
         if self.crawl.args["prefix"]:
             yield from self.lister.begin(Walk(ask=ask))
         else:
-<<<<<<< HEAD
             address, keywords = self.endpoint.address("ListMetadataFormats"), {"walk": Walk(ask=ask).plain()}
-=======
-            address, keywords = self.endpoint.address("ListMetadataFormats"), {"ask": asdict(ask)}
->>>>>>> main
             yield Request(address, self.parse_formats, errback=self.formats_failed, cb_kwargs=keywords)
 
     def question(self, earliest: str, is_daily: bool) -> Question:
@@ -86,13 +74,8 @@ class Repository:
         prefix = self.crawl.args["prefix"] or LEAST
         return Question(prefix=prefix, is_daily=is_daily, earliest=earliest, since=begin, begin=begin)
 
-<<<<<<< HEAD
     def parse_formats(self, response: Response, walk: dict[str, Any]) -> Iterator[Request]:
         yield from self.begun(self.content(response), walk)
-=======
-    def parse_formats(self, response: Response, ask: dict[str, Any]) -> Iterator[Request]:
-        yield from self.begun(self.content(response), ask)
->>>>>>> main
 
     def formats_failed(self, failure: Failure) -> Iterator[Request]:
         if self.is_closed(failure):
@@ -100,22 +83,14 @@ class Repository:
         else:
             yield from self.begun(self.content_of(failure), **failures.request(failure).cb_kwargs)
 
-<<<<<<< HEAD
     def begun(self, root: Any, walk: dict[str, Any]) -> Iterator[Request]:
-=======
-    def begun(self, root: Any, ask: dict[str, Any]) -> Iterator[Request]:
->>>>>>> main
         """Yield the request for the first page, in the best of its formats."""
         found = () if root is None else root.iterfind(".//{*}metadataPrefix")
         names = [(element.text or "").strip() for element in found]
         formats = tuple(dict.fromkeys((*ordered(names, self.held_prefix()), LEAST)))
         self.crawl.logger.info("%s gives %s; requesting %s", self.endpoint.url, ", ".join(names)[:500], formats[0])
-<<<<<<< HEAD
         here = restored(walk, Question)
         yield from self.lister.begin(replace(here, ask=replace(here.ask, prefix=formats[0], formats=formats)))
-=======
-        yield from self.lister.begin(Walk(ask=Question(**ask | {"prefix": formats[0], "formats": formats})))
->>>>>>> main
 
     def held_prefix(self) -> str:
         """Return the format of the records on disk: another one would change every document; empty if there is none."""

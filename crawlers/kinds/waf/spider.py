@@ -14,8 +14,10 @@ from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.kinds.waf.folder import Folder, is_listing, root_of
 from crawlers.kinds.waf.records import StatementError, datasets
-from crawlers.listing.completeness import Ending
+from crawlers.listing.dialect import Traits
+from crawlers.listing.evidence import Ended, judge
 from crawlers.listing.spider import CatalogueSpider, in_turns, repeated
+from crawlers.listing.walk import ListingPage, Walk
 from crawlers.politeness import failures
 from crawlers.rdf import formats
 from crawlers.values.moment import now
@@ -69,7 +71,7 @@ class WAFSpider(CatalogueSpider):
         return self.url
 
     async def start(self) -> AsyncIterator[Request]:
-        self.completeness.begin("folders")
+        self.run_state.walks.begin("folders")
         yield self.folder_request(str(self.url), None, 0, [])
 
     def folder_request(self, address: str, root: str | None, depth: int, above: list[str]) -> Request:
@@ -112,16 +114,23 @@ class WAFSpider(CatalogueSpider):
         """Return what a listing names, and its digest; report what may be missing there.
 
         Raises:
-            AnswerError: it has too many links.
+            AnswerError: it has too many links, or came in part.
         """
+        if response.status == 206:
+            raise AnswerError("truncated", "the answer is a part, as it says itself (HTTP 206)")
         found: list[Entry] = []
         page = html_page(response)
         folder = Folder(page) if page else None
         if folder:
             await in_turns(folder.read())
             await in_turns(map(found.append, folder.entries(root)))
-        for fault in _faults(page, found, folder.outside(root) if folder else [], root):
-            self.unread(fault, response.request)
+        is_named = page is not None and page.url.partition("?")[0].startswith(root)
+        if not (found or (page and is_listing(page.body) and is_named)):
+            message = f"the page is not a directory listing, and names no record below {root}"
+            self.unread(AnswerError("unproven", message), response.request)
+        unknown = [each.address for each in found if each.what == "unknown"]
+        for address in (*unknown, *(folder.outside(root) if folder else ())):
+            self.seen(address, list_name="left", listed_by=response.request)
         return found, folder.digest(found) if folder else None
 
     def is_enough(self) -> bool:
@@ -225,35 +234,35 @@ class WAFSpider(CatalogueSpider):
 
     def conclude(self, **_: Any) -> None:
         """Judge the listing when no request is left, and mark what two whole listings in a row lack."""
-        if "folders" not in self.completeness.open_lists:
+        state = self.run_state
+        if "folders" not in state.walks.open:
             return
         if self.crawler.stats:
             self.crawler.stats.set_value("catalogue/not_datasets", self.records.count("apart"))
-        state = self.run_state
-        if state.is_limited or self.records.count("unread"):
-            self.completeness.end("folders")
-        elif self.completeness.conclude("folders", Ending(listed=state.listed, is_one_file=True)):
-            state.expected = state.listed + self.records.count("lost")
-            if not self.records.failures.counts():  # a file that can't be read may be any dataset
-                self.withdrawals.mark_missing()
+        if state.is_limited:
+            state.walks.end("folders", "stopped", listed=state.listed)
+            return
+        walk = Walk(ask=None, name="folders", pages=1, listed=state.listed, left=self.left())
+        shown = ""
+        try:
+            shown = judge(Ended(walk, ListingPage(is_file=True), Traits(way="single"), "the folder"))
+        except AnswerError as error:
+            self.failed("list", error, Request(str(self.url)))
+        if not shown or self.records.count("unread"):
+            state.walks.end("folders", "short", listed=state.listed)
+            return
+        state.walks.end("folders", "whole", evidence=shown, listed=state.listed)
+        state.expected = state.listed + self.records.count("lost")
+        if not self.records.failures.counts():  # a file that can't be read may be any dataset
+            self.withdrawals.mark_missing()
 
-
-def _faults(page: HtmlResponse | None, found: list[Entry], outside: list[str], root: str) -> Iterator[AnswerError]:
-    """Yield an error for a page that is not a listing, one for links that may lead to more records, one for others.
-
-    Args:
-        outside: the records that it links and that do not lie below the start address.
-    """
-    is_named = page is not None and page.url.partition("?")[0].startswith(root)
-    if not (found or (page and is_listing(page.body) and is_named)):
-        yield AnswerError("unproven", f"the page is not a directory listing, and names no record below {root}")
-    unknown = [each.address for each in found if each.what == "unknown"]
-    if unknown:
-        message = f"the listing has {len(unknown)} links that are not followed, such as {unknown[0][:_SHOWN]}"
-        yield AnswerError("unproven", f"{message}: they may lead to more records")
-    if outside:
-        message = f"the listing links {len(outside)} records outside {root}, such as {outside[0][:_SHOWN]}"
-        yield AnswerError("unproven", f"{message}: they are not read; give their folder as -a url= of its own source")
+    def left(self) -> str:
+        """Return what the listings link and was not followed, as a clause: the number, and the first by its address."""
+        for first in self.records.behind("", "left", 1):
+            count = self.records.count("left")
+            message = f"links {count} records or pages that were not followed, such as {first[:_SHOWN]}"
+            return f"{message}: they lie outside, or may lead to more records"
+        return ""
 
 
 def html_page(response: Response) -> HtmlResponse | None:
