@@ -1093,6 +1093,17 @@ def test_a_limit_ends_the_list(tmp_path, limits, count, is_limited):
     assert (len(done.items), done.spider.run_state.is_limited) == (count, is_limited)
 
 
+@pytest.mark.parametrize("limits", [{"max_datasets": "7"}, {"max_resources": "7"}])
+def test_a_limit_that_leaves_nothing_out_is_none_where_the_kind_says_so(tmp_path, limits):
+    def read(self, response, walk):
+        page = Numbers.read(self, response, walk)
+        page.is_limited = False
+        return page
+
+    done = listed(tmp_path, Server(ids=names(7)), limits, read=read, **stated())
+    assert (len(done.items), done.evidence, done.spider.run_state.is_limited) == (7, {"datasets": "file"}, False)
+
+
 # What a request carries
 
 
