@@ -208,7 +208,8 @@ class ListingPage(Generic[A]):
         gaps: how many parts of the answer could not be read, and were reported.
         unreadable: how many records could not be read at all.
         turns: how often a browser turned the page.
-        end: an end in the answer's own words: ``none`` (nothing is there), ``declared`` (by the user), ``closed``.
+        end: an end in the answer's own words: ``none`` (nothing is there), ``declared`` (by the user); ``closed``: it
+            leads to other lists, and has nothing of its own.
         is_file: whether the answer is a file, or says of itself that it is all.
         has_moved: whether the answer shows that the list changed.
         offers: other ways that it shows.
