@@ -237,6 +237,13 @@ def test_the_richest_format_is_taken_and_kept(crawled, output):
     assert all("GetRecord" in line["metadata_url"] for line in rich.manifest)
 
 
+def test_a_source_keeps_its_format_if_the_formats_are_not_given(crawled):
+    records, formats = held(5), ("oai_dc", "oai_datacite")
+    crawled(Repository(records, formats=formats))
+    again = crawled(Repository(records, {"identify": 500, "formats": 500}, formats=formats), {"RETRY_TIMES": "0"})
+    assert (again.code, again.report["counts"]["unchanged"]) == (0, 5)
+
+
 @pytest.mark.parametrize("status", [200, 422])
 def test_a_format_that_is_listed_and_not_given(crawled, status):
     done = crawled(Repository(held(5), {"lies": ("dcat", "datacite"), "error_status": status}))
