@@ -1,9 +1,9 @@
 """How many requests each test makes of the tests' portals and sites, and that none makes more than before.
 
-requested.csv has the fewest and the most that a test made when the table was written; `make requests` writes it anew.
-A test that makes more fails. Not judged are a test that is not there, and one whose numbers differ: it is killed at any
-moment, or several crawls share a portal. What a module's or the session's fixture asks is a row of its own, whichever
-test comes first.
+requested.csv has the fewest and the most that a test made in the runs that wrote the table; `make requests` writes it
+anew. A test that makes more fails; one whose two numbers differ, and one that is not there, are not judged. What a
+module's or the session's fixture asks is a row of its own, whichever test comes first. Take out the rows of tests that
+kill or stop a crawl: what is asked then depends on the moment, though a few runs may agree.
 """
 
 from __future__ import annotations

@@ -278,6 +278,26 @@ def test_one_record_an_answer_is_listed_whole(tmp_path, has_total):
     assert len(catalogue.questions) <= 51, "but one more than there are records, at a server that caps pages"
 
 
+def test_a_refusal_behind_the_last_record_is_the_end(tmp_path):
+    """A server that gives less than it is asked for is asked for one page more."""
+
+    def change(catalogue, asked):
+        return catalogue.exception("NoApplicableCode", "", "No such position") if asked.start > 20 else None
+
+    catalogue = Catalogue(records(20), most=1)
+    assert is_complete(walk_of(changing(catalogue, change), tmp_path), 20)
+    assert [one.start for one in catalogue.questions] == [*range(1, 22)]
+
+
+@pytest.mark.parametrize("count", [30, 130])
+def test_an_answer_that_is_cut_behind_its_last_record_lacks_none(tmp_path, count):
+    def change(catalogue, asked):
+        whole = says(catalogue, asked, count)
+        return Answer(whole.body[: whole.body.index(b"</csw:SearchResults>")], 200, whole.headers)
+
+    assert is_complete(walk_of(changing(Catalogue(records(count)), change), tmp_path), count)
+
+
 def test_one_record_an_answer_is_listed_whole_by_a_crawl(output):
     assert is_complete(crawl_of(Catalogue(records(12), most=1), output), 12)
 

@@ -614,6 +614,18 @@ def test_whole_records_of_a_cut_page_are_kept_and_the_walk_goes_on_behind_them(t
     assert (done.ids(), [asked["at"] for asked in server.requests]) == (server.ids, ["0", "10", "13", "23", "33"])
 
 
+@pytest.mark.parametrize("says", [13, None])
+def test_a_cut_page_is_no_end_even_if_the_total_is_met_by_it(tmp_path, says):
+    server = Server(ids=names(13), says=says, faults={2: '{"ids": ["n00010", "n00011", "n00012"'})
+    done = listed(tmp_path, server, ladder=LADDER)
+    assert (done.ids(), [asked["at"] for asked in server.requests][:3], done.errors) == (
+        server.ids,
+        ["0", "10", "13"],
+        [],
+    )
+    assert done.evidence == {"datasets": "total" if says else "pager"}
+
+
 def test_one_record_that_breaks_each_page_is_named_and_passed(tmp_path):
     server = Server(ids=names(35), says=35, broken={17})
     done = listed(tmp_path, server, ladder=LADDER)
@@ -966,8 +978,9 @@ def test_a_part_that_was_reported_is_told_once_and_only_a_total_shows_more(tmp_p
     assert done.kinds() == {"invalid_rdf": len(done.asked)} | ({"count_mismatch": 1} if says == 8 else {})
 
 
-def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_path):
-    """Another list, whose datasets count for the user's limit with those of the first; and a dataset."""
+@pytest.mark.parametrize("twice", range(4))
+def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_path, twice):
+    """Another list, whose datasets count for the user's limit with those of the first; and a dataset; after a kill."""
 
     def ended(self, walk):
         if walk.name == "datasets":
@@ -976,8 +989,8 @@ def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_pa
             yield Dataset(id="last", title="last", source="x", document={})
 
     changes = stated() | {"ended": ended, "ladder": (), "called": lambda self, walk: f"the list {walk.name}"}
-    done = listed(tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), **changes)
-    assert (len(done.items), done.kinds(), done.evidence) == (13, {"http": 1}, {"another": "file"})
+    done = listed(tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), twice=twice, **changes)
+    assert (len(done.items), set(done.kinds()), done.evidence) == (13, {"http"}, {"another": "file"})
     done = listed(
         tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), {"max_datasets": "8"}, **changes
     )

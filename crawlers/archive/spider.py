@@ -32,8 +32,7 @@ from crawlers.archive.targets import (
     utc,
 )
 from crawlers.arguments import Argument
-from crawlers.exceptions import ArgumentError
-from crawlers.listing.completeness import Ending
+from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.listing.spider import CatalogueSpider, source_name
 from crawlers.resume.records import is_settled
 from crawlers.s3.address import is_address
@@ -142,7 +141,7 @@ class ArchiveSpider(CatalogueSpider):
     async def start(self) -> AsyncIterator[Any]:
         """Yield a request for each address that is due, and the captures of those that can't be requested."""
         sweep(self.blobs.scratch)
-        self.completeness.begin("files")
+        self.run_state.walks.begin("files")
         begun = 0
         for subjects in targets(self.output, self.choice, is_check=self.is_check):
             wanted = [*self.begin(subjects)] if begun != self.args["max_files"] else None
@@ -196,12 +195,12 @@ class ArchiveSpider(CatalogueSpider):
 
     def conclude(self, **_: Any) -> None:
         """Judge the run when no request is left: it is whole if each resource was looked at, or need not be."""
-        if "files" not in self.completeness.open_lists:
+        if "files" not in self.run_state.walks.open:
             return
         lacking = left_out(self.output, self.choice, RESOURCES)
-        left = f"{lacking} more are not in the index, which keeps {RESOURCES} resources of a dataset" if lacking else ""
         listed = self.run_state.expected = self.records.expected
-        if self.run_state.is_limited:
-            self.completeness.end("files")
-        else:
-            self.completeness.conclude("files", Ending(listed=listed, is_one_file=True, left=left))
+        is_whole = not (lacking or self.run_state.is_limited)
+        self.run_state.walks.end("files", "whole" if is_whole else "short", evidence="file", listed=listed)
+        if lacking and not self.run_state.is_limited:
+            left = f"{lacking} more are not in the index, which keeps {RESOURCES} resources of a dataset"
+            self.failed("list", AnswerError("unproven", f"the catalogue listed {listed} datasets, and {left}"))

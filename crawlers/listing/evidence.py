@@ -133,7 +133,8 @@ def decide(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits
     """
     if page.next is None or page.end or walk.is_ring or _is_repeated(walk, page, traits):
         return "end"
-    if traits.way == "place" and not page.is_open and _is_at_end(walk, page, taken, traits):
+    is_unsure = page.is_open or page.fault is not None  # an answer that breaks off is no end
+    if traits.way == "place" and not is_unsure and _is_at_end(walk, page, taken, traits):
         return "end"
     is_trap = traits.most_pages is not None and walk.pages >= traits.most_pages
     return "trap" if is_trap else "follow"

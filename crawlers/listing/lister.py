@@ -29,7 +29,7 @@ from crawlers.listing.faults import check_whole
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
 from crawlers.listing.walks import Walks
 from crawlers.politeness import failures
-from crawlers.resume.records import expect_all, forget_open, see_all
+from crawlers.resume.records import expect_all, forget_open, listed_by, see_all
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -474,7 +474,7 @@ class Lister(Generic[A]):
             return
         self._close(walk, "short")
         self.crawl.failed("list", error, request, http_status=status)
-        yield from self._begun(self.dialect.short(walk))
+        yield from self._begun(self.dialect.short(walk), walk)
         yield from self.finish(walk)
 
     def judged(self, walk: Walk[A], page: ListingPage[A], request: Request | None, *, absent: int = 0) -> Iterator[Any]:
@@ -534,21 +534,30 @@ class Lister(Generic[A]):
 
     def finish(self, walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do once all lists have ended and were whole: look for what is gone."""
-        if self.walks.open or self.crawl.run_state.is_limited:
+        if self._is_going_on(walk) or self.crawl.run_state.is_limited:
             return
         self._judge_single_pages()
         if (outputs := self.dialect.ended(walk)) is not None:
-            yield from self._begun(outputs)
+            yield from self._begun(outputs, walk)
             return
         if self.walks.is_short:
             return
         output = self.dialect.whole(walk)
         yield from self.find_gone() if output is None else output
 
-    def _begun(self, outputs: Iterator[Any]) -> Iterator[Any]:
-        """Yield what there is to do; a walk among it is begun."""
+    def _is_going_on(self, walk: Walk[A]) -> bool:
+        """Return whether a list is open, besides what the end of this walk began before a kill."""
+        records = self.crawl.records
+        return any(listed_by(records, name, "begun") != walk.key for name in self.walks.open)
+
+    def _begun(self, outputs: Iterator[Any], walk: Walk[A]) -> Iterator[Any]:
+        """Yield what there is to do at the end of a walk; another walk among it is begun."""
         for output in outputs:
-            yield from self.begin(output) if isinstance(output, Walk) else (output,)
+            if isinstance(output, Walk):
+                self.crawl.seen(output.name, list_name="begun", listed_by=walk.key)
+                yield from self.begin(output)
+            else:
+                yield output
 
     def find_gone(self) -> Iterator[Any]:
         """Look for the datasets on disk that the whole listing lacks."""

@@ -124,14 +124,14 @@ class ExtensionsSpider(PackageSpider):
 
     def profile_all(self) -> Output:
         """Yield the profiles of packages without a repository at GitHub, and the first requests for the others."""
-        self.completeness.begin("repositories")
+        self.run_state.walks.begin("repositories")
         yield from self.repositories.elsewhere()
         yield from self.github.ask(self.repositories.at_github())
 
     def conclude(self) -> None:
         """Mark what the catalogue does not list any more, when no request is left."""
-        if "repositories" in self.completeness.open_lists:
-            self.completeness.end("repositories")
+        if "repositories" in self.run_state.walks.open:
+            self.run_state.walks.end("repositories", "stopped")
             if self.run_state.is_whole_listing:
                 self.withdrawals.mark_missing()
 

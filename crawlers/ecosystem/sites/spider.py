@@ -22,7 +22,6 @@ from crawlers.items import Site
 from crawlers.kinds.ckan.api import API
 from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
-from crawlers.listing.completeness import Ending
 from crawlers.listing.lister import Lister
 from crawlers.listing.spider import source_name
 from crawlers.resume.records import is_settled
@@ -140,7 +139,7 @@ class SitesSpider(PackageSpider):
             for request in self.lister.begin():
                 yield request
             return
-        self.completeness.begin("sites")
+        self.run_state.walks.begin("sites")
         wanted = self.listed[: self.args["max_datasets"]]
         for site in wanted:
             self.expect("site", site["id"], listed_by="file")
@@ -154,10 +153,11 @@ class SitesSpider(PackageSpider):
     def conclude(self, *, is_all: bool) -> None:
         """Judge the list of a file, which was read to its end."""
         self.run_state.expected, self.run_state.is_limited = len(self.listed), not is_all
-        if not is_all:
-            self.completeness.end("sites")
-        elif self.completeness.conclude("sites", Ending(listed=len(self.listed), is_one_file=True)):
+        if is_all:
+            self.run_state.walks.end("sites", "whole", evidence="file", listed=len(self.listed))
             self.withdrawals.mark_missing()
+        else:
+            self.run_state.walks.end("sites", "stopped")
 
     def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:  # noqa: ARG002
         """Yield the first request to the portal of a package."""

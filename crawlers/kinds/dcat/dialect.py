@@ -370,7 +370,7 @@ class DCATDialect(Dialect[Ask]):
 
     def ended(self, walk: Walk[Ask]) -> Iterator[Any]:
         """Yield the list of the next catalogue; behind the last, what waited, and the datasets that are only named."""
-        if not walk.pages and not walk.ask.branch:
+        if walk.pages <= walk.ask.hops and not walk.ask.branch:
             return
         by = f"{walk.key} ended"
         for depth in range(1, MAX_DEPTH + 1):
