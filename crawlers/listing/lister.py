@@ -158,7 +158,8 @@ class Lister(Generic[A]):
         """
         request = self.dialect.request(walk)
         is_small = walk.rows is not None and walk.most is not None and walk.rows < walk.most
-        few = {"max_retry_times": 1} if is_retry or is_small or walk.skipped else {}
+        times = min(1, self.crawl.crawler.settings.getint("RETRY_TIMES"))
+        few = {"max_retry_times": times} if is_retry or is_small or walk.skipped else {}
         meta = {**request.meta, "walk": walk.key} | few
         if walk.lap > 1 or walk.tried or not walk.has_records:  # what is new can't come from a cache
             request.headers.setdefault("Cache-Control", "no-cache")
