@@ -305,6 +305,15 @@ def test_a_record_that_is_removed_meanwhile_hides_no_other(output, tmp_path, pag
     assert (done.code, done.report["listed"], done.errors) == (0, 35, [])
 
 
+@pytest.mark.parametrize("name", ["the limit is ignored", "offsets are rounded"])
+def test_a_crawl_of_an_api_that_is_whole_all_the_same(output, tmp_path, name):
+    page, more, paging, (_, _, listed), shown, requests = SHOWN[name]
+    example = Example(page)
+    done = example.crawled(output, tmp_path, more, paging)
+    assert (done.code, done.report["listed"], done.report["evidence"]) == (0, listed, {"datasets": shown})
+    assert (len(done.manifest), example.asked) == (listed, requests)
+
+
 def test_a_record_is_removed_and_another_added(output):
     with API("opendatasoft-v1", 150, {"shifted"}) as api:
         done = crawled(api, output)
@@ -484,7 +493,26 @@ def cut_if_long(api, given):
     return Answer(text[:200] if len(text) > 250 else text)
 
 
+def scrolled(api, given):
+    """Each page has a token, that which is empty, too."""
+    start = int(given.get("token", 0))
+    return {"r": api.records(start), "n": str(start + 10)}
+
+
+def all_that_there_is(api, given):
+    return {"r": api.records(0), "more": False}
+
+
 SHOWN = {
+    "tokens end with an empty page": (scrolled, "", TOKEN, ("complete", 35, 35), "pager", 5),
+    "the page says that it is all": (
+        all_that_there_is,
+        "",
+        f'{OFFSET}\nmore = "more"',
+        ("complete", 10, 10),
+        "file",
+        1,
+    ),
     "the limit is ignored": (ignoring_limits, 'next = "n"', NEXT, ("complete", 126, 126), "file", 1),
     "pages are capped": (capped_with_a_low_total, TOTAL, NUMBER, ("incomplete", 10, 35), "count_mismatch", 8),
     "offsets are rounded": (rounded, TOTAL, OFFSET, ("complete", 35, 35), "total", 5),
@@ -525,6 +553,19 @@ def test_records_without_a_stamp_are_listed_behind_the_window(output, tmp_path):
         done = crawled(api, output)
     assert (done.code, done.report["listed"], done.errors) == (0, 700, [])
     assert any("modified+is+null" in one.path for one in api.asked)
+
+
+@pytest.mark.parametrize(
+    ("count", "error"), [(2300, []), (3100, ["300 of more records came that have no date: it gives no more"])]
+)
+def test_records_without_a_stamp_have_a_window_of_their_own(tmp_path, count, error):
+    """Every tenth has none."""
+    declared(tmp_path, "opendatasoft", SMALL)
+    with API("opendatasoft", count, {"window", "clamped", "undated"}) as api:
+        done = walked(api, tmp_path)
+    assert [each.error for each in done.errors] == error
+    assert (done.judged[0] == "complete") == (not error)
+    assert (len(done.items) == count) == (not error)
 
 
 @pytest.mark.parametrize(

@@ -278,6 +278,26 @@ def test_one_record_an_answer_is_listed_whole(tmp_path, has_total):
     assert len(catalogue.questions) <= 51, "but one more than there are records, at a server that caps pages"
 
 
+def test_a_refusal_behind_the_last_record_is_the_end(tmp_path):
+    """A server that gives less than it is asked for is asked for one page more."""
+
+    def change(catalogue, asked):
+        return catalogue.exception("NoApplicableCode", "", "No such position") if asked.start > 20 else None
+
+    catalogue = Catalogue(records(20), most=1)
+    assert is_complete(walk_of(changing(catalogue, change), tmp_path), 20)
+    assert [one.start for one in catalogue.questions] == [*range(1, 22)]
+
+
+@pytest.mark.parametrize("count", [30, 130])
+def test_an_answer_that_is_cut_behind_its_last_record_lacks_none(tmp_path, count):
+    def change(catalogue, asked):
+        whole = says(catalogue, asked, count)
+        return Answer(whole.body[: whole.body.index(b"</csw:SearchResults>")], 200, whole.headers)
+
+    assert is_complete(walk_of(changing(Catalogue(records(count)), change), tmp_path), count)
+
+
 def test_one_record_an_answer_is_listed_whole_by_a_crawl(output):
     assert is_complete(crawl_of(Catalogue(records(12), most=1), output), 12)
 
@@ -372,6 +392,16 @@ def test_an_empty_page_without_a_total_proves_nothing(output, ending):
         assert (done.code, done.report["listed"], done.kinds()) == (3, 100, [("list", "unproven")])
     else:
         assert is_complete(done, 300, "pager")
+
+
+def test_a_list_without_a_total_ends_at_an_empty_page_not_at_a_short_one(tmp_path):
+    def change(catalogue, asked):
+        answer = says(catalogue, asked, 300, 40 if len(catalogue.questions) == 2 else 100)
+        return Answer(answer.body.replace(b'numberOfRecordsMatched="300" ', b""), 200, answer.headers)
+
+    catalogue = Catalogue(records(300))
+    assert is_complete(walk_of(changing(catalogue, change), tmp_path), 300, "pager")
+    assert [one.start for one in catalogue.questions] == [1, 100, 139, 238, 300]
 
 
 # Windows

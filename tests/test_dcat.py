@@ -20,6 +20,7 @@ from scrapy.http import Response
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
+from crawlers.kinds.dcat.frontier import Frontier
 from crawlers.kinds.dcat.generic import DCAT
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
@@ -285,6 +286,15 @@ def test_max_datasets(walked, catalogue, limit):
     assert site.pages() == ([1] if limit <= 10 else [1, 2])
 
 
+@pytest.mark.parametrize("limit", [{"max_datasets": "25"}, {"max_resources": "50"}, {"max_resources": "49"}])
+@pytest.mark.parametrize("paging", ["none", "hydra"])
+def test_a_limit_that_leaves_nothing_out_is_none(walked, catalogue, paging, limit):
+    """The dataset that reaches the limit is kept with all its resources."""
+    site = catalogue(25, per_page=10, paging=paging)
+    done = walked(site, site.address, **limit)
+    assert (done.judged, done.spider.run_state.is_limited) == (("complete", 25, 25), False)
+
+
 def test_max_resources(harvest, catalogue):
     crawl = harvest(catalogue(25).address, max_resources="7")
     assert (crawl.report["verdict"], len(ids(crawl))) == ("partial", 4)
@@ -409,6 +419,48 @@ def test_what_a_catalogue_names_is_asked_for(harvest, turtle):
     assert [error["error"].partition("describe it: ")[2] for error in errors] == [
         "LINKED_DATASETS_MAX allows 1 to be requested one by one"
     ] * 2
+
+
+class Forgotten(dict):
+    """What a crawl that was killed has in memory: nothing."""
+
+    def __contains__(self, name: object) -> bool:
+        return False
+
+
+@pytest.mark.parametrize("twice", range(1, 11))
+def test_an_answer_that_is_read_again_after_a_kill_leads_to_the_same(walked, turtle, monkeypatch, twice):
+    """Pages, TREE nodes, catalogues in catalogues and datasets that are only named."""
+    first = Frontier.__init__
+    monkeypatch.setattr(
+        Frontier, "__init__", lambda self, crawl: (first(self, crawl), vars(self).update(waiting=Forgotten()))[0]
+    )
+    nodes = b"<> tree:relation [ tree:node </n1> ], [ tree:node </n2> ] ; hydra:next </c?page=2> . "
+    site = turtle(
+        {
+            "/c": MORE
+            + described("a", "b")
+            + nodes
+            + b":c a dcat:Catalog ; dcat:catalog </s>, </t> ; dcat:dataset </l>, </gone> .",
+            "/c?page=2": MORE + described("x") + STUB.replace(b":x", b":w"),
+            "/n1": described("n1"),
+            "/n2": described("n2"),
+            "/s": described("s") + b"<> hydra:next </s?page=2> .",
+            "/s?page=2": described("s2", "a"),
+            "/t": described("t"),
+            "/l": linked(b""),
+        }
+    )
+    done = walked(site, site.url + "/c", twice=twice)
+    names = sorted(name.rpartition("/")[2] for name in done.ids())
+    assert names == sorted(["a", "b", "x", "w", "n1", "n2", "s", "s2", "t", "l"])
+    assert done.judged[2] == 10
+    assert {error.kind for error in done.errors} == {"undescribed"}
+    assert set(done.evidence.values()) == {"pager", "file"}
+    assert len(done.evidence) == 3
+    assert [asked.path for asked in site.asked] == [
+        *("/c", "/c?page=2", "/n1", "/n2", "/s", "/s?page=2", "/t", "/gone", "/l")
+    ]
 
 
 def test_a_catalogue_that_a_data_json_only_names(walked):

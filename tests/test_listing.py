@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from scrapy import Request
-from scrapy.http import Response, TextResponse
+from scrapy.http import TextResponse
 from scrapy.utils.test import get_crawler
 
 from crawlers import signals
@@ -19,10 +19,12 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.generic import HTML
 from crawlers.listing import confirmation, since, withdrawals
 from crawlers.listing.confirmation import Fate, GoneRecords
+from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.limits import Limits
-from crawlers.listing.paging import Cursor, Entry, Page, PagedListing
+from crawlers.listing.lister import Lister
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.listing.state import RunState, stat
+from crawlers.listing.walk import Entry, ListingPage, Walk
 from crawlers.resume import Job
 
 URL = "https://example.org/api"
@@ -111,12 +113,12 @@ def test_the_state_outlives_the_process(spiders, tmp_path):
     state.expected, state.is_limited, state.access = 7, True, "accepted"
     state.count_listed(5)
     state.count_listed(3)
-    first.completeness.begin("datasets")
+    first.run_state.walks.begin("datasets")
     Job.from_crawler(first.crawler).commit()
     Job.from_crawler(first.crawler).db.close()
     again = spiders(tmp_path)
     assert vars(again.run_state) == vars(state)
-    assert (again.run_state.listed, again.completeness.open_lists) == (5, {"datasets"})
+    assert (again.run_state.listed, again.run_state.walks.open) == (5, {"datasets"})
     assert again.crawler.stats.get_value("catalogue/token") == "accepted"
 
 
@@ -512,47 +514,56 @@ def test_since_a_moment_needs_no_crawl_before(spiders, given):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offset(Cursor):
+class Offset:
     start: int = 0
 
 
-class Numbered(PagedListing[Offset]):
+class Numbered(Dialect[Offset]):
     """A listing of numbers, of which a page has so many."""
 
-    cursor = Offset
+    asks = Offset
 
-    def request(self, cursor):
-        return Request(f"{URL}?start={cursor.start}", cb_kwargs={"cursor": cursor.plain()})
+    def first(self):
+        return Walk(ask=Offset())
 
-    def read(self, response, here):
+    def request(self, walk):
+        return Request(f"{URL}?start={walk.ask.start}")
+
+    def read(self, response, walk):
         answer = json.loads(response.text)
         if "numbers" not in answer:
             raise AnswerError("refused", "it has no numbers")
         entries = [Entry(str(number), number, resources=2) for number in answer["numbers"]]
-        following = Offset(start=here.start + len(entries)) if answer.get("more") else None
-        return Page(entries, total=answer.get("total"), following=following, is_short=answer.get("short", False))
+        following = Offset(start=walk.ask.start + len(entries)) if answer.get("more") else None
+        return ListingPage(entries=entries, total=answer.get("total"), next=following)
 
-    def items(self, response, entry, allowed, here, position):
+    def items(self, response, entry, allowed, walk, position):
         yield entry.id, allowed, position
 
-    def complete(self, after):
+    def whole(self, walk):
         yield from ()  # there is no index here in which something could be withdrawn
 
 
-def answer(spider, request, **found):
+def answer(spider, request, flags=(), **found):
     body = json.dumps(found).encode()
-    response = TextResponse(request.url, body=body, request=request, encoding="utf-8")
-    output = list(spider.listing.parse_page(response, **request.cb_kwargs))
+    response = TextResponse(request.url, body=body, request=request, encoding="utf-8", flags=[*flags])
+    output = asyncio.run(gathered(spider.lister.answered(response, **request.cb_kwargs)))
     return [one for one in output if isinstance(one, Request)], [one for one in output if isinstance(one, tuple)]
+
+
+async def gathered(outputs):
+    return [one async for one in outputs]
 
 
 @pytest.fixture
 def numbered(spiders):
-    def make(**given):
+    def make(traits=None, **given):
         spider = spiders(**given)
-        spider.crawler.request_fingerprinter = SimpleNamespace(fingerprint=lambda request: request.url.encode())
-        spider.listing = Numbered(spider, spider.withdrawals, spider.completeness)
-        return spider, spider.listing.begin(Offset())
+        dialect = Numbered()
+        dialect.traits = traits or Numbered.traits
+        spider.lister = Lister(spider, dialect, spider.withdrawals)
+        [first] = spider.lister.begin()
+        return spider, first
 
     return make
 
@@ -587,9 +598,8 @@ def test_a_pager_that_never_ends_is_believed_where_the_total_is_met(numbered, to
 @pytest.mark.parametrize(
     ("numbers", "kind"), [([1, 2, 3], "unproven"), ([1, 2], "count_mismatch"), ([1, 2, 3, 4], None)]
 )
-def test_a_total_that_is_a_window_means_at_least(numbered, monkeypatch, numbers, kind):
-    monkeypatch.setattr(Numbered, "windows", {3})
-    spider, first = numbered()
+def test_a_total_that_is_a_window_means_at_least(numbered, numbers, kind):
+    spider, first = numbered(Traits(windows={3}))
     answer(spider, first, numbers=numbers, total=3)
     assert [found for _, found, _ in spider.errors] == ([kind] if kind else [])
     assert spider.run_state.evidence == ({} if kind else {"datasets": "file"})
@@ -622,7 +632,6 @@ def test_pages_that_repeat_are_a_loop(numbered):
     spider, request = numbered()
     for _ in range(2):
         (request,), _ = answer(spider, request, numbers=[1], more=True)
-        request = request.replace(url=f"{request.url}&page={request.cb_kwargs['cursor']['pages']}")
     assert answer(spider, request, numbers=[1], more=True) == ([], [])
     assert spider.errors == [("list", "paging", "the catalogue gives the same pages again after 1 datasets")]
     assert not spider.run_state.evidence
@@ -654,13 +663,12 @@ def test_a_single_resource_that_a_limit_leaves_is_worth_a_page(numbered):
 def test_a_page_that_does_not_come_ends_the_list(numbered):
     spider, first = numbered()
     failure = SimpleNamespace(value=TimeoutError("slow"), request=first)
-    list(spider.listing.page_failed(failure))
+    asyncio.run(gathered(spider.lister.failed(failure)))
     assert [error[0] for error in spider.errors] == ["list"]
     assert spider.run_state.lists == {"datasets": "ended"}
 
 
 def test_an_answer_from_a_cache_is_noted(numbered):
     spider, first = numbered()
-    response = Response(first.url, flags=["cached"], request=first)
-    list(spider.listing.list_page(response, Offset(), Page([Entry("1", 1)])))
+    answer(spider, first, flags=["cached"], numbers=[1])
     assert spider.run_state.has_stale_answer

@@ -125,6 +125,10 @@ class Dialect(ABC, Generic[A]):
         """
         return Fault(error, None if response is None else response.status, is_first=not walk.pages)
 
+    def is_current(self, walk: Walk[A]) -> bool:  # noqa: ARG002
+        """Return whether the answer to a walk's request counts: another session may have begun the list again."""
+        return True
+
     def advised(self, fault: Fault, walk: Walk[A]) -> AnswerError:  # noqa: ARG002
         """Return what is reported when nothing helped: the error, with advice where there is any."""
         return fault.error
@@ -203,7 +207,7 @@ class Dialect(ABC, Generic[A]):
         return None
 
     def short(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
-        """Yield what there is to do when a list was not whole, which has been reported."""
+        """Yield what there is to do when a list was not whole, which has been reported; a walk is begun."""
         return iter(())
 
     def stopped(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002

@@ -36,6 +36,7 @@ class Taken:
         resources: how many resources those have.
         digest: of the page's ids; empty if it has none.
         is_cut: whether the limits leave out some resources of the last dataset.
+        doubles: how many datasets are new to this list, and another list had them.
     """
 
     came: int = 0
@@ -43,6 +44,7 @@ class Taken:
     resources: int = 0
     digest: str = ""
     is_cut: bool = False
+    doubles: int = 0
 
 
 def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits) -> Walk[Any]:
@@ -52,7 +54,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     is_turned = is_other and (bool(here.first) if page.turns is None else page.turns > 0)
     came = here.came + (taken.came if is_behind else 0)
     is_known = is_other and taken.came > 0 and (here.lap > 1 or came <= here.reached)
-    is_news = bool(taken.new or page.apart or page.is_new) or is_known
+    is_news = bool(taken.new or taken.doubles or page.apart or page.is_new) or is_known
     total, counted = _counted(here, page, taken)
     before = here.total if page.behind is None else here.counted
     is_changed = page.total is not None and here.total is not None and page.total != here.total
@@ -69,7 +71,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         reached=max(here.reached, came),
         listed=here.listed + taken.new,
         resources=here.resources + taken.resources,
-        apart=here.apart + page.apart,
+        apart=here.apart + page.apart + taken.doubles,
         lost=here.lost + page.lost,
         gaps=here.gaps + page.gaps,
         largest=max(here.largest, taken.came + page.overlap),
@@ -135,7 +137,8 @@ def decide(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits
     """
     if page.next is None or page.end or walk.is_ring or _is_repeated(walk, page, traits):
         return "end"
-    if traits.way == "place" and not page.is_open and _is_at_end(walk, page, taken, traits):
+    is_unsure = page.is_open or page.fault is not None  # an answer that breaks off is no end
+    if traits.way == "place" and not is_unsure and _is_at_end(walk, page, taken, traits):
         return "end"
     is_trap = traits.most_pages is not None and walk.pages >= traits.most_pages
     return "trap" if is_trap else "follow"
@@ -261,7 +264,7 @@ def _shrunk(ended: Ended) -> None:
 
 
 def _printed(ended: Ended) -> None:
-    if ended.walk.printed is not None and ended.seen < ended.walk.printed:
+    if ended.walk.printed is not None and ended.seen + ended.walk.apart < ended.walk.printed:
         printed, listed = ended.walk.printed, ended.walk.listed
         raise AnswerError(
             "count_mismatch", f"{ended.subject} prints that it has {printed} datasets, and listed {listed}"

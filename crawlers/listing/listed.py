@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from crawlers.listing.confirmation import Confirmation
     from crawlers.listing.dialect import Dialect
-    from crawlers.listing.paging import PagedListing
 
 
 class ListedSpider(CatalogueSpider):
@@ -46,15 +45,10 @@ class ListedSpider(CatalogueSpider):
             message = f"spider {self.name} needs to know the {kind.title}: -a {kind.address}={kind.example}"
             raise ArgumentError(message)
         setattr(self, self.address, address)
-        self.listing = self.make_listing()
 
     def make_dialect(self) -> Dialect[Any]:
         """Return what its pages are; the arguments are parsed."""
         raise NotImplementedError
-
-    def make_listing(self) -> PagedListing[Any] | None:
-        """Return the listing of a kind that has no dialect yet."""
-        return None
 
     @cached_property
     def lister(self) -> Lister[Any]:
@@ -65,13 +59,6 @@ class ListedSpider(CatalogueSpider):
         """The address that the user named: its host may be private."""
         return self.url
 
-    def beginning(self) -> Any:
-        """Return the cursor of the first page."""
-        return self.listing.cursor() if self.listing else None
-
     async def start(self) -> AsyncIterator[Request]:
-        if self.listing:
-            yield self.listing.begin(self.beginning())
-        else:
-            for request in self.lister.begin():
-                yield request
+        for request in self.lister.begin():
+            yield request

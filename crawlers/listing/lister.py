@@ -29,7 +29,7 @@ from crawlers.listing.faults import check_whole
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
 from crawlers.listing.walks import Walks
 from crawlers.politeness import failures
-from crawlers.resume.records import expect_all, forget_open, see_all
+from crawlers.resume.records import expect_all, forget_open, listed_by, see_all
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -54,13 +54,16 @@ _ONE_PAGE = (
 class Intake:
     """Decides which entries of a page are taken: those that are new and within the user's limits."""
 
-    def __init__(self, crawl: Crawl) -> None:
-        self.crawl = crawl
+    def __init__(self, crawl: Crawl, *, is_one_list: bool = True) -> None:
+        self.crawl, self.is_one_list = crawl, is_one_list
 
     def left(self, walk: Walk[Any]) -> int:
         """Return how many more resources may be taken; 0 if no dataset may be taken either."""
         if not walk.has_records:
             return sys.maxsize
+        if not self.is_one_list:  # the limits are the catalogue's, and its pages say what resources they have
+            datasets, resources = self.crawl.records.expected, self.crawl.run_state.resources
+            return self.crawl.limits.resources_left(datasets=datasets, resources=resources)
         return self.crawl.limits.resources_left(datasets=walk.earlier + walk.listed, resources=walk.resources)
 
     def take(self, entries: list[Entry], here: Walk[Any]) -> list[tuple[Entry, int]]:
@@ -70,7 +73,7 @@ class Intake:
         taken: list[tuple[Entry, int]] = []
         left = self.left(here)
         for entry in entries:
-            if left <= 0:
+            if left <= 0 and not self._is_planned(entry):
                 break
             if self.is_new(entry, here):
                 allowed = min(left, entry.resources)
@@ -78,6 +81,18 @@ class Intake:
                 here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
                 left = self.left(here)
         return taken
+
+    def _is_planned(self, entry: Entry) -> bool:
+        """Return whether a killed process expected the document, and may not have asked for it."""
+        kind = self.crawl.listed_kind
+        return not self.is_one_list and entry.id is not None and self.crawl.records.is_planned(kind, entry.id)
+
+    def doubles(self, entries: list[Entry], taken: list[tuple[Entry, int]], here: Walk[Any]) -> int:
+        """Return how many datasets are new to one of several lists, and were listed by another one."""
+        if self.is_one_list:
+            return 0
+        ids = [entry.id for entry in entries if entry.id is not None and "\0" not in entry.id]
+        return len(see_all(self.crawl.records, ids, here.name, here.key) - {entry.id for entry, _ in taken})
 
     def _new(self, entries: list[Entry], here: Walk[Any]) -> Iterator[Entry]:
         """Yield the entries that no other page had, each once; all are noted at once."""
@@ -118,7 +133,7 @@ class Lister(Generic[A]):
         self, crawl: Crawl, dialect: Dialect[A], withdrawals: Withdrawals, gone: Confirmation | None = None
     ) -> None:
         self.crawl, self.dialect, self.withdrawals, self.gone = crawl, dialect, withdrawals, gone
-        self.intake = Intake(crawl)
+        self.intake = Intake(crawl, is_one_list=dialect.traits.is_one_list)
 
     @property
     def walks(self) -> Walks:
@@ -143,7 +158,8 @@ class Lister(Generic[A]):
         """
         request = self.dialect.request(walk)
         is_small = walk.rows is not None and walk.most is not None and walk.rows < walk.most
-        few = {"max_retry_times": 1} if is_retry or is_small or walk.skipped else {}
+        times = min(1, self.crawl.crawler.settings.getint("RETRY_TIMES"))
+        few = {"max_retry_times": times} if is_retry or is_small or walk.skipped else {}
         meta = {**request.meta, "walk": walk.key} | few
         if walk.lap > 1 or walk.tried or not walk.has_records:  # what is new can't come from a cache
             request.headers.setdefault("Cache-Control", "no-cache")
@@ -158,6 +174,8 @@ class Lister(Generic[A]):
     async def answered(self, response: Response, walk: dict[str, Any]) -> AsyncIterator[Any]:
         """Read an answer; request what follows before its records are handled: none of those can end the listing."""
         here = restored(walk, self.dialect.asks)
+        if not self.dialect.is_current(here):
+            return
         if "cached" in response.flags:
             self.crawl.run_state.has_stale_answer = True
         try:
@@ -181,7 +199,7 @@ class Lister(Generic[A]):
     async def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> AsyncIterator[Any]:
         if isinstance(page.entries, list):
             taken = self._take(page.entries, here)
-            summed = self._summed(page.entries, taken, page)
+            summed = self._summed(page.entries, taken, page, self.intake.doubles(page.entries, taken, here))
             async for output in flat(self.behind(here, page, summed, response.request)):
                 yield output
             for output in self._items(response, taken, here):
@@ -191,7 +209,8 @@ class Lister(Generic[A]):
         entries = iter(page.entries)
         while part := list(islice(entries, _STEP)):
             taken = self._take(part, standing)
-            summed = self._added(summed, self._summed(part, taken, page))
+            doubles = self.intake.doubles(part, taken, here)
+            summed = self._added(summed, self._summed(part, taken, page, doubles))
             standing = replace(here, listed=here.listed + summed.new, resources=here.resources + summed.resources)
             for output in self._items(response, taken, here):
                 yield output
@@ -205,6 +224,8 @@ class Lister(Generic[A]):
         """Look for another way to what did not come."""
         request = failures.request(failure)
         here = restored(request.cb_kwargs["walk"], self.dialect.asks)
+        if not self.dialect.is_current(here):
+            return
         response = getattr(failure.value, "response", None)
         has_waited = response is not None and "Retry-After" in response.headers
         fault = replace(self.dialect.fault(failures.from_failure(failure), response, here), has_waited=has_waited)
@@ -216,18 +237,21 @@ class Lister(Generic[A]):
         self.withdrawals.note_aliases({entry.id: entry.aliases for entry, _ in taken if entry.id})
         return taken
 
-    def _summed(self, entries: list[Entry], taken: list[tuple[Entry, int]], page: ListingPage[A]) -> Taken:
+    def _summed(
+        self, entries: list[Entry], taken: list[tuple[Entry, int]], page: ListingPage[A], doubles: int
+    ) -> Taken:
         digest = hashlib.sha256("\n".join(str(entry.id) for entry in entries).encode("utf-8", "replace")).hexdigest()
         came = len(entries) if page.came is None else page.came
         resources = sum(allowed for _, allowed in taken)
         is_cut = any(allowed < entry.resources for entry, allowed in taken[-1:])
-        return Taken(came=came, new=len(taken), resources=resources, digest=digest if entries else "", is_cut=is_cut)
+        digest = digest if entries else ""
+        return Taken(came=came, new=len(taken), resources=resources, digest=digest, is_cut=is_cut, doubles=doubles)
 
     def _added(self, before: Taken, now: Taken) -> Taken:
         came = before.came + now.came
         digest = hashlib.sha256(f"{before.digest}{now.digest}".encode()).hexdigest()
-        new, resources = before.new + now.new, before.resources + now.resources
-        return Taken(came=came, new=new, resources=resources, digest=digest, is_cut=now.is_cut)
+        new, resources, doubles = before.new + now.new, before.resources + now.resources, before.doubles + now.doubles
+        return Taken(came=came, new=new, resources=resources, digest=digest, is_cut=now.is_cut, doubles=doubles)
 
     def _items(self, response: Response, taken: list[tuple[Entry, int]], here: Walk[A]) -> Iterator[Any]:
         if not here.has_records:
@@ -261,7 +285,7 @@ class Lister(Generic[A]):
         there = there if page.is_substitute else self._grown(there)
         self._note(there)
         yield from self._begin_offered(there, page)
-        if self.intake.left(there) <= 0:
+        if self.intake.left(there) <= 0 if page.is_limited is None else page.is_limited:
             yield from self.stop(there, is_cut=taken.is_cut)
         elif page.fault is not None and not (taken.came and page.next is not None):
             fault = self.dialect.fault(page.fault, None, here)
@@ -278,7 +302,9 @@ class Lister(Generic[A]):
     ) -> Iterator[Any]:
         decision = decide(there, page, taken, self.dialect.traits)
         if decision == "follow" and page.next is not None:
-            self.crawl.run_state.page_size = max(self.crawl.run_state.page_size, taken.came)
+            # a browser's page grows, and has led on once it was turned
+            size = (here.largest if page.turns == 1 else 0) if page.turns is not None else taken.came
+            self.crawl.run_state.page_size = max(self.crawl.run_state.page_size, size)
             yield self.onward(here, replace(there, ask=page.next))
         elif decision == "trap":
             most = self.dialect.traits.most_pages
@@ -374,9 +400,10 @@ class Lister(Generic[A]):
 
     def end(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield the first request of the next part, of a further lap, or for the number; or judge the list."""
-        if self.crawl.records.job.resumed and self.dialect.traits.is_one_list:
+        if self.crawl.records.job.resumed:
             count = self.crawl.records.count  # requests that stood for one before a kill share what they list
-            walk = replace(walk, listed=count(walk.name) + count("nameless"))
+            others = count("nameless") if self.dialect.traits.is_one_list else -walk.apart
+            walk = replace(walk, listed=max(count(walk.name) + others, 0))
             self._note(walk)
         if following := ladder.next_part(walk, self.dialect):
             yield self.onward(walk, following)
@@ -448,7 +475,7 @@ class Lister(Generic[A]):
             return
         self._close(walk, "short")
         self.crawl.failed("list", error, request, http_status=status)
-        yield from self.dialect.short(walk)
+        yield from self._begun(self.dialect.short(walk), walk)
         yield from self.finish(walk)
 
     def judged(self, walk: Walk[A], page: ListingPage[A], request: Request | None, *, absent: int = 0) -> Iterator[Any]:
@@ -457,6 +484,10 @@ class Lister(Generic[A]):
         Args:
             absent: how many datasets the catalogue counts and does not have, as it says of each.
         """
+        if page.end == "closed":  # it has nothing of its own, and what it leads to is judged
+            self._close(walk, "stopped")
+            yield from self.finish(walk)
+            return
         if walk.gaps and walk.total is None:
             self._close(walk, "short")
             yield from self.finish(walk)
@@ -479,9 +510,13 @@ class Lister(Generic[A]):
         yield from self.finish(walk)
 
     def _is_single(self, walk: Walk[A], page: ListingPage[A]) -> bool:
-        """Return whether a list is one page that shows nothing by itself; the others may show how long a page is."""
-        is_last = self.dialect.traits.judges_single_pages_last
-        return is_last and walk.pages == 1 and page.next is None and not walk.left
+        """Return whether a list is one page that shows nothing by itself; the others may show how long a page is.
+
+        One that a browser could not turn is one, too.
+        """
+        is_last, is_by_browser = self.dialect.traits.judges_single_pages_last, page.turns is not None
+        is_one = walk.came == (page.came or 0) or (is_by_browser and not walk.turned)
+        return is_last and is_one and page.next is None and not walk.left
 
     def _judge_single_pages(self) -> None:
         """Judge the lists of one page: one is whole if it is shorter than a page that led on."""
@@ -500,17 +535,30 @@ class Lister(Generic[A]):
 
     def finish(self, walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do once all lists have ended and were whole: look for what is gone."""
-        if self.walks.open or self.crawl.run_state.is_limited:
+        if self._is_going_on(walk) or self.crawl.run_state.is_limited:
             return
         self._judge_single_pages()
         if (outputs := self.dialect.ended(walk)) is not None:
-            for output in outputs:
-                yield from self.begin(output) if isinstance(output, Walk) else (output,)
+            yield from self._begun(outputs, walk)
             return
         if self.walks.is_short:
             return
         output = self.dialect.whole(walk)
         yield from self.find_gone() if output is None else output
+
+    def _is_going_on(self, walk: Walk[A]) -> bool:
+        """Return whether a list is open, besides what the end of this walk began before a kill."""
+        records = self.crawl.records
+        return any(listed_by(records, name, "begun") != walk.key for name in self.walks.open)
+
+    def _begun(self, outputs: Iterator[Any], walk: Walk[A]) -> Iterator[Any]:
+        """Yield what there is to do at the end of a walk; another walk among it is begun."""
+        for output in outputs:
+            if isinstance(output, Walk):
+                self.crawl.seen(output.name, list_name="begun", listed_by=walk.key)
+                yield from self.begin(output)
+            else:
+                yield output
 
     def find_gone(self) -> Iterator[Any]:
         """Look for the datasets on disk that the whole listing lacks."""

@@ -17,7 +17,6 @@ from scrapy.exceptions import CloseSpider
 from crawlers import arguments, signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
-from crawlers.listing.completeness import Completeness
 from crawlers.listing.crawl import remembering
 from crawlers.listing.limits import Limits
 from crawlers.listing.state import RunState
@@ -109,7 +108,7 @@ class CatalogueSpider(scrapy.Spider):
 
     #. A protocol declares its ``arguments`` on top of these.
     #. It sends its requests with an errback, and calls `failed` for whatever is missing because of a failure.
-    #. It notes what it knows of the listing in `run_state`, and which lists begin and end in `completeness`.
+    #. It notes what it knows of the listing in `run_state`; which lists begin and end, in its `walks`.
     #. It calls `expect` for each document it will write: whatever is expected and never settled is reported as missing.
 
     Attributes:
@@ -190,10 +189,6 @@ class CatalogueSpider(scrapy.Spider):
     @cached_property
     def run_state(self) -> RunState:
         return RunState.from_crawler(self.crawler)
-
-    @cached_property
-    def completeness(self) -> Completeness:
-        return Completeness(self)
 
     @cached_property
     def withdrawals(self) -> Withdrawals:

@@ -165,7 +165,7 @@ class APIDialect(Dialect[Ask]):
         self.crawl, self.query, self.document, self.since, self.take = crawl, query, document, since, take
         self.declaration, self.declared, self.paging = query.declaration, query.listing, query.paging
         self.window = self.declared.window
-        way = {"none": "single", "next": "stated", "token": "stated"}.get(self.paging.kind, "place")
+        way = {"none": "single", "next": "stated"}.get(self.paging.kind, "place")  # an empty page ends a token's, too
         windows = WINDOWS | {self.window.max} if self.window else WINDOWS
         self.traits = Traits(way=way, windows=windows)  # type: ignore[arg-type]
 
@@ -242,11 +242,13 @@ class APIDialect(Dialect[Ask]):
         twins.report(self.crawl, entries, walk.key)
         count, asked = len(answer.records), self.query.size(walk)
         overlap = min(self.query.overlap(walk), count)
-        is_again = count > 1 and bool(walk.ask.last) and answer.records[-1].mark == walk.ask.last
+        is_as_long = count > 1 and count >= walk.largest  # a rest that is short may end with the same record
+        is_again = is_as_long and bool(walk.ask.last) and answer.records[-1].mark == walk.ask.last
         if is_again and overlap and count <= (asked or count):
             raise RoundedError("paging", "a page ends with the record that it should begin with")
         page: ListingPage[Ask] = ListingPage(entries=entries, came=count - overlap, overlap=overlap, asked=asked)
         page.apart = self._passed(answer, walk)
+        page.is_file = self.paging.more is not None and not walk.pages and not self.paging.more.find(answer.page)
         self._count(page, total, walk)
         page.ask = seen = replace(self._seen(answer, page, total, walk), is_again=is_again)
         page.has_moved = seen.shift != walk.ask.shift
@@ -281,7 +283,7 @@ class APIDialect(Dialect[Ask]):
 
     def _is_open(self, page: ListingPage[Ask], known: int | None, walk: Walk[Ask]) -> bool:
         came, asked = page.came or 0, page.asked or 0
-        if self.paging.more is not None:
+        if self.paging.more is not None or self.paging.kind == "token":  # what is offered is followed
             return True
         if self.query.has_fixed_places:
             return came >= asked
@@ -340,9 +342,10 @@ class APIDialect(Dialect[Ask]):
             following = None
         if following is not None:
             return following
-        if own is not None and seen.received < own and seen.section in _SECTIONS and not seen.fault:
-            fault = f"{seen.received} of {own} records came {_SECTIONS[seen.section]}: it gives no more"
-            page.ask = seen = replace(seen, fault=fault)
+        is_short = is_at_window or (own is not None and seen.received < own)
+        if is_short and seen.section in _SECTIONS and not seen.fault:
+            came = f"{seen.received} of {'more' if own is None else own} records came"
+            page.ask = seen = replace(seen, fault=f"{came} {_SECTIONS[seen.section]}: it gives no more")
         if seen.section == "window" and self.restart and self.restart.rest:
             return seen.of("rest", start=walk.pages + 1)
         if self._is_trusted(walk.total if page.total is None else page.total):
@@ -373,7 +376,8 @@ class APIDialect(Dialect[Ask]):
         """Return whether the next page would end at the window, or behind it."""
         if self.window is None:
             return False
-        margin = (self.query.size(replace(walk, ask=seen)) or 0) if self.restart and seen.seen is not None else 0
+        has_way_on = self.restart is not None and seen.seen is not None and seen.section in ("all", "window")
+        margin = (self.query.size(replace(walk, ask=seen)) or 0) if has_way_on else 0
         return seen.received + margin >= self.window.max
 
     def _behind_window(self, page: ListingPage[Ask], walk: Walk[Ask]) -> Ask | None:
@@ -449,7 +453,8 @@ class APIDialect(Dialect[Ask]):
         if ask.is_count:
             return replace(ask, is_count=False)
         is_shrunk = walk.rows is not None and walk.rows != walk.most
-        return ask.of(ask.section) if self.traits.way == "stated" and ask.at is not None and not is_shrunk else None
+        may_expire = self.paging.kind in ("next", "token") and ask.at is not None and not is_shrunk
+        return ask.of(ask.section) if may_expire else None
 
     # The end
 

@@ -21,7 +21,7 @@ from crawlers.kinds.csw.results import ServiceError, mark, of_failure, results
 from crawlers.listing.dialect import WINDOWS, Dialect, Traits
 from crawlers.listing.evidence import is_windowed
 from crawlers.listing.faults import LASTING, Fault, Rung
-from crawlers.listing.ladder import Again, Other, Smaller, begun, next_part
+from crawlers.listing.ladder import Again, Onward, Other, Smaller, begun
 from crawlers.listing.since import beginning
 from crawlers.listing.spider import repeated
 from crawlers.listing.walk import Entry, ListingPage, Offer, Part, Walk
@@ -146,20 +146,14 @@ def _is_unnamed(fault: Fault) -> bool:
     return isinstance(fault, Refusal) and fault.is_first and fault.error.kind not in LASTING
 
 
+def _is_a_part(fault: Fault) -> bool:
+    """Return whether a server gives nothing behind the last record that it gives of a range."""
+    return fault.about == _PART
+
+
 def _is_broken(fault: Fault) -> bool:
     """Return whether an answer came that can't be read; a refusal would be repeated."""
     return fault.error.kind != "refused"
-
-
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """The next range, behind the last record that a server gives of the present one."""
-
-    most: int = 1000
-    name: str = "rest"
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: GetRecords) -> Walk[Ask] | None:
-        return next_part(replace(walk, left=_PART), dialect) if fault.about == _PART else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +227,7 @@ class GetRecords(Dialect[Ask]):
     traits = Traits(way="place")
     subject = "the server"
     ladder: ClassVar[tuple[Rung, ...]] = (
-        Rest(),
+        Onward(when=_is_a_part),
         Unfiltered(),
         OtherSchema(),
         Other("sort", ((),), is_for_first_only=True, when=_named("sort")),

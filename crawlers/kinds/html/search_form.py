@@ -1,8 +1,8 @@
 """A listing behind a search form: the form is read from its page, filled in by the rules, and sent with its token.
 
 The token and the cookies are of one session. When that has ended, or another process had it, the form is read again,
-and the listing with it; datasets that are known are not requested twice. A walk is in one session at a time: what an
-earlier one still brings is dropped.
+and the listing with it; datasets that are known are not requested twice. A listing is in one session at a time:
+what an earlier one still brings is dropped.
 """
 
 from __future__ import annotations
@@ -19,20 +19,18 @@ from crawlers.kinds.html import words
 from crawlers.kinds.html.answer import page_of
 from crawlers.kinds.html.form import fields, filled
 from crawlers.kinds.html.paging import texts
-from crawlers.kinds.html.turn import Turn
-from crawlers.kinds.html.walk import Opening
-from crawlers.kinds.html.walk_state import Place
-from crawlers.politeness import failures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from scrapy.http import Response
-    from twisted.python.failure import Failure
 
+    from crawlers.kinds.html.form import Form
     from crawlers.kinds.html.mapping import Page
+    from crawlers.kinds.html.rules import Rules
     from crawlers.kinds.html.rules.rules import SearchForm
-    from crawlers.kinds.html.walk import Walk
+    from crawlers.kinds.html.turn import Ask
+    from crawlers.listing.crawl import Crawl
 
 _ENDED = frozenset((400, 401, 403, 405, 409, 412, 419, 422, 440, 498, 500))
 """Statuses that servers give for a token or a session that they do not know."""
@@ -42,71 +40,54 @@ _MOST = 20
 """Forms of a page that are looked at."""
 
 
-class Search(Opening):
-    """Opens listings by their form, and begins again where its session has ended.
+class SessionError(AnswerError):
+    """The session that a page is of has ended."""
+
+    def __init__(self) -> None:
+        super().__init__("refused", "the session has ended")
+
+
+class Search:
+    """Sends the form that listings are behind, and knows when its session has ended.
 
     Attributes:
         rule: what the rules say of the form.
-        sessions: the session that this process believes, by walk.
-        renewals: how often this process has begun each walk again.
+        process: tells this process's sessions from those of one that was killed, whose cookies are gone.
+        sessions: the session that this process believes, and the process that it is of, by listing.
+        renewals: how often this process has begun each listing again.
     """
 
-    def __init__(self, walk: Walk, rule: SearchForm) -> None:
-        super().__init__(walk)
-        self.rule = rule
-        self.sessions: dict[str, str] = {}
+    def __init__(self, crawl: Crawl, site: Rules, rule: SearchForm) -> None:
+        self.crawl, self.site, self.rule = crawl, site, rule
+        self.process = secrets.token_hex(4)
+        self.sessions: dict[str, tuple[str, str]] = {}
         self.renewals: Counter[str] = Counter()
 
-    def begin(self, place: Place) -> Request:
+    def request(self, ask: Ask) -> Request:
         """Return the request for the page of the form, with the cookies of a new session."""
-        return Request(
-            place.walk,
-            callback=self.parse_form,
-            errback=self.form_failed,
-            cb_kwargs={"place": place.plain()},
-            meta={"dont_cache": True, "cookiejar": secrets.token_hex(8)},
-            dont_filter=place.is_again,
-            priority=1,
-        )
+        meta = {"dont_cache": True, "cookiejar": secrets.token_hex(8), "page": int(ask.session or "0", 16)}
+        return Request(ask.start, meta=meta, priority=1)
 
-    def parse_form(self, response: Response, place: dict[str, Any]) -> Iterator[Request]:
-        """Send the form of a page, which begins a session."""
-        here = Place(**place)
-        if self.is_superseded(here):
-            return
-        try:
-            to = self._sent(page_of(response))
-        except AnswerError as error:
-            self.walk.conclusion.fail(error, response.request, response.status)
-            yield from self.walk.conclusion.end(here)
-            return
-        self.sessions[here.walk] = here.session = response.meta["cookiejar"]
-        here.is_in_session = to.body is not None
-        yield self.walk.request(to, here)
-
-    def form_failed(self, failure: Failure) -> Iterator[Request]:
-        """Report that the page of the form did not come."""
-        request, status, error = failures.request(failure), failures.status(failure), failures.from_failure(failure)
-        here = Place(**request.cb_kwargs["place"])
-        if self.is_superseded(here):
-            return
-        self.walk.conclusion.fail(error, request, status)
-        yield from self.walk.conclusion.end(here)
-
-    def _sent(self, page: Page) -> Turn:
-        """Return what the form of a page sends.
+    def sent(self, response: Response, ask: Ask) -> Ask:
+        """Return what the form of a page sends, which begins a session.
 
         Raises:
             AnswerError: there is no such form, or it leads to another host.
         """
+        to = ask.to(self._form(page_of(response)))
+        session = response.meta["cookiejar"]
+        self.sessions[ask.start] = (session, self.process)
+        return replace(to, session=session, process=self.process, is_in_session=to.body is not None)
+
+    def _form(self, page: Page) -> Form:
         form = form_of(page, self.rule)
         self._warn(page, form)
         button = button_of(page, form, self.rule.button)
         found = filled(page, form, changes=self.rule.fields, button=button, encoding=page.encoding)
-        if found is None or not self.walk.site.follows(found.url):
+        if found is None or not self.site.follows(found.url):
             where = found.url if found else form.get("action")
             raise AnswerError("offsite", f"the form leads to {where}: name its host in `hosts` if that is right")
-        return Turn(found.url, body=found.body if found.method == "POST" else None)
+        return found
 
     def _warn(self, page: Page, form: Any) -> None:
         """Log the fields that the rules name and the form does not have: a script may add them."""
@@ -114,31 +95,46 @@ class Search(Opening):
         for name, _ in self.rule.fields:
             if name not in there:
                 known = ", ".join(sorted(there))[:500]
-                self.walk.crawl.logger.warning("%s: the form has no field %r; it has: %s", page.url, name, known)
+                self.crawl.logger.warning("%s: the form has no field %r; it has: %s", page.url, name, known)
 
     # A session that has ended
 
-    def is_superseded(self, here: Place) -> bool:
-        """Return whether the walk has begun again: after a kill, its form and a page of results may both be pending."""
-        return self.sessions.get(here.walk, here.session) != here.session
+    def is_current(self, ask: Ask) -> bool:
+        """Return whether a page counts: after a kill, the form and a page of results may both be pending."""
+        own = (ask.session, ask.process)
+        return self.sessions.get(ask.start, own) == own
 
-    def restart(self, here: Place, page: Page | None, status: int | None = None) -> Request | None:
-        """Return the request for the form, if the session of a page has ended."""
-        if not self._is_over(here, page, status):
-            self.sessions[here.walk] = here.session
-            return None
-        self.renewals[here.walk] += here.walk in self.sessions
-        self.walk.crawl.logger.info(
-            "%s: the session has ended at page %s: sending the form again", here.walk, here.number
-        )
-        self.sessions[here.walk] = secrets.token_hex(8)
-        return self.begin(replace(here.renewed(), session=self.sessions[here.walk]))
+    def check(self, ask: Ask, page: Page | None) -> None:
+        """Believe the session of a page.
 
-    def _is_over(self, here: Place, page: Page | None, status: int | None) -> bool:
-        is_own = here.walk in self.sessions
-        if here.is_in_session and not is_own:  # the cookies are gone with the process that had them
+        Args:
+            page: what came, if it links to no dataset.
+
+        Raises:
+            SessionError: it has ended.
+        """
+        if self._is_over(ask, page, None):
+            raise SessionError
+        self.sessions[ask.start] = (ask.session, ask.process)
+
+    def is_of_session(self, error: AnswerError, ask: Ask, status: int | None) -> bool:
+        """Return whether a page did not come because its session has ended."""
+        return isinstance(error, SessionError) or self._is_over(ask, None, status)
+
+    def renew(self, ask: Ask) -> str:
+        """Return the name under which a listing begins again: what an earlier session still brings is dropped."""
+        self.renewals[ask.start] += ask.start in self.sessions
+        message = "%s: the session has ended at page %s: sending the form again"
+        self.crawl.logger.info(message, ask.start, ask.number)
+        session = secrets.token_hex(8)
+        self.sessions[ask.start] = (session, "")
+        return session
+
+    def _is_over(self, ask: Ask, page: Page | None, status: int | None) -> bool:
+        is_own = ask.start in self.sessions
+        if ask.is_in_session and ask.process != self.process:
             return True
-        if self.renewals[here.walk] >= _RENEWALS or (here.number == 1 and is_own):
+        if self.renewals[ask.start] >= _RENEWALS or (ask.number == 1 and is_own):
             return False
         return status in _ENDED or (page is not None and _has_form(page, self.rule))
 

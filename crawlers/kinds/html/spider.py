@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from scrapy import signals
 
@@ -11,13 +11,12 @@ from crawlers import arguments, browser
 from crawlers.arguments import Argument
 from crawlers.exceptions import ArgumentError
 from crawlers.kinds.html import own_fields
-from crawlers.kinds.html.conclusion import Conclusion
-from crawlers.kinds.html.listed_datasets import ListedDatasets
+from crawlers.kinds.html.dialect import Listings
 from crawlers.kinds.html.pages import DatasetPages
 from crawlers.kinds.html.rules import load
-from crawlers.kinds.html.sitemap_walk import SitemapWalk
-from crawlers.kinds.html.walk import Walk
+from crawlers.kinds.html.sitemaps import Sitemaps
 from crawlers.kinds.html.withdrawals import GonePages
+from crawlers.listing.lister import Lister
 from crawlers.listing.spider import CatalogueSpider, host_name, source_name
 from crawlers.values import toml
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlers.kinds.html.rules import Rules
-    from crawlers.kinds.html.walk import Opening
+    from crawlers.kinds.html.search_form import Search
 
 
 class HTMLSpider(CatalogueSpider):
@@ -78,30 +77,29 @@ class HTMLSpider(CatalogueSpider):
         self.pages = DatasetPages(self, self.site, own_fields.methods(self))
         self.linked_rdf = self.pages.linked_rdf
         self.gone = GonePages(self, self.withdrawals, self.pages)
-        listed_datasets = ListedDatasets(self, self.pages)
-        conclusion = Conclusion(self, self.site, self.completeness, self.gone.requests)
-        self.walk = Walk(self, self.site, conclusion, listed_datasets)
-        self.sitemap_walk = SitemapWalk(self, self.site, conclusion, listed_datasets)
-        self.opening = self.walk.opening = self._opening()
+        what = self, self.site, self.pages, self.gone
+        self.sitemaps = Sitemaps(*what) if self.site.paging.kind == "sitemap" else None
+        self.dialect = self.sitemaps or Listings(*what, self._search())
+        self.lister: Lister[Any] = Lister(self, self.dialect, self.withdrawals)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
         spider = super().from_crawler(crawler, **given)
-        if spider.site.cookies or spider.site.form:
+        if (spider.site.cookies or spider.site.form) and not crawler.settings.getbool("COOKIES_ENABLED"):
             crawler.settings.set("COOKIES_ENABLED", True, "spider")
         if spider.site.browser:
             browser.enable(crawler)
-        if spider.site.paging.kind == "sitemap" and spider.site.paging.address is None:
-            crawler.signals.connect(spider.sitemap_walk.robots_read, signals.robots_parsed)
+        if spider.sitemaps and spider.site.paging.address is None:
+            crawler.signals.connect(spider.sitemaps.robots_read, signals.robots_parsed)
         return spider
 
-    def _opening(self) -> Opening:
-        """Return what opens listings; few are behind a form, so what sends it is imported here."""
+    def _search(self) -> Search | None:
+        """Return what sends the form of listings; few are behind one, so it is imported here."""
         if self.site.form is None:
-            return self.walk.opening
+            return None
         from crawlers.kinds.html.search_form import Search  # noqa: PLC0415
 
-        return Search(self.walk, self.site.form)
+        return Search(self, self.site, self.site.form)
 
     @property
     def portal(self) -> str:
@@ -118,9 +116,9 @@ class HTMLSpider(CatalogueSpider):
         return super().encoding or self.site.encoding
 
     async def start(self) -> AsyncIterator[Request]:
-        walk = self.sitemap_walk if self.site.paging.kind == "sitemap" else self.walk
-        for request in walk.start():
-            yield request
+        for walk in self.dialect.starts():
+            for request in self.lister.begin(walk):
+                yield request
 
 
 def _check_source(name: str | None) -> None:

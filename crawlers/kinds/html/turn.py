@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from scrapy.http import Response
 
+    from crawlers.kinds.html.form import Form
     from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.rules import Paging, Rules
-    from crawlers.kinds.html.walk_state import Place
 
 BY_BROWSER = ("button", "buttons", "scroll", "script")
 COUNTED = ("query", "path")
@@ -37,88 +37,125 @@ _ENDS = {
 """The ``Page-End`` of a browser's page that shows that there is no further page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """The request for a page.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a page of a listing is asked by, and what the pages before it showed.
 
     Args:
-        body: of a POST; ``None`` for a GET.
+        start: the address that the listing begins at.
+        url: the page's own; empty for the form that the listing is behind.
+        body: of a POST, in Latin-1; ``None`` for a GET.
         times: how often a browser turns the page at ``url``.
-        link_text: the text of the link, if only its shape shows that it leads on.
+        number: the page's, from 1.
+        link_text: the text of the link that led here, where its shape alone showed what it was.
+        offered: the highest page that a pager has named so far.
+        ahead: numbers and addresses of later pages: what a script loads may come without the pager.
+        gap: the first of the pages in a row without any dataset.
+        digest: of the page before: what it linked to.
+        is_shifted: whether a page listed datasets of earlier ones beside new ones, so that others may be on none.
+        digests: of the first pages, in order.
+        before: of the first look, if this is the second one.
+        left: what the first look left, as a clause.
+        session: names the session that the page is of, and its cookies.
+        process: the one that sent the form, whose cookies are its own.
+        is_in_session: whether the form was posted, so that its pages are of a session.
     """
 
-    url: str
-    body: bytes | None = None
+    start: str
+    url: str = ""
+    body: str | None = None
     times: int = 0
+    number: int = 1
     link_text: str = ""
+    offered: int = 1
+    ahead: tuple[tuple[int, str], ...] = ()
+    gap: int | None = None
+    digest: str = ""
+    is_shifted: bool = False
+    digests: tuple[str, ...] = ()
+    before: tuple[str, ...] | None = None
+    left: str = ""
+    session: str = ""
+    process: str = ""
+    is_in_session: bool = False
+
+    def to(self, form: Form) -> Ask:
+        """Return what is asked for by a form."""
+        body = form.body.decode("latin-1") if form.method == "POST" else None
+        return replace(self, url=form.url, body=body, link_text="")
 
 
-def following(page: Page, rules: Rules, after: Place) -> Turn | None:
-    """Return the next page; ``None`` if this page shows none."""
+def following(page: Page, rules: Rules, after: Ask) -> Ask | None:
+    """Return the next page; ``None`` if this page shows none.
+
+    Args:
+        after: this page's, with the number of the next.
+    """
+    after = replace(after, body=None, times=0)
     way = rules.paging
     if way.kind in BY_BROWSER:
-        return Turn(after.walk, times=after.number - 1)
+        return replace(after, url=after.start, times=after.number - 1)
     if way.kind in COUNTED:
-        return Turn(paging.counted(after.walk, way, after.number - 1))
+        return replace(after, url=paging.counted(after.start, way, after.number - 1))
     if way.kind not in PROMISED:
         return None
     found = next(filter(None, promised(page, way, after)), None)
     return _by_button(page, way, after) if not found and rules.form and way.kind == "next" else found
 
 
-def promised(page: Page, way: Paging, after: Place) -> Iterator[Turn | None]:
+def promised(page: Page, way: Paging, after: Ask) -> Iterator[Ask | None]:
     """Yield the next page by the rules, else, if they name nothing, by whatever looks like a pager."""
     number = way.first + way.step * (after.number - 1)
     if way.kind == "postback":
         form = postback.postback(page, way, number, page.encoding)
-        yield Turn(form.url, body=form.body or None) if form else None
+        yield after.to(form) if form else None
     else:
         by_number = way.kind == "numbers"
-        yield _to(page, paging.numbered_link(page, way, number) if by_number else paging.next_link(page, way))
+        yield _to(page, after, paging.numbered_link(page, way, number) if by_number else paging.next_link(page, way))
     if way.xpath is None and way.text is None:
         yield from (pager(page, after) for pager in UNNAMED)
 
 
-def _to(page: Page, address: str | None) -> Turn | None:
-    return Turn(_safe(page, address)) if address else None
+def _to(page: Page, after: Ask, address: str | None) -> Ask | None:
+    return replace(after, url=_safe(page, address), link_text="") if address else None
 
 
 def _safe(page: Page, address: str) -> str:
     return safe_url_string(address, page.encoding or "utf-8")
 
 
-def _by_button(page: Page, way: Paging, after: Place) -> Turn | None:
+def _by_button(page: Page, way: Paging, after: Ask) -> Ask | None:
     """Return the next page by a button of a form: what a form brought may go on by another."""
     return next(promised(page, replace(way, kind="postback"), after), None)
 
 
-def _offered(page: Page, after: Place) -> Turn | None:
-    return _to(page, paging.offered(page).get(after.number) or after.ahead.get(str(after.number)))
+def _offered(page: Page, after: Ask) -> Ask | None:
+    return _to(page, after, paging.offered(page).get(after.number) or dict(after.ahead).get(after.number))
 
 
-def _chosen(page: Page, after: Place) -> Turn | None:
+def _chosen(page: Page, after: Ask) -> Ask | None:
     pages = dropdown.dropdown(page, after.number - 1)
     form = dropdown.turned(page, pages, after.number, page.encoding) if pages else None
-    return Turn(form.url, body=form.body or None) if form else None
+    return after.to(form) if form else None
 
 
-def _by_shape(page: Page, after: Place) -> Turn | None:
+def _by_shape(page: Page, after: Ask) -> Ask | None:
     link = cursor_link(page, after.link_text) if after.link_text or after.number == 2 else None
-    return Turn(_safe(page, link.address), link_text=link.text) if link else None
+    return replace(after, url=_safe(page, link.address), link_text=link.text) if link else None
 
 
-UNNAMED: tuple[Callable[[Page, Place], Turn | None], ...] = (_offered, _chosen, _by_shape)
+UNNAMED: tuple[Callable[[Page, Ask], Ask | None], ...] = (_offered, _chosen, _by_shape)
 """The pagers that are tried in this order if the rules name none: page numbers, a select, a link by its shape."""
 
 
-def seen_pager(page: Page, after: Place) -> Place:
-    """Return the place, with what the page's pager offers: how many pages, and where they are."""
+def seen_pager(page: Page, after: Ask) -> Ask:
+    """Return the ask, with what the page's pager offers: how many pages, and where they are."""
     numbers, pages = paging.offered(page), dropdown.dropdown(page, after.number - 1)
     posted = postback.offered(page)
-    ahead = {**after.ahead, **{str(item): address for item, address in numbers.items()}}
-    kept = {item: address for item, address in ahead.items() if int(item) >= after.number}
+    ahead = {**dict(after.ahead), **numbers}
+    kept = [(item, address) for item, address in ahead.items() if item >= after.number]
     highest = max([after.offered, *numbers, *posted, pages.last if pages else 1])
-    return replace(after, offered=highest, ahead=dict(list(kept.items())[:_AHEAD]))
+    return replace(after, offered=highest, ahead=tuple(kept[:_AHEAD]))
 
 
 def made(response: Response | None) -> int:
@@ -141,27 +178,9 @@ def has_ended(response: Response | None, kind: str) -> bool:
     return made(response) > 0 and (end.decode("latin-1") in _ENDS.get(kind, ()) or is_idle)
 
 
-def is_unturned(response: Response) -> bool:
-    """Return whether a browser was to turn the page, and never could."""
-    return b"Page-End" in response.headers and made(response) == 0
-
-
 def is_short(response: Response, times: int) -> bool:
     """Return whether a page that was opened again ended earlier than before."""
     return "Page-End" in response.headers and made(response) < times - 1
-
-
-def is_end(response: Response, paging: Paging, here: Place, after: Place) -> bool:
-    """Return whether a walk is over: no button, a page like the one before, all listed, or nothing new for too long.
-
-    A browser's page that repeats is turned once more: many take the button away only after a click brought nothing.
-    """
-    in_browser = paging.kind in BY_BROWSER
-    return (
-        (b"Page-End" in response.headers and in_browser)
-        or (here.is_repeated_by(after) and here.number > 1 and not in_browser)
-        or after.stale >= (1 if after.is_all else paging.patience)
-    )
 
 
 def browser(way: Paging, times: int) -> dict[str, Any]:

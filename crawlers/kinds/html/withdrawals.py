@@ -7,7 +7,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.html.conclusion import GONE
 from crawlers.kinds.html.links import canonical
 from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import missing
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from crawlers.listing.withdrawals import Withdrawals
     from crawlers.store.index import Held
 
+GONE = (404, 410)
 SOURCES = ("html", "schema_org", "rdf", "schema_org+html", "rdf+html")
 """The ``metadata_source`` of a record that began with a page."""
 

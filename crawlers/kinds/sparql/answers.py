@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
 
-HOPELESS = {"dns", "connection", "blocked", "robots", "forbidden_address", "ignored", "disk", "bug"}
-"""Failures that a smaller question does not cure."""
-
-
 class Term(NamedTuple):
     """A value of a solution.
 

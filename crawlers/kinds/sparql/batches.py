@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.sparql import answers, queries
 from crawlers.kinds.sparql.row_limit import LOWEST, RowLimit
+from crawlers.listing.faults import OF_HOST
 from crawlers.politeness import failures
 from crawlers.rdf.namespaces import DCAT
 from crawlers.values.moment import now
@@ -32,6 +33,8 @@ _SMALL = 1000  # datasets; a batch of more waits for its turn like any other
 PATIENCE = 3
 """Datasets or empty batches in a row, after which a batch that fails is not halved."""
 _QUERIES = {"construct": queries.construct, "describe": queries.describe}
+_HOPELESS = OF_HOST | {"connection"}
+"""Failures that a smaller batch does not cure."""
 _REFUSES = {"http", "not_rdf", "not_json", "refused"}
 """Failures that may mean that the endpoint does not answer such a query."""
 
@@ -228,7 +231,7 @@ class Batches(Graphs):
         self, batch: Batch, request: Request | None, error: AnswerError, status: int | None
     ) -> Iterator[Request]:
         """Request a batch again, to be judged without a count if the endpoint never counted; else smaller ones."""
-        if self.is_counting or error.kind in answers.HOPELESS:
+        if self.is_counting or error.kind in _HOPELESS:
             yield from self.retry(batch, request, error, status)
             return
         self.is_counting = False
@@ -257,7 +260,7 @@ class Batches(Graphs):
         Args:
             is_part: whether the answer has other datasets of the batch, so that one that it lacks may have been cut.
         """
-        if error.kind in answers.HOPELESS or (self.failed >= PATIENCE and len(batch.iris) > 1):
+        if error.kind in _HOPELESS or (self.failed >= PATIENCE and len(batch.iris) > 1):
             self.report(batch, request, error, status)
         elif batch.form == "construct" and self.may_describe(batch, error, status):
             self.form = "construct" if self.has_constructed else "describe"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.kinds.sparql import queries
 from crawlers.kinds.sparql.batches import Batches
+from crawlers.kinds.sparql.blanks import BlankNodes
+from crawlers.kinds.sparql.dialect import Datasets
 from crawlers.kinds.sparql.endpoint import Endpoint
-from crawlers.kinds.sparql.listing import Datasets, Keyset
 from crawlers.listing import since
 from crawlers.listing.listed import ListedSpider
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def graph_name(value: str) -> str:
@@ -51,10 +55,15 @@ class SPARQLSpider(ListedSpider):
     }
     graph: str | None = None
 
-    def make_listing(self) -> Datasets:
+    def __init__(self, **given: str) -> None:
+        super().__init__(**given)
         endpoint = Endpoint(str(self.url), self.args["graph"] or self.graph)
         self.batches = Batches(self, endpoint, self.args["batch"])
-        return Datasets(self, self.withdrawals, self.completeness, self.batches)
+        self.blanks = BlankNodes(self, endpoint, self.found_all)
 
-    def beginning(self) -> Keyset:
-        return Keyset(rows=self.args["rows"], since=since.beginning(self))
+    def found_all(self) -> Iterator[Any]:
+        """Yield what follows a whole list: the questions about what it lacks."""
+        yield from self.lister.find_gone()
+
+    def make_dialect(self) -> Datasets:
+        return Datasets(self, self.batches, self.blanks, self.args["rows"])

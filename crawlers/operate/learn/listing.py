@@ -15,7 +15,7 @@ from crawlers.kinds.html.postback import postback
 from crawlers.kinds.html.rules import Rules, rules
 from crawlers.kinds.html.rules.rules import Paging
 from crawlers.kinds.html.rules.selectors import from_css
-from crawlers.kinds.html.walk_state import Place
+from crawlers.kinds.html.turn import Ask
 from crawlers.operate.learn import selectors
 from crawlers.operate.learn.links import Links, Total, contradicts, links, total
 
@@ -146,7 +146,7 @@ def _postback(sample: Sample) -> Pager | None:
 
 def _onward(sample: Sample) -> Pager | None:
     """Return another pager that ``next`` follows: a select of pages, a link by its shape, an index from A to Z."""
-    found = next(filter(None, turn.promised(sample.page, Paging(), Place(sample.address, number=2))), None)
+    found = next(filter(None, turn.promised(sample.page, Paging(), Ask(start=sample.address, number=2))), None)
     if found:
         following = found.url if found.body is None else None
         return Pager({"next": True}, f"a way on that no usual word names, {found.url}", 0.8, following)

@@ -15,7 +15,7 @@ from crawlers.kinds.html.mapping import document, missing
 from crawlers.kinds.html.rdf import link
 from crawlers.kinds.html.rules import load
 from crawlers.kinds.html.totals import total
-from crawlers.kinds.html.walk_state import Place
+from crawlers.kinds.html.turn import Ask
 from crawlers.operate.learn.candidates import texts
 from crawlers.operate.learn.saved_pages import SavedPages
 from crawlers.operate.learn.texts import shortened
@@ -89,12 +89,11 @@ def _dataset(page: Page, rules: Rules) -> dict[str, Any]:
 
 def _listing(page: Page, rules: Rules) -> dict[str, Any]:
     links, others = foreign(dataset_links(page, rules), rules)
-    place = Place(walk=page.url).after(links, total(page, rules))
-    following = turn.following(page, rules, place)
+    following = turn.following(page, rules, Ask(start=page.url, url=page.url, number=2))
     return {
         "kind": "listing",
         "url": page.url,
-        "total": place.total,
+        "total": total(page, rules),
         "links": [{"url": one.url, "id": one.id} for one in links],
         "foreign": [one.url for one in others],
         "paging": rules.paging.kind,

@@ -1,0 +1,464 @@
+"""The listings of HTML pages: how a page is asked for, what it lists, and what shows that it was the last one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scrapy import Request
+from w3lib.url import canonicalize_url
+
+from crawlers.exceptions import AnswerError
+from crawlers.kinds.html import turn
+from crawlers.kinds.html.answer import page_of
+from crawlers.kinds.html.letters import is_of, letters
+from crawlers.kinds.html.links import dataset_links, follow_links, foreign
+from crawlers.kinds.html.paging import counted
+from crawlers.kinds.html.totals import printed, total
+from crawlers.kinds.html.turn import Ask
+from crawlers.kinds.html.withdrawals import GONE, GonePages
+from crawlers.listing import other_answers
+from crawlers.listing.dialect import Dialect, Traits
+from crawlers.listing.faults import Fault, Rung
+from crawlers.listing.ladder import begun
+from crawlers.listing.walk import A, Entry, ListingPage, Offer, Walk
+from crawlers.resume.records import see_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from scrapy.http import Response
+
+    from crawlers.kinds.html.links import Link
+    from crawlers.kinds.html.mapping import Page
+    from crawlers.kinds.html.pages import DatasetPages
+    from crawlers.kinds.html.rules import Rules
+    from crawlers.kinds.html.search_form import Search
+    from crawlers.listing.crawl import Crawl
+
+_LOOKED_AT = 50
+"""Pages of a listing that are looked at again where they seem to have shifted."""
+_MOST_STRANGERS = 100  # error lines for one page
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """A counted page that is not there, once more: a page behind it may be."""
+
+    name: str = "once more"
+    most: int = 1
+
+    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Listings) -> Walk[Ask] | None:
+        return walk if dialect.is_guess(walk) and fault.status in GONE and not walk.ask.gap else None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The page behind a counted one that did not come, which may be the end or a gap."""
+
+    name: str = "past"
+    most: int = 1000
+
+    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Listings) -> Walk[Ask] | None:
+        is_gone = fault.status in GONE
+        is_passed = dialect.is_guess(walk) and (is_gone or fault.error.kind == "http")
+        if not is_passed or walk.stale + 1 >= dialect.traits.patience:
+            return None
+        number = walk.ask.number
+        url = counted(walk.ask.start, dialect.site.paging, number)
+        ask = replace(walk.ask, url=url, number=number + 1, gap=walk.ask.gap or number, digest="")
+        return replace(walk, ask=ask, stale=walk.stale + 1, gaps=walk.gaps + (not is_gone or number == 2))
+
+
+@dataclass(frozen=True, slots=True)
+class NewSession:
+    """The form of the listing once more: its session has ended."""
+
+    name: str = "session"
+    most: int = 1000
+
+    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Listings) -> Walk[Ask] | None:
+        if dialect.search is None or fault.about != self.name:
+            return None
+        ask = walk.ask
+        ask = Ask(start=ask.start, before=ask.before, left=ask.left, session=dialect.search.renew(ask))
+        return begun(walk, ask, reached=max(walk.came, walk.reached))
+
+
+class LinkedDatasets(Dialect[A]):
+    """Lists of links to datasets' pages.
+
+    Args:
+        pages: requests those.
+        gone: the questions about what whole listings lack.
+    """
+
+    subject = "the listing"
+
+    def __init__(self, crawl: Crawl, site: Rules, pages: DatasetPages, gone: GonePages) -> None:
+        self.crawl, self.site, self.pages, self.gone = crawl, site, pages, gone
+
+    def report(self, kind: str, message: str, request: Request | None) -> None:
+        """Report what was not read of a list that goes on."""
+        self.crawl.failed("list", AnswerError(kind, message), request)
+        self.crawl.run_state.is_cut_short = True
+
+    def report_offsite(self, strangers: Sequence[Link], request: Request | None) -> None:
+        """Report the links to datasets on hosts that the rules do not name."""
+        if len(strangers) > _MOST_STRANGERS:
+            messages = [f"{len(strangers)} links to datasets are not on one of the catalogue's hosts: see [links]"]
+        else:
+            end = "is not on one of the catalogue's hosts: name its host in `hosts` if it is a dataset"
+            messages = [f"{link.url} {end}" for link in strangers]
+        for message in messages:
+            self.crawl.failed("list", AnswerError("offsite", message), request)
+
+    def short(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
+        self.crawl.run_state.is_cut_short = True
+        return iter(())
+
+    def ended(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+        if self.crawl.records.expected or self.crawl.run_state.is_cut_short:
+            return None
+        message = "the listing has no link to a dataset: look at [links] in the rules, or ask for a browser"
+        self.crawl.failed("list", AnswerError("no_datasets", message))
+        return iter(())
+
+    def whole(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
+        if self.crawl.run_state.is_cut_short:
+            return iter(())
+        self.crawl.run_state.expected = self.crawl.records.expected
+        return self.gone.requests()
+
+
+class Listings(LinkedDatasets[Ask]):
+    """The pages of a catalogue's listings.
+
+    Args:
+        search: sends the form that the listings are behind, if they are.
+    """
+
+    asks = Ask
+    ladder: ClassVar[tuple[Rung, ...]] = (NewSession(), Once(), Past())
+
+    def __init__(
+        self, crawl: Crawl, site: Rules, pages: DatasetPages, gone: GonePages, search: Search | None = None
+    ) -> None:
+        super().__init__(crawl, site, pages, gone)
+        self.paging, self.search = site.paging, search
+        kind = site.paging.kind
+        is_counted, in_browser = kind in turn.COUNTED, kind in turn.BY_BROWSER
+        self.traits = Traits(
+            way="place" if is_counted else "turn" if in_browser else "stated",
+            patience=site.paging.patience,
+            has_short_pages=True,
+            deepest=site.links.depth,
+            ends_by="short_page" if is_counted else "pager",
+            is_one_list=False,
+            judges_single_pages_last=True,
+        )
+
+    # Requests
+
+    def starts(self) -> Iterator[Walk[Ask]]:
+        """Yield the walk of each listing that the rules name."""
+        for name, address in {canonicalize_url(start): start for start in self.site.start}.items():
+            self.crawl.seen(name, list_name="walks", listed_by="start")
+            yield self._walk(address)
+
+    def first(self) -> Walk[Ask]:
+        return self._walk(self.site.start[0])
+
+    def _walk(self, address: str) -> Walk[Ask]:
+        return Walk(ask=self.beginning(address), name=address)
+
+    def beginning(self, address: str) -> Ask:
+        return Ask(start=address, url="" if self.search else address)
+
+    def request(self, walk: Walk[Ask]) -> Request:
+        ask = walk.ask
+        if not ask.url and self.search:
+            return self.search.request(ask)
+        meta: dict[str, Any] = {}
+        if walk.lap > 1 or self.site.form:
+            meta["dont_cache"] = True
+        if ask.session:
+            meta |= {"cookiejar": ask.session, "page": int(ask.session, 16)}
+        if "listing" in self.site.browser:
+            meta["browser"] = turn.browser(self.paging, ask.times)
+        priority = 0 if self.crawl.args["max_resources"] else 1  # first: a listing changes within hours
+        if ask.body is None:
+            return Request(ask.url, meta=meta, priority=priority)
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        body = ask.body.encode("latin-1")
+        return Request(ask.url, method="POST", body=body, headers=headers, meta=meta, priority=priority)
+
+    def is_current(self, walk: Walk[Ask]) -> bool:
+        return self.search is None or self.search.is_current(walk.ask)
+
+    def laps(self, walk: Walk[Ask]) -> Sequence[Ask]:
+        ask = walk.ask
+        return (
+            replace(
+                self.beginning(ask.start), before=ask.digests, left=walk.left, session=ask.session, process=ask.process
+            ),
+        )
+
+    def is_doubtful(self, walk: Walk[Ask]) -> bool:
+        """Return whether pages listed datasets of earlier ones again, so that others may have been on none."""
+        is_met = walk.total is not None and walk.listed + walk.apart == walk.total
+        return walk.ask.is_shifted and walk.lap == 1 and not is_met
+
+    # What a page lists
+
+    def read(self, response: Response, walk: Walk[Ask]) -> ListingPage[Ask]:
+        if not walk.ask.url and self.search:
+            return ListingPage(entries=[], next=self.search.sent(response, walk.ask), is_new=True)
+        page = page_of(response)
+        links, strangers = foreign(dataset_links(page, self.site), self.site)
+        if self.search:
+            self.search.check(walk.ask, None if links else page)
+        if not links and (other := other_answers.named(response, "a listing")):
+            raise AnswerError("no_datasets", other)
+        self.report_offsite(strangers, response.request)
+        first = {link.id: link for link in reversed(links)}  # of several addresses with one id
+        return _Reading(self, page, response, walk, [link for link in links if first[link.id] is link]).page()
+
+    def items(
+        self,
+        response: Response,  # noqa: ARG002
+        entry: Entry,
+        allowed: int,  # noqa: ARG002
+        walk: Walk[Ask],
+        position: int,  # noqa: ARG002
+    ) -> Iterator[Request]:
+        for request in self.pages.requests(entry.reading):
+            if walk.ask.session:  # the cookies of the search that listed it
+                request.meta["cookiejar"] = walk.ask.session
+            yield request
+
+    # Pages that did not come
+
+    def is_guess(self, walk: Walk[Ask]) -> bool:
+        """Return whether nothing showed that there is such a page, and more than what came is awaited."""
+        is_all = walk.total is not None and walk.listed + walk.apart >= walk.total
+        return self.paging.kind in turn.COUNTED and walk.ask.number > 1 and not is_all
+
+    def fault(self, error: AnswerError, response: Response | None, walk: Walk[Ask]) -> Fault:
+        status = None if response is None else response.status
+        if self.search and walk.ask.url and self.search.is_of_session(error, walk.ask, status):
+            return Fault(AnswerError("refused", str(error)), about="session")
+        return Fault(error, status, is_first=not walk.pages)
+
+    def advised(self, fault: Fault, walk: Walk[Ask]) -> AnswerError:
+        if fault.status in GONE and self.paging.kind in turn.COUNTED and walk.ask.number == 2:
+            message = f"there is no page 2 of {walk.name}: does [paging] name what turns the page?"
+            return AnswerError("paging", message)
+        return fault.error
+
+    def ending(self, fault: Fault, walk: Walk[Ask]) -> ListingPage[Ask] | None:
+        """Return the end that a counted page is which is not there."""
+        is_counted = self.paging.kind in turn.COUNTED and walk.ask.number > 2
+        return ListingPage(entries=[]) if is_counted and fault.status in GONE else None
+
+
+class _Reading:
+    """One page of a listing, on its way to a `ListingPage`."""
+
+    def __init__(
+        self, listings: Listings, page: Page, response: Response, walk: Walk[Ask], links: Sequence[Link]
+    ) -> None:
+        self.listings, self.shown, self.response, self.walk, self.links = listings, page, response, walk, links
+        self.crawl, self.site, self.paging = listings.crawl, listings.site, listings.paging
+        self.ask, self.request = walk.ask, response.request
+        self.in_browser = self.paging.kind in turn.BY_BROWSER
+        self.gaps, self.left = 0, ""
+        self.fault: AnswerError | None = None
+
+    def page(self) -> ListingPage[Ask]:
+        stated = total(self.shown, self.site)
+        self.total = self.walk.total if stated is None else stated
+        self.new = self._new()
+        self.here = self._behind()
+        self._check()
+        self.walks = self._offers(follow_links(self.shown, self.site))
+        following = self._following()
+        is_indexed = following is None and self._is_indexed()
+        is_closed = following is None and self.has_led and not (self.links or self.walk.came or self.fault)
+        if following is None and self.fault is None and not is_closed:
+            self._conclude(is_indexed=is_indexed)
+        turns = turn.made(self.response) if self.in_browser else int(is_indexed) or None
+        offers = [*self.walks]
+        if self.left:
+            offers.append(Offer("left", f"{self.walk.name} page {self.ask.number}", why_not=self.left))
+        return ListingPage(
+            entries=[Entry(link.id, {"id": link.id}, reading=link) for link in self.links],
+            next=following,
+            ask=self.here,
+            came=0 if self.is_repeated else len(self.links),
+            total=stated,
+            printed=self._printed(following),
+            is_new=bool(self.new),
+            turns=turns,
+            end="declared" if self.paging.kind == "none" else "closed" if is_closed else "",
+            offers=offers,
+            gaps=self.gaps,
+            fault=self.fault,
+        )
+
+    def _new(self) -> set[str]:
+        """Return the datasets that this look has on no earlier page."""
+        name = self.walk.name if self.walk.lap == 1 else f"second look {self.walk.name}"
+        ids = [link.id for link in self.links if "\0" not in link.id]
+        return see_all(self.crawl.records, ids, name, self.walk.key)
+
+    def _behind(self) -> Ask:
+        """Return the ask of this page, with what it showed."""
+        ask, digest = self.ask, _digest(self.links)
+        self.is_repeated = bool(digest) and digest == ask.digest and not self.in_browser and ask.number > 1
+        is_read_once = self.paging.kind in turn.READ_ONCE and self.walk.came >= self.walk.reached
+        is_shifted = is_read_once and 0 < len(self.new) < len(self.links)
+        digests = (*ask.digests, digest) if len(ask.digests) < _LOOKED_AT else ask.digests
+        gap = None if self.links else ask.gap or ask.number
+        return replace(ask, gap=gap, digest=digest, digests=digests, is_shifted=ask.is_shifted or is_shifted)
+
+    @property
+    def is_all(self) -> bool:
+        """Whether as many were seen as the listing states."""
+        seen = self.walk.listed + self.walk.apart + (len(self.new) if self.walk.lap == 1 else 0)
+        return self.total is not None and seen >= self.total
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.links) >= self.walk.largest
+
+    def _check(self) -> None:
+        """Report what was not read, although the listing goes on."""
+        name, number = self.walk.name, self.ask.number
+        if self.shown.flaw:
+            self._report("truncated", self.shown.flaw, self.request)
+        if self.shown.misread:
+            message = "%s: %s Its links are followed all the same"
+            self.crawl.logger.warning(message, self.response.url, self.shown.misread)
+        if self.ask.gap and self.here.gap is None:
+            message = f"page {self.ask.gap} of {name} lists no dataset or is not there, and later ones list some"
+            self._report("paging", message, self.request)
+        if number == 2 and self.is_repeated:
+            self._fail("paging", f"page 2 of {name} lists what page 1 does: does [paging] name what turns the page?")
+        if turn.is_short(self.response, number - 1):
+            message = f"{name} ended after fewer than the {number - 2} page turns that were possible before"
+            self._report("paging", message, self.request)
+
+    def _report(self, kind: str, message: str, request: Request | None) -> None:
+        self.listings.report(kind, message, request)
+        self.gaps += 1
+
+    def _fail(self, kind: str, message: str) -> None:
+        self.fault = AnswerError(kind, message)
+
+    # Other listings
+
+    def _offers(self, addresses: Sequence[str]) -> list[Offer[Ask]]:
+        """Return the listings that this one links to, and no other page did."""
+        found, listings = [], self.listings
+        for address in filter(self.site.follows, addresses):
+            if not self.crawl.seen(canonicalize_url(address), list_name="walks", listed_by=self.walk.key):
+                continue
+            if len(self.walk.above) >= self.site.links.depth:
+                message = f"{address} is another listing, deeper than links.depth ({self.site.links.depth})"
+                self._report("trap", message, None)
+                break
+            found.append(Offer("walk", address, listings.beginning(address)))
+        self.has_led = bool(addresses)
+        return found
+
+    def _is_indexed(self) -> bool:
+        """Return whether an index from A to Z, the pager of a listing that has no other, is followed."""
+        if self.ask.number > 1 or self.paging.kind != "next" or self.site.links.follow:
+            return False
+        found = letters(self.shown)
+        self.walks += self._offers(found)
+        return bool(found) and is_of(self.shown.url, found) and all(map(self.site.follows, found))
+
+    # The next page
+
+    def _following(self) -> Ask | None:
+        """Return what the next page is asked by; ``None`` if there is none, or nothing more is to be expected."""
+        there = turn.seen_pager(self.shown, replace(self.here, number=self.ask.number + 1))
+        self.here = replace(there, number=self.ask.number)
+        onward = turn.following(self.shown, self.site, there)
+        is_stale = not self.new and self.walk.stale + 1 >= (1 if self.is_all else self.paging.patience)
+        has_ended = b"Page-End" in self.response.headers and self.in_browser
+        self.goes_on = onward is not None and is_stale and not (self.is_repeated or has_ended)
+        if onward is None or self.fault or has_ended or self.is_repeated or is_stale or not self._is_unread(onward):
+            return None
+        if self.walk.lap > 1 and self.ask.number >= _LOOKED_AT:
+            return None
+        if self.ask.number >= self.paging.max_pages:
+            message = f"the listing goes on beyond paging.max_pages ({self.ask.number}): a calendar, a session id?"
+            self._fail("trap", message)
+            return None
+        return onward
+
+    def _is_unread(self, to: Ask) -> bool:
+        """Return whether the page was not requested before in this look; a form or a browser's page may be the same."""
+        if to.body is not None or to.times or self.walk.lap > 1 or self.walk.came < self.walk.reached:
+            return True
+        self.crawl.seen(canonicalize_url(self.ask.start), list_name="pages", listed_by="")
+        return self.crawl.seen(canonicalize_url(to.url), list_name="pages", listed_by=self.walk.key)
+
+    def _printed(self, following: Ask | None) -> int | None:
+        """Return how many datasets the page prints; what the rules call the total counts alone."""
+        if self.site.links.total is not None or self.walks:
+            return None
+        is_one_of_many = bool(self.walk.above or self.site.links.follow or len(self.site.start) > 1)
+        rows = len(self.links) + (following is not None or self.ask.number > 1)
+        return printed(self.shown, rows, is_one_of_many=is_one_of_many)
+
+    # The end
+
+    def _conclude(self, *, is_indexed: bool) -> None:
+        """Note what contradicts that the last page was the last one."""
+        walk, ask, here, name = self.walk, self.ask, self.here, self.walk.name
+        seen = walk.listed + walk.apart + (len(self.new) if walk.lap == 1 else 0)
+        kind = self.paging.kind
+        read = ask.number - self.is_repeated
+        came = walk.came + len(self.links)
+        if here.gap and here.gap > 1 and kind in turn.PROMISED:
+            self._fail("paging", f"{name} leads to a page {here.gap} that lists no dataset")
+        elif here.gap == 1 and not walk.above and len(self.site.start) > 1 and not is_indexed:
+            self._fail("no_datasets", f"{name} has no link to a dataset")
+        elif came < walk.reached:
+            message = f"{name} listed {walk.reached} datasets before its session ended, and {came} after"
+            self._fail("paging", message)
+        elif walk.lap > 1 and not self._is_steady() and not self.is_all:
+            self._fail("paging", f"{name} lists its {seen} datasets in another order on each look: some may be missing")
+        elif kind == "none":
+            return
+        elif here.offered > read:
+            self.left = f"its pager offers page {here.offered}, and {read} {'was' if read == 1 else 'were'} read"
+        elif self._is_same_again():
+            self._fail("paging", f"{name} gives the same pages again after {seen} datasets")
+        elif turn.made(self.response) and self.in_browser and not turn.has_ended(self.response, kind):
+            self.left = "a further turn changes nothing, though nothing says that this is the last page"
+        else:
+            self.left = ask.left
+            is_nothing = here.gap == 1 and not walk.above and not is_indexed
+            self.gaps += is_nothing  # which is told of the whole catalogue
+
+    def _is_same_again(self) -> bool:
+        """Return whether pages that had been read came again, though they are full, or lead on: there may be more."""
+        is_promised = self.goes_on and self.paging.kind not in turn.COUNTED
+        is_again = self.is_repeated or self.goes_on
+        return not self.is_all and bool(self.links) and is_again and (self.is_full or is_promised)
+
+    def _is_steady(self) -> bool:
+        """Return whether the second look saw the pages in an order, or the first one's."""
+        return not self.here.is_shifted or self.here.digests == (self.ask.before or ())[: len(self.here.digests)]
+
+
+def _digest(links: Sequence[Link]) -> str:
+    text = json.dumps([link.id for link in links])
+    return hashlib.sha256(text.encode()).hexdigest()[:16] if links else ""
