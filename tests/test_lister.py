@@ -523,6 +523,8 @@ def test_pages_that_count_differently_answer_two_questions(before, now, is_contr
 def test_what_is_left_behind_a_page_counts_with_what_came():
     found = behind({"listed": 10, "came": 10, "apart": 2, "total": 40}, {"behind": 28}, {"came": 10, "new": 10})
     assert (found.total, found.expected, found.has_moved) == (40, 38, False)
+    again = behind({"listed": 10, "came": 10, "total": 40}, {"behind": 31}, {"came": 10, "new": 9})
+    assert again.total == 40, "one of them was on the page before"
 
 
 def test_pages_that_count_what_is_left_are_compared_too():
