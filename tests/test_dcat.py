@@ -286,6 +286,15 @@ def test_max_datasets(walked, catalogue, limit):
     assert site.pages() == ([1] if limit <= 10 else [1, 2])
 
 
+@pytest.mark.parametrize("limit", [{"max_datasets": "25"}, {"max_resources": "50"}, {"max_resources": "49"}])
+@pytest.mark.parametrize("paging", ["none", "hydra"])
+def test_a_limit_that_leaves_nothing_out_is_none(walked, catalogue, paging, limit):
+    """The dataset that reaches the limit is kept with all its resources."""
+    site = catalogue(25, per_page=10, paging=paging)
+    done = walked(site, site.address, **limit)
+    assert (done.judged, done.spider.run_state.is_limited) == (("complete", 25, 25), False)
+
+
 def test_max_resources(harvest, catalogue):
     crawl = harvest(catalogue(25).address, max_resources="7")
     assert (crawl.report["verdict"], len(ids(crawl))) == ("partial", 4)

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import random
-from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from scrapy.http import Response
 
-from crawlers.exceptions import AnswerError
 from crawlers.kinds.html import dropdown
-from crawlers.kinds.html.conclusion import ending, single_page
 from crawlers.kinds.html.cursor import cursor_link
+from crawlers.kinds.html.generic import HTML
 from crawlers.kinds.html.letters import letters
 from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.paging import next_link, offered
 from crawlers.kinds.html.rules.rules import Paging
-from crawlers.kinds.html.walk_state import Place
-from crawlers.listing.completeness import evidence
 from tests.site import Answer
 from tests.test_html_odd import Pages, harvest, html, judged, links
+from tests.walked import Walked, path, response, walk
+
+if TYPE_CHECKING:
+    from scrapy import Request
+    from scrapy.http import Response
 
 __all__ = ["harvest"]
 URL = "https://example.org/list?page=2"
+BASE = "https://example.org"
 
 
 def starts(*names: str) -> str:
@@ -154,46 +156,168 @@ def test_the_user_s_word(harvest):
         assert judged(harvest(site, "paging = { next = false }")) == ("complete", 2, [])
 
 
-ENDINGS = [
-    ("next", Place("w", number=3), {}, "pager"),
-    ("next", Place("w", number=2), {}, None),
-    ("next", Place("w", number=3), {"goes_on": True}, None),
-    ("numbers", Place("w", number=3, offered=7), {}, None),
-    ("postback", Place("w", number=2, is_indexed=True), {}, "pager"),
-    ("next", Place("w", number=4, offered=3), {}, "pager"),
-    ("next", Place("w", number=4, offered=3), {"repeats": True}, None),
-    ("query", Place("w", number=3), {}, "short_page"),
-    ("query", Place("w", number=2), {}, None),
-    ("none", Place("w", number=2), {}, "rules"),
-    ("query", Place("w", number=4), {"repeats": True}, None),
-    ("button", Place("w", number=3), {"end": "gone", "turns": 1}, "pager"),
-    ("button", Place("w", number=3), {"end": "gone", "turns": 0}, None),
-    ("buttons", Place("w", number=3), {"end": "disabled", "turns": 1}, "pager"),
-    ("button", Place("w", number=3), {"end": "unchanged", "turns": 1}, None),
-    ("button", Place("w", number=3), {"end": "unchanged", "turns": 1, "idle": 3}, "pager"),
-    ("button", Place("w", number=3), {"end": "unchanged", "turns": 0, "idle": 3}, None),
-    ("scroll", Place("w", number=3), {"end": "unchanged", "turns": 1}, "pager"),
-    ("scroll", Place("w", number=3), {"end": "unchanged", "turns": 0}, None),
-    ("script", Place("w", number=3), {"end": "false", "turns": 1}, "pager"),
-    ("script", Place("w", number=3), {"end": "false", "turns": 0}, None),
-    ("script", Place("w", number=3), {"end": "unchanged", "turns": 1}, None),
-    ("next", Place("w", number=2, total=7, seen=7), {}, "total"),
+# The end of a listing, in this process
+
+
+class Shown(NamedTuple):
+    """A page: what it links to, and what a browser says of it."""
+
+    body: str
+    turns: int | None = None
+    end: str = ""
+    idle: int = 0
+
+
+@pytest.fixture
+def walked(tmp_path, monkeypatch):
+    """Walks listings in this process: ``walked({"/list": links(1)}, "{ next = true }")``; a list of pages is turned."""
+    monkeypatch.setattr("crawlers.browser.enable", lambda _: None)
+
+    def run(pages: dict[str, Any], paging: str, *lines: str, start: tuple[str, ...] = ("/list",), **more) -> Walked:
+        found = [f"start = {[BASE + one for one in start]}", f"paging = {paging}", *lines]
+        found += [] if any("links" in line for line in lines) else ["links = { css = 'li a', id = '/d/([0-9]+)' }"]
+        (tmp_path / "rules.toml").write_text("\n".join([*found, '[fields]\ntitle = "h1"']))
+
+        def answers(request: Request) -> Response:
+            page = pages.get(path(request))
+            if isinstance(page, list):
+                page = page[min(request.meta["browser"]["times"], len(page) - 1)]
+            if page is None and "/d/" in request.url:
+                page = "<h1>One</h1>"
+            status = page if isinstance(page, int) else 404 if page is None else 200
+            shown = page if isinstance(page, Shown) else Shown(page if isinstance(page, str) else "")
+            said = {"Page-Turns": shown.turns, "Page-End": shown.end or None, "Page-Idle": shown.idle or None}
+            headers = {name: str(value) for name, value in said.items() if value is not None}
+            content = f"<html><body>{shown.body}</body></html>".encode()
+            return response(request, content, status, {"Content-Type": "text/html; charset=utf-8", **headers})
+
+        return walk(HTML, answers, tmp_path, rules=str(tmp_path / "rules.toml"), **more)
+
+    return run
+
+
+def told(walked: Walked) -> tuple[set[str], list[str]]:
+    """The evidence of its lists, and the kinds of its errors."""
+    return set(walked.evidence.values()), [error.kind for error in walked.errors]
+
+
+def turned(*rows: int, end: str = "gone", idle: int = 0) -> list[Shown]:
+    """The pages of a browser, which has turned each once more; the last one shows why there is no other."""
+    pages = [Shown(links(*range(sum(rows[:one]))), one - 1) for one in range(1, len(rows) + 1)]
+    last = pages[-1]
+    return [*pages, Shown(last.body, last.turns, end, idle)]
+
+
+BROWSER = 'browser = "listing"'
+ENDS_OF_TURNS = [
+    ("button", turned(2, 2, end="gone"), "pager"),
+    ("button", turned(2, end="gone"), None),
+    ("buttons", turned(2, 2, end="disabled"), "pager"),
+    ("button", turned(2, 2, end="unchanged"), None),
+    ("button", turned(2, 2, end="unchanged", idle=3), "pager"),
+    ("button", turned(2, end="unchanged", idle=3), None),
+    ("scroll", turned(2, 2, end="unchanged"), "pager"),
+    ("scroll", turned(2, end="unchanged"), None),
+    ("script", turned(2, 2, end="false"), "pager"),
+    ("script", turned(2, end="false"), None),
+    ("script", turned(2, 2, end="unchanged"), None),
 ]
 
 
-@pytest.mark.parametrize(("kind", "after", "more", "shown"), ENDINGS)
-def test_what_the_end_of_a_walk_shows(kind, after, more, shown):
-    names = {"end": "Page-End", "turns": "Page-Turns", "idle": "Page-Idle"}
-    response = Response(URL, headers={names[name]: str(value) for name, value in more.items() if name in names})
-    found = ending(kind, after, response, goes_on="goes_on" in more, repeats="repeats" in more)
-    with nullcontext() if shown else pytest.raises(AnswerError):
-        assert evidence(found) == shown
+@pytest.mark.parametrize(("kind", "pages", "shown"), ENDS_OF_TURNS)
+def test_what_a_browser_shows_at_the_end(walked, kind, pages, shown):
+    text = '"return false"' if kind == "script" else "true"
+    done = walked({"/list": pages}, f"{{ {kind} = {text} }}", BROWSER)
+    assert told(done) == (({shown}, []) if shown else (set(), ["unproven"]))
 
 
-def test_one_page_beside_others():
-    assert evidence(single_page("w", 2, 3)) == "pager"
-    with pytest.raises(AnswerError, match="next = false"):
-        evidence(single_page("w", 3, 3))
+def test_a_browser_that_turned_the_page_less_often_than_before(walked):
+    pages = [*turned(2, 2, 2)[:-1], Shown(links(*range(6)), 1, "gone")]
+    assert told(walked({"/list": pages}, "{ button = true }", BROWSER)) == (set(), ["paging"])
+
+
+ENDS = [
+    ({"/list": links(1, 2, following="/b"), "/b": links(3)}, "{ next = true }", "pager"),
+    ({"/list": links(1, 2)}, "{ next = true }", "unproven"),
+    ({"/list": links(1, 2)}, "{ next = false }", "rules"),
+    ({"/list": links(1, 2), "/list?page=2": links(3)}, '{ query = "page" }', "short_page"),
+    ({"/list": links(1, 2), "/list?page=2": links(3), "/list?page=3": links(3)}, '{ query = "page" }', "short_page"),
+    ({"/list": links(1, 2)}, '{ query = "page" }', "paging"),
+    ({"/list": links(1, 2), "/list?page=2": links(3, 4), "/list?page=3": 500}, '{ query = "page" }', "http"),
+    ({"/list": links(1, 2), "/list?page=2": links(1, 2)}, '{ query = "page" }', "paging"),
+    ({"/list": links(1, 2, following="/b"), "/b": links(1, 2)}, "{ next = true }", "paging"),
+    ({"/list": links(1, 2, following="/b"), "/b": "none"}, "{ next = true }", "paging"),
+    ({"/list": "none"}, "{ next = true }", "no_datasets"),
+    ({"/list": "none"}, "{ next = false }", "no_datasets"),
+]
+
+
+@pytest.mark.parametrize(("pages", "paging", "shown"), ENDS)
+def test_what_the_end_of_a_listing_shows(walked, pages, paging, shown):
+    evidence, errors = told(walked(pages, paging))
+    assert (errors or [*evidence]) == [shown]
+
+
+def test_counted_pages_that_wrap_prove_nothing(walked):
+    pages = {f"/list?page={page}": links(2 * (page % 3), 2 * (page % 3) + 1) for page in range(2, 9)}
+    assert told(walked({"/list": links(2, 3), **pages}, '{ query = "page" }')) == (set(), ["paging"])
+
+
+def test_a_pager_of_forms_that_wraps_has_ended(walked):
+    state = "<input type=hidden name=__VIEWSTATE value=x>"
+    on = "<a href=\"javascript:__doPostBack('n','')\">Next</a>"
+    asked: list[str] = []
+
+    class Posted(dict):
+        def get(self, path, default=None):
+            if path != "/list":
+                return super().get(path, default)
+            asked.append(path)
+            at = 2 * ((len(asked) - 1) % 3)
+            return f"<form method=post action=/list>{state}{links(at, at + 1)}{on}</form>"
+
+    assert told(walked(Posted(), "{ postback = true }")) == ({"pager"}, [])
+    assert len(asked) == 4
+
+
+def test_one_page_beside_others(walked):
+    pages = {"/a": links(1, 2, 3, following="/a2"), "/a2": links(4), "/b": links(5, 6), "/c": links(7, 8, 9)}
+    done = walked(pages, "{ next = true }", start=("/a", "/b", "/c"))
+    assert done.evidence == {f"{BASE}/a": "pager", f"{BASE}/b": "pager"}
+    assert [error.url for error in done.errors] == [f"{BASE}/c"]
+    assert "next = false" in done.errors[0].error
+
+
+def test_a_list_of_lists_has_nothing_to_show(walked):
+    """A dataset may be in two of them: each has as many as it says."""
+    pages = {"/list": '<p><a href="/a">A</a> <a href="/b">B</a></p>', "/a": links(1, 2), "/b": links(2, 3)}
+    pages |= {name: pages[name] + '<i class="n">2</i>' for name in ("/a", "/b")}
+    rules = "links = { css = 'li a', id = '/d/([0-9]+)', follow = 'p a', total = '.n' }"
+    done = walked(pages, "{ next = true }", rules)
+    assert (done.evidence, done.errors) == ({f"{BASE}/a": "total", f"{BASE}/b": "total"}, [])
+    assert done.judged == ("complete", 3, 3)
+
+
+def test_lists_of_lists_end_at_a_depth(walked):
+    pages = {f"/{one}": links(one) + f'<p><a href="/{one + 1}">on</a></p>' for one in range(1, 9)}
+    done = walked(pages, "{ next = true }", "links = { css = 'li a', follow = 'p a', depth = 2 }", start=("/1",))
+    assert (done.errors[0].kind, done.spider.run_state.is_cut_short) == ("trap", True)
+    assert [path(request) for request in done.asked if "/d/" not in request.url] == ["/1", "/2", "/3"]
+
+
+def test_a_limit_is_that_of_all_listings(walked):
+    pages = {"/a": links(1, 2, 3), "/b": links(3, 4, 5)}
+    done = walked(pages, "{ next = false }", start=("/a", "/b"), max_datasets="4")
+    assert (done.spider.records.expected, done.spider.run_state.is_limited) == (4, True)
+
+
+@pytest.mark.parametrize("twice", range(1, 5))
+def test_an_answer_that_is_read_again_after_a_kill_changes_nothing(walked, twice):
+    pages = {"/list": links(1, 2, following="/b"), "/b": links(3, 4, following="/c"), "/c": links(4, 5)}
+    total = '<i class="n">5</i>'
+    rules = "links = { css = 'li a', id = '/d/([0-9]+)', total = '.n' }"
+    done = walked({name: body + total for name, body in pages.items()}, "{ next = true }", rules, twice=twice)
+    assert (done.judged, told(done)) == (("complete", 5, 5), ({"total"}, []))
 
 
 # Pages that shift

@@ -9,20 +9,19 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from scrapy import Request
 from scrapy.http import HtmlResponse
 
 from crawlers.exceptions import AnswerError, RulesError
-from crawlers.kinds.html.conclusion import Conclusion
-from crawlers.kinds.html.links import Link
-from crawlers.kinds.html.listed_datasets import ListedDatasets
+from crawlers.kinds.html.generic import HTML
 from crawlers.kinds.html.mapping import Page
 from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.rules.rules import SearchForm
-from crawlers.kinds.html.search_form import Search, button_of, form_of
-from crawlers.kinds.html.walk_state import Place
+from crawlers.kinds.html.search_form import Search, SessionError, button_of, form_of
+from crawlers.kinds.html.turn import Ask
 from tests.test_html import catalogue, harvest, judged, killed_and_resumed, rules  # noqa: F401 -- fixtures
+from tests.test_html_odd import links
 from tests.test_resume import left
+from tests.walked import path, response, walk
 
 HOW = ("search_post", "search_get")
 URL = "https://a.org/search"
@@ -216,68 +215,73 @@ def test_what_comes_without_the_session_is_not_believed(harvest, catalogue, rule
     assert not any("x=1" in asked.path for asked in site.asked)
 
 
-@pytest.mark.parametrize(("form", "is_same"), [(SearchForm(), True), (None, False)])
-def test_a_page_is_known_by_its_number_whatever_its_token_is(form, is_same):
-    """What a killed process had expected, and not requested yet, is requested when the same page comes again."""
-    pages = []
-    crawl = SimpleNamespace(
-        seen=lambda *_, **__: True,
-        expect=lambda *_, listed_by: pages.append(listed_by),
-        limits=SimpleNamespace(is_reached=lambda **_: False),
-        records=SimpleNamespace(expected=1),
-        run_state=SimpleNamespace(resources=0, count_listed=lambda _: None),
-    )
-    listed = ListedDatasets(crawl, SimpleNamespace(site=SimpleNamespace(form=form)))
-    for renewals, token in ((0, b"token=1"), (1, b"token=2")):
-        after = Place(URL, number=2, renewals=renewals)
-        list(listed.requests([Link(URL, "a")], after, Request(URL, method="POST", body=token)))
-    assert (pages[0] == pages[1]) is is_same
-
-
-def resumed() -> tuple[Search, Place, Place]:
+def resumed() -> tuple[Search, Ask, Ask]:
     """A search in a new process, and what the killed one had requested: the page of the form, and one of results."""
     site, crawl = SimpleNamespace(follows=lambda _: True), SimpleNamespace(logger=logging.getLogger())
-    walk = SimpleNamespace(request=lambda to, place: (to, place), site=site, crawl=crawl)
-    return Search(walk, SearchForm()), Place(URL), Place(URL, number=3, seen=9, session="old", is_in_session=True)
+    page = Ask(start=URL, url=URL, number=3, session="old", process="killed", is_in_session=True)
+    return Search(crawl, site, SearchForm()), Ask(start=URL), page
 
 
-def opened(search: Search, place: Place) -> list:
-    request = search.begin(place)
+def opened(search: Search, ask: Ask) -> Ask:
+    request = search.request(ask)
     answer = HtmlResponse(URL, body=b"<form method=post><input name=q></form>", encoding="utf-8", request=request)
-    return list(search.parse_form(answer, request.cb_kwargs["place"]))
+    return search.sent(answer, ask)
+
+
+def restarted(search: Search, page: Ask) -> Ask:
+    with pytest.raises(SessionError):
+        search.check(page, None)
+    return Ask(start=URL, session=search.renew(page))
 
 
 def test_a_killed_process_leaves_a_form_and_a_page_and_the_form_is_sent_once():
     search, form, page = resumed()
-    restart = search.restart(page, None)
-    assert opened(search, form) == [], "the walk has begun again with the page"
-    [(_, first)] = opened(search, Place(**restart.cb_kwargs["place"]))
-    assert [search.is_superseded(place) for place in (page, form, first)] == [True, True, False]
+    restart = restarted(search, page)
+    assert [search.is_current(ask) for ask in (form, page, restart)] == [False, False, True]
+    first = opened(search, restart)
+    assert [search.is_current(ask) for ask in (page, form, first)] == [False, False, True]
 
 
 def test_a_page_of_the_killed_process_is_dropped_when_its_form_came_first():
     search, form, page = resumed()
-    [(_, first)] = opened(search, form)
-    assert (search.is_superseded(page), search.is_superseded(first)) == (True, False)
+    first = opened(search, form)
+    assert (search.is_current(page), search.is_current(first)) == (False, True)
 
 
 def test_a_page_that_needs_no_session_goes_on_and_the_form_is_dropped():
     search, form, page = resumed()
-    assert search.restart(replace(page, is_in_session=False), None) is None
-    assert opened(search, form) == []
+    search.check(replace(page, is_in_session=False), None)
+    assert not search.is_current(form)
+
+
+def test_a_page_of_the_killed_process_is_dropped_though_its_form_is_asked_for_with_the_same_cookies():
+    """A stored request for a form keeps the name of its cookies."""
+    search, form, page = resumed()
+    first = opened(search, form)
+    assert not search.is_current(replace(page, session=first.session))
 
 
 def test_each_session_has_its_own_cookies():
     search, form, _ = resumed()
-    jars = {search.begin(form).meta["cookiejar"] for _ in range(2)}
-    [(_, page)] = opened(search, form)
-    assert (len(jars), page.session in jars) == (2, False)
+    jars = {search.request(form).meta["cookiejar"] for _ in range(2)}
+    assert (len(jars), opened(search, form).session in jars) == (2, False)
 
 
-def test_a_listing_that_has_fewer_datasets_after_its_session_ended_is_not_complete():
+@pytest.mark.parametrize(("again", "errors"), [((1, 2, 3, 4), []), ((1, 2, 3), ["paging"])])
+def test_a_listing_that_has_fewer_datasets_after_its_session_ended_is_not_complete(tmp_path, again, errors):
     """What answers the form that was sent again may be the form, or what the server lists without a search."""
-    faults = []
-    crawl = SimpleNamespace(failed=lambda _, error, *__, **___: faults.append(str(error)), run_state=SimpleNamespace())
-    after = replace(Place(URL, seen=9).renewed().after([], None), seen=8)
-    assert Conclusion(crawl, SimpleNamespace(paging=None), None, None).is_flawed(after, None)
-    assert faults == [f"{URL} listed 9 datasets before its session ended, and 8 after"]
+    form = "<form method=post action=/r><input name=q></form>"
+    given = [links(1, 2, 3, 4, following="/2"), links(*again, following="/3")]
+
+    def answers(request):
+        body, status = {"/search": (form, 200), "/2": ("", 440), "/3": (links(5), 200)}.get(path(request), ("", 200))
+        body = given.pop(0) if path(request) == "/r" else body or "<h1>One</h1>"
+        if path(request) == "/3" and errors:
+            body = "<p>nothing</p>"
+        return response(request, body.encode(), status, {"Content-Type": "text/html; charset=utf-8"})
+
+    text = f"start = '{URL}'\nform = {{ fields = {{ q = '' }} }}\nlinks = {{ css = 'li a' }}\n[fields]\ntitle = 'h1'"
+    (tmp_path / "rules.toml").write_text(text)
+    done = walk(HTML, answers, tmp_path, {"COOKIES_ENABLED": True}, rules=str(tmp_path / "rules.toml"))
+    assert [path(request) for request in done.asked].count("/search") == 2
+    assert [error.kind for error in done.errors] == errors

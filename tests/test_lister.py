@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -1093,6 +1093,17 @@ def test_a_limit_ends_the_list(tmp_path, limits, count, is_limited):
     assert (len(done.items), done.spider.run_state.is_limited) == (count, is_limited)
 
 
+@pytest.mark.parametrize("limits", [{"max_datasets": "7"}, {"max_resources": "7"}])
+def test_a_limit_that_leaves_nothing_out_is_none_where_the_kind_says_so(tmp_path, limits):
+    def read(self, response, walk):
+        page = Numbers.read(self, response, walk)
+        page.is_limited = False
+        return page
+
+    done = listed(tmp_path, Server(ids=names(7)), limits, read=read, **stated())
+    assert (len(done.items), done.evidence, done.spider.run_state.is_limited) == (7, {"datasets": "file"}, False)
+
+
 # What a request carries
 
 
@@ -1164,3 +1175,96 @@ def test_a_range_that_is_longer_than_what_is_given_counts_what_came(total, befor
     walk = Walk(ask=Ask(), parts=(("a", "b"), ("b", "")), before=10, total=total, came=5)
     there = ladder.next_part(walk, ranges())
     assert (there.before, there.parts, there.came) == (before, (("b", ""),), 0)
+
+
+# Several lists
+
+
+class Several(Numbers):
+    """Lists by name, which may have datasets in common; the first only leads to others if it has none of its own."""
+
+    traits = Traits(way="stated", is_one_list=False, judges_single_pages_last=True)
+    lists: ClassVar[dict[str, list[list[str]]]] = {}
+
+    def first(self):
+        return Walk(ask=Ask(address=next(iter(self.lists))), name=next(iter(self.lists)))
+
+    def request(self, walk):
+        return Request(f"{URL}/{walk.name}?{walk.ask.at}")
+
+    def read(self, response, walk):
+        if walk.ask.at == 99:
+            raise AnswerError("truncated", "it broke off")
+        pages = self.lists[walk.name]
+        at, below = walk.ask.at, [name for name in self.lists if walk.name == "a" and name != "a"]
+        following = replace(walk.ask, at=at + 1) if at + 1 < len(pages) else None
+        offers = [Offer("walk", name, Ask(address=name)) for name in below] if at == 0 else []
+        end = "closed" if offers and not pages[0] else ""
+        return ListingPage(
+            entries=[Entry(each, each) for each in pages[at]], next=following, offers=offers, end=end, **self.more(walk)
+        )
+
+    def more(self, walk):
+        return {}
+
+
+def several(tmp_path, lists, limits=None, twice=0, **changes):
+    answers = lambda request: TextResponse(request.url, body=b"{}")  # noqa: E731
+    members = {name: value for name, value in vars(Several).items() if not name.startswith("_")}
+    return listed(tmp_path, answers, limits, twice=twice, **members | {"lists": lists} | changes)
+
+
+def test_a_list_that_only_leads_to_others_shows_nothing_and_needs_not(tmp_path):
+    done = several(tmp_path, {"a": [[]], "b": [["1", "2"], ["3"]], "c": [["4"]]})
+    assert (done.ids(), done.evidence, done.errors) == (list("1234"), {"b": "pager", "c": "pager"}, [])
+
+
+@pytest.mark.parametrize("twice", range(4))
+def test_what_another_list_has_too_counts_for_a_list_and_once_for_the_catalogue(tmp_path, twice):
+    def more(self, walk):
+        return {"total": len({each for page in self.lists[walk.name] for each in page})}
+
+    done = several(tmp_path, {"a": [["1", "2"], ["3"]], "b": [["2", "3", "4"]]}, twice=twice, more=more)
+    assert (set(done.ids()), done.evidence, done.errors) == (set("1234"), {"a": "total", "b": "total"}, [])
+    assert done.spider.run_state.listed == 4
+
+
+def test_a_printed_number_counts_what_another_list_has_too(tmp_path):
+    shared = {"a": [["1", "2"], ["3"]], "b": [["2", "3"], ["4"]]}
+    done = several(tmp_path, shared, more=lambda self, walk: {"printed": 3})
+    assert (done.evidence, done.errors) == ({"a": "pager", "b": "pager"}, [])
+    done = several(tmp_path, shared, more=lambda self, walk: {"printed": 4 if walk.name == "b" else 3})
+    assert done.kinds() == {"count_mismatch": 1}
+
+
+def test_a_limit_is_the_catalogue_s(tmp_path):
+    done = several(tmp_path, {"a": [["1", "2"]], "b": [["3", "4"]], "c": [["5", "6"]]}, {"max_datasets": "3"})
+    assert (done.ids(), done.spider.run_state.is_limited) == (list("123"), True)
+
+
+def test_the_answer_of_a_session_that_was_replaced_is_dropped(tmp_path):
+    done = several(tmp_path, {"a": [["1"]], "b": [["2"]]}, is_current=lambda self, walk: walk.name != "b")
+    assert (done.ids(), done.spider.run_state.lists) == (["1"], {"a": "ended", "b": "begun"})
+
+
+def test_a_page_that_a_browser_never_turned_is_judged_with_the_single_ones(tmp_path):
+    """It is whole where it is shorter than the first page of a list that was turned."""
+    turns = {"a": lambda walk: min(walk.ask.at, 1), "b": lambda walk: 0, "c": lambda walk: 0}
+    grown = ["1", "2", "3"]
+    lists = {"a": [["1", "2"], grown, grown], "b": [["4"], ["4"]], "c": [["5", "6"], ["5", "6"]]}
+    traits = Traits(way="turn", is_one_list=False, judges_single_pages_last=True)
+    done = several(tmp_path, lists, traits=traits, more=lambda self, walk: {"turns": turns[walk.name](walk)})
+    assert done.evidence == {"a": "pager", "b": "pager"}
+    assert [error.error.partition(" listed")[0] for error in done.errors] == ["c"]
+
+
+def test_a_list_that_was_not_whole_may_lead_to_another(tmp_path):
+    def short(self, walk):
+        yield Walk(ask=Ask(), name="b")
+
+    done = several(tmp_path, {"a": [["1"]], "b": [["2"], ["3"]]}, first=first_broken, short=short)
+    assert (done.ids(), done.kinds(), done.evidence) == (["2", "3"], {"truncated": 1}, {"b": "pager"})
+
+
+def first_broken(self):
+    return Walk(ask=Ask(address="a", at=99), name="a")

@@ -285,7 +285,7 @@ class Lister(Generic[A]):
         there = there if page.is_substitute else self._grown(there)
         self._note(there)
         yield from self._begin_offered(there, page)
-        if self.intake.left(there) <= 0:
+        if self.intake.left(there) <= 0 if page.is_limited is None else page.is_limited:
             yield from self.stop(there, is_cut=taken.is_cut)
         elif page.fault is not None and not (taken.came and page.next is not None):
             fault = self.dialect.fault(page.fault, None, here)

@@ -29,6 +29,12 @@ _PLANNED_BY = """
 SELECT dataset_id FROM records WHERE kind = ? AND resource_id = '' AND planned_by = ?
 AND dataset_id IN (SELECT value FROM json_each(?))
 """
+_OPEN = "listed before a kill"
+"""What stands for the request that planned a document which is to be listed again."""
+_CLAIM = f"""
+UPDATE records SET planned_by = ?2 WHERE kind = ?1 AND resource_id = '' AND planned_by = '{_OPEN}'
+AND dataset_id IN (SELECT value FROM json_each(?3))
+"""  # noqa: S608
 _SEE_SOME = "INSERT OR IGNORE INTO listed SELECT value, ?1, ?2 FROM json_each(?3) WHERE true"
 _SEEN_BY = """
 SELECT dataset_id FROM listed WHERE list = ? AND by = ? AND dataset_id IN (SELECT value FROM json_each(?))
@@ -90,6 +96,8 @@ class Records:
         if self.job.execute(_PLAN, (*key, by)).rowcount:
             self.stats.inc_value("catalogue/planned")
             return True
+        if self.job.resumed:
+            self.job.execute(_CLAIM, (key[0], by, json.dumps([key[1]])))
         query = "SELECT planned_by FROM records WHERE kind = ? AND dataset_id = ? AND resource_id = ?"
         return bool(self.job.db.execute(query, key).fetchone()[0] == by)
 
@@ -189,6 +197,8 @@ def expect_all(records: Records, kind: str, ids: Sequence[str], by: str) -> set[
     parameters = (kind, by, json.dumps(ids))
     new = records.job.execute(_PLAN_SOME, parameters).fetchall()
     records.stats.inc_value("catalogue/planned", len(new))
+    if records.job.resumed:
+        records.job.execute(_CLAIM, parameters)
     return {row[0] for row in records.job.db.execute(_PLANNED_BY, parameters)}
 
 
@@ -226,9 +236,9 @@ def listed_by(records: Records, dataset_id: str, name: str) -> str | None:
 
 
 def forget_open(records: Records) -> None:
-    """Forget the documents that are not settled: what listed them before a kill is replaced, and lists them again."""
-    query = "DELETE FROM records WHERE kind = 'dataset' AND outcome IS NULL"
-    records.stats.inc_value("catalogue/planned", -records.job.execute(query).rowcount)
+    """Forget what planned the documents that are not settled: it is replaced, and what lists them again plans them."""
+    query = "UPDATE records SET planned_by = ? WHERE kind = 'dataset' AND outcome IS NULL"
+    records.job.execute(query, (_OPEN,))
 
 
 def is_settled(records: Records, reference: Reference) -> bool:

@@ -185,7 +185,7 @@ class Listings(LinkedDatasets[Ask]):
         if walk.lap > 1 or self.site.form:
             meta["dont_cache"] = True
         if ask.session:
-            meta["cookiejar"] = ask.session
+            meta |= {"cookiejar": ask.session, "page": int(ask.session, 16)}
         if "listing" in self.site.browser:
             meta["browser"] = turn.browser(self.paging, ask.times)
         priority = 0 if self.crawl.args["max_resources"] else 1  # first: a listing changes within hours
@@ -200,7 +200,11 @@ class Listings(LinkedDatasets[Ask]):
 
     def laps(self, walk: Walk[Ask]) -> Sequence[Ask]:
         ask = walk.ask
-        return (replace(self.beginning(ask.start), before=ask.digests, left=walk.left, session=ask.session),)
+        return (
+            replace(
+                self.beginning(ask.start), before=ask.digests, left=walk.left, session=ask.session, process=ask.process
+            ),
+        )
 
     def is_doubtful(self, walk: Walk[Ask]) -> bool:
         """Return whether pages listed datasets of earlier ones again, so that others may have been on none."""

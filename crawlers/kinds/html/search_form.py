@@ -52,18 +52,20 @@ class Search:
 
     Attributes:
         rule: what the rules say of the form.
-        sessions: the session that this process believes, by listing.
+        process: tells this process's sessions from those of one that was killed, whose cookies are gone.
+        sessions: the session that this process believes, and the process that it is of, by listing.
         renewals: how often this process has begun each listing again.
     """
 
     def __init__(self, crawl: Crawl, site: Rules, rule: SearchForm) -> None:
         self.crawl, self.site, self.rule = crawl, site, rule
-        self.sessions: dict[str, str] = {}
+        self.process = secrets.token_hex(4)
+        self.sessions: dict[str, tuple[str, str]] = {}
         self.renewals: Counter[str] = Counter()
 
     def request(self, ask: Ask) -> Request:
         """Return the request for the page of the form, with the cookies of a new session."""
-        meta = {"dont_cache": True, "cookiejar": secrets.token_hex(8)}
+        meta = {"dont_cache": True, "cookiejar": secrets.token_hex(8), "page": int(ask.session or "0", 16)}
         return Request(ask.start, meta=meta, priority=1)
 
     def sent(self, response: Response, ask: Ask) -> Ask:
@@ -73,8 +75,9 @@ class Search:
             AnswerError: there is no such form, or it leads to another host.
         """
         to = ask.to(self._form(page_of(response)))
-        session = self.sessions[ask.start] = response.meta["cookiejar"]
-        return replace(to, session=session, is_in_session=to.body is not None)
+        session = response.meta["cookiejar"]
+        self.sessions[ask.start] = (session, self.process)
+        return replace(to, session=session, process=self.process, is_in_session=to.body is not None)
 
     def _form(self, page: Page) -> Form:
         form = form_of(page, self.rule)
@@ -98,7 +101,8 @@ class Search:
 
     def is_current(self, ask: Ask) -> bool:
         """Return whether a page counts: after a kill, the form and a page of results may both be pending."""
-        return self.sessions.get(ask.start, ask.session) == ask.session
+        own = (ask.session, ask.process)
+        return self.sessions.get(ask.start, own) == own
 
     def check(self, ask: Ask, page: Page | None) -> None:
         """Believe the session of a page.
@@ -111,7 +115,7 @@ class Search:
         """
         if self._is_over(ask, page, None):
             raise SessionError
-        self.sessions[ask.start] = ask.session
+        self.sessions[ask.start] = (ask.session, ask.process)
 
     def is_of_session(self, error: AnswerError, ask: Ask, status: int | None) -> bool:
         """Return whether a page did not come because its session has ended."""
@@ -122,12 +126,13 @@ class Search:
         self.renewals[ask.start] += ask.start in self.sessions
         message = "%s: the session has ended at page %s: sending the form again"
         self.crawl.logger.info(message, ask.start, ask.number)
-        self.sessions[ask.start] = secrets.token_hex(8)
-        return self.sessions[ask.start]
+        session = secrets.token_hex(8)
+        self.sessions[ask.start] = (session, "")
+        return session
 
     def _is_over(self, ask: Ask, page: Page | None, status: int | None) -> bool:
         is_own = ask.start in self.sessions
-        if ask.is_in_session and not is_own:  # the cookies are gone with the process that had them
+        if ask.is_in_session and ask.process != self.process:
             return True
         if self.renewals[ask.start] >= _RENEWALS or (ask.number == 1 and is_own):
             return False

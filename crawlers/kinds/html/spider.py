@@ -85,7 +85,7 @@ class HTMLSpider(CatalogueSpider):
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
         spider = super().from_crawler(crawler, **given)
-        if spider.site.cookies or spider.site.form:
+        if (spider.site.cookies or spider.site.form) and not crawler.settings.getbool("COOKIES_ENABLED"):
             crawler.settings.set("COOKIES_ENABLED", True, "spider")
         if spider.site.browser:
             browser.enable(crawler)

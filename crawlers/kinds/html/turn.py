@@ -57,6 +57,7 @@ class Ask:
         before: of the first look, if this is the second one.
         left: what the first look left, as a clause.
         session: names the session that the page is of, and its cookies.
+        process: the one that sent the form, whose cookies are its own.
         is_in_session: whether the form was posted, so that its pages are of a session.
     """
 
@@ -75,6 +76,7 @@ class Ask:
     before: tuple[str, ...] | None = None
     left: str = ""
     session: str = ""
+    process: str = ""
     is_in_session: bool = False
 
     def to(self, form: Form) -> Ask:
