@@ -681,6 +681,13 @@ def test_what_is_refused_once_the_total_is_met_is_the_end(tmp_path):
     assert (done.ids(), done.evidence, done.errors) == (server.ids, {"datasets": "total"}, [])
 
 
+@pytest.mark.parametrize(("says", "kinds", "shown"), [(10, {}, {"datasets": "total"}), (8, {"http": 1}, {})])
+def test_what_is_refused_behind_a_total_that_is_too_small_is_no_end(tmp_path, says, kinds, shown):
+    server = Server(ids=names(35), says=says, way="stated", faults={2: 400})
+    done = listed(tmp_path, server, **stated(total="hint"), ladder=())
+    assert (len(done.items), done.kinds(), done.evidence) == (10, kinds, shown)
+
+
 def test_a_part_is_not_the_whole(tmp_path):
     part = lambda request: TextResponse(request.url, status=206, body=b'{"ids": ["a"]}')  # noqa: E731
     done = listed(tmp_path, part, **stated())

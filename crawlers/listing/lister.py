@@ -373,8 +373,9 @@ class Lister(Generic[A]):
             yield from self.uncounted(replace(here, purpose="page"), request)
             return
         is_hint = self.dialect.traits.total == "hint"  # there may be more
+        is_passed = is_hint and here.listed + here.lost > (here.expected or 0)
         is_end = here.pages and not fault.is_of_host and evidence.is_met(here, self.dialect.traits)
-        if is_end and not (is_hint and there):
+        if is_end and not (is_passed or (is_hint and there)):
             yield from self.end(here, ListingPage(end="none"), request)
             return
         if there is None and (page := self.dialect.ending(fault, here)) is not None:
