@@ -355,7 +355,7 @@ class DCATDialect(Dialect[Ask]):
         """Return whether the pages may have shifted while they were read."""
         if walk.total is None:
             return walk.has_moved or walk.ask.look == "modified"
-        return walk.listed < (walk.expected or 0)
+        return walk.listed < (walk.expected or 0) and (walk.has_moved or walk.came >= walk.total)
 
     def laps(self, walk: Walk[Ask]) -> Sequence[Ask]:
         if walk.pages - walk.ask.hops < 2 or walk.gaps or walk.ask.look == "first":
