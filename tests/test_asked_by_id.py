@@ -66,7 +66,7 @@ class Some(Batches):
         yield from ()
 
 
-def run(some: Some, answers: Any) -> list[int]:
+def run(some: Some, answers: Any, batch: Batch | None = None) -> list[int]:
     """Ask for all; return how many ids each question had.
 
     Args:
@@ -76,7 +76,7 @@ def run(some: Some, answers: Any) -> list[int]:
     async def outputs(found: Any) -> list[Any]:
         return [each async for each in found]
 
-    waiting = [*some.ask_batch(Batch())]
+    waiting = [*some.ask_batch(batch or Batch())]
     while waiting:
         request = waiting.pop()
         method, ids = some.asked[-1]
@@ -110,6 +110,12 @@ def test_a_portal_that_answers_no_such_question_is_not_asked_for_each() -> None:
     asked = run(some, lambda *_: 500)
     assert asked == [100, 50, 25, 13, 7, 4, 2, 1, 1, 2, 1, 1, 3, 6, 12, 25, 50], "after some alone, no halves"
     assert (some.left, some.came) == (IDS, [])
+
+
+def test_a_few_that_fail_are_left_to_be_asked_for_by_themselves() -> None:
+    some = Some(IDS)
+    asked = run(some, lambda ids, _: 500 if "n041" in ids else json.dumps(ids), Batch(least=10))
+    assert (asked, some.left) == ([100, 50, 25, 25, 13, 12, 6, 6, 50], IDS[38:44])
 
 
 def test_an_answer_that_breaks_off_where_it_is_long() -> None:

@@ -300,6 +300,7 @@ def test_less_is_asked_for_until_a_record_is_passed_over() -> None:
         (1, False, 10),  # nor is its id to be had
     ]
     again = climbed(later, fault("truncated", 200, first=False))
+    assert [one.most for one in again] == [1000, 100, 10, 1, 1000, 1000], "the record breaks its page, not the size"
     assert [one.tried[-1] for one in again] == ["again", "smaller", "smaller", "smaller", "id alone", "offset"]
     many = replace(begun(1, last="j", passed=MOST_ALONE), pages=1, came=10)
     assert [one.ask.start for one in climbed(many, fault(status=500, first=False))] == [10]
@@ -330,6 +331,8 @@ def test_the_first_refusal_is_reported() -> None:
     assert dialect.reported(last, here) == first
     assert dialect.reported(fault("blocked", 403), here).error.kind == "blocked"
     assert dialect.reported(last, replace(here, pages=1)) == last
+    dialect.read(answer("a", count=1), here)
+    assert dialect.reported(last, here) == last, "of another list, after a variant was found"
     other = packages()
     found = other.fault(AnswerError("http", "HTTP 404"), TextResponse(PORTAL, status=404), here)
     assert "HTTP 404: CKAN's package_search is not there. DKAN 1," in str(other.reported(found, here).error)

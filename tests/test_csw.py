@@ -394,6 +394,16 @@ def test_an_empty_page_without_a_total_proves_nothing(output, ending):
         assert is_complete(done, 300, "pager")
 
 
+def test_a_list_without_a_total_ends_at_an_empty_page_not_at_a_short_one(tmp_path):
+    def change(catalogue, asked):
+        answer = says(catalogue, asked, 300, 40 if len(catalogue.questions) == 2 else 100)
+        return Answer(answer.body.replace(b'numberOfRecordsMatched="300" ', b""), 200, answer.headers)
+
+    catalogue = Catalogue(records(300))
+    assert is_complete(walk_of(changing(catalogue, change), tmp_path), 300, "pager")
+    assert [one.start for one in catalogue.questions] == [1, 100, 139, 238, 300]
+
+
 # Windows
 
 

@@ -286,6 +286,15 @@ def test_max_datasets(walked, catalogue, limit):
     assert site.pages() == ([1] if limit <= 10 else [1, 2])
 
 
+@pytest.mark.parametrize("limit", [{"max_datasets": "25"}, {"max_resources": "50"}, {"max_resources": "49"}])
+@pytest.mark.parametrize("paging", ["none", "hydra"])
+def test_a_limit_that_leaves_nothing_out_is_none(walked, catalogue, paging, limit):
+    """The dataset that reaches the limit is kept with all its resources."""
+    site = catalogue(25, per_page=10, paging=paging)
+    done = walked(site, site.address, **limit)
+    assert (done.judged, done.spider.run_state.is_limited) == (("complete", 25, 25), False)
+
+
 def test_max_resources(harvest, catalogue):
     crawl = harvest(catalogue(25).address, max_resources="7")
     assert (crawl.report["verdict"], len(ids(crawl))) == ("partial", 4)
@@ -581,16 +590,17 @@ def test_a_mention_behind_a_limit_is_none(walked, turtle):
     ("second", "kinds"),
     [
         (b":a a dcat:Dataset ; dct:description 'only here' . :c dcat:dataset :a . ", {"duplicate_id": 1}),
-        (b":a a dcat:Dataset ; dct:title 'a' . :c dcat:dataset :a . ", {}),
+        (b":a a dcat:Dataset ; dct:identifier '1' ; dct:title 'a' . :c dcat:dataset :a . ", {}),
         (b":a a dcat:Dataset ; dct:title 'new' ; dct:modified '2026-11-20' . :c dcat:dataset :a . ", {}),
     ],
     ids=["split", "repeated", "edited meanwhile"],
 )
 def test_a_description_on_two_pages_is_told(walked, turtle, second, kinds):
-    site = turtle({"/c": described("a") + b"<> hydra:next </c?page=2> .", "/c?page=2": second + described("b")})
+    first = described("a") + b":a dct:identifier '1' . <> hydra:next </c?page=2> ."
+    site = turtle({"/c": first, "/c?page=2": second + described("b")})
     done = walked(site, site.url + "/c")
-    assert (done.judged[2], done.kinds()) == (2, kinds)
-    assert [error.dataset_id for error in done.errors] == ["http://a.org/a"] * len(kinds)
+    assert (done.judged[2], done.ids(), done.kinds()) == (2, ["1", "http://a.org/b"], kinds)
+    assert [error.dataset_id for error in done.errors] == ["1"] * len(kinds)
 
 
 def test_datasets_of_one_identifier_are_known_by_their_iris(harvest, turtle):

@@ -79,7 +79,7 @@ def test_a_question_about_many_that_fails_for_one_of_them_is_halved(crawl, porta
     done = crawl("ckan", site, since="last", settings={"RETRY_TIMES": "0"})
     assert (done.code, done.errors, done.report["counts"]["updated"]) == (0, [], 97)
     asked = site.requests("package_search"), site.requests("package_show")
-    assert asked == (21, 2), "15 questions, of which 6 about parts are repeated once; and a control"
+    assert asked == (9, 11), "halves of those that fail; of ten that fail, each by itself, and a control"
 
 
 def test_since_last_asks_again_for_a_document_that_is_not_on_disk(crawl, portal):

@@ -523,6 +523,8 @@ def test_pages_that_count_differently_answer_two_questions(before, now, is_contr
 def test_what_is_left_behind_a_page_counts_with_what_came():
     found = behind({"listed": 10, "came": 10, "apart": 2, "total": 40}, {"behind": 28}, {"came": 10, "new": 10})
     assert (found.total, found.expected, found.has_moved) == (40, 38, False)
+    again = behind({"listed": 10, "came": 10, "total": 40}, {"behind": 31}, {"came": 10, "new": 9})
+    assert again.total == 40, "one of them was on the page before"
 
 
 def test_pages_that_count_what_is_left_are_compared_too():
@@ -1091,6 +1093,17 @@ def test_records_of_a_page_may_lead_to_something_together(tmp_path):
 def test_a_limit_ends_the_list(tmp_path, limits, count, is_limited):
     done = listed(tmp_path, Server(ids=names(35), says=35), limits)
     assert (len(done.items), done.spider.run_state.is_limited) == (count, is_limited)
+
+
+@pytest.mark.parametrize("limits", [{"max_datasets": "7"}, {"max_resources": "7"}])
+def test_a_limit_that_leaves_nothing_out_is_none_where_the_kind_says_so(tmp_path, limits):
+    def read(self, response, walk):
+        page = Numbers.read(self, response, walk)
+        page.is_limited = False
+        return page
+
+    done = listed(tmp_path, Server(ids=names(7)), limits, read=read, **stated())
+    assert (len(done.items), done.evidence, done.spider.run_state.is_limited) == (7, {"datasets": "file"}, False)
 
 
 # What a request carries

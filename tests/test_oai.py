@@ -45,9 +45,9 @@ def crawled(output) -> Iterator[Callable[..., Crawl]]:
         yield run
 
 
-def walked(repository, folder) -> Walked:
+def walked(repository, folder, **given) -> Walked:
     with Site(repository) as site:
-        return walk(generic.OAI, answers_of(site), folder, url=f"{site.url}/oai")
+        return walk(generic.OAI, answers_of(site), folder, url=f"{site.url}/oai", **given)
 
 
 def names(done: Crawl) -> list[str]:
@@ -235,6 +235,13 @@ def test_the_richest_format_is_taken_and_kept(crawled, output):
     assert {line["metadata_source"] for line in rich.manifest} == {"datacite"}
     assert len({line["dataset_id"] for line in rich.manifest}) == 5
     assert all("GetRecord" in line["metadata_url"] for line in rich.manifest)
+
+
+def test_a_source_keeps_its_format_if_the_formats_are_not_given(crawled):
+    records, formats = held(5), ("oai_dc", "oai_datacite")
+    crawled(Repository(records, formats=formats))
+    again = crawled(Repository(records, {"identify": 500, "formats": 500}, formats=formats), {"RETRY_TIMES": "0"})
+    assert (again.code, again.report["counts"]["unchanged"]) == (0, 5)
 
 
 @pytest.mark.parametrize("status", [200, 422])
@@ -487,6 +494,12 @@ def test_what_changed_is_requested_by_datestamp(crawled, daily):
     assert (done.code, counts["new"], counts["updated"], counts["withdrawn"]) == (0, 1, 1, 1)
     [question] = [question for question in done.asked if question.startswith("ListRecords")]
     assert re.search(r"from=\d{4}-\d\d-\d\d$" if daily else r"from=\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\dZ$", question)
+
+
+def test_a_repository_that_ignores_since_is_listed_whole(tmp_path):
+    done = walked(Repository(held(35), {"ignores": True}), tmp_path, since="2026-11-01")
+    assert (done.judged[0], len(done.ids()), done.errors, done.spider.run_state.since) == ("complete", 35, [], "")
+    assert len(done.asked) == 2 + 1 + 4
 
 
 def test_nothing_changed_is_a_complete_crawl(crawled):

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from pyoxigraph import Literal, NamedNode
@@ -15,12 +16,14 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.sparql import answers, queries
 from crawlers.kinds.sparql.batches import Batch, Batches
 from crawlers.kinds.sparql.endpoint import Endpoint as Where
+from crawlers.kinds.sparql.generic import SPARQL
 from crawlers.operate.sources import load
 from crawlers.rdf.reader import Fault
 from tests import forked
 from tests.conftest import FAST, ROOT, Crawl, options, scrapy
 from tests.portal.sparql import DATA, DCAT, DCT, GRAPH, A, Endpoint, iri
 from tests.waiting import until
+from tests.walked import answers_of, response, walk
 
 
 def crawled(endpoint, output, given=None, **settings):
@@ -347,6 +350,76 @@ def test_an_endpoint_without_datasets_is_not_added(tmp_path):
         )
     assert ran.returncode == 1
     assert "SPARQL, without dcat:Dataset" in ran.stdout
+
+
+# What the list does
+
+
+def listed(endpoint, folder, change=lambda number, query: None):
+    """Walks the spider through an endpoint in this process; ``change`` returns what comes in place of an answer.
+
+    Args:
+        change: gets the number of the request, from 1, and its query.
+    """
+    asked = []
+
+    def answers(request):
+        body = request.body.decode()
+        asked.append(parse_qs(body or urlsplit(request.url).query)["query"][0])
+        given = change(len(asked), asked[-1])
+        return given(request) if given else answers_of(endpoint)(request)
+
+    with endpoint:
+        done = walk(SPARQL, answers, folder, url=endpoint.endpoint, rows="20", batch="50")
+    return done, [query for query in asked if query.startswith("SELECT DISTINCT")]
+
+
+def failing(status=500, body=b"timeout", **headers):
+    return lambda request: response(request, body, status, headers)
+
+
+def test_a_page_that_is_refused_once_the_total_is_met_is_the_end(tmp_path):
+    """Only the empty one behind the last IRI is refused."""
+    last = iri(44)
+    refused = lambda _, query: failing() if last in query and "LIMIT" in query else None  # noqa: E731
+    done, _ = listed(Endpoint(45), tmp_path, refused)
+    assert (done.ids(), done.evidence, done.errors) == (ALL, {"datasets": "total"}, [])
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        failing(),
+        failing(400),
+        failing(206, b"{}"),
+        failing(200, b'{"results": {"bindings": [', **{"Content-Type": "application/json"}),
+        failing(200, b'{"results": {"bindings": []}}', **{"X-SQL-State": "S1TAT", "Content-Type": "application/json"}),
+        failing(200, b"<html>busy</html>", **{"Content-Type": "text/html"}),
+    ],
+)
+def test_each_fault_of_a_page_is_met_by_smaller_ones(tmp_path, fault):
+    done, pages = listed(
+        Endpoint(45), tmp_path, lambda _, query: fault if "LIMIT 20" in query and iri(19) in query else None
+    )
+    assert (done.ids(), done.evidence, done.errors) == (ALL, {"datasets": "total"}, [])
+    assert len(pages) <= 7
+
+
+def test_a_host_that_is_closed_is_asked_once(tmp_path):
+    done, pages = listed(Endpoint(45), tmp_path, lambda _, query: failing(429) if f'"{iri(19)}"' in query else None)
+    assert (done.evidence, done.kinds(), len(pages)) == ({}, {"http": 1}, 2)
+
+
+def test_datasets_that_go_while_others_are_listed_are_counted_again(tmp_path):
+    endpoint = Endpoint(45)
+    done, _ = listed(endpoint, tmp_path, lambda number, _: endpoint.remove(44) if number == 3 else None)
+    assert (len(done.ids()), done.evidence, done.errors) == (44, {"datasets": "total"}, [])
+
+
+def test_datasets_that_come_while_others_are_listed_are_no_contradiction(tmp_path):
+    endpoint = Endpoint(45)
+    done, _ = listed(endpoint, tmp_path, lambda number, _: endpoint.put(45) if number == 3 else None)
+    assert (len(done.ids()), done.evidence, done.errors) == (46, {"datasets": "pager"}, [])
 
 
 # Queries and answers

@@ -25,7 +25,7 @@ SIZE = 100
 TOO_LONG = (400, 413, 414, 431)
 """What servers answer to an address that is too long for them."""
 PATIENCE = 3
-"""Ids in a row that failed alone, after which a batch that fails is not halved."""
+"""Smallest batches in a row that failed, after which a larger one that fails is not halved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +39,11 @@ class Batch:
         sizes: of the batches that a halved one became, the present one first.
         most: how many ids are asked for at once.
         whole: how many were before an address was refused for its length.
+        least: so many that fail are not halved, but left to be asked for by themselves.
         is_post: whether they are asked for by POST, in no address.
         is_halved: whether half of an address that was refused for its length has been tried.
         count: how many datasets came.
-        alone: how many ids in a row failed alone.
+        alone: how many of the smallest batches failed in a row.
         is_unanswered: whether a question was not answered in any form.
     """
 
@@ -52,6 +53,7 @@ class Batch:
     sizes: tuple[int, ...] = ()
     most: int = SIZE
     whole: int = SIZE
+    least: int = 1
     is_post: bool = False
     is_halved: bool = False
     count: int = 0
@@ -76,8 +78,8 @@ class Batch:
         return replace(self._next(), count=self.count + count, alone=0)
 
     def left(self) -> Batch:
-        """Return the batch behind one that was not answered in any form; if it was one id, it was not for its size."""
-        if len(self.ids) > 1:
+        """Return the batch behind one that was not answered in any form; if it is small, that is not for its size."""
+        if len(self.ids) > self.least:
             return replace(self._next(), is_unanswered=True)
         most = self.most if self.is_halved else self.whole
         return replace(self._next(), most=most, alone=self.alone + 1, is_unanswered=True)
@@ -96,7 +98,7 @@ class Batch:
             if self.is_halved or count == 1:
                 return replace(again, most=self.whole, sizes=(), is_post=True)
             return replace(again, most=count // 2, sizes=(), is_halved=True)
-        if fault.is_of_question or count == 1 or self.alone >= PATIENCE:
+        if fault.is_of_question or count <= self.least or self.alone >= PATIENCE:
             return None
         half = (count + 1) // 2
         most = half if fault.error.kind in LASTING else self.most
@@ -164,7 +166,7 @@ class Batches(ABC):
             ids = ids[:-1]
         batch = replace(batch, ids=ids)
         request = self.batch_question(batch)
-        meta = {**request.meta, "dont_cache": True} | ({"max_retry_times": 1} if batch.sizes else {})
+        meta = {**request.meta, "dont_cache": True} | ({"max_retry_times": 0} if batch.sizes else {})
         yield request.replace(
             callback=self.parse_batch,
             errback=self.batch_failed,

@@ -92,7 +92,11 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
 def _counted(here: Walk[Any], page: ListingPage[Any], taken: Taken) -> tuple[int | None, int | None]:
     """Return how many records there are, as far as is known now, and by this page's own count."""
     if page.behind is not None:
-        total, counted = here.listed + here.apart + max(page.behind, taken.came), here.came + page.behind
+        known, counted = here.listed + here.apart, here.came + page.behind
+        if here.total is None:
+            total = known + max(page.behind, taken.came)
+        else:  # a page may have records that are known
+            total = known + taken.new + page.apart + max(page.behind - taken.came, 0)
     elif page.total is not None:
         total = counted = page.total
     else:

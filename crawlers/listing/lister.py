@@ -158,7 +158,8 @@ class Lister(Generic[A]):
         """
         request = self.dialect.request(walk)
         is_small = walk.rows is not None and walk.most is not None and walk.rows < walk.most
-        few = {"max_retry_times": 1} if is_retry or is_small or walk.skipped else {}
+        times = min(1, self.crawl.crawler.settings.getint("RETRY_TIMES"))
+        few = {"max_retry_times": times} if is_retry or is_small or walk.skipped else {}
         meta = {**request.meta, "walk": walk.key} | few
         if walk.lap > 1 or walk.tried or not walk.has_records:  # what is new can't come from a cache
             request.headers.setdefault("Cache-Control", "no-cache")
@@ -284,7 +285,7 @@ class Lister(Generic[A]):
         there = there if page.is_substitute else self._grown(there)
         self._note(there)
         yield from self._begin_offered(there, page)
-        if self.intake.left(there) <= 0:
+        if self.intake.left(there) <= 0 if page.is_limited is None else page.is_limited:
             yield from self.stop(there, is_cut=taken.is_cut)
         elif page.fault is not None and not (taken.came and page.next is not None):
             fault = self.dialect.fault(page.fault, None, here)

@@ -213,6 +213,8 @@ class ListingPage(Generic[A]):
         is_file: whether the answer is a file, or says of itself that it is all.
         has_moved: whether the answer shows that the list changed.
         offers: other ways that it shows.
+        is_limited: whether the user's limit leaves out something of it or behind it; ``None`` if the kind has no say:
+            it does once the limit is reached.
         fault: why it broke off: what came before that is in `entries`.
         close: releases what the entries need, when they have been handled.
     """
@@ -241,5 +243,6 @@ class ListingPage(Generic[A]):
     is_file: bool = False
     has_moved: bool = False
     offers: Sequence[Offer[A]] = ()
+    is_limited: bool | None = None
     fault: AnswerError | None = None
     close: Callable[[], None] | None = None

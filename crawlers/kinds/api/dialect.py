@@ -78,17 +78,6 @@ class _Over(Skip):
         return Skip.instead(self, walk, fault, dialect) if _is_broken(fault) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    """The token that a portal sets as a cookie and wants to get back with each POST."""
-
-    most: int = 1
-    name: str = "xsrf"
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Dialect[Any]) -> Walk[Ask] | None:  # noqa: ARG002
-        return replace(walk, ask=replace(walk.ask, xsrf=fault.about)) if fault.about and not walk.ask.xsrf else None
-
-
 class _Renewed(Renew):
     """The list from its beginning, unless it is a link that the server fails at."""
 
@@ -98,37 +87,15 @@ class _Renewed(Renew):
 
 
 @dataclass(frozen=True, slots=True)
-class _Onward:
-    """The records from the last stamp on, as behind a window that is declared."""
+class _Instead:
+    """Another question, which the method of this name of the dialect returns for a walk and a fault."""
 
+    name: str
     most: int = 1
-    name: str = "onward"
 
     def instead(self, walk: Walk[Ask], fault: Fault, dialect: Dialect[Any]) -> Walk[Ask] | None:
-        ask, is_passing = walk.ask, fault.error.kind in _PASSING and (fault.status or 0) < 500
-        is_new = ask.received > 0 and ask.seen not in (None, ask.bound) and not ask.is_shuffled
-        if not (is_passing and is_new and dialect.restart) or ask.section not in ("all", "window"):  # type: ignore[attr-defined]
-            return None
-        return replace(walk, ask=_behind(ask, walk.pages), rows=walk.most)
-
-
-@dataclass(frozen=True, slots=True)
-class _Collections:
-    """The collections of a server whose root may have been given for one of them."""
-
-    most: int = 1
-    name: str = "collections"
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Dialect[Any]) -> Walk[Ask] | None:
-        has_none = dialect.declaration.recognise.collections is None  # type: ignore[attr-defined]
-        if has_none or fault.status != 404 or walk.pages:
-            return None
-        return replace(walk, ask=replace(walk.ask, refused=str(fault.error)))
-
-
-def _behind(ask: Ask, pages: int) -> Ask:
-    """Return the beginning of the section behind the window, which is to begin with the last record that came."""
-    return ask.of("window", bound=ask.seen, awaited=ask.seen_at, order=0, is_shuffled=False, start=pages)
+        ask: Ask | None = getattr(dialect, self.name)(walk, fault)
+        return None if ask is None else replace(walk, ask=ask, rows=walk.most)
 
 
 class APIDialect(Dialect[Ask]):
@@ -143,14 +110,14 @@ class APIDialect(Dialect[Ask]):
     asks = Ask
     lacking = "the portal can't give record {number} of the listing"
     ladder: ClassVar[tuple[Rung, ...]] = (
-        _Token(),
+        _Instead("token"),
         Other("overlap", (1, 0), when=lambda fault: isinstance(fault.error, RoundedError)),
         Again(),
         _Fewer(SIZES),
         _Over(is_for_first_too=False),
-        _Onward(),
+        _Instead("onward"),
         _Renewed(when=_PASSING),
-        _Collections(),
+        _Instead("collections"),
     )
 
     def __init__(
@@ -191,6 +158,8 @@ class APIDialect(Dialect[Ask]):
         request = self.query.request(walk, self.since(), meta={"spool": True} if self.paging.kind == "none" else {})
         if self._may_be_behind_end(walk):
             request.meta["handle_httpstatus_list"] = [404]
+        if self.paging.kind == "page" and (self.query.size(walk) or 0) < (walk.most or 0):
+            request.meta["max_retry_times"] = 1  # it is small because one failed after all its retries
         if self.since() or ask.section == "recent":
             request.headers["Cache-Control"] = "no-cache"
         if ask.xsrf:
@@ -338,7 +307,7 @@ class APIDialect(Dialect[Ask]):
         is_at_window = self._is_at_window(seen, walk) and not self._is_reached(page, walk)
         if is_at_window and seen.section in ("all", "window"):
             following = self._behind_window(page, walk)
-        elif is_at_window or (own is not None and seen.received >= own) or self._is_short(seen, page, walk):
+        elif is_at_window or (own is not None and seen.received >= own) or self._is_last(seen, page, walk):
             following = None
         if following is not None:
             return following
@@ -357,10 +326,13 @@ class APIDialect(Dialect[Ask]):
             raise AnswerError("count_mismatch", seen.fault)
         return None
 
-    def _is_short(self, seen: Ask, page: ListingPage[Ask], walk: Walk[Ask]) -> bool:
-        """Return whether a page is the last one, as it is shorter than those before it and nothing has a total."""
-        is_counted = seen.section != "all" or page.total is not None or walk.total is not None
-        return not is_counted and self._is_newest_first(seen) and (page.came or 0) + page.overlap < walk.largest
+    def _is_last(self, seen: Ask, page: ListingPage[Ask], walk: Walk[Ask]) -> bool:
+        """Return whether a page is the last one by a total that shrank, or by its length where nothing has a total."""
+        if seen.section != "all" or page.is_open:
+            return False
+        if page.total is None and walk.total is None:
+            return self._is_newest_first(seen) and (page.came or 0) + page.overlap < walk.largest
+        return page.total is not None and page.total < (walk.total or 0) and walk.came + (page.came or 0) == page.total
 
     def _is_newest_first(self, ask: Ask) -> bool:
         return ask.order < 0 and bool(self.declared.since)
@@ -399,7 +371,7 @@ class APIDialect(Dialect[Ask]):
             reason = f"more records than that have the same {stamp}, {seen.seen!r}"
         if reason:
             raise AnswerError("paging", f"the portal gives no more than {self.window.max} records, and {reason}")
-        return _behind(seen, walk.pages + 1)
+        return seen.behind(walk.pages + 1)
 
     def _left(self, answer: Answer, seen: Ask, walk: Walk[Ask]) -> Iterator[str]:
         """Yield what the last page offers and nobody can follow, and what may be behind a window."""
@@ -440,6 +412,23 @@ class APIDialect(Dialect[Ask]):
             cookies = (cookie.decode("latin-1") for cookie in response.headers.getlist("Set-Cookie"))
             about = next((match[1] for cookie in cookies if (match := _XSRF.match(cookie))), "")
         return replace(found, error=error, is_spoken=is_spoken, about=about)
+
+    def token(self, walk: Walk[Ask], fault: Fault) -> Ask | None:
+        """Return the page with the token that the portal sets as a cookie and wants to get back with each POST."""
+        return replace(walk.ask, xsrf=fault.about) if fault.about and not walk.ask.xsrf else None
+
+    def onward(self, walk: Walk[Ask], fault: Fault) -> Ask | None:
+        """Return the records from the last stamp on, as behind a window that is declared."""
+        ask, is_passing = walk.ask, fault.error.kind in _PASSING and (fault.status or 0) < 500
+        is_new = ask.received > 0 and ask.seen not in (None, ask.bound) and not ask.is_shuffled
+        is_listed = ask.section in ("all", "window")
+        return ask.behind(walk.pages) if self.restart and is_passing and is_new and is_listed else None
+
+    def collections(self, walk: Walk[Ask], fault: Fault) -> Ask | None:
+        """Return the collections of a server whose root may have been given for one of them."""
+        is_root = fault.status == 404 and not walk.pages
+        has_collections = self.declaration.recognise.collections is not None
+        return replace(walk.ask, refused=str(fault.error)) if is_root and has_collections else None
 
     def place(self, walk: Walk[Ask], count: int) -> Ask | None:
         if self.paging.kind not in ("offset", "page"):

@@ -106,6 +106,10 @@ class Ask:
         beginning: dict[str, Any] = {"at": None, "rows": None, "last": "", "received": 0, "awaited": ""}
         return replace(self, section=section, **beginning | changes)
 
+    def behind(self, pages: int) -> Ask:
+        """Return the beginning of the section behind the window, which is to begin with the last record that came."""
+        return self.of("window", bound=self.seen, awaited=self.seen_at, order=0, is_shuffled=False, start=pages)
+
 
 class Answer(NamedTuple):
     """An answer of a listing.

@@ -223,12 +223,13 @@ class IdAlone:
     most: int = 1
     name: str = "id alone"
 
-    def instead(self, walk: Walk[Ask], fault: Any, dialect: Any) -> Walk[Ask] | None:  # noqa: ARG002
+    def instead(self, walk: Walk[Ask], fault: Any, dialect: Any) -> Walk[Ask] | None:
         ask = walk.ask
         is_single = walk.rows == 1 and ask.start is None and not walk.is_of_ids and not ask.alone
         if not is_single or ask.passed >= MOST_ALONE or fault.is_of_question:
             return None
-        return replace(walk, ask=replace(ask, alone=str(fault.error)), skipped=1)
+        most = dialect.walk(ask).most  # this record broke its pages, and not their size
+        return replace(walk, ask=replace(ask, alone=str(fault.error)), skipped=1, most=most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,6 +313,7 @@ class Packages(Dialect[Ask]):
         records, count = api.packages(response)
         if _is_redirected(response) and not _is_answer_to(response, self.request(walk)):
             raise AnswerError("refused", f"the portal redirected to another question, {response.url[:300]}")
+        self.first_fault = None
         ask, ids = walk.ask, [name for name in map(identity, records) if name]
         if walk.purpose == "count":
             return _number(walk, count)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import Ask
 from crawlers.kinds.ckan.exports import LEVELS
-from crawlers.kinds.ckan.questions import ById
+from crawlers.kinds.ckan.questions import FEW, ById
 from crawlers.listing.batches import SIZE, Batch
 from crawlers.listing.evidence import less
 from crawlers.listing.since import LAST, OVERLAP, base
@@ -147,7 +147,7 @@ class Changes(ById):
         self.crawl.run_state.expected = listed + changed
         self.crawl.run_state.walks.begin(self.batch_list)
         about = {"variant": walk.ask.variant, "walk": walk.plain(), "listed": listed}
-        yield from self.ask_batch(Batch(about=about, most=_size(walk), whole=_size(walk)))
+        yield from self.ask_batch(Batch(about=about, most=_size(walk), whole=_size(walk), least=FEW))
 
     def take(self, response: Response, records: dict[str, Any], batch: Batch) -> Iterator[Any]:
         self.crawl.run_state.count_listed(batch.about["listed"] + batch.count)

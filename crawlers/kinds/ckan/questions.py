@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from crawlers.listing.faults import Fault
 
 
+FEW = 10
+"""As many are requested singly in parallel: a question about all of them would be one request more."""
+
+
 class ById(Batches):
     """Asks package_search for the datasets of a list of the ledger, as many at once as an address may name.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import Ask, by_offset, of_failure
-from crawlers.kinds.ckan.questions import ById, check_identity
+from crawlers.kinds.ckan.questions import FEW, ById, check_identity
 from crawlers.listing.batches import Batch
 from crawlers.listing.confirmation import THERE, Confirmation, Fate
 from crawlers.listing.ladder import begun
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from crawlers.listing.withdrawals import Withdrawals
     from crawlers.signals import Reason
 
-FEW = 10
-"""As many are requested singly in parallel: a question about all of them would be one request more."""
 _SOURCES = ("package_search", "package_show")
 _LISTS = ("datasets", "ids", "stamps")
 _NOT_GIVEN = "not given"
@@ -126,7 +124,7 @@ class Gone(Absences):
 
     def begin(self, about: dict[str, Any]) -> Iterator[Any]:
         if self.api.query.filtered or self.withdrawals.gone > FEW:
-            yield from self.ask_batch(Batch(about=about))
+            yield from self.ask_batch(Batch(about=about, least=FEW))
         else:
             self.leave(list(self.withdrawals.ids()))
             yield from self.confirm(about["controls"], about)
@@ -200,7 +198,15 @@ class Ghosts(Absences):
         """Request a list of all ids, by offset: what a list of records lacks of them may be found by its id."""
         ask = replace(by_offset(short.ask), fields="id", instead_of=short.plain())
         rows = self.crawl.args["rows"]
-        known: dict[str, Any] = {"listed": 0, "resources": 0, "apart": 0, "lost": 0, "rows": rows, "most": rows}
+        known: dict[str, Any] = {
+            "listed": 0,
+            "resources": 0,
+            "apart": 0,
+            "lost": 0,
+            "rows": rows,
+            "most": rows,
+            "tried": (),
+        }
         yield self.lister.onward(short, begun(short, ask, name="all ids", is_of_ids=True, **known))
 
     def explain(self, walk: Walk[Ask]) -> Iterator[Any]:
@@ -219,7 +225,7 @@ class Ghosts(Absences):
         elif count and (question := self.access.question(walk)):
             yield question
         elif count > FEW:
-            yield from self.ask_batch(Batch(about=about))
+            yield from self.ask_batch(Batch(about=about, least=FEW))
         elif count:
             self.leave(list(records.listed(self.batch_list)))
             yield from self.check({**about, "count": 0})

@@ -233,6 +233,7 @@ class DCATDialect(Dialect[Ask]):
             listing.apart = records.apart - described + self.named.add(page, walk.key)
             self._plan_others(response, walk, page, listing)
             self._follow(response, walk, page, records, listing)
+        listing.is_limited = records.is_limited or (records.is_enough() and listing.next is not None)
 
     def items(self, response: Response, entry: Entry, allowed: int, walk: Walk[Ask], position: int) -> Iterator[Any]:  # noqa: ARG002  # as the lister calls it
         yield from entry.reading()
@@ -368,13 +369,20 @@ class DCATDialect(Dialect[Ask]):
 
     # When the lists have ended
 
+    def stopped(self, walk: Walk[Ask]) -> Iterator[Any]:  # noqa: ARG002
+        self.crawl.run_state.is_limited = True
+        return iter(())
+
     def ended(self, walk: Walk[Ask]) -> Iterator[Any]:
         """Yield the list of the next catalogue; behind the last, what waited, and the datasets that are only named."""
         if walk.pages <= walk.ask.hops and not walk.ask.branch:
             return
-        by = f"{walk.key} ended"
+        by, limits = f"{walk.key} ended", self.crawl.limits
         for depth in range(1, MAX_DEPTH + 1):
             if address := self.frontier.take_new(f"catalogues {depth}", by):
+                if limits.is_reached(datasets=walk.earlier + walk.listed, resources=walk.resources):
+                    self.crawl.run_state.is_limited = True
+                    return
                 if self.crawl.records.count("addresses") > MAX_PAGES:
                     message = f"more than {MAX_PAGES} pages were read: {address} and the catalogues after it are not"
                     self.crawl.failed("list", AnswerError("trap", message))

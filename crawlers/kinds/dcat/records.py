@@ -77,7 +77,8 @@ class PageRecords:
                 entry = self.entry(record)
                 if self.fault:
                     break
-                yield entry
+                if entry:
+                    yield entry
         self.publish()
         self.report_faults()
 
@@ -93,26 +94,29 @@ class PageRecords:
         """Yield the item of a record that no list has, unless it is known."""
         known = self.new
         entry = self.entry(record)
-        if self.new > known:
+        if entry and self.new > known:
             if entry.id is not None:
                 self.crawl.seen(entry.id, list_name=self.walk.name, listed_by=self.by)
                 self.crawl.expect("dataset", entry.id, listed_by=self.by)
             yield from self.crawl.guarded(entry.reading(), self.response, entry.record)
         self.publish()
 
-    def entry(self, record: Record) -> Entry:
-        """Return a record as an entry of the list, with the id under which it is kept."""
+    def entry(self, record: Record) -> Entry | None:
+        """Return a record as an entry of the list, with the id under which it is kept.
+
+        Of a known one that is the id which it has here, to tell pages apart; ``None`` if it had another one before.
+        """
         self.count += 1
         key = record.key or f"{self.response.url} {record.what}"
-        if self.crawl.seen(key, list_name="nodes", listed_by=self.by):
-            self.new += 1
-            if self.new % _STEP == 0:
-                self.publish()
-            identity = self._identity(record)
-        else:
+        if not self.crawl.seen(key, list_name="nodes", listed_by=self.by):
             identity = self._known_identity(record)
             self._count_known(record, key, identity)
-        read: Dataset | None = None
+            is_planned = identity is not None and self.crawl.records.is_planned("dataset", identity)
+            return Entry(identity, {}) if is_planned else None
+        self.new += 1
+        if self.new % _STEP == 0:
+            self.publish()
+        identity, read = self._identity(record), None
         if self.crawl.limits.resources:  # else the record need not be mapped
             with suppress(Exception):  # which `item` reports
                 read = record.item()
@@ -161,18 +165,19 @@ class PageRecords:
         if by.rpartition(" ")[0] == self.walk.name:
             self.has_repeats = True
             if self.walk.lap == 1:
-                self._compare(record, identity)
+                self._compare(record)
         elif identity and listed_by(self.crawl.records, identity, self.walk.name) in {None, self.by}:
             self.apart += 1
 
-    def _compare(self, record: Record, identity: str | None) -> None:
+    def _compare(self, record: Record) -> None:
         """Report a dataset that an earlier page describes otherwise; one with a date was edited meanwhile."""
         known = listed_by(self.crawl.records, record.key, "descriptions")
         if not known or record.iri is None:
             return
+        digest, _, identity = known.partition(" ")
         with suppress(AnswerError):
             document = record.item().document
-            if _digest(document) != known and isinstance(document, dict) and "modified" not in document:
+            if _digest(document) != digest and isinstance(document, dict) and "modified" not in document:
                 message = f"{record.what} is described on several pages: what this page says of it is not kept"
                 self._report("duplicate_id", message, identity)
 
@@ -200,7 +205,7 @@ class PageRecords:
         if identity != record.id:
             identified(dataset, identity)
         if self.mentions:
-            self.crawl.seen(record.key, list_name="descriptions", listed_by=_digest(dataset.document))
+            self.crawl.seen(record.key, list_name="descriptions", listed_by=f"{_digest(dataset.document)} {identity}")
         if self.page.is_torn and not dataset.torn and self._has_lost(dataset):
             dataset.torn = True
             dataset.flaws.append(_LOST)

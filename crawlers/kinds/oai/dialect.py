@@ -193,9 +193,11 @@ class Everything:
     most: int = 1
     name: str = "everything"
 
-    def instead(self, walk: Walk[Question], fault: Fault, dialect: Any) -> Walk[Question] | None:  # noqa: ARG002
-        is_ignored = fault.about == "windows" and walk.ask.since and not walk.parts
-        return ladder.begun(walk, walk.ask.first(since="", begin="")) if is_ignored else None
+    def instead(self, walk: Walk[Question], fault: Fault, dialect: OAI) -> Walk[Question] | None:
+        if fault.about != "windows" or not walk.ask.since or walk.parts:
+            return None
+        dialect.crawl.run_state.since = ""
+        return ladder.begun(walk, walk.ask.first(since="", begin=""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from scrapy import Request
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.oai import answer as answers
+from crawlers.kinds.oai.answer import OAIError
 from crawlers.kinds.oai.dialect import Question
 from crawlers.listing.faults import Fault
 from crawlers.listing.since import beginning
@@ -46,6 +47,12 @@ class Repository:
         return Request(self.endpoint.address("Identify"), self.parse_identity, errback=self.identity_failed)
 
     def parse_identity(self, response: Response) -> Iterator[Request]:
+        try:
+            answers.content(response)
+        except AnswerError as error:
+            if error.kind == "refused" and not isinstance(error, OAIError):  # a page of another kind
+                yield from self.lister.short(Walk(ask=Question()), error, response.request, response.status)
+                return
         yield from self.identified(self.content(response))
 
     def identity_failed(self, failure: Failure) -> Iterator[Request]:
@@ -86,8 +93,8 @@ class Repository:
     def begun(self, root: Any, walk: dict[str, Any]) -> Iterator[Request]:
         """Yield the request for the first page, in the best of its formats."""
         found = () if root is None else root.iterfind(".//{*}metadataPrefix")
-        names = [(element.text or "").strip() for element in found]
-        formats = tuple(dict.fromkeys((*ordered(names, self.held_prefix()), LEAST)))
+        names, held = [(element.text or "").strip() for element in found], self.held_prefix()
+        formats = tuple(dict.fromkeys((*ordered(names or [held], held), LEAST)))
         self.crawl.logger.info("%s gives %s; requesting %s", self.endpoint.url, ", ".join(names)[:500], formats[0])
         here = restored(walk, Question)
         yield from self.lister.begin(replace(here, ask=replace(here.ask, prefix=formats[0], formats=formats)))

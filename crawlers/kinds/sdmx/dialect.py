@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lxml import etree
@@ -101,9 +101,9 @@ class Dataflows(Dialect[Ask]):
         return ListingPage(entries=list(entries.values()), fault=broken)
 
     def fault(self, error: AnswerError, response: Response | None, walk: Walk[Ask]) -> Fault:
-        """Return the fault; what the service itself says is a part would be one again."""
-        status = None if response is None else response.status
-        return Fault(error, status, is_spoken=isinstance(error, PartError), is_first=not walk.pages)
+        """Return the fault; what the service itself says is a part, or nothing, would be so again."""
+        found = super().fault(error, response, walk)
+        return replace(found, is_spoken=isinstance(error, PartError) or error.kind == "no_datasets")
 
     def entry(self, element: Any) -> Entry:
         name = identity(element)

@@ -43,12 +43,14 @@ class Query:
         since: only what was modified on this day or later; empty for all.
         method: the HTTP method that the endpoint takes.
         is_unordered: whether IRIs came in another order than that of their characters' numbers.
+        is_over: whether an empty page came.
     """
 
     last: str = ""
     since: str = ""
     method: str = "POST"
     is_unordered: bool = False
+    is_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ class Datasets(Dialect[Query]):
             total = answers.number(response)
             if not total and not walk.ask.since:
                 self.crawl.failed("list", _nothing(self.endpoint.graph), response.request)
-            return ListingPage(total=total, next=walk.ask)
+            return ListingPage(total=total, next=None if walk.pages else walk.ask)
         found = answers.values(response, "d")
         bounds.RECORDS._replace(most=max(bounds.RECORDS.most, walk.rows or 0)).check(len(found))
         for term in found:
@@ -118,6 +120,7 @@ class Datasets(Dialect[Query]):
         return ListingPage(
             entries=[Entry(iri, iri) for iri in usable],
             next=replace(walk.ask, last=max(came), is_unordered=is_unordered) if found else None,
+            ask=None if found else replace(walk.ask, is_over=True),
             came=len(found),
             asked=walk.rows,
             offers=[Offer("left", "the order of the endpoint", why_not=_UNORDERED)] if is_doubtful else (),
@@ -132,19 +135,17 @@ class Datasets(Dialect[Query]):
 
     # What may be said besides
 
-    def count(self, walk: Walk[Query]) -> Query:
+    def count(self, walk: Walk[Query]) -> Query | None:
         """Return what the number is asked by if fewer came than there were when the crawl began: some may be gone."""
-        return walk.ask
+        return walk.ask if walk.ask.is_over else None
 
     def whole(self, walk: Walk[Query]) -> Iterator[Request]:
-        yield self.blanks.count(walk.ask.since, walk.ask.method, is_whole=True)
-
-    def short(self, walk: Walk[Query]) -> Iterator[Request]:
-        if walk.pages:
-            yield self.blanks.count(walk.ask.since, walk.ask.method, is_whole=False)
+        ask = self.blanks.one if walk.total is None else self.blanks.count
+        yield ask(walk.ask.since, walk.ask.method, is_whole=True)
 
     def stopped(self, walk: Walk[Query]) -> Iterator[Request]:
-        yield from self.short(walk)
+        ask = self.blanks.one if walk.total is None else self.blanks.count
+        yield ask(walk.ask.since, walk.ask.method, is_whole=False)
 
 
 def _nothing(graph: str | None) -> AnswerError:
