@@ -188,7 +188,7 @@ class Listings(LinkedDatasets[Ask]):
             meta |= {"cookiejar": ask.session, "page": int(ask.session, 16)}
         if "listing" in self.site.browser:
             meta["browser"] = turn.browser(self.paging, ask.times)
-        priority = 0 if self.crawl.args["max_resources"] else 1  # first: a listing changes within hours
+        priority = -1 if self.crawl.args["max_resources"] else 1  # first: a listing changes within hours
         if ask.body is None:
             return Request(ask.url, meta=meta, priority=priority)
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
