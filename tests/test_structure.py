@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import inspect
 import re
 import subprocess
@@ -255,3 +256,18 @@ def test_the_top_level_is_as_drawn():
         "xml_records",
     }
     assert rooms == {"extensions", "kinds", "listing", "operate", "store"} | parts
+
+
+def test_each_rule_of_evidence_has_a_test_for_each_kind_that_it_concerns():
+    """evidence.csv says which; a rule that holds for all kinds is shown with a fake one."""
+    with (ROOT / "tests" / "evidence.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    kinds = {path.name for path in (ROOT / "crawlers" / "kinds").iterdir() if path.is_dir()}
+    assert {row["kind"] for row in rows} - {"all"} == kinds - {"__pycache__"}
+    lacking = [
+        row["test"]
+        for row in rows
+        for file, _, name in [row["test"].partition("::")]
+        if f"def {name}(" not in (ROOT / "tests" / file).read_text(encoding="utf-8")
+    ]
+    assert lacking == []
