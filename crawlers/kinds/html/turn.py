@@ -169,13 +169,13 @@ def _counted(response: Response | None, header: str) -> int:
 
 
 def has_ended(response: Response | None, kind: str) -> bool:
-    """Return whether a browser's page shows that there is no further page: what turned it before does so no more.
+    """Return whether a browser's page shows that there is no further one, if what should turn it has done so before.
 
     A button that stays and does nothing must have been pressed three times, while no request of the page failed.
     """
     end = b"" if response is None else response.headers.get("Page-End") or b""
     is_idle = end == b"unchanged" and kind in ("button", "buttons") and _counted(response, "Page-Idle") >= _IDLE
-    return made(response) > 0 and (end.decode("latin-1") in _ENDS.get(kind, ()) or is_idle)
+    return is_idle or end.decode("latin-1") in _ENDS.get(kind, ())
 
 
 def is_short(response: Response, times: int) -> bool:
