@@ -61,11 +61,10 @@ class Confirmation(ABC):
 
     list_name: ClassVar[str] = LIST
     by: ClassVar[str] = "the portal"
-    spider: Any
     """The crawl, by the name that kinds still know it by."""
 
     def __init__(self, crawl: Crawl, withdrawals: Withdrawals) -> None:
-        self.crawl = self.spider = crawl
+        self.crawl = crawl
         self.withdrawals = withdrawals
 
     @abstractmethod
