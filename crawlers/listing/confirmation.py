@@ -61,7 +61,6 @@ class Confirmation(ABC):
 
     list_name: ClassVar[str] = LIST
     by: ClassVar[str] = "the portal"
-    """The crawl, by the name that kinds still know it by."""
 
     def __init__(self, crawl: Crawl, withdrawals: Withdrawals) -> None:
         self.crawl = crawl
