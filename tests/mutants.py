@@ -35,7 +35,7 @@ TESTS = {
     "crawlers/kinds/ckan/query.py": "listing_core ckan incremental",
     "crawlers/kinds/ckan/withdrawals.py": "listing_core incremental",
     "crawlers/kinds/ckan/incremental.py": "listing_core incremental",
-    "crawlers/listing/*.py": "listing_core completeness listing components incremental faults",
+    "crawlers/listing/*.py": "lister listing listing_core asked_by_id components incremental faults",
     "crawlers/politeness/retry.py": "politeness faults",
     "crawlers/politeness/limit.py": "politeness",
     "crawlers/politeness/pace.py": "politeness",
