@@ -215,7 +215,7 @@ def test_everything_reads_it(folder):
 
 
 def test_a_harvest_of_unchanged_catalogues_rewrites_nothing(folder):
-    """Its old error lines stay; what is a flaw now is told once."""
+    """Its old error lines stay; what is a flaw now is told once. A second dataset of one identifier is kept now."""
     before, errors = (folder.documents(), folder.manifests()), folder.lines("ministry", "errors.jsonl")
     whole = ("-s", "FULL_LISTING_DAYS=0.000001", "-s", "ALLOWED_PRIVATE_HOSTS=127.6.54.6")
     with doors(folder, *HARVESTED):
@@ -227,10 +227,16 @@ def test_a_harvest_of_unchanged_catalogues_rewrites_nothing(folder):
     assert folder.lines("ministry", "errors.jsonl")[: len(errors)] == errors
     assert (ran.returncode in (0, 3), "Traceback" in ran.stderr) == (True, False), ran.stdout + ran.stderr
     counts = {source: folder.report(source)["counts"] for source in HARVESTED}
-    assert {source: found["unchanged"] for source, found in counts.items()} == UNCHANGED
+    assert {source: found["unchanged"] for source, found in counts.items()} == UNCHANGED | {"ministry": 8}
     changes = ("new", "updated", "withdrawn", "restored")
     assert [source for source, found in counts.items() if any(found[change] for change in changes)] == []
-    assert (folder.documents(), folder.manifests()) == before
+    documents, manifests = folder.documents(), folder.manifests()
+    [added] = documents.keys() - before[0].keys()
+    [line] = [each for each in manifests["ministry"] if each not in before[1]["ministry"]]
+    assert (line["status"], f"ministry/{line['metadata_file']}") == ("new", added)
+    manifests["ministry"].remove(line)
+    del documents[added]
+    assert (documents, manifests) == before
 
 
 def test_a_spider_and_settings_of_its_user_are_loaded(folder):

@@ -681,6 +681,11 @@ def test_what_is_refused_once_the_total_is_met_is_the_end(tmp_path):
     assert (done.ids(), done.evidence, done.errors) == (server.ids, {"datasets": "total"}, [])
 
 
+def test_a_total_of_any_size_is_told(tmp_path):
+    done = listed(tmp_path, Server(ids=names(3), says=10**25), laps=lambda self, walk: ())
+    assert (done.kinds(), done.spider.run_state.expected) == ({"count_mismatch": 1}, 10**25)
+
+
 @pytest.mark.parametrize(("says", "kinds", "shown"), [(10, {}, {"datasets": "total"}), (8, {"http": 1}, {})])
 def test_what_is_refused_behind_a_total_that_is_too_small_is_no_end(tmp_path, says, kinds, shown):
     server = Server(ids=names(35), says=says, way="stated", faults={2: 400})

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 State = Literal["open", "whole", "short", "stopped", "single"]
 
+_MOST = 2**63 - 1  # SQLite's largest number; a portal may say any
 _BEGIN = "INSERT OR IGNORE INTO walks (name, state) VALUES (?, 'open')"
 _END = """
 INSERT INTO walks (name, state, evidence, total, listed) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
@@ -76,6 +77,7 @@ class Walks:
         self.lists[name] = "ended"
         if state == "whole":
             self.evidence[name] = evidence
+        total = None if total is None else min(total, _MOST)
         self.job.execute(_END, (name, state, evidence, total, listed))
 
     @property
