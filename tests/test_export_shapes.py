@@ -157,9 +157,7 @@ def again(
     assert ran.returncode in (0, 3), ran.stderr  # goldens of what is broken stay so
     found = {line["uri"]: line for line in map(json.loads, feed.read_text().splitlines())}
     order = [str(one) for one in _in_order(body)]
-    times = Counter(item.id for item in items)  # the first of several with one id is crawled
-    assert len(order) == len(items)
-    assert len(found) == len(times)
+    assert len(order) == len(items) == len(found)
     return {name: (item, found[name]) for name, item in zip(order, items, strict=True) if name in found}
 
 

