@@ -445,6 +445,10 @@ def test_where_a_walk_stands_behind_a_page(here, page, taken, traits, changed):
     assert found == replace(before, **changed)
 
 
+def test_what_is_taken_is_nothing_at_first():
+    assert Taken() == Taken(came=0, new=0, resources=0, digest="", is_cut=False)
+
+
 def test_a_way_on_counts_once_it_brought_another_page():
     first = {"came": 6, "new": 6, "digest": "a"}
     assert behind({}, {}, first, way="turn").turned == 0
@@ -747,6 +751,7 @@ class Ranged(Numbers):
         (Again(when=("not_json",)), {}, BUSY, {}),
         (Other("method", ("POST", "GET")), {}, CUT, {"ask": Ask(method="GET")}),
         (Other("method", ("POST",)), {}, CUT, None),
+        (Other("method", ("GET",)), {"pages": 1}, CUT, {"ask": Ask(method="GET")}),
         (Other("method", ("PUT", "GET")), {}, CUT, {"ask": Ask(method="PUT")}),
         (Other("method", lambda walk: ("POST", walk.name)), {}, CUT, {"ask": Ask(method="datasets")}),
         (Other("method", ("GET",), is_for_first_only=True), {"pages": 1}, CUT, None),
@@ -846,12 +851,12 @@ def test_what_a_rung_tries_instead(rung, here, fault, changed):
 
 def test_the_ladder_is_climbed_from_the_top_and_a_rung_has_its_number():
     class Laddered(Numbers):
-        ladder = (Again(most=2), Smaller(most=1))
+        ladder = (Again(most=2), Other("method", ("POST", "GET")), Smaller(most=1))
 
     walk, taken = Walk(ask=Ask(), rows=100, most=100), []
     while (walk := ladder.climbed(walk, CUT, Laddered(None))) is not None:
         taken.append((walk.tried[-1], walk.rows))
-    assert taken == [("again", 100), ("again", 100), ("smaller", 25)]
+    assert taken == [("again", 100), ("again", 100), ("method", 100), ("smaller", 25)]
 
 
 def test_a_host_that_says_when_to_come_again_is_not_asked_otherwise(tmp_path):
