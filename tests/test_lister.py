@@ -373,15 +373,15 @@ NEW: dict[str, Any] = {"came": 10, "new": 9, "resources": 20, "digest": "d"}
             },
         ),
         (  # known records of a further look
-            {"lap": 2, "stale": 0},
+            {"lap": 2, "stale": 0, "came": 10, "reached": 10},
             {"next": Ask(at=40)},
             NEW | {"new": 0, "resources": 0},
             {},
             {
                 "pages": 4,
                 "turned": 3,
-                "came": 40,
-                "reached": 40,
+                "came": 20,
+                "reached": 20,
                 "stale": 0,
                 "digest": "d",
                 "skipped": 0,
@@ -1305,3 +1305,103 @@ def test_a_list_that_was_not_whole_may_lead_to_another(tmp_path):
 
 def first_broken(self):
     return Walk(ask=Ask(address="a", at=99), name="a")
+
+
+# What was tried to break it
+
+
+class Wrapping(Server):
+    """It goes on from the beginning behind its end."""
+
+    def page(self, asked):
+        at, rows = int(asked["at"]) % len(self.ids), min(int(asked["rows"]), self.cap)
+        return {"ids": self.ids[at : at + rows], "total": self.says}
+
+
+@pytest.mark.parametrize("says", [35, 2000])
+def test_a_server_that_wraps_has_an_end_in_a_further_look_too(tmp_path, says):
+    done = listed(tmp_path, Wrapping(ids=names(30), says=says))
+    assert (len(done.items), done.evidence, done.kinds()) == (30, {}, {"paging": 1})
+    assert len(done.asked) < 14
+
+
+def test_a_small_page_after_a_fault_is_no_short_one(tmp_path):
+    server = Server(ids=names(41), faults={3: 500})
+    done = listed(tmp_path, server, ladder=(Smaller((5, 1)),))
+    assert (done.ids(), done.errors) == (server.ids, [])
+
+
+@pytest.mark.parametrize(
+    ("server", "limit", "traits"),
+    [
+        (Server(ids=names(35), says=20), 25, {}),
+        (Server(ids=names(60), says=30, cap=30), 30, {"windows": (30,)}),
+        (Server(ids=names(35), says=10, way="stated"), 10, {"way": "stated", "total": "hint"}),
+    ],
+)
+def test_a_limit_leaves_something_out_where_the_total_may_be_too_small(tmp_path, server, limit, traits):
+    done = listed(tmp_path, server, {"max_datasets": str(limit)}, traits=Traits(**{"way": "place"} | traits))
+    assert (len(done.items), done.spider.run_state.is_limited) == (limit, True)
+
+
+@pytest.mark.parametrize(("says", "fault", "number"), [(20, 500, 3), (1000, 400, 11)])
+def test_what_fails_behind_a_total_that_is_doubtful_proves_nothing(tmp_path, says, fault, number):
+    server = Server(ids=names(1500), says=says, cap=10 if says == 20 else 100, faults={number: fault})
+    done = listed(tmp_path, server, ladder=())
+    assert (len(done.items), done.evidence, done.kinds()) == (says, {}, {"http": 1})
+
+
+def test_a_negative_total_is_none(tmp_path):
+    done = listed(tmp_path, Server(ids=names(7), says=-5))
+    assert (done.evidence, done.errors) == ({"datasets": "file"}, [])
+
+
+def test_records_without_an_id_are_told_apart_in_a_page(tmp_path):
+    def read(self, response, walk):
+        page = Numbers.read(self, response, walk)
+        page.entries = [Entry(None, entry.id) for entry in page.entries]
+        return page
+
+    def items(self, response, entry, *_):
+        yield Dataset(id=entry.record, title=entry.record, source="x", document={})
+
+    done = listed(tmp_path, Server(ids=names(29), way="stated"), read=read, items=items, **stated())
+    assert (len(done.items), done.evidence) == (29, {"datasets": "pager"})
+
+
+def test_a_part_that_repeats_itself_is_told_and_the_next_one_is_read(tmp_path):
+    class Clamped(Server):
+        def page(self, asked):
+            found = [name for name in self.ids if asked["since"] <= name < asked["until"]]
+            at = min(int(asked["at"]), 10)
+            return {"ids": found[at : at + 10]}
+
+    def first(self):
+        return Walk(ask=Ask(), rows=10, most=10, parts=(("n00000", "n00030"), ("n00030", "n00060")))
+
+    done = listed(tmp_path, Clamped(ids=names(60)), first=first)
+    assert (len(done.items), done.evidence) == (40, {})
+    assert done.kinds()["paging"] >= 1
+
+
+@pytest.mark.parametrize("length", [3, 4])
+def test_a_single_page_is_as_long_as_what_it_shows(tmp_path, length):
+    """One of its datasets is on another list, too: that makes it no shorter."""
+    lists = {"a": [[*"1234"], ["5"]], "b": [["3", "6", "7", "8"][:length]]}
+    done = several(tmp_path, lists)
+    assert ("b" in done.evidence) is (length == 3)
+
+
+def test_a_list_that_goes_on_after_a_kill_is_open_again(tmp_path):
+    crawler = get_crawler(None, {"JOBDIR": str(tmp_path)})
+    crawler.spider = SimpleNamespace(name="x")
+    walks = Walks(crawler)
+    walks.begin("one")
+    walks.end("one", "whole", evidence="file", listed=1)
+    walks.go_on("one")
+    walks.go_on("two")
+    assert (walks.open, walks.evidence, walks.lists, walks.listed("one")) == ({"one"}, {}, {"one": "begun"}, 1)
+    assert Walks(crawler).open == {"one"}
+    walks.end("one", "short")
+    assert walks.is_short
+    walks.job.db.close()

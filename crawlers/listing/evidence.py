@@ -22,8 +22,7 @@ _DRIFT, _DRIFT_SHARE = 10, 0.02
 """Records that may come or go between two pages; of a large catalogue, the share."""
 _ROUND = 1000
 """A total that is a multiple of this may be the end of what a search server counts."""
-_CAPS = 5
-"""A first page whose length is a multiple of this may be all that the server gives at once."""
+_CAPS, _DOZEN = 5, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +48,20 @@ class Taken:
 
 def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits) -> Walk[Any]:
     """Return where a walk stands behind a page."""
+    if page.total is not None and page.total < 0:
+        page.total = None
     is_behind = page.fault is None or page.next is not None
     is_other = taken.digest != here.digest if taken.came else traits.way == "place"
     is_turned = is_other and (bool(here.first) if page.turns is None else page.turns > 0)
     came = here.came + (taken.came if is_behind else 0)
-    is_known = is_other and taken.came > 0 and (here.lap > 1 or came <= here.reached)
+    ground = max(here.reached, here.listed + here.apart + here.lost if here.lap > 1 else 0)
+    is_known = is_other and taken.came > 0 and came <= ground
     is_news = bool(taken.new or taken.doubles or page.apart or page.is_new) or is_known
     total, counted = _counted(here, page, taken)
     before = here.total if page.behind is None else here.counted
     is_changed = page.total is not None and here.total is not None and page.total != here.total
     is_back = traits.way == "stated" and not (page.is_guessed or page.is_new)
-    is_ring = is_back and bool(here.first) and here.digest != taken.digest == here.first
+    is_ring = is_back and not taken.new and bool(here.first) and here.digest != taken.digest == here.first
     return replace(
         here,
         ask=here.ask if page.ask is None else page.ask,
@@ -157,7 +159,7 @@ def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Tr
     """
     if not taken.came or traits.has_short_pages:
         return False  # the patience ends it
-    is_full = taken.came + page.overlap >= walk.largest
+    is_full = taken.came + page.overlap >= min(walk.largest, page.asked or walk.largest)
     is_stop = (walk.is_capped or (walk.total or 0) % _ROUND == 0) and is_full
     if page.behind is not None:  # if more came than were left, nothing says how many there are
         return taken.came == page.behind and not is_stop
@@ -167,7 +169,16 @@ def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Tr
         return False
     if walk.turned:
         return not is_full
-    return page.asked is not None and taken.came < page.asked and taken.came % _CAPS != 0
+    return page.asked is not None and taken.came < page.asked and not _may_be_a_cap(taken.came)
+
+
+def _may_be_a_cap(length: int) -> bool:
+    """Return whether a first page may be all that a server gives at once: those give so many.
+
+    >>> [number for number in range(6, 50) if _may_be_a_cap(number)]
+    [8, 10, 12, 15, 16, 20, 24, 25, 30, 32, 35, 36, 40, 45, 48]
+    """
+    return length % _CAPS == 0 or length % _DOZEN == 0 or (length >= _CAPS and length & (length - 1) == 0)
 
 
 def is_trusted(walk: Walk[Any], traits: Traits) -> bool:
@@ -178,6 +189,12 @@ def is_trusted(walk: Walk[Any], traits: Traits) -> bool:
 def is_met(walk: Walk[Any], traits: Traits) -> bool:
     """Return whether as many datasets came as there are by the protocol's own word."""
     return is_trusted(walk, traits) and walk.listed + walk.lost >= (walk.expected or 0)
+
+
+def is_end(walk: Walk[Any], traits: Traits) -> bool:
+    """Return whether a list ends where a way on is refused: all came, and the total is no number where servers stop."""
+    is_passed = traits.total == "hint" and walk.listed + walk.lost != walk.expected
+    return is_met(walk, traits) and not is_passed and (walk.total or 0) % _ROUND != 0
 
 
 def is_windowed(walk: Walk[Any], traits: Traits) -> bool:
@@ -362,6 +379,15 @@ def judge(ended: Ended) -> Evidence:
         AnswerError: something contradicts that (count_mismatch, paging), or nothing shows it (unproven).
     """
     return next(shown for rule in RULES if (shown := rule.judged(ended)) is not None)
+
+
+def check_end(ended: Ended) -> None:
+    """
+    Raises:
+        AnswerError: a part of a list broke off, or repeats itself.
+    """
+    _broken(ended)
+    _again(ended)
 
 
 def less(absent: int) -> Evidence:

@@ -112,7 +112,7 @@ class Intake:
         """Note an entry; return whether no other page had it. One without an id is known by its content."""
         if entry.id is None:
             digest = hashlib.sha256(json.dumps(entry.record, sort_keys=True, default=str).encode()).hexdigest()
-            return self.crawl.seen(f"sha256-{digest}", list_name="nameless", listed_by=here.key)
+            return self.crawl.seen(f"sha256-{digest}", list_name=_nameless(here), listed_by=here.key)
         is_new = self.crawl.seen(entry.id, list_name=here.name, listed_by=here.key)
         return self.crawl.expect(self.crawl.listed_kind, entry.id, listed_by=here.key) if here.has_records else is_new
 
@@ -167,6 +167,7 @@ class Lister(Generic[A]):
 
     def onward(self, here: Walk[A], there: Walk[A], **options: bool) -> Request:
         """Return the request for what follows; the step tells it apart from all before it."""
+        self.walks.go_on(there.name)
         return self.request(replace(there, step=here.step + 1), **options)
 
     # Answers
@@ -240,7 +241,8 @@ class Lister(Generic[A]):
     def _summed(
         self, entries: list[Entry], taken: list[tuple[Entry, int]], page: ListingPage[A], doubles: int
     ) -> Taken:
-        digest = hashlib.sha256("\n".join(str(entry.id) for entry in entries).encode("utf-8", "replace")).hexdigest()
+        names = (repr(entry.record) if entry.id is None else entry.id for entry in entries)
+        digest = hashlib.sha256("\n".join(names).encode("utf-8", "replace")).hexdigest()
         came = len(entries) if page.came is None else page.came
         resources = sum(allowed for _, allowed in taken)
         is_cut = any(allowed < entry.resources for entry, allowed in taken[-1:])
@@ -286,7 +288,7 @@ class Lister(Generic[A]):
         self._note(there)
         yield from self._begin_offered(there, page)
         if self.intake.left(there) <= 0 if page.is_limited is None else page.is_limited:
-            yield from self.stop(there, is_cut=taken.is_cut)
+            yield from self.stop(there, is_cut=taken.is_cut or not self._is_over(there, page, taken))
         elif page.fault is not None and not (taken.came and page.next is not None):
             fault = self.dialect.fault(page.fault, None, here)
             yield from self.missed(there, fault, request)
@@ -296,6 +298,13 @@ class Lister(Generic[A]):
             if there.parts and not here.came and evidence.is_windowed(there, self.dialect.traits):
                 there = replace(there, left="gives only a part of what it has: it can't be asked for less at once")
             yield from self._decided(here, there, page, taken, request)
+
+    def _is_over(self, walk: Walk[A], page: ListingPage[A], taken: Taken) -> bool:
+        """Return whether nothing would follow a page, had the user no limit."""
+        traits = self.dialect.traits
+        is_stated = traits.way == "stated" and traits.total == "exact"  # its total is compared
+        is_end = is_stated or page.next is None or decide(walk, page, taken, traits) == "end"
+        return is_end and not walk.parts[1:]
 
     def _decided(
         self, here: Walk[A], there: Walk[A], page: ListingPage[A], taken: Taken, request: Request | None
@@ -373,9 +382,8 @@ class Lister(Generic[A]):
             yield from self.uncounted(replace(here, purpose="page"), request)
             return
         is_hint = self.dialect.traits.total == "hint"  # there may be more
-        is_passed = is_hint and here.listed + here.lost > (here.expected or 0)
-        is_end = here.pages and not fault.is_of_host and evidence.is_met(here, self.dialect.traits)
-        if is_end and not (is_passed or (is_hint and there)):
+        is_end = here.pages and fault.is_of_question and not fault.is_of_host
+        if is_end and evidence.is_end(here, self.dialect.traits) and not (is_hint and there):
             yield from self.end(here, ListingPage(end="none"), request)
             return
         if there is None and (page := self.dialect.ending(fault, here)) is not None:
@@ -383,7 +391,7 @@ class Lister(Generic[A]):
             return
         if there is not None:
             self.crawl.logger.info("%s: %s; listing it another way", self.crawl.place, fault.error)
-            if self.crawl.records.job.resumed and there.came < here.came:
+            if self.crawl.records.job.resumed and there.came <= here.came:
                 forget_open(self.crawl.records)  # what was listed before a kill and never handled comes again
             if there.lost > here.lost:
                 message = f"{self.dialect.lacking.format(number=here.came + 1)}: {fault.error}"
@@ -403,11 +411,11 @@ class Lister(Generic[A]):
         """Yield the first request of the next part, of a further lap, or for the number; or judge the list."""
         if self.crawl.records.job.resumed:
             count = self.crawl.records.count  # requests that stood for one before a kill share what they list
-            others = count("nameless") if self.dialect.traits.is_one_list else -walk.apart
+            others = count(_nameless(walk)) if self.dialect.traits.is_one_list else -walk.apart
             walk = replace(walk, listed=max(count(walk.name) + others, 0))
             self._note(walk)
         if following := ladder.next_part(walk, self.dialect):
-            yield self.onward(walk, following)
+            yield self.onward(walk, replace(following, gaps=following.gaps + self._is_torn(walk, page, request)))
             return
         if (aside := self.dialect.aside(walk, is_whole=True)) is not None:
             yield from aside
@@ -421,6 +429,15 @@ class Lister(Generic[A]):
             yield self.onward(walk, replace(walk, ask=ask, purpose="count"))
         else:
             yield from self.settled(walk, page, request)
+
+    def _is_torn(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> bool:
+        """Report a part of a list that did not come to its end; return whether that is so."""
+        try:
+            evidence.check_end(Ended(walk, page, self.dialect.traits, self.dialect.called(walk)))
+        except AnswerError as error:
+            self.crawl.failed("list", error, request)
+            return True
+        return False
 
     def settled(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield what may find more where that is likely: what explains it, or a further look; or the verdict."""
@@ -461,7 +478,8 @@ class Lister(Generic[A]):
     def stop(self, walk: Walk[A], *, is_cut: bool = False) -> Iterator[Any]:
         """End a list at the user's limit, and note whether that leaves anything out."""
         state = self.crawl.run_state
-        is_all = not is_cut and walk.expected is not None and walk.listed >= walk.expected
+        is_told = evidence.is_trusted(walk, self.dialect.traits) and not (walk.contradiction or walk.left)
+        is_all = not is_cut and is_told and walk.listed == walk.expected
         state.is_limited = state.is_limited or not is_all
         self._close(walk, "stopped")
         yield from self.dialect.stopped(walk)
@@ -476,8 +494,12 @@ class Lister(Generic[A]):
             return
         self._close(walk, "short")
         self.crawl.failed("list", error, request, http_status=status)
-        yield from self._begun(self.dialect.short(walk), walk)
-        yield from self.finish(walk)
+        is_open = False
+        for output in self._begun(self.dialect.short(walk), walk):
+            is_open = True
+            yield output
+        if not is_open:
+            yield from self.finish(walk)
 
     def judged(self, walk: Walk[A], page: ListingPage[A], request: Request | None, *, absent: int = 0) -> Iterator[Any]:
         """Judge a list that has ended by what was seen of it; of one with gaps, only a total can show that.
@@ -485,7 +507,7 @@ class Lister(Generic[A]):
         Args:
             absent: how many datasets the catalogue counts and does not have, as it says of each.
         """
-        if page.end == "closed":  # it has nothing of its own, and what it leads to is judged
+        if page.end == "closed" and not (walk.left or walk.gaps):  # what it leads to is judged
             self._close(walk, "stopped")
             yield from self.finish(walk)
             return
@@ -498,7 +520,7 @@ class Lister(Generic[A]):
             shown = judge(ended)
         except AnswerError as error:
             if error.kind == "unproven" and self._is_single(walk, page):
-                self.crawl.run_state.note("single_pages", walk.name, walk.listed)
+                self.crawl.run_state.note("single_pages", walk.name, walk.largest)
                 self._close(walk, "single")
                 yield from self.finish(walk)
             else:
@@ -522,8 +544,9 @@ class Lister(Generic[A]):
     def _judge_single_pages(self) -> None:
         """Judge the lists of one page: one is whole if it is shorter than a page that led on."""
         state = self.crawl.run_state
-        for name, listed in state.single_pages.items():
-            if listed < state.page_size:
+        for name, length in state.single_pages.items():
+            listed = self.walks.listed(name)
+            if length < state.page_size:
                 self.walks.end(name, "whole", evidence=self.dialect.traits.ends_by, listed=listed)
             else:
                 self.walks.end(name, "short", listed=listed)
@@ -538,10 +561,10 @@ class Lister(Generic[A]):
         """Yield what there is to do once all lists have ended and were whole: look for what is gone."""
         if self._is_going_on(walk) or self.crawl.run_state.is_limited:
             return
-        self._judge_single_pages()
         if (outputs := self.dialect.ended(walk)) is not None:
             yield from self._begun(outputs, walk)
             return
+        self._judge_single_pages()
         if self.walks.is_short:
             return
         output = self.dialect.whole(walk)
@@ -567,6 +590,11 @@ class Lister(Generic[A]):
             yield from self.gone.find()
         else:
             self.withdrawals.mark_missing()
+
+
+def _nameless(walk: Walk[Any]) -> str:
+    """Return the name of the records of a list that have no id."""
+    return "nameless" if walk.name == "datasets" else f"nameless of {walk.name}"
 
 
 def _at(walk: Walk[A], page: ListingPage[A]) -> Walk[A]:

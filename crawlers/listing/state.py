@@ -56,7 +56,7 @@ class RunState(_Published):
         access: what a portal says of the API token: accepted, refused or unknown; ``None`` if it was not asked.
         resources: how many resources the datasets' pages have.
         is_cut_short: whether a list was not read to its end, so that what it lacks may still be there.
-        single_pages: how many datasets each list of one page has, which is judged at the end.
+        single_pages: how many entries each list of one page has, which is judged at the end.
         page_size: the largest number of datasets on a page that led to another page.
     """
 

@@ -75,6 +75,7 @@ class Walks:
         """
         self.open.discard(name)
         self.lists[name] = "ended"
+        self.evidence.pop(name, None)
         if state == "whole":
             self.evidence[name] = evidence
         total = None if total is None else min(total, _MOST)
@@ -85,6 +86,19 @@ class Walks:
         """How many datasets fewer than they should have the lists that have ended gave."""
         query = "SELECT coalesce(sum(max(total - listed, 0)), 0) FROM walks WHERE total IS NOT NULL"
         return int(self.job.db.execute(query).fetchone()[0])
+
+    def go_on(self, name: str) -> None:
+        """Note that a list goes on that had ended before a kill: another answer came to the same request."""
+        if self.lists.get(name) == "ended":
+            self.lists[name] = "begun"
+            self.open.add(name)
+            self.evidence.pop(name, None)
+            self.job.execute("UPDATE walks SET state = 'open' WHERE name = ?", (name,))
+
+    def listed(self, name: str) -> int:
+        """Return how many datasets a list that has ended gave."""
+        row = self.job.db.execute("SELECT listed FROM walks WHERE name = ?", (name,)).fetchone()
+        return int(row[0] or 0) if row else 0
 
     @property
     def is_short(self) -> bool:
