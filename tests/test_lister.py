@@ -549,6 +549,67 @@ def test_what_is_left_behind_a_page_counts_with_what_came():
     assert again.total == 40, "one of them was on the page before"
 
 
+@pytest.mark.parametrize(
+    ("here", "left", "taken", "total"),
+    [
+        ({}, 7, {"came": 3, "new": 3}, 7),
+        ({}, 2, {"came": 3, "new": 3}, 3),  # it counts fewer than it gives
+        ({"listed": 10, "apart": 2}, 7, {"came": 3, "new": 3}, 19),
+        ({"listed": 10, "apart": 2, "total": 5}, 7, {"came": 3, "new": 2}, 18),
+        ({"listed": 10, "apart": 2, "total": 5}, 1, {"came": 3, "new": 2}, 14),
+        ({"listed": 10, "apart": 2, "total": 5}, 3, {"came": 3, "new": 0}, 12),
+    ],
+)
+def test_how_many_there_are_by_what_is_left(here, left, taken, total):
+    assert behind(here, {"behind": left}, taken).total == total
+
+
+def test_other_datasets_of_the_page_count_with_what_is_left():
+    found = behind({"listed": 10, "total": 5}, {"behind": 4, "apart": 2}, {"came": 3, "new": 1})
+    assert (found.total, found.expected) == (14, 12)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "moved", "shrunk"),
+    [(40, 40, False, False), (40, 39, True, True), (40, 41, True, False), (1, 0, True, True), (0, 1, True, False)],
+)
+def test_whether_a_list_changed_while_it_was_read(before, now, moved, shrunk):
+    found = behind({"total": before}, {"total": now}, {"came": 1, "new": 1})
+    assert (found.has_moved, found.has_shrunk) == (moved, shrunk)
+
+
+@pytest.mark.parametrize(
+    ("before", "printed", "found"), [(None, 5, 5), (7, 5, 7), (5, 7, 7), (5, None, 5), (None, 0, 0)]
+)
+def test_the_largest_number_that_is_printed_counts(before, printed, found):
+    assert behind({"printed": before}, {"printed": printed}, {"came": 1}).printed == found
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "is_contradiction"), [(100, 110, False), (100, 111, True), (1000, 1020, False)]
+)
+def test_a_catalogue_changes_while_it_is_listed_but_not_by_so_much(before, now, is_contradiction):
+    assert bool(behind({"total": before}, {"total": now}, {"came": 1}).contradiction) is is_contradiction
+
+
+@pytest.mark.parametrize(
+    ("here", "page", "taken", "is_capped"),
+    [
+        ({}, {"asked": 100, "total": 50}, {"came": 10}, True),
+        ({}, {"asked": 10, "total": 50}, {"came": 10}, False),
+        ({}, {"asked": 100, "total": 10}, {"came": 10}, False),
+        ({}, {"asked": 100}, {"came": 10}, False),
+        ({}, {"asked": 11, "total": 50, "overlap": 1}, {"came": 10}, False),
+        ({"first": "a", "largest": 10}, {"asked": 100}, {"came": 5}, True),
+        ({"first": "a", "largest": 10}, {"asked": 10}, {"came": 5}, False),
+        ({"first": "a", "largest": 10}, {"asked": 100}, {}, False),
+        ({"is_capped": True}, {}, {}, True),
+    ],
+)
+def test_whether_a_server_gives_fewer_than_it_is_asked_for(here, page, taken, is_capped):
+    assert behind(here, page, taken, way="place").is_capped is is_capped
+
+
 def test_pages_that_count_what_is_left_are_compared_too():
     """And a total that shrinks is not believed before it is asked for: records may be lost."""
     here = {"listed": 10, "came": 10, "total": 200, "counted": 200, "pages": 1}
