@@ -167,7 +167,7 @@ def stated(**more):
     ("server", "changes", "shown", "requests"),
     [
         (Server(ids=names(7), says=7), {}, "total", 1),
-        (Server(ids=names(7)), {}, "file", 1),
+        (Server(ids=names(7)), {}, "pager", 2),
         (Server(ids=names(35), says=35), {}, "total", 4),
         (Server(ids=names(35)), {}, "pager", 4),
         (Server(ids=names(40)), {}, "pager", 5),
@@ -627,7 +627,7 @@ def test_pages_that_count_what_is_left_are_compared_too():
         ({"total": 10, "came": 10, "largest": 10}, {"next": Ask(at=9), "behind": 5}, {"came": 10}, {}, "follow"),
         ({}, {"next": None}, {"came": 3}, {}, "end"),
         ({"largest": 10, "came": 10, "first": "a"}, {"next": Ask(at=99), "asked": 100}, {"came": 10}, {}, "follow"),
-        ({"largest": 7, "came": 7, "first": "a"}, {"next": Ask(at=99), "asked": 100}, {"came": 7}, {}, "end"),
+        ({"largest": 7, "came": 7, "first": "a"}, {"next": Ask(at=99), "asked": 100}, {"came": 7}, {}, "follow"),
         ({"largest": 10, "came": 13, "turned": 1}, {"next": Ask(at=99), "asked": 100}, {"came": 3}, {}, "end"),
         ({"largest": 10, "came": 20, "turned": 1}, {"next": Ask(at=99), "asked": 100}, {"came": 10}, {}, "follow"),
         (
@@ -837,7 +837,13 @@ class Ranged(Numbers):
         (Other("method", ("GET",), is_for_first_only=True), {"pages": 0}, CUT, {"ask": Ask(method="GET")}),
         (Other("method", ("GET",), when=lambda fault: fault.status == 400), {}, CUT, None),
         (Other("method", ("GET",), when=lambda fault: fault.status == 400), {}, NO, {"ask": Ask(method="GET")}),
-        (Smaller(), {"rows": 100, "most": 100}, CUT, {"rows": 25, "most": 25}),
+        (Smaller(), {"rows": 100, "most": 100}, CUT, {"rows": 25, "most": 100}),
+        (
+            Smaller(),
+            {"rows": 100, "most": 100},
+            Fault(AnswerError("timeout", "slow")),
+            {"rows": 25, "most": 25},
+        ),
         (Smaller(), {"rows": 100, "most": 100}, HTTP, {"rows": 25, "most": 100}),
         (Smaller(), {"rows": 1, "most": 100}, CUT, None),
         (Smaller(), {"rows": None}, CUT, None),
@@ -1224,7 +1230,7 @@ def test_a_count_is_a_hint(tmp_path):
         return Walk(ask=Ask(), rows=100, most=100, purpose="count")
 
     done = listed(tmp_path, server, first=first, ladder=())
-    assert (len(done.items), done.evidence) == (3, {"datasets": "file"})
+    assert (len(done.items), done.evidence) == (3, {"datasets": "pager"})
 
 
 def test_a_kill_between_any_two_answers_loses_nothing(tmp_path):
@@ -1414,7 +1420,7 @@ def test_what_fails_behind_a_total_that_is_doubtful_proves_nothing(tmp_path, say
 
 def test_a_negative_total_is_none(tmp_path):
     done = listed(tmp_path, Server(ids=names(7), says=-5))
-    assert (done.evidence, done.errors) == ({"datasets": "file"}, [])
+    assert (done.evidence, done.errors) == ({"datasets": "pager"}, [])
 
 
 def test_records_without_an_id_are_told_apart_in_a_page(tmp_path):
@@ -1466,3 +1472,47 @@ def test_a_list_that_goes_on_after_a_kill_is_open_again(tmp_path):
     walks.end("one", "short")
     assert walks.is_short
     walks.job.db.close()
+
+
+@pytest.mark.parametrize("cap", [7, 12, 24, 64])
+def test_a_server_that_caps_its_first_page_is_asked_for_more(tmp_path, cap):
+    server = Server(ids=names(100), cap=cap)
+    done = listed(tmp_path, server)
+    assert (done.ids(), done.evidence) == (server.ids, {"datasets": "pager"})
+
+
+def test_one_cut_record_makes_no_later_page_small(tmp_path):
+    server = Server(ids=names(400), says=400, cap=100, broken={77})
+    done = listed(tmp_path, server, ladder=LADDER)
+    assert (len(done.items), done.kinds()["refused"]) == (399, 1)
+    assert len(done.asked) < 24
+
+
+def test_pages_that_count_themselves_answer_one_question(tmp_path):
+    class Own(Server):
+        def page(self, asked):
+            found = super().page(asked)
+            return found | {"total": len(found["ids"])}
+
+    def read(self, response, walk):
+        return replaced(Numbers.read(self, response, walk), is_open=True)
+
+    done = listed(tmp_path, Own(ids=names(172), cap=50), read=read, traits=Traits(way="place", total="hint"))
+    assert (len(done.items), done.kinds()) == (172, {})
+
+
+def test_a_first_page_that_has_more_than_was_asked_for_and_comes_again_is_all(tmp_path):
+    class All(Server):
+        def page(self, asked):
+            return {"ids": self.ids}
+
+    done = listed(tmp_path, All(ids=names(126)))
+    assert (len(done.items), done.evidence) == (126, {"datasets": "file"})
+
+
+def test_a_part_of_records_is_a_page(tmp_path):
+    """As PostgREST answers: the range is of records, not of bytes."""
+    headers = {"Content-Range": "0-1/2"}
+    answers = lambda request: TextResponse(request.url, status=206, headers=headers, body=b'{"ids": ["a", "b"]}')  # noqa: E731
+    done = listed(tmp_path, answers, **stated())
+    assert (len(done.items), done.errors) == (2, [])

@@ -22,7 +22,6 @@ _DRIFT, _DRIFT_SHARE = 10, 0.02
 """Records that may come or go between two pages; of a large catalogue, the share."""
 _ROUND = 1000
 """A total that is a multiple of this may be the end of what a search server counts."""
-_CAPS, _DOZEN = 5, 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +47,8 @@ class Taken:
 
 def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits) -> Walk[Any]:
     """Return where a walk stands behind a page."""
-    if page.total is not None and page.total < 0:
+    is_none = page.total == 0 and bool(here.came or taken.came) and not here.total
+    if page.total is not None and (page.total < 0 or is_none):
         page.total = None
     is_behind = page.fault is None or page.next is not None
     is_other = taken.digest != here.digest if taken.came else traits.way == "place"
@@ -59,7 +59,9 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     is_news = bool(taken.new or taken.doubles or page.apart or page.is_new) or is_known
     total, counted = _counted(here, page, taken)
     before = here.total if page.behind is None else here.counted
-    is_changed = page.total is not None and here.total is not None and page.total != here.total
+    is_own = 0 < here.largest == here.total and page.total == taken.came  # each page counts itself
+    before = None if is_own else before
+    is_changed = not is_own and None not in (page.total, here.total) and page.total != here.total
     is_back = traits.way == "stated" and not (page.is_guessed or page.is_new)
     is_ring = is_back and not taken.new and bool(here.first) and here.digest != taken.digest == here.first
     return replace(
@@ -167,18 +169,7 @@ def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Tr
         return walk.came >= (walk.total or 0) and not is_stop
     if walk.total is not None:
         return False
-    if walk.turned:
-        return not is_full
-    return page.asked is not None and taken.came < page.asked and not _may_be_a_cap(taken.came)
-
-
-def _may_be_a_cap(length: int) -> bool:
-    """Return whether a first page may be all that a server gives at once: those give so many.
-
-    >>> [number for number in range(6, 50) if _may_be_a_cap(number)]
-    [8, 10, 12, 15, 16, 20, 24, 25, 30, 32, 35, 36, 40, 45, 48]
-    """
-    return length % _CAPS == 0 or length % _DOZEN == 0 or (length >= _CAPS and length & (length - 1) == 0)
+    return walk.turned > 0 and not is_full
 
 
 def is_trusted(walk: Walk[Any], traits: Traits) -> bool:
@@ -193,6 +184,8 @@ def is_met(walk: Walk[Any], traits: Traits) -> bool:
 
 def is_end(walk: Walk[Any], traits: Traits) -> bool:
     """Return whether a list ends where a way on is refused: all came, and the total is no number where servers stop."""
+    if walk.stated is not None and walk.listed + walk.lost == walk.stated - walk.apart:
+        return True
     is_passed = traits.total == "hint" and walk.listed + walk.lost != walk.expected
     return is_met(walk, traits) and not is_passed and (walk.total or 0) % _ROUND != 0
 
@@ -317,15 +310,24 @@ def _again(ended: Ended) -> None:
     walk = ended.walk
     is_short = walk.listed < (walk.expected or 0)
     is_repeated = is_short if walk.is_ring else _is_repeated(walk, ended.page, ended.traits)
+    is_repeated = is_repeated and not (_is_limit_ignored(ended) and walk.total is None)
     if is_repeated and not is_met(walk, ended.traits) and (ended.traits.way != "place" or ended.page.came != 0):
         of = "" if walk.expected is None else f" of {walk.expected}"
         message = f"{ended.subject} gives the same pages again after {walk.listed}{of} datasets"
         raise AnswerError("paging", message)
 
 
+def _is_limit_ignored(ended: Ended) -> bool:
+    """Return whether the first page has more than was asked for, and nothing else came on the pages behind it."""
+    walk, asked = ended.walk, ended.page.asked
+    return asked is not None and walk.largest > asked and walk.digest == walk.first
+
+
 def _file(ended: Ended) -> Evidence | None:
     page, walk, traits = ended.page, ended.walk, ended.traits
     if page.next is None and (traits.way == "single" or page.is_file):
+        return "file"
+    if _is_limit_ignored(ended) and walk.lap == 1:
         return "file"
     if walk.pages != 1 or traits.way == "turn" or traits.judges_single_pages_last:
         return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OF_HOST = frozenset(("blocked", "robots", "dns", "forbidden_address", "offsite", "ignored", "disk", "bug"))
 """The error kinds that no other request to the host cures."""
-LASTING = frozenset(("too_large", "timeout", "truncated"))
+LASTING = frozenset(("too_large", "timeout"))
 """Later pages stay small after one of these."""
 _PARTIAL = 206
 
@@ -62,7 +62,8 @@ def check_whole(response: Response) -> None:
     Raises:
         AnswerError: the answer is a part of what was asked for.
     """
-    if response.status == _PARTIAL:
+    unit = (response.headers.get("Content-Range") or b"bytes").split()[0]
+    if response.status == _PARTIAL and unit.lower() == b"bytes":  # else a page of records, as PostgREST's
         raise AnswerError("truncated", "the answer is a part, as it says itself (HTTP 206)")
 
 

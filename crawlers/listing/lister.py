@@ -284,7 +284,7 @@ class Lister(Generic[A]):
                 yield from self.counted(replace(there, purpose="page"), page, request)
             return
         there = self._offered(after(here, page, taken, self.dialect.traits), page)
-        there = there if page.is_substitute else self._grown(there)
+        there = self._grown(there) if taken.came and not (page.is_substitute or page.fault) else there
         self._note(there)
         yield from self._begin_offered(there, page)
         if self.intake.left(there) <= 0 if page.is_limited is None else page.is_limited:

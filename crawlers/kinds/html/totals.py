@@ -21,10 +21,16 @@ if TYPE_CHECKING:
 
 _GROUPED = r"[0-9]{1,3}(?:[.,'’\s\u066c][0-9]{2,3})*[.,'’\s\u066c][0-9]{3}(?![0-9])"
 _NUMBER = re.compile(rf"(?<![0-9])(?:{_GROUPED}|[0-9]{{1,12}}(?![0-9]))".replace("0-9", r"\d"))
+_OF = re.compile(r"\s*(?:of|von|de|di|van|av|af|из|z|/)\s*", re.IGNORECASE)
+_LIMIT = re.compile(
+    r"per page|page size|pro seite|par page|por p[aá]gina|per pagina|at most|max(?:imum|\.)|first\b", re.IGNORECASE
+)
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _RANGE = re.compile(r"\s*(?:[-–—~]|\w{1,5})\s*")
 _LONGEST = 120  # characters of a text with the total
 _HIGHEST = 3  # elements above the one that has the number
 _MOST = 5_000  # elements
+_OF_TOTAL = 2
 _WITH_RANGE = 3  # numbers of a range and its total
 _ELSEWHERE = ("nav", "aside", "footer")
 _INSIDE = frozenset(("li", "a", "option", "select", "td", "dd", "script", "style", "noscript", "template"))
@@ -112,10 +118,16 @@ def _counted(element: Any) -> tuple[Any, int] | None:
         if not shown or len(shown) > _LONGEST:
             return None
         if _WORDS.search(shown):
-            count = number(shown)
+            count = None if _is_other(shown) else number(shown)
             return None if count is None else (element, count)
         element = element.getparent()
     return None
+
+
+def _is_other(shown: str) -> bool:
+    """Return whether a text's only number is that of a page's length, or a year."""
+    found = [item[0] for item in _NUMBER.finditer(shown)]
+    return bool(_LIMIT.search(shown)) or (len(found) == 1 and bool(_YEAR.fullmatch(found[0])))
 
 
 def _is_elsewhere(element: Any) -> bool:
@@ -129,6 +141,8 @@ def number(text: str) -> int | None:
     (1234, 12345, 1234, 1234)
     >>> number("1-20 of 1,234"), number("97 results, 1 to 20"), number("97 in 2019"), number("none")
     (1234, 97, None, None)
+    >>> number("Showing 18 of 30 datasets"), number("6 von 30")
+    (30, 30)
     """
     found = list(_NUMBER.finditer(text[:1000]))
     values = [int("".join(letter for letter in item[0] if letter.isdigit())) for item in found]
@@ -137,4 +151,6 @@ def number(text: str) -> int | None:
             between = text[found[item].end() : found[other].start()]
             if values[item] <= values[other] and _RANGE.fullmatch(between):
                 return values[2 - 2 * item]
+    if len(values) == _OF_TOTAL and values[0] <= values[1]:  # "18 of 30"
+        return values[1] if _OF.fullmatch(text[found[0].end() : found[1].start()]) else None
     return values[0] if len(values) == 1 else None
