@@ -521,7 +521,7 @@ SHOWN = {
     "the way on is refused": (refused_at_the_end, LINK, NEXT, ("complete", 35, 35), "total", 5),
     "one comes twice, one never": (doubling, TOTAL, NUMBER, ("complete", 35, 35), "total", 8),
     "a page is cut": (cut_once, TOTAL, OFFSET, ("complete", 35, 35), "total", 5),
-    "long pages are cut": (cut_if_long, TOTAL, OFFSET, ("complete", 35, 35), "total", 20),
+    "long pages are cut": (cut_if_long, TOTAL, OFFSET, ("complete", 35, 35), "total", 22),
 }
 
 

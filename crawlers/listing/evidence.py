@@ -47,7 +47,7 @@ class Taken:
 
 def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits) -> Walk[Any]:
     """Return where a walk stands behind a page."""
-    is_none = page.total == 0 and bool(here.came or taken.came) and not here.total
+    is_none = page.total == 0 and here.came > 0 and here.total is None  # of an empty page behind the last one
     if page.total is not None and (page.total < 0 or is_none):
         page.total = None
     is_behind = page.fault is None or page.next is not None
@@ -184,9 +184,7 @@ def is_met(walk: Walk[Any], traits: Traits) -> bool:
 
 def is_end(walk: Walk[Any], traits: Traits) -> bool:
     """Return whether a list ends where a way on is refused: all came, and the total is no number where servers stop."""
-    if walk.stated is not None and walk.listed + walk.lost == walk.stated - walk.apart:
-        return True
-    is_passed = traits.total == "hint" and walk.listed + walk.lost != walk.expected
+    is_passed = traits.total == "hint" and not walk.parts and walk.listed + walk.lost != walk.expected
     return is_met(walk, traits) and not is_passed and (walk.total or 0) % _ROUND != 0
 
 

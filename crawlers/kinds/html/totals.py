@@ -118,10 +118,21 @@ def _counted(element: Any) -> tuple[Any, int] | None:
         if not shown or len(shown) > _LONGEST:
             return None
         if _WORDS.search(shown):
-            count = None if _is_other(shown) else number(shown)
+            count = None if _is_other(shown) else number(shown) or _of_all(shown)
             return None if count is None else (element, count)
         element = element.getparent()
     return None
+
+
+def _of_all(shown: str) -> int | None:
+    """
+    >>> _of_all("Showing 18 of 30 datasets"), _of_all("30 datasets in 12 groups")
+    (30, None)
+    """
+    found = list(_NUMBER.finditer(shown))
+    if len(found) != _OF_TOTAL or not _OF.fullmatch(shown[found[0].end() : found[1].start()]):
+        return None
+    return int("".join(filter(str.isdigit, found[1][0])))
 
 
 def _is_other(shown: str) -> bool:
@@ -141,8 +152,6 @@ def number(text: str) -> int | None:
     (1234, 12345, 1234, 1234)
     >>> number("1-20 of 1,234"), number("97 results, 1 to 20"), number("97 in 2019"), number("none")
     (1234, 97, None, None)
-    >>> number("Showing 18 of 30 datasets"), number("6 von 30")
-    (30, 30)
     """
     found = list(_NUMBER.finditer(text[:1000]))
     values = [int("".join(letter for letter in item[0] if letter.isdigit())) for item in found]
@@ -151,6 +160,4 @@ def number(text: str) -> int | None:
             between = text[found[item].end() : found[other].start()]
             if values[item] <= values[other] and _RANGE.fullmatch(between):
                 return values[2 - 2 * item]
-    if len(values) == _OF_TOTAL and values[0] <= values[1]:  # "18 of 30"
-        return values[1] if _OF.fullmatch(text[found[0].end() : found[1].start()]) else None
     return values[0] if len(values) == 1 else None

@@ -291,7 +291,7 @@ class OAI(Dialect[Question]):
         for sentence in found.flaws:
             self.crawl.failed("parse", AnswerError("repaired_text", sentence), response.request)
         if self.is_repeated(found, walk):
-            if walk.total is not None and walk.came == walk.total:
+            if walk.total is not None and (walk.came == walk.total or (walk.parts and walk.came > walk.total)):
                 return ListingPage(came=0)
             raise OddError("repeats", "paging", f"the repository gives the same pages again after {walk.came} records")
         alive, apart = self.alive(found, walk)
