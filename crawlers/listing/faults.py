@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OF_HOST = frozenset(("blocked", "robots", "dns", "forbidden_address", "offsite", "ignored", "disk", "bug"))
 """The error kinds that no other request to the host cures."""
-LASTING = frozenset(("too_large", "timeout"))
+LASTING = frozenset(("too_large", "timeout", "truncated"))
 """Later pages stay small after one of these."""
 _PARTIAL = 206
 

@@ -114,7 +114,8 @@ class Skip:
         ask = dialect.place(walk, 1) if walk.rows == 1 and (walk.pages or self.is_for_first_too) else None
         if ask is None:
             return None
-        return replace(walk, ask=ask, came=walk.came + 1, lost=walk.lost + 1, skipped=walk.skipped + 1)
+        most = dialect.first().most  # the record broke its page, not the size
+        return replace(walk, ask=ask, came=walk.came + 1, lost=walk.lost + 1, skipped=walk.skipped + 1, most=most)
 
 
 @dataclass(frozen=True, slots=True)

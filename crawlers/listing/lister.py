@@ -382,7 +382,8 @@ class Lister(Generic[A]):
             yield from self.uncounted(replace(here, purpose="page"), request)
             return
         is_hint = self.dialect.traits.total == "hint"  # there may be more
-        is_refused = fault.is_of_question or self.dialect.traits.way != "place"  # a place behind the end may exist
+        is_doubted = self.dialect.traits.way == "place" and not is_hint and here.is_capped  # so it was asked for
+        is_refused = fault.is_of_question or fault.error.kind == "refused" or not is_doubted
         is_end = here.pages and is_refused and not fault.is_of_host
         if is_end and evidence.is_end(here, self.dialect.traits) and not (is_hint and there):
             yield from self.end(here, ListingPage(end="none"), request)
