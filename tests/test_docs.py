@@ -145,7 +145,9 @@ def report_fields() -> list[str]:
     log = SimpleNamespace(records=SimpleNamespace(kept=len), flaws=SimpleNamespace(kind="dataset"))
     known = {"run": "r", "started": "s", "verdict": "complete", "new_flaws": 0, "error_log": log}
     known["ends"] = {f"{name}_end": 0 for name in files}
-    report = SimpleNamespace(crawler=crawler, job=job, state=RunState(), **known)
+    state = RunState()
+    state.walks = SimpleNamespace(evidence={})
+    report = SimpleNamespace(crawler=crawler, job=job, state=state, **known)
     return list(run_report(report, "finished", {}, {}))
 
 

@@ -91,15 +91,18 @@ class Intake:
         """Return how many datasets are new to one of several lists, and were listed by another one."""
         if self.is_one_list:
             return 0
-        ids = [entry.id for entry in entries if entry.id is not None and "\0" not in entry.id]
-        return len(see_all(self.crawl.records, ids, here.name, here.key) - {entry.id for entry, _ in taken})
+        return len(self._seen(_ids(entries), here) - {entry.id for entry, _ in taken})
+
+    def _seen(self, ids: list[str], here: Walk[Any]) -> set[str]:
+        """Note what a page lists; return what no other page of its list had."""
+        with remembering(self.crawl):
+            return see_all(self.crawl.records, ids, here.name, here.key)
 
     def _new(self, entries: list[Entry], here: Walk[Any]) -> Iterator[Entry]:
         """Yield the entries that no other page had, each once; all are noted at once."""
-        ids = [entry.id for entry in entries if entry.id is not None and "\0" not in entry.id]
-        with remembering(self.crawl):
-            new = see_all(self.crawl.records, ids, here.name, here.key)
-            if here.has_records:
+        new = self._seen(ids := _ids(entries), here)
+        if here.has_records:
+            with remembering(self.crawl):
                 new = expect_all(self.crawl.records, self.crawl.listed_kind, ids, here.key)
         for entry in entries:
             if entry.id in new:
@@ -142,12 +145,11 @@ class Lister(Generic[A]):
     # Requests
 
     def begin(self, walk: Walk[A] | None = None) -> Iterator[Request]:
-        """Yield the request that a list begins with, if the list has not begun."""
+        """Note that a list has begun; yield its first request, which is dropped if it was made before."""
         walk = self.dialect.first() if walk is None else walk
         with remembering(self.crawl):
-            is_new = self.walks.begin(walk.name)
-        if is_new or not walk.step:
-            yield self.request(walk)
+            self.walks.begin(walk.name)
+        yield self.request(walk)
 
     def request(self, walk: Walk[A], *, is_retry: bool = False) -> Request:
         """Return the request of a walk.
@@ -592,6 +594,11 @@ class Lister(Generic[A]):
             yield from self.gone.find()
         else:
             self.withdrawals.mark_missing()
+
+
+def _ids(entries: list[Entry]) -> list[str]:
+    """Return the ids that the ledger takes many of at once: NUL ends a text in SQLite's JSON."""
+    return [entry.id for entry in entries if entry.id is not None and "\0" not in entry.id]
 
 
 def _nameless(walk: Walk[Any]) -> str:

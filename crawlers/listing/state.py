@@ -103,12 +103,12 @@ class RunState(_Published):
     @property
     def lists(self) -> dict[str, str]:
         """``begun`` or ``ended`` for each list."""
-        return self.walks.lists if hasattr(self, "walks") else {}
+        return self.walks.lists
 
     @property
     def evidence(self) -> dict[str, str]:
         """What shows that a list was whole, for each that was."""
-        return self.walks.evidence if hasattr(self, "walks") else {}
+        return self.walks.evidence
 
     def count_listed(self, count: int) -> None:
         """Note how many datasets have been listed so far; a page that is handled again after a kill counts once."""

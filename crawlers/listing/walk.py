@@ -190,7 +190,6 @@ class ListingPage(Generic[A]):
             in steps, and the next page requested after it.
         next: what the next page is asked by; ``None`` if there is none.
         ask: the `Walk.ask` of this page with what its answer showed; by default as it was.
-        is_stated: whether the answer names the next page (a link, a token); else it is computed.
         came: how many positions of the list the answer covers; by default as many as there are entries.
         overlap: how many more it covers that the page before had, too: asked for to see whether the list moved.
         asked: how many were asked for; ``None`` if nothing says.
@@ -206,7 +205,6 @@ class ListingPage(Generic[A]):
         is_substitute: whether the answer stands for a record that can't be given otherwise: a larger page may not come.
         is_guessed: whether no answer named this page, at a list whose answers name the next one.
         gaps: how many parts of the answer could not be read, and were reported.
-        unreadable: how many records could not be read at all.
         turns: how often a browser turned the page.
         end: an end in the answer's own words: ``none`` (nothing is there), ``declared`` (by the user); ``closed``: it
             leads to other lists, and has nothing of its own.
@@ -222,7 +220,6 @@ class ListingPage(Generic[A]):
     entries: Iterable[Entry] = ()
     next: A | None = None
     ask: A | None = None
-    is_stated: bool = False
     came: int | None = None
     overlap: int = 0
     asked: int | None = None
@@ -237,7 +234,6 @@ class ListingPage(Generic[A]):
     is_substitute: bool = False
     is_guessed: bool = False
     gaps: int = 0
-    unreadable: int = 0
     turns: int | None = None
     end: Literal["", "none", "declared", "closed"] = ""
     is_file: bool = False

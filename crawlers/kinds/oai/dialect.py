@@ -302,7 +302,6 @@ class OAI(Dialect[Question]):
             entries=[self.metadata.entry(record, ask.prefix) for record in alive],
             next=None if is_end or found.fault else following,
             ask=replace(following, token=ask.token, pages=ask.pages),
-            is_stated=True,
             came=len(found.records),
             total=size,
             apart=apart,
