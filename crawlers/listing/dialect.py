@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal
 
 from crawlers.listing.faults import Fault
@@ -129,13 +129,9 @@ class Dialect(ABC, Generic[A]):
         """Return whether the answer to a walk's request counts: another session may have begun the list again."""
         return True
 
-    def advised(self, fault: Fault, walk: Walk[A]) -> AnswerError:  # noqa: ARG002
-        """Return what is reported when nothing helped: the error, with advice where there is any."""
-        return fault.error
-
-    def reported(self, fault: Fault, walk: Walk[A]) -> Fault:
-        """Return the fault that is reported when nothing helped: the last one, or one before that says more."""
-        return replace(fault, error=self.advised(fault, walk))
+    def reported(self, fault: Fault, walk: Walk[A]) -> Fault:  # noqa: ARG002
+        """Return the fault that is reported when nothing helped: the last one, with advice, or one that says more."""
+        return fault
 
     def place(self, walk: Walk[A], count: int) -> A | None:  # noqa: ARG002
         """Return what is asked for `count` positions behind the beginning of the page; ``None`` if it can't be."""

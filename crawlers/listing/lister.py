@@ -403,7 +403,8 @@ class Lister(Generic[A]):
                 subject = {"http_status": fault.status, "missing": "dataset"}
                 self.crawl.failed("list", AnswerError(kind, message), request, **subject)
             elif there.gaps > here.gaps:
-                self.crawl.failed("list", self.dialect.advised(fault, here), request, http_status=fault.status)
+                reported = self.dialect.reported(fault, here)
+                self.crawl.failed("list", reported.error, request, http_status=reported.status)
             yield self.onward(here, there, is_retry=there.rows != here.rows)
             return
         reported = self.dialect.reported(fault, here)

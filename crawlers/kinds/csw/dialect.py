@@ -472,15 +472,17 @@ class GetRecords(Dialect[Ask]):
         """Return whether the record that breaks its page is known: it is the first one."""
         return fault.about == _HOLE or (walk.rows == 1 and isinstance(fault, Refusal))
 
-    def advised(self, fault: Fault, walk: Walk[Ask]) -> AnswerError:
-        """Return the error; with advice, if the schema that the source has is no longer given."""
+    def reported(self, fault: Fault, walk: Walk[Ask]) -> Fault:
+        """Return the fault; with advice, if the schema that the source has is no longer given."""
         if fault.about in (_PART, _NO_UNDATED):
-            return AnswerError("unproven", f"{self.subject} listed {walk.listed} datasets, and {fault.about}")
+            message = f"{self.subject} listed {walk.listed} datasets, and {fault.about}"
+            return replace(fault, error=AnswerError("unproven", message))
         error = fault.error
         if walk.pages or not walk.ask.is_fixed or "schema" not in str(getattr(error, "about", "")):
-            return error
+            return fault
         advice = "another schema changes the ids of all datasets: to take it, choose it with -a schema="
-        return AnswerError(error.kind, f"{error}; this source's records are in {self.schema}, and {advice}")
+        message = f"{error}; this source's records are in {self.schema}, and {advice}"
+        return replace(fault, error=AnswerError(error.kind, message))
 
     # Ranges of dates, and a further look
 

@@ -252,11 +252,11 @@ class Listings(LinkedDatasets[Ask]):
             return Fault(AnswerError("refused", str(error)), about="session")
         return Fault(error, status, is_first=not walk.pages)
 
-    def advised(self, fault: Fault, walk: Walk[Ask]) -> AnswerError:
+    def reported(self, fault: Fault, walk: Walk[Ask]) -> Fault:
         if fault.status in GONE and self.paging.kind in turn.COUNTED and walk.ask.number == 2:
             message = f"there is no page 2 of {walk.name}: does [paging] name what turns the page?"
-            return AnswerError("paging", message)
-        return fault.error
+            return replace(fault, error=AnswerError("paging", message))
+        return fault
 
     def ending(self, fault: Fault, walk: Walk[Ask]) -> ListingPage[Ask] | None:
         """Return the end that a counted page is which is not there."""
