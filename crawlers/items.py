@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, TypedDict
 
+from crawlers.fields import as_of, spec
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -128,42 +130,6 @@ class Stored:
     bytes: int
 
 
-@dataclass(slots=True, kw_only=True)
-class Resource:
-    """dcat:Distribution, a CKAN resource."""
-
-    id: str
-    dataset_id: str
-    title: str | None = None
-    description: str | None = None
-    url: str | None = None
-    access_url: str | None = None
-    download_url: str | None = None
-    format: str | None = None
-    media_type: str | None = None
-    size: int | None = None
-    """Bytes."""
-    checksum: Checksum | None = None
-    issued: str | None = None
-    modified: str | None = None
-    license: License | None = None
-    languages: list[str] = field(default_factory=list)
-    rights: str | None = None
-    conforms_to: list[str] = field(default_factory=list)
-    documentation: list[str] = field(default_factory=list)
-    applicable_legislation: list[str] = field(default_factory=list)
-    access_services: list[Service] = field(default_factory=list)
-    availability: str | None = None
-    """How long it will be there: STABLE, TEMPORARY ..."""
-    status: str | None = None
-    """COMPLETED, DEPRECATED, DEVELOP, WITHDRAWN ..."""
-    spatial_resolution: float | None = None
-    """Metres."""
-    temporal_resolution: str | None = None
-    """An ISO 8601 duration."""
-    document: Document | None = None
-
-
 def _without_documents(resources: list[Resource]) -> list[dict[str, Any]]:
     """Feeds carry the normalised fields only; the documents are on disk."""
     names = [one.name for one in fields(Resource) if one.name != "document"]
@@ -178,67 +144,360 @@ class Dataset:
 
     source: str
     id: str
-    identifier: str | None = None
-    uri: str | None = None
-    name: str | None = None
-    """The slug in the portal's own addresses."""
-    title: str | None = None
-    description: str | None = None
-    landing_page: str | None = None
-    issued: str | None = None
-    modified: str | None = None
-    version: str | None = None
-    publisher: Agent | None = None
-    contacts: list[Agent] = field(default_factory=list)
-    creator: Agent | None = None
-    """The first of the contacts who has that role; so is the maintainer."""
-    maintainer: Agent | None = None
-    keywords: list[str] = field(default_factory=list)
-    themes: list[str] = field(default_factory=list)
-    languages: list[str] = field(default_factory=list)
-    """BCP 47 tags."""
-    license: License | None = None
-    access_rights: str | None = None
-    rights: str | None = None
-    frequency: str | None = None
-    """A code of the EU's frequency vocabulary: DAILY, IRREG ..."""
-    temporal: Period | None = None
-    temporal_resolution: str | None = None
-    """An ISO 8601 duration: the smallest time between two values."""
-    spatial: list[Place] = field(default_factory=list)
-    country: str | None = None
-    """ISO 3166-1 alpha-3 of all its places, else in the source's words."""
-    state: str | None = None
-    """A state, province or region of the country."""
-    city: str | None = None
-    spatial_resolution: float | None = None
-    """Metres."""
-    conforms_to: list[str] = field(default_factory=list)
-    provenance: str | None = None
-    type: str | None = None
-    """What kind of dataset it is: a code of the EU's vocabulary (GEOSPATIAL ...), an IRI, or a word."""
-    status: str | None = None
-    """A code of the EU's or ADMS's vocabulary (COMPLETED, DEPRECATED ...), or a word."""
-    version_notes: str | None = None
-    relations: list[Relation] = field(default_factory=list)
-    documentation: list[str] = field(default_factory=list)
-    """Addresses of pages about it."""
-    applicable_legislation: list[str] = field(default_factory=list)
-    """The IRIs of the laws that it is published by."""
-    hvd_categories: list[str] = field(default_factory=list)
-    """The IRIs of its categories of high-value datasets."""
-    sample: list[str] = field(default_factory=list)
-    """Addresses of files that show a part of it."""
+    identifier: str | None = spec(
+        "text",
+        "Its identifier, as the publisher gives it.",
+        rdf="dct:identifier dc:identifier dcat:identifier adms:identifier schema:identifier",
+        data_json="identifier @id",
+        schema_org="identifier sameAs @id url",
+        ckan="identifier guid id",
+    )
+    uri: str | None = spec(
+        "iri",
+        "Its URI.",
+        label="URI",
+        data_json="@id identifier",
+        schema_org="@id identifier",
+        ckan="uri",
+        without={"rdf": "is the node's own name", "html": "is the identifier, if that is an address"},
+    )
+    name: str | None = spec(
+        "text",
+        "The slug in the portal's own addresses.",
+        ckan="name",
+        without={
+            "rdf": "has no slugs",
+            "data_json": "has no slugs",
+            "schema_org": "has no slugs",
+            "html": "a page has its address",
+        },
+    )
+    title: str | None = spec(
+        "text",
+        "Its title.",
+        rdf="dct:title dc:title schema:name rdfs:label",
+        data_json="title titleMap",
+        schema_org="name headline alternateName",
+        ckan="title title_translated",
+    )
+    description: str | None = spec(
+        "markdown",
+        "Its description.",
+        rdf="dct:description dct:abstract dc:description schema:description",
+        data_json="description descriptionMap",
+        schema_org="description abstract disambiguatingDescription",
+        ckan="notes notes_translated",
+    )
+    landing_page: str | None = spec(
+        "address",
+        "Its page at the portal.",
+        label="Page",
+        rdf="dcat:landingPage foaf:homepage schema:url",
+        data_json="landingPage",
+        schema_org="url mainEntityOfPage",
+        ckan="url",
+        without={"html": "is the page's own address"},
+    )
+    issued: str | None = spec(
+        "moment",
+        "When it was published.",
+        rdf="dct:issued dct:created dc:issued schema:datePublished schema:dateCreated",
+        data_json="issued created",
+        schema_org="datePublished dateIssued uploadDate dateCreated",
+        ckan="issued metadata_created",
+    )
+    modified: str | None = spec(
+        "moment",
+        "When it or its description was modified, by its own date.",
+        rdf="dct:modified dc:modified schema:dateModified",
+        data_json="modified",
+        schema_org="dateModified",
+        ckan="modified metadata_modified",
+    )
+    version: str | None = spec(
+        "text",
+        "Its version.",
+        rdf="dcat:version owl:versionInfo adms:version pav:version schema:version",
+        data_json="version",
+        schema_org="version",
+        ckan="version",
+    )
+    publisher: Agent | None = spec(
+        "agent",
+        "Who publishes it: a name, else an address.",
+        rdf="dct:publisher dc:publisher schema:publisher",
+        data_json="publisher",
+        schema_org="publisher",
+        ckan="organization publisher publisher_name publisher_uri publisher_email publisher_url",
+    )
+    contacts: list[Agent] = spec(
+        "agents",
+        "Whom to ask, and who had a part in it.",
+        label="Contact",
+        one="contact",
+        rdf="dcat:contactPoint adms:contactPoint",
+        data_json="contactPoint mbox",
+        schema_org="contactPoint",
+        ckan="contact contact_name contact_uri contact_email contact_url author maintainer creator",
+    )
+    creator: Agent | None = spec(
+        "agent",
+        "The first of the contacts who has that role.",
+        rdf="dct:creator dc:creator schema:creator",
+        data_json="creator",
+        schema_org="creator author",
+        ckan="creator author author_email",
+        found=True,
+    )
+    maintainer: Agent | None = spec(
+        "agent",
+        "The first of the contacts who has that role, or is its custodian.",
+        rdf="geodcatap:custodian schema:maintainer",
+        schema_org="maintainer",
+        ckan="maintainer maintainer_email",
+        found=True,
+        without={"data_json": "has creators and contributors"},
+    )
+    keywords: list[str] = spec(
+        "labels",
+        "What it is about, in the publisher's words.",
+        rdf="dcat:keyword dc:subject schema:keywords",
+        data_json="keyword keywordMap",
+        schema_org="keywords",
+        ckan="tags keywords",
+    )
+    themes: list[str] = spec(
+        "labels",
+        "What it is about, in the words of a vocabulary.",
+        rdf="dcat:theme dct:subject dcatap:hvdCategory",
+        data_json="theme category subject",
+        schema_org="about genre",
+        ckan="groups theme",
+    )
+    languages: list[str] = spec(
+        "languages",
+        "BCP 47 tags.",
+        rdf="dct:language dc:language schema:inLanguage",
+        data_json="language",
+        schema_org="inLanguage",
+        ckan="language",
+    )
+    license: License | None = spec(
+        "license",
+        "The licence: its SPDX identifier, else the source's own, its title or its address.",
+        label="Licence",
+        rdf="dct:license dct:#license cc:license schema:license dct:rights dc:rights",
+        data_json="license",
+        schema_org="license",
+        ckan="license_id license license_url license_title",
+    )
+    access_rights: str | None = spec(
+        "text",
+        "Who may see it: PUBLIC, RESTRICTED, NON_PUBLIC, or the source's word.",
+        label="Access",
+        rdf="dct:accessRights dcat:accessRights",
+        data_json="accessLevel accessRights",
+        schema_org="conditionsOfAccess isAccessibleForFree",
+        ckan="access_rights",
+    )
+    rights: str | None = spec(
+        "markdown",
+        "A statement of rights.",
+        rdf="dct:rights dc:rights",
+        data_json="rights accessLevelComment",
+        schema_org="usageInfo copyrightNotice",
+        ckan="rights",
+    )
+    frequency: str | None = spec(
+        "frequency",
+        "How often it is updated: a code of the EU's vocabulary (DAILY, IRREG ...).",
+        rdf="dct:accrualPeriodicity dc:accrualPeriodicity",
+        data_json="accrualPeriodicity",
+        ckan="frequency accrual_periodicity accrualPeriodicity update_frequency",
+        without={"schema_org": "has no such property"},
+    )
+    temporal: Period | None = spec(
+        "period",
+        "The period that the data cover.",
+        label="Period",
+        rdf="dct:temporal dcat:temporal schema:temporalCoverage",
+        data_json="temporal",
+        schema_org="temporalCoverage",
+        ckan="temporal_coverage temporal_start temporal_end",
+    )
+    temporal_resolution: str | None = spec(
+        "duration",
+        "An ISO 8601 duration: the smallest time between two values.",
+        rdf="dcat:temporalResolution",
+        data_json="temporalResolution",
+        ckan="temporal_resolution",
+        without={"schema_org": "has no such property"},
+    )
+    spatial: list[Place] = spec(
+        "places",
+        "The places that the data cover.",
+        label="Places",
+        rdf="dct:spatial dcat:spatial schema:spatialCoverage",
+        data_json="spatial geographicBoundingBox",
+        schema_org="spatialCoverage",
+        ckan="spatial spatial_text spatial_coverage geographic_coverage",
+    )
+    country: str | None = spec(
+        "text",
+        "ISO 3166-1 alpha-3 of all its places, else in the source's words.",
+        schema_org="spatialCoverage",
+        ckan="country",
+        without={"rdf": "is of its places' addresses", "data_json": "is of its places"},
+    )
+    state: str | None = spec(
+        "text",
+        "A state, province or region of the country.",
+        schema_org="spatialCoverage",
+        ckan="province region",
+        without={"rdf": "is of its places' addresses", "data_json": "is of its places"},
+    )
+    city: str | None = spec(
+        "text",
+        "A city.",
+        schema_org="spatialCoverage",
+        ckan="city",
+        without={"rdf": "is of its places' addresses", "data_json": "is of its places"},
+    )
+    spatial_resolution: float | None = spec(
+        "metres",
+        "Metres.",
+        rdf="dcat:spatialResolutionInMeters",
+        data_json="spatialResolutionInMeters",
+        ckan="spatial_resolution_in_meters spatial_resolution",
+        without={"schema_org": "has no such property"},
+    )
+    conforms_to: list[str] = spec(
+        "references",
+        "Standards that it conforms to.",
+        rdf="dct:conformsTo dct:#conformsTo",
+        data_json="conformsTo",
+        schema_org="conformsTo",
+        ckan="conforms_to",
+    )
+    provenance: str | None = spec(
+        "markdown",
+        "Where the data come from.",
+        rdf="dct:provenance",
+        data_json="provenance",
+        schema_org="isBasedOn isBasedOnUrl",
+        ckan="provenance",
+    )
+    type: str | None = spec(
+        "code",
+        "What kind of dataset it is: a code of the EU's vocabulary (GEOSPATIAL ...), an IRI, or a word.",
+        rdf="dct:type dc:type",
+        data_json="type",
+        schema_org="additionalType",
+        ckan="dcat_type",
+        found=True,
+    )
+    status: str | None = spec(
+        "code",
+        "A code of the EU's or ADMS's vocabulary (COMPLETED, DEPRECATED ...), or a word.",
+        rdf="adms:status schema:creativeWorkStatus",
+        data_json="status",
+        schema_org="creativeWorkStatus",
+        ckan="status",
+        found=True,
+    )
+    version_notes: str | None = spec(
+        "markdown",
+        "What is new in this version.",
+        rdf="adms:versionNotes",
+        data_json="versionNotes",
+        ckan="version_notes",
+        found=True,
+        without={"schema_org": "has no such property"},
+    )
+    relations: list[Relation] = spec(
+        "relations",
+        "What it has to do with: role, uri, title.",
+        rdf="dct:relation dcat:qualifiedRelation",
+        data_json="relation qualifiedRelation",
+        schema_org="isRelatedTo isBasedOn isPartOf citation",
+        ckan="relation qualified_relation relationships_as_subject",
+        found=True,
+    )
+    documentation: list[str] = spec(
+        "addresses",
+        "Addresses of pages about it.",
+        rdf="foaf:page wdrs:describedby",
+        data_json="page documentation describedBy references",
+        schema_org="subjectOf documentation hasDigitalDocument publishingPrinciples",
+        ckan="documentation",
+    )
+    applicable_legislation: list[str] = spec(
+        "references",
+        "The IRIs of the laws that it is published by.",
+        label="Legislation",
+        rdf="dcatap:applicableLegislation",
+        data_json="applicableLegislation",
+        ckan="applicable_legislation",
+        found=True,
+        without={"schema_org": "has no laws"},
+    )
+    hvd_categories: list[str] = spec(
+        "references",
+        "The IRIs of its categories of high-value datasets.",
+        label="High-value categories",
+        rdf="dcatap:hvdCategory",
+        data_json="hvdCategory",
+        ckan="hvd_category",
+        found=True,
+        without={"schema_org": "has no such property"},
+    )
+    sample: list[str] = spec(
+        "addresses",
+        "Addresses of files that show a part of it.",
+        label="Samples",
+        rdf="adms:sample",
+        data_json="sample",
+        schema_org="workExample",
+        ckan="sample",
+    )
     resources: list[Resource] = field(default_factory=list, metadata={"serializer": _without_documents})
     metadata_source: str | None = None
     metadata_url: str | None = None
     retrieved: str | None = None
-    caveats: str | None = None
-    """What the publisher warns of: HDX's ``caveats``."""
-    data_modified: str | None = None
-    """When the data, not its description, last changed: HDX's ``last_modified``."""
-    metadata_modified: str | None = None
-    """The source's own stamp, letter for letter: a re-run takes the same stamp for the same record."""
+    caveats: str | None = spec(
+        "markdown",
+        "The publisher's warnings.",
+        ckan="caveats",
+        without={
+            "rdf": "has comments of any sort",
+            "data_json": "has none",
+            "schema_org": "has none",
+            "html": "only HDX has them",
+        },
+    )
+    data_modified: str | None = spec(
+        "moment",
+        "When the data, not its description, last changed.",
+        ckan="last_modified",
+        without={
+            "rdf": "has one date",
+            "data_json": "has one date",
+            "schema_org": "has one date",
+            "html": "only HDX has it",
+        },
+    )
+    metadata_modified: str | None = spec(
+        "stamp",
+        "The source's own stamp, letter for letter: a re-run takes the same stamp for the same record.",
+        ckan="metadata_modified",
+        without={
+            "rdf": "has none of the record",
+            "data_json": "has none of the record",
+            "schema_org": "has none of the record",
+            "html": "is the header Last-Modified",
+            "index": "is in its line of the manifest",
+        },
+    )
     aliases: list[str] = field(default_factory=list)
     """Other ids of the same dataset: the origin's at a portal that harvests, an earlier form, a version's."""
     flaws: list[Flaw] = field(default_factory=list)
@@ -279,6 +538,133 @@ def _first(agents: list[Agent], role: str) -> Agent | None:
         if agent.role == role:
             return agent
     return None
+
+
+_SAID_OF_DATASETS = {"html": "pages say it of the dataset", "index": "is asked of datasets"}
+
+
+@dataclass(slots=True, kw_only=True)
+class Resource:
+    """dcat:Distribution, a CKAN resource."""
+
+    id: str
+    dataset_id: str
+    title: str | None = as_of(
+        Dataset, "title", rdf="dct:title dc:title rdfs:label schema:name", ckan="name name_translated"
+    )
+    description: str | None = as_of(Dataset, "description", ckan="description description_translated")
+    url: str | None = spec(
+        "address",
+        "Its address: the file's, else that of the page or service which leads to it.",
+        label="Address",
+        rdf="dcat:downloadURL dcat:accessURL",
+        data_json="downloadURL accessURL",
+        schema_org="contentUrl url",
+        ckan="url",
+    )
+    access_url: str | None = spec(
+        "address",
+        "Where to get it.",
+        rdf="dcat:accessURL",
+        data_json="accessURL accessService webService",
+        schema_org="url embedUrl",
+        ckan="access_url url",
+        without={"html": "is its url", "index": "is its url, if it has no file"},
+    )
+    download_url: str | None = spec(
+        "address",
+        "The file itself.",
+        rdf="dcat:downloadURL schema:contentUrl",
+        data_json="downloadURL",
+        schema_org="contentUrl",
+        ckan="download_url",
+        without={"html": "is its url", "index": "is its url"},
+    )
+    format: str | None = spec(
+        "text",
+        "Its format, as the source spells it.",
+        rdf="dct:format dc:format",
+        data_json="format",
+        schema_org="encodingFormat",
+        ckan="format",
+    )
+    media_type: str | None = spec(
+        "text",
+        "Its media type, as IANA spells it.",
+        rdf="dcat:mediaType schema:encodingFormat dct:format dc:format",
+        data_json="mediaType",
+        schema_org="fileFormat encodingFormat",
+        ckan="mimetype content_type",
+    )
+    size: int | None = spec(
+        "size",
+        "Bytes.",
+        rdf="dcat:byteSize",
+        data_json="byteSize",
+        schema_org="contentSize fileSize",
+        ckan="size",
+    )
+    checksum: Checksum | None = spec(
+        "checksum",
+        "The algorithm, a colon, the value.",
+        rdf="spdx:checksum",
+        data_json="checksum",
+        schema_org="sha256 sha512 sha1 md5",
+        ckan="hash",
+        without={"html": "can't be told from other numbers"},
+    )
+    issued: str | None = as_of(Dataset, "issued", ckan="issued created")
+    modified: str | None = as_of(
+        Dataset, "modified", says="When it was modified.", ckan="modified last_modified metadata_modified"
+    )
+    license: License | None = as_of(Dataset, "license", says="Its own licence, if it has one.")
+    languages: list[str] = as_of(Dataset, "languages", without=_SAID_OF_DATASETS)
+    rights: str | None = as_of(
+        Dataset,
+        "rights",
+        rdf="dct:rights dc:rights dct:accessRights dcat:accessRights",
+        data_json="rights accessRights",
+        without=_SAID_OF_DATASETS,
+    )
+    conforms_to: list[str] = as_of(Dataset, "conforms_to", without=_SAID_OF_DATASETS)
+    documentation: list[str] = as_of(
+        Dataset,
+        "documentation",
+        schema_org="",
+        without={"schema_org": "has pages about datasets alone", "index": "is asked of datasets"},
+    )
+    applicable_legislation: list[str] = as_of(
+        Dataset, "applicable_legislation", found=False, without={"schema_org": "has no laws"} | _SAID_OF_DATASETS
+    )
+    access_services: list[Service] = spec(
+        "services",
+        "Programmes that give the data: title, url.",
+        label="Services",
+        one="services",
+        rdf="dcat:accessService",
+        data_json="accessService",
+        ckan="access_services",
+        found=True,
+        without={"schema_org": "has no services of files", "html": "pages link them as files"},
+    )
+    availability: str | None = spec(
+        "code",
+        "How long it will be there: STABLE, TEMPORARY ...",
+        rdf="dcatap:availability",
+        data_json="availability",
+        ckan="availability",
+        without={"schema_org": "has no such property"},
+    )
+    status: str | None = as_of(
+        Dataset, "status", schema_org="", found=False, without={"schema_org": "has one of datasets alone"}
+    )
+    spatial_resolution: float | None = as_of(
+        Dataset, "spatial_resolution", without={"schema_org": "has no such property"} | _SAID_OF_DATASETS
+    )
+    temporal_resolution: str | None = as_of(
+        Dataset, "temporal_resolution", without={"schema_org": "has no such property"} | _SAID_OF_DATASETS
+    )
+    document: Document | None = None
 
 
 @dataclass(slots=True, kw_only=True)

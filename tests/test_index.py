@@ -24,7 +24,8 @@ from crawlers.exceptions import IndexUnreadableError
 from crawlers.items import Agent, Checksum, Dataset, License, Period, Place, Resource
 from crawlers.safety.locks import LOCK, take
 from crawlers.store.index import Index, Known, catch_up, reports
-from crawlers.store.index.description import DATASET, LONG, MOST, RESOURCE, RESOURCES, SHORT, describe
+from crawlers.store.index.columns import LONG, MOST, SHORT
+from crawlers.store.index.description import DATASET, RESOURCE, RESOURCES, describe
 from crawlers.store.index.missing_descriptions import described
 from crawlers.store.index.reader import connect
 from crawlers.store.index.schema import VERSION

@@ -18,7 +18,7 @@ from crawlers.exceptions import ArgumentError
 from crawlers.safety.redact import without_logins
 from crawlers.store.index import catch_up
 from crawlers.store.index.catch_up import sources_in
-from crawlers.store.index.description import SHORT
+from crawlers.store.index.columns import SHORT
 from crawlers.store.index.reader import connect
 from crawlers.values.moment import moment
 

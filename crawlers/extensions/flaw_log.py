@@ -17,7 +17,7 @@ from crawlers.signals import FLAWS, Failed
 from crawlers.store import compacted
 from crawlers.store.folder import JSONLines
 from crawlers.store.index import Index
-from crawlers.store.index.description import storable
+from crawlers.store.index.columns import storable
 from crawlers.store.index.flaws import FILE
 from crawlers.values import moment
 

@@ -9,17 +9,21 @@ Views know how another source holds its values: `crawlers.values.linked.LinkedRe
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from crawlers import values
 from crawlers.exceptions import AnswerError
+from crawlers.fields import specs
 from crawlers.items import Flaw
 from crawlers.safety import bounds, strict_json
 from crawlers.values.markup import markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from crawlers.fields import Vocabulary
 
 T = TypeVar("T")
 
@@ -167,6 +171,61 @@ class Record:
         if not found:
             self.mistyped(place, value, "a text")
         return found and values.text(found)
+
+
+class Fields:
+    """What reads the fields of an item from records of one vocabulary; only what a record has is read.
+
+    Args:
+        readers: for each field what reads it, called with the record and those of the names that the record has.
+        names: what each field is called there, the preferred name first.
+    """
+
+    def __init__(self, readers: Mapping[str, Callable[..., Any]], names: Mapping[str, Sequence[str]]) -> None:
+        self._readers = [(field, reader, tuple(names[field])) for field, reader in readers.items()]
+        self.names = frozenset(name for _, _, each in self._readers for name in each)
+        self._remembered = lru_cache(maxsize=256)(self._there)
+
+    @classmethod
+    def of(
+        cls,
+        item: type,
+        vocabulary: Vocabulary,
+        by_kind: Mapping[str, Callable[..., Any]],
+        own: Mapping[str, Callable[..., Any]],
+        *,
+        more: Mapping[str, tuple[Callable[..., Any], Sequence[str]]] | None = None,
+        without: Sequence[str] = (),
+        spelled: Callable[[Sequence[str]], Sequence[str]] = tuple,
+    ) -> Self:
+        """Return what reads the fields of an item.
+
+        Args:
+            by_kind: what reads a field of each kind.
+            own: what reads a field in a way of its own.
+            more: what is read together, under a name of its own, or from other names.
+            without: the fields that are read otherwise, as are all agents.
+            spelled: gives the names as records have them.
+        """
+        left = {name for name, spec in specs(item).items() if spec.kind in {"agent", "agents"}} | {
+            *without,
+            *(more or {}),
+        }
+        known = {name: spec for name, spec in specs(item).items() if spec.names(vocabulary) and name not in left}
+        readers = {name: own.get(name) or by_kind[spec.kind] for name, spec in known.items()}
+        names = {name: spelled(spec.names(vocabulary)) for name, spec in known.items()}
+        for name, (reader, others) in (more or {}).items():
+            readers[name], names[name] = reader, others
+        return cls(readers, names)
+
+    def read(self, record: Any) -> dict[str, Any]:
+        """Return the fields by name, without those that the record does not have."""
+        given = self.names.intersection(record.fields)
+        return {field: reader(record, *names) for field, reader, names in self._remembered(given)} if given else {}
+
+    def _there(self, given: frozenset[str]) -> list[tuple[str, Callable[..., Any], list[str]]]:
+        there = ((field, reader, list(filter(given.__contains__, names))) for field, reader, names in self._readers)
+        return [each for each in there if each[2]]
 
 
 def note(flaws: list[Flaw], flaw: Flaw) -> None:

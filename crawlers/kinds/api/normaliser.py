@@ -6,7 +6,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crawlers import values
-from crawlers.items import Agent, License, Place, Relation, Service
+from crawlers.fields import specs
+from crawlers.items import Agent, Dataset, License, Place, Relation, Resource, Service
 from crawlers.kinds.api.functions import checksum_of, period_of, place_of
 from crawlers.values.codes import code
 from crawlers.values.formats import file_type
@@ -48,9 +49,6 @@ class Normaliser(LinkedRecord):
 
     def tags(self, name: str) -> list[str]:
         return languages(self.texts(name))
-
-    def publisher(self, name: str) -> Agent | None:
-        return next(self.people(name, "publisher"), None)
 
     def contacts(self, name: str) -> list[Agent]:
         self.count(name, "agents")
@@ -158,12 +156,8 @@ def _duration(record: Normaliser, name: str) -> str | None:
     return record.read(duration, name)
 
 
-def _creator(record: Normaliser, name: str) -> Agent | None:
-    return next(record.people(name, "creator"), None)
-
-
-def _maintainer(record: Normaliser, name: str) -> Agent | None:
-    return next(record.people(name, "maintainer"), None)
+def _agent(record: Normaliser, name: str) -> Agent | None:
+    return next(record.people(name, name), None)
 
 
 def _relations(record: Normaliser, name: str) -> list[Relation]:
@@ -193,50 +187,33 @@ def _named(text: str) -> dict[str, Any]:
     return {"name": text}
 
 
-_COMMON: dict[str, Callable[[Normaliser, str], Any]] = {
-    "title": Normaliser.text,
-    "description": Normaliser.markdown,
-    "issued": Normaliser.moment,
-    "modified": Normaliser.moment,
-    "license": Normaliser.terms,
+_READERS: dict[str, Callable[[Normaliser, str], Any]] = {
+    "text": Normaliser.text,
+    "markdown": Normaliser.markdown,
+    "moment": Normaliser.moment,
+    "stamp": stamp,
+    "iri": reference,
+    "address": Normaliser.link,
+    **dict.fromkeys(("addresses", "references"), Normaliser.references),
+    "labels": Normaliser.labels,
     "languages": Normaliser.tags,
-    "rights": Normaliser.markdown,
-    **dict.fromkeys(("conforms_to", "documentation", "applicable_legislation"), Normaliser.references),
-    "status": _code,
-    "spatial_resolution": _metres,
-    "temporal_resolution": _duration,
-}
-DATASET = _COMMON | {
-    **dict.fromkeys(("identifier", "name", "version", "access_rights", "caveats"), Normaliser.text),
-    **dict.fromkeys(("keywords", "themes"), Normaliser.labels),
-    "uri": reference,
-    "landing_page": Normaliser.link,
-    "publisher": Normaliser.publisher,
-    "contacts": Normaliser.contacts,
+    "code": _code,
     "frequency": _frequency,
-    "temporal": temporal,
-    "spatial": Normaliser.places,
-    "provenance": Normaliser.markdown,
-    **dict.fromkeys(("country", "state", "city"), Normaliser.text),
-    **dict.fromkeys(("hvd_categories", "sample"), Normaliser.references),
-    "creator": _creator,
-    "maintainer": _maintainer,
-    "type": _code,
-    "version_notes": Normaliser.markdown,
-    "relations": _relations,
-    "data_modified": Normaliser.moment,
-    "metadata_modified": stamp,
-}
-"""How each field of a dataset is read."""
-RESOURCE = _COMMON | {
-    **dict.fromkeys(("url", "access_url", "download_url"), Normaliser.link),
-    **dict.fromkeys(("format", "media_type"), Normaliser.text),
-    "availability": _code,
-    "access_services": _services,
+    "metres": _metres,
+    "duration": _duration,
     "size": _size,
     "checksum": _checksum,
+    "license": Normaliser.terms,
+    "period": temporal,
+    "places": Normaliser.places,
+    "agent": _agent,
+    "agents": Normaliser.contacts,
+    "relations": _relations,
+    "services": _services,
 }
-"""How each field of a resource is read."""
+"""How a field of each kind is read."""
+DATASET = {name: _READERS[spec.kind] for name, spec in specs(Dataset).items()}
+RESOURCE = {name: _READERS[spec.kind] for name, spec in specs(Resource).items()}
 
 
 def with_file_type(found: dict[str, Any]) -> dict[str, Any]:

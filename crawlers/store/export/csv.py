@@ -5,29 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import re
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
+from crawlers.fields import specs
 from crawlers.items import Dataset
 from crawlers.store.export.literals import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from crawlers.items import Agent, Place
+    from crawlers.items import Agent, License, Period, Place
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _TURNS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _BETWEEN = " | "
-_TEXTS = (
-    *("source", "id", "identifier", "uri", "name", "title", "description", "landing_page", "issued", "modified"),
-    *("version", "frequency", "access_rights", "rights", "provenance", "caveats", "data_modified"),
-    *("type", "status", "version_notes", "country", "state", "city", "temporal_resolution"),
-    *("metadata_source", "metadata_url", "retrieved"),
-)
-_LISTS = (
-    *("keywords", "themes", "languages", "conforms_to", "documentation", "sample", "applicable_legislation"),
-    "hvd_categories",
-)
 
 
 def write(datasets: Iterable[Dataset], output: IO[bytes]) -> None:
@@ -64,28 +55,24 @@ def _one_line(value: str | None) -> str:
 
 
 def _row(dataset: Dataset) -> dict[str, str | None]:
-    publisher, license_, period = dataset.publisher, dataset.license, dataset.temporal
-    row = {name: getattr(dataset, name) for name in _TEXTS} | {name: _list(getattr(dataset, name)) for name in _LISTS}
+    row: dict[str, str | None] = {"source": dataset.source, "id": dataset.id}
+    for name, kind in _KINDS.items():
+        row |= _OF_KIND.get(kind, _text)(name, getattr(dataset, name))
+    files = dataset.resources
     return row | {
-        "publisher": _agent(publisher) if publisher else None,
-        "contacts": _list(map(_agent, dataset.contacts)),
-        **_person("creator", dataset.creator),
-        **_person("maintainer", dataset.maintainer),
-        "license": (license_.id or license_.title) if license_ else None,
-        "license_uri": license_.uri if license_ else None,
-        "temporal_start": period.start if period else None,
-        "temporal_end": period.end if period else None,
-        "spatial": _list(map(_place, dataset.spatial)),
-        "spatial_resolution": None if dataset.spatial_resolution is None else f"{dataset.spatial_resolution:g}",
-        "relations": _list(f"{each.role}: {each.uri or each.title}" for each in dataset.relations),
-        "resources": str(len(dataset.resources)),
-        "formats": _list(resource.format for resource in dataset.resources),
-        "urls": _list(resource.download_url or resource.access_url or resource.url for resource in dataset.resources),
-        "access_services": _list(
-            one.endpoint_url or one.uri for file in dataset.resources for one in file.access_services
-        ),
-        "availability": _list(resource.availability for resource in dataset.resources),
+        "metadata_source": dataset.metadata_source,
+        "metadata_url": dataset.metadata_url,
+        "retrieved": dataset.retrieved,
+        "resources": str(len(files)),
+        "formats": _list(each.format for each in files),
+        "urls": _list(each.download_url or each.access_url or each.url for each in files),
+        "access_services": _list(one.endpoint_url or one.uri for each in files for one in each.access_services),
+        "availability": _list(each.availability for each in files),
     }
+
+
+def _text(name: str, value: Any) -> dict[str, str | None]:
+    return {name: _list(value) if isinstance(value, list) else value}
 
 
 def _list(texts: Iterable[str | None]) -> str:
@@ -97,9 +84,11 @@ def _agent(agent: Agent) -> str | None:
     return f"{name} <{agent.email}>" if name and agent.email else name or agent.email
 
 
-def _person(role: str, agent: Agent | None) -> dict[str, str | None]:
-    """Return a person's name and e-mail address, each in a column of its own."""
-    return {role: (agent.name or agent.uri) if agent else None, f"{role}_email": agent.email if agent else None}
+def _person(name: str, agent: Agent | None) -> dict[str, str | None]:
+    """Return a person's name and e-mail address, each in a column of its own; the publisher's are in one."""
+    if name == "publisher":
+        return {name: _agent(agent) if agent else None}
+    return {name: (agent.name or agent.uri) if agent else None, f"{name}_email": agent.email if agent else None}
 
 
 def _place(place: Place) -> str | None:
@@ -107,4 +96,27 @@ def _place(place: Place) -> str | None:
     return place.name or place.code or place.uri
 
 
+def _license(name: str, found: License | None) -> dict[str, str | None]:
+    return {name: (found.id or found.title) if found else None, f"{name}_uri": found.uri if found else None}
+
+
+def _period(name: str, found: Period | None) -> dict[str, str | None]:
+    return {f"{name}_start": found.start if found else None, f"{name}_end": found.end if found else None}
+
+
+def _metres(name: str, found: float | None) -> dict[str, str | None]:
+    return {name: None if found is None else f"{found:g}"}
+
+
+_OF_KIND: dict[str, Callable[[str, Any], dict[str, str | None]]] = {
+    "agent": _person,
+    "agents": lambda name, agents: {name: _list(map(_agent, agents))},
+    "license": _license,
+    "period": _period,
+    "places": lambda name, places: {name: _list(map(_place, places))},
+    "metres": _metres,
+    "relations": lambda name, found: {name: _list(f"{each.role}: {each.uri or each.title}" for each in found)},
+}
+"""The columns and cells of a field of each kind; all others are texts, or lists of them."""
+_KINDS = {name: spec.kind for name, spec in specs(Dataset).items()}
 COLUMNS = tuple(_row(Dataset(source="", id="")))

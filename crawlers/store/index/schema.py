@@ -10,7 +10,9 @@ interrupted run was last changed: one that is resumed gets another.
 
 from __future__ import annotations
 
-VERSION = 19  # of the tables and the views; an index of another version is rebuilt
+from crawlers.store.index.columns import DATASETS, RESOURCES
+
+VERSION = 20  # of the tables and the views; an index of another version is rebuilt
 
 SEARCHED = (
     *("title", "name", "description", "publisher", "keywords", "places", "formats", "resource_titles", "details"),
@@ -20,12 +22,6 @@ SEARCHED = (
 
 MARK = "\ue000"
 """The words of ``kept`` begin with this character, for which nobody can search: what people type never matches."""
-
-LISTS = (
-    *("keywords", "themes", "languages", "spatial", "conforms_to", "formats", "relations", "documentation", "sample"),
-    *("applicable_legislation", "hvd_categories"),
-)
-"""The columns of `datasets` that are lists, as JSON."""
 
 INDEXED = (*SEARCHED, "kept")
 """The columns of `search`, whose content is the table `datasets`: a change of that is a change of this."""
@@ -49,18 +45,10 @@ CREATE INDEX IF NOT EXISTS documents_file ON documents (source, sha256) WHERE ki
 CREATE TABLE IF NOT EXISTS datasets (
     id INTEGER PRIMARY KEY, source TEXT NOT NULL, dataset_id TEXT NOT NULL,
     withdrawn INTEGER NOT NULL, sha256 TEXT NOT NULL, flaws INTEGER NOT NULL DEFAULT 0,
-    name TEXT, title TEXT, identifier TEXT, uri TEXT, landing_page TEXT,
-    issued TEXT, modified TEXT, data_modified TEXT, version TEXT, frequency TEXT,
-    publisher TEXT, contact TEXT, contact_email TEXT,
-    license TEXT, access_rights TEXT, rights TEXT, temporal_start TEXT, temporal_end TEXT,
-    keywords TEXT, themes TEXT, languages TEXT, spatial TEXT, places TEXT, conforms_to TEXT,
     resources INTEGER NOT NULL, formats TEXT,
     metadata_source TEXT, metadata_url TEXT, metadata_modified TEXT, file TEXT NOT NULL,
-    creator TEXT, creator_email TEXT, maintainer TEXT, maintainer_email TEXT,
-    country TEXT, state TEXT, city TEXT, spatial_resolution REAL, temporal_resolution TEXT,
-    type TEXT, status TEXT, version_notes TEXT, relations TEXT, documentation TEXT, sample TEXT,
-    applicable_legislation TEXT, hvd_categories TEXT,
-    provenance TEXT, caveats TEXT, resource_titles TEXT, details TEXT, description TEXT, spaced TEXT,
+    {", ".join(column.declared for column in DATASETS)},
+    places TEXT, resource_titles TEXT, details TEXT, spaced TEXT,
     kept TEXT GENERATED ALWAYS AS (
         '{MARK}' || hex(source) || CASE WHEN withdrawn THEN ' {MARK}gone' ELSE '' END
     ) VIRTUAL,
@@ -70,9 +58,7 @@ CREATE INDEX IF NOT EXISTS datasets_newest ON datasets (coalesce(data_modified, 
 CREATE INDEX IF NOT EXISTS datasets_withdrawn ON datasets (source, withdrawn, resources);
 CREATE TABLE IF NOT EXISTS resources (
     source TEXT, dataset_id TEXT, position INTEGER, resource_id TEXT,
-    title TEXT, url TEXT, format TEXT, media_type TEXT, size INTEGER,
-    license TEXT, issued TEXT, modified TEXT, checksum TEXT, description TEXT,
-    availability TEXT, status TEXT, services TEXT,
+    {", ".join(column.declared for column in RESOURCES)},
     PRIMARY KEY (source, dataset_id, position)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS changes (

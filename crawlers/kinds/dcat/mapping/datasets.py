@@ -8,22 +8,30 @@ from crawlers import values
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset, Flaw
 from crawlers.kinds.dcat.mapping.agents import AGENTS, agents
-from crawlers.kinds.dcat.mapping.dates import ISSUED, MODIFIED, earliest, latest
-from crawlers.kinds.dcat.mapping.description import Description, Fields
-from crawlers.kinds.dcat.mapping.details import NOWHERE, OF_DATASETS
+from crawlers.kinds.dcat.mapping.dates import earliest, latest
+from crawlers.kinds.dcat.mapping.description import Description
+from crawlers.kinds.dcat.mapping.details import (
+    BY_KIND,
+    NOWHERE,
+    QUALIFIED,
+    REGIONAL,
+    RELATIONS,
+    region,
+    relations,
+    samples,
+)
 from crawlers.kinds.dcat.mapping.distributions import distributions, resources
 from crawlers.kinds.dcat.mapping.identities import chosen_identity, identifiers
-from crawlers.kinds.dcat.mapping.licenses import LICENSES
-from crawlers.kinds.dcat.mapping.licenses import license as license_of
 from crawlers.kinds.dcat.mapping.losses import undefined_keys
-from crawlers.kinds.dcat.mapping.rights import CONFORMS_TO, access_rights, conforms_to, rights, statement, unanimous
-from crawlers.kinds.dcat.mapping.spatial import SPATIAL, spatial
-from crawlers.kinds.dcat.mapping.temporal import TEMPORAL, temporal
-from crawlers.kinds.dcat.mapping.themes import LANGUAGES, THEMES, languages, themes
-from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCT, FOAF, OWL, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, TIME
+from crawlers.kinds.dcat.mapping.rights import access_rights, conforms_to, rights, statement, unanimous
+from crawlers.kinds.dcat.mapping.spatial import spatial
+from crawlers.kinds.dcat.mapping.temporal import temporal
+from crawlers.kinds.dcat.mapping.themes import themes
+from crawlers.rdf.namespaces import RDF, TIME, iris
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values.frequencies import frequency
 from crawlers.values.licenses import agreed
+from crawlers.values.record import Fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,20 +40,7 @@ if TYPE_CHECKING:
 
     from crawlers.rdf.terms import Graph
 
-_PAV = "http://purl.org/pav/"
-_TITLE = (DCT + "title", DC + "title", SCHEMA + "name", SCHEMA_HTTPS + "name", RDFS + "label")
-_DESCRIPTION = (
-    *(DCT + "description", DCT + "abstract", DC + "description"),
-    *(SCHEMA + "description", SCHEMA_HTTPS + "description"),
-)
-_LANDING_PAGE = (DCAT + "landingPage", FOAF + "homepage", SCHEMA + "url", SCHEMA_HTTPS + "url")
-_VERSION = (
-    *(DCAT + "version", OWL + "versionInfo", ADMS + "version"),
-    *(_PAV + "version", SCHEMA + "version", SCHEMA_HTTPS + "version"),
-)
-_KEYWORDS = (DCAT + "keyword", DC + "subject", SCHEMA + "keywords", SCHEMA_HTTPS + "keywords")
 _UNITS = {"years": "Y", "months": "M", "weeks": "W", "days": "D", "hours": "H"}
-_FREQUENCY = (DCT + "accrualPeriodicity", DC + "accrualPeriodicity")
 
 
 def dataset(
@@ -132,24 +127,27 @@ def _keywords(node: Description, *names: str) -> list[str]:
     return sorted({text for found in by_language.values() for text in values.keywords(found)})
 
 
-_FIELDS = Fields(
+_FIELDS = Fields.of(
+    Dataset,
+    "rdf",
+    BY_KIND,
     {
-        "title": (Description.text, _TITLE),
-        "description": (Description.markdown, _DESCRIPTION),
-        "landing_page": (Description.url, _LANDING_PAGE),
-        "issued": (earliest, ISSUED),
-        "modified": (latest, MODIFIED),
-        "version": (Description.text, _VERSION),
-        "keywords": (_keywords, _KEYWORDS),
-        "themes": (lambda node, *_: themes(node.nodes, node.fields, node.language), THEMES),
-        "languages": (languages, LANGUAGES),
-        "frequency": (_frequency, _FREQUENCY),
-        "temporal": (lambda node, *_: temporal(node.nodes, node.fields), TEMPORAL),
-        "spatial": (lambda node, *_: spatial(node.nodes, node.fields), SPATIAL),
-        "conforms_to": (conforms_to, CONFORMS_TO),
+        "issued": earliest,
+        "modified": latest,
+        "keywords": _keywords,
+        "themes": lambda node, *_: themes(node.nodes, node.fields, node.language),
+        "frequency": _frequency,
+        "temporal": lambda node, *_: temporal(node.nodes, node.fields),
+        "spatial": lambda node, *_: spatial(node.nodes, node.fields),
+        "conforms_to": conforms_to,
+        "provenance": statement,
+        "sample": samples,
+    },
+    more={
         "agents": (agents, AGENTS),
-        "provenance": (statement, (DCT + "provenance",)),
-        "license": (license_of, LICENSES),
-        **OF_DATASETS,
-    }
+        "relations": (relations, (*RELATIONS, *QUALIFIED)),
+        "region": (region, REGIONAL),
+    },
+    without=("identifier", "access_rights", "rights"),
+    spelled=iris,
 )

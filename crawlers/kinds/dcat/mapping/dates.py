@@ -6,18 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from crawlers import values
-from crawlers.rdf.namespaces import DC, DCT, SCHEMA, SCHEMA_HTTPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from crawlers.kinds.dcat.mapping.description import Description
 
-ISSUED = (
-    *(DCT + "issued", DCT + "created", DC + "issued"),
-    *(SCHEMA + "datePublished", SCHEMA_HTTPS + "datePublished", SCHEMA + "dateCreated", SCHEMA_HTTPS + "dateCreated"),
-)
-MODIFIED = (DCT + "modified", DC + "modified", SCHEMA + "dateModified", SCHEMA_HTTPS + "dateModified")
 _TEMPLATE = re.compile(r"[{<$%]")
 _SHOWN = 60
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawlers import values
+from crawlers.fields import specs
 from crawlers.items import Flaw
 from crawlers.kinds.dcat.mapping import translations
-from crawlers.rdf.namespaces import DCT, FOAF, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, VCARD
+from crawlers.rdf.namespaces import DCT, FOAF, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, VCARD, iris
 from crawlers.rdf.terms import Literal
 from crawlers.values.record import FLAWS, MORE_FLAWS, Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from crawlers.rdf.terms import Graph, Node, Term
-
-    Reader = Callable[..., Any]
-
-    Named = tuple[Reader, Sequence[str]]
-    """A method of `Description`, or a function of one, and the properties that it takes, the first preferred."""
 
 T = TypeVar("T")
 
@@ -32,7 +28,6 @@ LABELS = (
 _VALUES = (RDF + "value", VCARD + "hasValue", VCARD + "value")
 _NAMES = (*LABELS, *_VALUES)
 _NOTHING: Node = {}
-_MANY = 100  # properties; nodes that have more are not remembered
 _KNOWN, _LONG = 1_000, 1_000  # nodes whose content is remembered, and characters of each
 
 
@@ -165,28 +160,10 @@ def remembered(read: Callable[[Description], dict[str, Any]]) -> Callable[[Descr
     return reader
 
 
-class Fields:
-    """The fields of an item that a node has the properties for: found once for all nodes with the same properties.
-
-    Args:
-        readers: what reads each field.
-    """
-
-    def __init__(self, readers: Mapping[str, Named]) -> None:
-        self.readers = readers
-        self._remembered = lru_cache(maxsize=256)(self._there)
-
-    def read(self, node: Description) -> dict[str, Any]:
-        """Return the fields of a node by name, without those that it has no property for."""
-        there = self._remembered if len(node.fields) <= _MANY else self._there
-        return {field: reader(node, *names) for field, reader, names in there(tuple(node.fields))}
-
-    def _there(self, properties: tuple[str, ...]) -> list[tuple[str, Reader, list[str]]]:
-        given = set(properties)
-        there = (
-            (field, reader, list(filter(given.__contains__, names))) for field, (reader, names) in self.readers.items()
-        )
-        return [each for each in there if each[2]]
+@cache
+def properties(item: type, name: str) -> tuple[str, ...]:
+    """Return the properties that say a field of an item, the preferred one first."""
+    return iris(specs(item)[name].rdf)
 
 
 def in_order(terms: Sequence[Term]) -> list[Term]:

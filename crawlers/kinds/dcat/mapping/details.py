@@ -1,20 +1,24 @@
-"""What few catalogues say of a dataset or a file: relations, laws, samples, services, resolutions, states."""
+"""What reads the fields of datasets and files from nodes in RDF, by their kinds."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.items import Relation, Service
-from crawlers.kinds.dcat.mapping.description import Description, Fields, in_order, reading
+from crawlers.kinds.dcat.mapping.description import Description, in_order, reading
+from crawlers.kinds.dcat.mapping.licenses import license as license_of
 from crawlers.kinds.dcat.mapping.rights import CONFORMS_TO, conforms_to
-from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCATAP, DCT, FOAF, LOCN, PROV, SCHEMA, SCHEMA_HTTPS
+from crawlers.kinds.dcat.mapping.themes import languages
+from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, LOCN, PROV, SCHEMA, SCHEMA_HTTPS
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values.codes import code
+from crawlers.values.record import Fields
 from crawlers.values.resolutions import duration, metres
 
 if TYPE_CHECKING:
-    from crawlers.kinds.dcat.mapping.description import Named
+    from collections.abc import Callable
+
     from crawlers.rdf.terms import Term
 
     Region = tuple[str | None, str | None, str | None]
@@ -38,19 +42,8 @@ RELATIONS = {
     },
 }
 """The role of each property's values."""
-_QUALIFIED = (DCAT + "qualifiedRelation", PROV + "qualifiedInfluence")
-_TYPE = (DCT + "type", DC + "type")
-_STATUS = (ADMS + "status", SCHEMA + "creativeWorkStatus", SCHEMA_HTTPS + "creativeWorkStatus")
-_VERSION_NOTES = (ADMS + "versionNotes",)
-_DOCUMENTATION = (FOAF + "page", "http://www.w3.org/2007/05/powder-s#describedby")
-_LEGISLATION = (DCATAP + "applicableLegislation",)
-_CATEGORIES = (DCATAP + "hvdCategory",)
-_SAMPLE = (ADMS + "sample",)
-_AVAILABILITY = (DCATAP + "availability",)
-_SERVICE = (DCAT + "accessService",)
-_METRES = (DCAT + "spatialResolutionInMeters",)
-_DURATION = (DCAT + "temporalResolution",)
-_SPATIAL = (DCT + "spatial", SCHEMA + "spatialCoverage", SCHEMA_HTTPS + "spatialCoverage")
+QUALIFIED = (DCAT + "qualifiedRelation", PROV + "qualifiedInfluence")
+REGIONAL = (DCT + "spatial", SCHEMA + "spatialCoverage", SCHEMA_HTTPS + "spatialCoverage")
 _ADDRESS = (LOCN + "address", SCHEMA + "address", SCHEMA_HTTPS + "address")
 _COUNTRY = (LOCN + "adminUnitL1", SCHEMA + "addressCountry", SCHEMA_HTTPS + "addressCountry")
 _STATE = (LOCN + "adminUnitL2", SCHEMA + "addressRegion", SCHEMA_HTTPS + "addressRegion")
@@ -82,11 +75,11 @@ def _metres(node: Description, *names: str) -> float | None:
     return min(filter(None, map(metres, node.texts(*names))), default=None)
 
 
-def _relations(node: Description, *names: str) -> list[Relation]:
+def relations(node: Description, *names: str) -> list[Relation]:
     """Return what the dataset has to do with, by role, then by IRI and title; each once."""
     plain = [name for name in names if name in RELATIONS]
     found = {_relation(node, term, RELATIONS[name]) for name in plain for term in node.fields[name]}
-    for term in node.terms(*_QUALIFIED):
+    for term in node.terms(*QUALIFIED):
         each = node.at(term)
         role = (each.read(values.text, DCAT + "hadRole") or "relation").rpartition("#")[2].rpartition("/")[2]
         found |= {_relation(each, other, role or "relation") for other in each.terms(DCT + "relation")}
@@ -102,7 +95,7 @@ def _relation(node: Description, term: Term, role: str) -> tuple[str, str, str]:
     return role, "" if is_blank(term) else values.text(term) or "", node.label(term) or ""
 
 
-def _samples(node: Description, *names: str) -> list[str]:
+def samples(node: Description, *names: str) -> list[str]:
     return sorted({found for term in node.terms(*names) if (found := _file(node.at(term)))})
 
 
@@ -128,7 +121,7 @@ def _service(node: Description) -> Service:
     )
 
 
-def _region(node: Description, *names: str) -> Region:
+def region(node: Description, *names: str) -> Region:
     """Return country, state and city, as the places' addresses have them."""
     for term in in_order(node.terms(*names)):
         place = node.at(term)
@@ -142,26 +135,18 @@ def _region(node: Description, *names: str) -> Region:
 
 NOWHERE: Region = (None, None, None)
 _REGION = Fields(
-    {"country": (Description.text, _COUNTRY), "state": (Description.text, _STATE), "city": (Description.text, _CITY)}
+    dict.fromkeys(("country", "state", "city"), Description.text), {"country": _COUNTRY, "state": _STATE, "city": _CITY}
 )
-_OF_BOTH: dict[str, Named] = {
-    "status": (_code, _STATUS),
-    "documentation": (_references, _DOCUMENTATION),
-    "applicable_legislation": (_references, _LEGISLATION),
-    "spatial_resolution": (_metres, _METRES),
-    "temporal_resolution": (reading(duration), _DURATION),
+BY_KIND: dict[str, Callable[..., Any]] = {
+    "text": Description.text,
+    "markdown": Description.markdown,
+    "address": Description.url,
+    "code": _code,
+    **dict.fromkeys(("references", "addresses"), _references),
+    "metres": _metres,
+    "duration": reading(duration),
+    "languages": languages,
+    "license": license_of,
+    "services": _services,
 }
-OF_DATASETS: dict[str, Named] = _OF_BOTH | {
-    "type": (_code, _TYPE),
-    "version_notes": (Description.markdown, _VERSION_NOTES),
-    "relations": (_relations, (*RELATIONS, *_QUALIFIED)),
-    "hvd_categories": (_references, _CATEGORIES),
-    "sample": (_samples, _SAMPLE),
-    "region": (_region, _SPATIAL),
-}
-"""What reads the fields of a dataset that few catalogues give; its region is the country, the state and the city."""
-OF_FILES: dict[str, Named] = _OF_BOTH | {
-    "availability": (_code, _AVAILABILITY),
-    "access_services": (_services, _SERVICE),
-}
-"""What reads the fields of a file that few catalogues give."""
+"""What reads a field of each kind."""

@@ -10,19 +10,17 @@ from urllib.parse import unquote
 
 from crawlers import values
 from crawlers.items import Resource
-from crawlers.kinds.dcat.mapping.dates import ISSUED, MODIFIED, earliest, latest
-from crawlers.kinds.dcat.mapping.description import Description, Fields, in_order
-from crawlers.kinds.dcat.mapping.details import OF_FILES
-from crawlers.kinds.dcat.mapping.formats import FORMATS, file_format, media_type
+from crawlers.kinds.dcat.mapping.dates import earliest, latest
+from crawlers.kinds.dcat.mapping.description import Description, in_order, properties
+from crawlers.kinds.dcat.mapping.details import BY_KIND
+from crawlers.kinds.dcat.mapping.formats import file_format, media_type
 from crawlers.kinds.dcat.mapping.identities import identifiers
-from crawlers.kinds.dcat.mapping.licenses import LICENSES
-from crawlers.kinds.dcat.mapping.licenses import license as license_of
-from crawlers.kinds.dcat.mapping.rights import ACCESS_RIGHTS, CONFORMS_TO, RIGHTS, access_rights, conforms_to, rights
-from crawlers.kinds.dcat.mapping.themes import LANGUAGES, languages
-from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, RDFS, SCHEMA, SCHEMA_HTTPS, SPDX, TYPE
+from crawlers.kinds.dcat.mapping.rights import access_rights, conforms_to, rights
+from crawlers.rdf.namespaces import DCAT, DCT, FOAF, SCHEMA, SCHEMA_HTTPS, SPDX, TYPE, iris
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.safety import bounds
 from crawlers.values.checksums import checksum as checksum_of
+from crawlers.values.record import Fields
 
 if TYPE_CHECKING:
     from crawlers.items import Checksum
@@ -32,17 +30,11 @@ DISTRIBUTIONS = (
     *(DCAT + "distribution", DCAT + "distributions"),
     *(SCHEMA + "distribution", SCHEMA_HTTPS + "distribution"),
 )
-_TITLE = (DCT + "title", DC + "title", RDFS + "label", SCHEMA + "name", SCHEMA_HTTPS + "name")
-_DESCRIPTION = (
-    *(DCT + "description", DCT + "abstract", DC + "description"),
-    *(SCHEMA + "description", SCHEMA_HTTPS + "description"),
-)
-_DOWNLOAD_URL = (DCAT + "downloadURL", SCHEMA + "contentUrl", SCHEMA_HTTPS + "contentUrl")
+_TITLE = properties(Resource, "title")
 _ACCESS_URL = DCAT + "accessURL"
 _ACCESS_SERVICE = DCAT + "accessService"
 _SIZE = DCAT + "byteSize"
 _HAS_PART = DCT + "hasPart"
-_CHECKSUM = SPDX + "checksum"
 _FILE = (DCT + "format", DCAT + "mediaType", DCAT + "downloadURL", _ACCESS_URL, _SIZE)
 _NO_FILES = {DCAT + "Dataset", DCAT + "DatasetSeries", DCAT + "Catalog", DCAT + "CatalogRecord", DCAT + "DataService"}
 _SHOWN = 60
@@ -181,21 +173,19 @@ def _algorithm(text: str) -> str | None:
     return name if _HASH.match(name) else None
 
 
-_FIELDS = Fields(
+_FIELDS = Fields.of(
+    Resource,
+    "rdf",
+    BY_KIND,
     {
-        "title": (Description.text, _TITLE),
-        "description": (Description.markdown, _DESCRIPTION),
-        "download_url": (Description.url, _DOWNLOAD_URL),
-        "access_url": (Description.url, (_ACCESS_URL,)),
-        "media_type": (media_type, FORMATS),
-        "size": (lambda node, *names: node.read(_size, *names) or None, (_SIZE,)),
-        "checksum": (_checksum, (_CHECKSUM,)),
-        "issued": (earliest, ISSUED),
-        "modified": (latest, MODIFIED),
-        "languages": (languages, LANGUAGES),
-        "rights": (lambda node, *_: rights(node) or access_rights(node), (*RIGHTS, *ACCESS_RIGHTS)),
-        "conforms_to": (conforms_to, CONFORMS_TO),
-        "license": (license_of, LICENSES),
-        **OF_FILES,
-    }
+        "media_type": media_type,
+        "size": lambda node, *names: node.read(_size, *names) or None,
+        "checksum": _checksum,
+        "issued": earliest,
+        "modified": latest,
+        "rights": lambda node, *_: rights(node) or access_rights(node),
+        "conforms_to": conforms_to,
+    },
+    without=("url", "format"),
+    spelled=iris,
 )

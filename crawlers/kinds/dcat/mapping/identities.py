@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlers import values
-from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCT, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, XSD
+from crawlers.items import Dataset
+from crawlers.kinds.dcat.mapping.description import properties
+from crawlers.rdf.namespaces import DC, DCT, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS, XSD
 from crawlers.rdf.terms import Literal, is_blank
 
 if TYPE_CHECKING:
     from crawlers.rdf.terms import Graph, Node, Term
 
-_IDENTIFIERS = (
-    *(DCT + "identifier", DC + "identifier", DCAT + "identifier", ADMS + "identifier"),
-    *(SCHEMA + "identifier", SCHEMA_HTTPS + "identifier"),
-)
+_IDENTIFIERS = properties(Dataset, "identifier")
 _TITLES = (DCT + "title", DC + "title", SCHEMA + "name", SCHEMA_HTTPS + "name", RDFS + "label")
 _NOTATIONS = (SKOS + "notation", RDF + "value")
 _TEMPLATE = "{{"

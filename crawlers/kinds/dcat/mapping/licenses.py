@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from crawlers import values
-from crawlers.items import License
-from crawlers.kinds.dcat.mapping.description import remembered
+from crawlers.items import Dataset, License
+from crawlers.kinds.dcat.mapping.description import properties, remembered
 from crawlers.kinds.dcat.mapping.rights import RIGHTS
 from crawlers.rdf.namespaces import DCT, FOAF, OWL, RDFS, SCHEMA, SCHEMA_HTTPS
 from crawlers.rdf.terms import Literal, is_blank
@@ -18,10 +18,7 @@ from crawlers.values.licenses import stated
 if TYPE_CHECKING:
     from crawlers.kinds.dcat.mapping.description import Description
 
-_CC = "http://creativecommons.org/ns#"
-_LICENSES = (DCT + "license", DCT + "#license", _CC + "license", SCHEMA + "license", SCHEMA_HTTPS + "license")
-"""The second is how CKAN's JSON-LD context for data.json spells it."""
-LICENSES = (*_LICENSES, *RIGHTS)
+_LICENSES = tuple(name for name in properties(Dataset, "license") if name not in RIGHTS)
 _TITLES = (RDFS + "label", DCT + "title", SCHEMA + "name", SCHEMA_HTTPS + "name")
 _TEXTS = (DCT + "description", RDFS + "comment")
 _ADDRESSES = (

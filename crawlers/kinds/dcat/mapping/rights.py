@@ -6,8 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from crawlers import values
+from crawlers.items import Dataset
 from crawlers.kinds.dcat.mapping import translations
-from crawlers.rdf.namespaces import DC, DCAT, DCT, RDFS, SKOS
+from crawlers.kinds.dcat.mapping.description import properties
+from crawlers.rdf.namespaces import DCT, RDFS, SKOS
 from crawlers.rdf.terms import Literal, is_blank
 
 if TYPE_CHECKING:
@@ -18,11 +20,9 @@ if TYPE_CHECKING:
 
 _STATEMENTS = (RDFS + "comment", SKOS + "definition", "http://schema.theodi.org/odrs#attributionText")
 """What a dct:RightsStatement without a label says."""
-RIGHTS = (DCT + "rights", DC + "rights")
-ACCESS_RIGHTS = (DCT + "accessRights", DCAT + "accessRights")
+RIGHTS, ACCESS_RIGHTS = properties(Dataset, "rights"), properties(Dataset, "access_rights")
 _ACCESS_CODE = re.compile(r"publications\.europa\.eu/resource/authority/access-right/([A-Z_]+)/?\s*$")
-CONFORMS_TO = (DCT + "conformsTo", DCT + "#conformsTo")
-"""The second is how CKAN's JSON-LD context for data.json spells it."""
+CONFORMS_TO = properties(Dataset, "conforms_to")
 
 
 def rights(node: Description) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from crawlers.items import Place
+from crawlers.items import Dataset, Place
+from crawlers.kinds.dcat.mapping.description import properties
 from crawlers.kinds.dcat.mapping.translations import label, languages_first
 from crawlers.rdf.namespaces import DCAT, DCT, GEO, LOCN, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS
 from crawlers.rdf.terms import Literal, is_blank
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from crawlers.rdf.terms import Graph, Node, Term
 
 _WGS84 = "http://www.w3.org/2003/01/geo/wgs84_pos#"
-SPATIAL = (DCT + "spatial", DCAT + "spatial", SCHEMA + "spatialCoverage", SCHEMA_HTTPS + "spatialCoverage")
+_SPATIAL = properties(Dataset, "spatial")
 _NAMES = (
     *(SKOS + "prefLabel", RDFS + "label", LOCN + "geographicName", DCT + "title"),
     *(SCHEMA + "name", SCHEMA_HTTPS + "name"),
@@ -48,7 +49,7 @@ def spatial(description: Graph, node: Node, language: str | None = None) -> list
     >>> spatial({"_:a": place}, {DCT + "spatial": ["_:a"]})[0].geometry
     {'type': 'Point', 'coordinates': [15.4, 47.1]}
     """
-    values = [value for predicate in SPATIAL if predicate in node for value in node[predicate]]
+    values = [value for predicate in _SPATIAL if predicate in node for value in node[predicate]]
     if len(values) > 1:
         values = _in_one_language(values, language)
     found = [place for value in values if (place := _place(description, value, language))]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from crawlers.items import Period
+from crawlers.items import Dataset, Period
+from crawlers.kinds.dcat.mapping.description import properties
 from crawlers.rdf.namespaces import DCAT, DCT, RDF, RDFS, SCHEMA, SCHEMA_HTTPS, SCOVO, TIME
 from crawlers.rdf.terms import Literal
 from crawlers.values import xsd_date
@@ -14,7 +15,7 @@ from crawlers.values.periods import any_period, between, envelope, is_reversed, 
 if TYPE_CHECKING:
     from crawlers.rdf.terms import Graph, Node, Term
 
-TEMPORAL = (DCT + "temporal", DCAT + "temporal", SCHEMA + "temporalCoverage", SCHEMA_HTTPS + "temporalCoverage")
+_TEMPORAL = properties(Dataset, "temporal")
 _STARTS = (
     *(DCAT + "startDate", SCHEMA + "startDate", SCHEMA_HTTPS + "startDate"),
     *(TIME + "hasBeginning", SCOVO + "min"),
@@ -48,7 +49,7 @@ def temporal(description: Graph, node: Node) -> Period | None:
     """
     found = [
         each
-        for predicate in TEMPORAL
+        for predicate in _TEMPORAL
         if predicate in node
         for value in node[predicate]
         if (each := _period(description, value)) and not is_reversed(each)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlers import values
+from crawlers.items import Dataset
+from crawlers.kinds.dcat.mapping.description import properties
 from crawlers.kinds.dcat.mapping.translations import label
 from crawlers.rdf.authorities import HIGH_VALUE, INSPIRE, authority
-from crawlers.rdf.namespaces import DC, DCAT, DCATAP, DCT, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS
+from crawlers.rdf.namespaces import DCAT, DCATAP, DCT, RDFS, SCHEMA, SCHEMA_HTTPS, SKOS
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values import languages as tags
 
@@ -18,11 +20,10 @@ if TYPE_CHECKING:
     from crawlers.rdf.terms import Graph, Node, Term
 
 _HVD_CATEGORY = DCATAP + "hvdCategory"
-THEMES = (DCAT + "theme", DCT + "subject", _HVD_CATEGORY)
+_THEMES = properties(Dataset, "themes")
 _NAMES = (SKOS + "prefLabel", RDFS + "label", DCT + "title", SCHEMA + "name", SCHEMA_HTTPS + "name")
 _INSPIRE_SCHEMES = ("http://inspire.ec.europa.eu/theme", "http://www.eionet.europa.eu/gemet/inspire_themes")
 _INSPIRE_TITLE = "GEMET - INSPIRE themes"
-LANGUAGES = (DCT + "language", DC + "language", SCHEMA + "inLanguage", SCHEMA_HTTPS + "inLanguage")
 
 
 def languages(node: Description, *names: str) -> list[str]:
@@ -51,7 +52,7 @@ def themes(description: Graph, node: Node, language: str | None = None) -> list[
     """
     found = {
         each
-        for predicate in THEMES
+        for predicate in _THEMES
         if predicate in node
         for value in node[predicate]
         for each in _theme(description, value, language)

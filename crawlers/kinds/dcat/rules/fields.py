@@ -2,55 +2,22 @@
 
 from __future__ import annotations
 
+from crawlers.fields import specs
+from crawlers.items import Dataset, Resource
 from crawlers.kinds.dcat.mapping.details import RELATIONS
-from crawlers.rdf.namespaces import ADMS, DC, DCAT, DCATAP, DCT, FOAF, PROV, SCHEMA, SCHEMA_HTTPS, SPDX
+from crawlers.rdf.namespaces import DC, DCAT, DCT, PROV, SCHEMA, SCHEMA_HTTPS, WDRS, iris
 
-_OF_BOTH = {
-    "title": DCT + "title",
-    "description": DCT + "description",
-    "issued": DCT + "issued",
-    "modified": DCT + "modified",
-    "license": DCT + "license",
-    "languages": DCT + "language",
-    "rights": DCT + "rights",
-    "conforms_to": DCT + "conformsTo",
-    "documentation": FOAF + "page",
-    "applicable_legislation": DCATAP + "applicableLegislation",
-    "status": ADMS + "status",
-    "spatial_resolution": DCAT + "spatialResolutionInMeters",
-    "temporal_resolution": DCAT + "temporalResolution",
-}
-OF_DATASETS = _OF_BOTH | {
-    "identifier": DCT + "identifier",
-    "landing_page": DCAT + "landingPage",
-    "version": DCAT + "version",
-    "keywords": DCAT + "keyword",
-    "themes": DCAT + "theme",
-    "access_rights": DCT + "accessRights",
-    "frequency": DCT + "accrualPeriodicity",
-    "temporal": DCT + "temporal",
-    "spatial": DCT + "spatial",
-    "provenance": DCT + "provenance",
-    "type": DCT + "type",
-    "version_notes": ADMS + "versionNotes",
-    "relations": DCT + "relation",
-    "hvd_categories": DCATAP + "hvdCategory",
-    "sample": ADMS + "sample",
-}
-OF_RESOURCES = _OF_BOTH | {
-    "url": DCAT + "downloadURL",
-    "download_url": DCAT + "downloadURL",
-    "access_url": DCAT + "accessURL",
-    "format": DCT + "format",
-    "media_type": DCAT + "mediaType",
-    "size": DCAT + "byteSize",
-    "checksum": SPDX + "checksum",
-    "access_services": DCAT + "accessService",
-    "availability": DCATAP + "availability",
-}
-PLAIN = ("uri", "name", "caveats", "data_modified", "country", "state", "city")
+_PLURAL = {"agent", "agents"}
+
+
+def _properties(item: type) -> dict[str, str]:
+    return {name: iris(spec.rdf)[0] for name, spec in specs(item).items() if spec.rdf and spec.kind not in _PLURAL}
+
+
+OF_DATASETS, OF_RESOURCES = _properties(Dataset), _properties(Resource)
+PLAIN = tuple(name for name, spec in specs(Dataset).items() if not spec.rdf and spec.kind != "stamp")
 """Fields of datasets that no DCAT property of the dataset's own node gives."""
-AGENTS = {"publisher": "publisher", "contacts": "contact", "creator": "creator", "maintainer": "maintainer"}
+AGENTS = {name: spec.one or name for name, spec in specs(Dataset).items() if spec.kind in _PLURAL}
 """The fields that are agents, with the role of each."""
 AGENT_FIELDS = ("name", "uri", "email", "url")
 DATASET_FIELDS = (*OF_DATASETS, *PLAIN)
@@ -62,7 +29,7 @@ ALSO = {
     "themes": frozenset((DCT + "subject",)),
     "temporal": frozenset((DCAT + "temporal", *(each + "temporalCoverage" for each in _SCHEMAS))),
     "spatial": frozenset((DCAT + "spatial", *(each + "spatialCoverage" for each in _SCHEMAS))),
-    "documentation": frozenset(("http://www.w3.org/2007/05/powder-s#describedby",)),
+    "documentation": frozenset((WDRS + "describedby",)),
     "relations": frozenset((*RELATIONS, DCAT + "qualifiedRelation", PROV + "qualifiedInfluence")),
 }
 """Other properties that the mapping adds to a field; those are left out where the rules say the field."""

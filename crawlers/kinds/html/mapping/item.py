@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import fields as fields_of
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlers import values
+from crawlers.fields import specs
 from crawlers.items import Dataset
 from crawlers.kinds.dcat.mapping.themes import named_themes
 from crawlers.kinds.html.mapping.field_reader import Entries
@@ -20,10 +21,10 @@ from crawlers.values.relations import relations
 from crawlers.values.resolutions import duration, metres
 
 if TYPE_CHECKING:
-    from crawlers.items import Document
+    from collections.abc import Callable
 
-_PEOPLE = ("creator", "maintainer", "contact")
-_REFERENCES = ("documentation", "sample", "applicable_legislation", "hvd_categories")
+    from crawlers.items import Agent, Document
+
 _NOT_FILLED = ("source", "id", "flaws", "document", "publisher", "contacts", "identifier", "stored")
 
 
@@ -51,43 +52,48 @@ def dataset(document: Document, *, source: str, id: str) -> Dataset:  # noqa: A0
 def _by_rules(document: Document, fields: Entries, source: str, id_: str) -> Dataset:
     """Return what the rules alone give."""
     item = Dataset(source=source, id=id_)
-    item.title, item.version = fields.text("title"), fields.text("version")
-    item.description, item.provenance = fields.markdown("description"), fields.markdown("provenance")
-    item.identifier = fields.text("identifier")
+    for name, reader in _READERS.items():
+        setattr(item, name, reader(fields, name))
     item.uri = values.url(item.identifier) if item.identifier else None
-    item.issued, item.modified = fields.moment("issued"), fields.moment("modified")
-    item.access_rights, item.rights = fields.text("access_rights"), fields.markdown("rights")
-    item.license = license_of(fields)
-    item.publisher = fields.agent("publisher", "publisher_email")
-    item.contacts = [agent for name in _PEOPLE if (agent := fields.agent(name, f"{name}_email"))]
     item.resources = resources(document, fields, id_)
-    _classify(item, fields)
-    _complete(item, fields)
     item.derive()
     return item
 
 
-def _classify(item: Dataset, fields: Entries) -> None:
-    item.keywords = values.keywords(fields.texts("keywords"))
-    item.themes = named_themes(fields.texts("themes"))
-    item.languages = languages(fields.texts("languages"))
-    item.frequency = fields.read(frequency, "frequency")
-    item.temporal = fields.period("temporal")
-    item.spatial = [found for text in fields.texts("spatial") if (found := place(text))]
-    item.conforms_to = fields.texts("conforms_to")
+def _agent(fields: Entries, name: str) -> Agent | None:
+    return fields.agent(name, f"{name}_email")
 
 
-def _complete(item: Dataset, fields: Entries) -> None:
-    """Fill in the fields that few pages have."""
-    for name in ("country", "state", "city"):
-        setattr(item, name, fields.text(name))
-    for name in _REFERENCES:
-        setattr(item, name, fields.texts(name))
-    item.type, item.status = fields.read(code, "type"), fields.read(code, "status")
-    item.version_notes = fields.markdown("version_notes")
-    item.relations = relations(fields.texts("relations"))
-    item.spatial_resolution = fields.read(metres, "spatial_resolution")
-    item.temporal_resolution = fields.read(duration, "temporal_resolution")
+def _contacts(fields: Entries, _: str) -> list[Agent]:
+    return [agent for name in ("creator", "maintainer", "contact") if (agent := _agent(fields, name))]
+
+
+_BY_KIND: dict[str, Callable[[Entries, str], Any]] = {
+    "text": Entries.text,
+    "markdown": Entries.markdown,
+    "moment": Entries.moment,
+    "period": Entries.period,
+    "license": lambda fields, _: license_of(fields),
+    "code": lambda fields, name: fields.read(code, name),
+    "frequency": lambda fields, name: fields.read(frequency, name),
+    "metres": lambda fields, name: fields.read(metres, name),
+    "duration": lambda fields, name: fields.read(duration, name),
+    "languages": lambda fields, name: languages(fields.texts(name)),
+    "places": lambda fields, name: [found for text in fields.texts(name) if (found := place(text))],
+    "relations": lambda fields, name: relations(fields.texts(name)),
+    "agent": _agent,
+    "agents": _contacts,
+}
+"""How a field of each kind is read; all others are texts."""
+_OWN: dict[str, Callable[[Entries, str], Any]] = {
+    "keywords": lambda fields, name: values.keywords(fields.texts(name)),
+    "themes": lambda fields, name: named_themes(fields.texts(name)),
+}
+_READERS = {
+    name: _OWN.get(name) or _BY_KIND.get(spec.kind, Entries.texts)
+    for name, spec in specs(Dataset).items()
+    if "html" not in spec.without and name not in {"creator", "maintainer"}  # which are among the contacts
+}
 
 
 def _fill(item: Dataset, found: Dataset) -> bool:

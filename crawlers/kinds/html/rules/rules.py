@@ -7,39 +7,24 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
+from crawlers.fields import LISTS, specs
+from crawlers.items import Dataset, Resource
+
 Where = Literal["listing", "datasets"]
 """The pages that a browser is asked for."""
 
-FIELDS = (
-    *("title", "description", "identifier", "issued", "modified", "version", "publisher", "publisher_email"),
-    *(
-        "creator",
-        "creator_email",
-        "maintainer",
-        "maintainer_email",
-        "contact",
-        "contact_email",
-        "keywords",
-        "themes",
-        "languages",
-        "license",
-    ),
-    *("access_rights", "rights", "frequency", "temporal", "spatial", "conforms_to", "provenance"),
-    *("country", "state", "city", "type", "status", "version_notes", "relations", "documentation", "sample"),
-    *("applicable_legislation", "hvd_categories", "spatial_resolution", "temporal_resolution"),
+_OF_PAGES = {name: spec for name, spec in specs(Dataset).items() if "html" not in spec.without}
+FIELDS = tuple(
+    f"{spec.one or name}{end}"
+    for name, spec in _OF_PAGES.items()
+    for end in (("", "_email") if spec.kind in {"agent", "agents"} else ("",))
 )
 """What ``[fields]`` may name: the fields of `crawlers.items.Dataset`, and of its agents."""
 
-MANY = (
-    *("keywords", "themes", "languages", "spatial", "conforms_to", "relations", "documentation", "sample"),
-    *("applicable_legislation", "hvd_categories"),
-)
+MANY = tuple(name for name, spec in _OF_PAGES.items() if spec.kind in LISTS - {"agents"})
 """Those that are lists, ``many`` or not."""
 
-RESOURCE_FIELDS = (
-    *("url", "title", "description", "format", "media_type", "size", "issued", "modified", "license"),
-    *("availability", "status", "documentation"),
-)
+RESOURCE_FIELDS = tuple(name for name, spec in specs(Resource).items() if "html" not in spec.without)
 """What ``[resources]`` may name: the fields of `crawlers.items.Resource`."""
 
 

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from crawlers.operate.sources.source import Review
+from crawlers.store.index.columns import DATASETS, RESOURCES, Column
 from crawlers.store.runs import State
 
 Next = Annotated[str | None, Meta(description="The address of the next page; null if this is the last one.")]
@@ -20,6 +21,21 @@ class Answer(Struct, kw_only=True):
     def from_fields(cls, found: object) -> Self:
         """Return the answer that has the fields of an object that are its own."""
         return cls(**{field.name: getattr(found, field.name) for field in msgspec.structs.fields(cls)})
+
+
+_TYPES: dict[str, Any] = {
+    "text": str | None,
+    "real": float | None,
+    "integer": int | None,
+    "list": list[str],
+    "objects": list[dict[str, str]],
+}
+
+
+def _with(base: type[Answer], columns: tuple[Column, ...]) -> Any:
+    """Return a class of answers that has these columns of the index, too."""
+    fields = [(each.name, Annotated[_TYPES[each.type], Meta(description=each.says)]) for each in columns]
+    return msgspec.defstruct(base.__name__, fields, bases=(base,), kw_only=True, module=__name__)
 
 
 class Error(Answer):
@@ -134,24 +150,13 @@ class Found(Answer):
     next: Next
 
 
-class Resource(Answer):
-    """A file or service of a dataset."""
-
+class _Resource(Answer):
     position: int
     resource_id: str | None
-    title: str | None
-    url: str | None
-    format: str | None
-    media_type: str | None
-    size: Annotated[int | None, Meta(description="Bytes.")]
-    license: str | None
-    issued: str | None
-    modified: str | None
-    checksum: Annotated[str | None, Meta(description="The algorithm, a colon, the value.")]
-    description: str | None
-    availability: Annotated[str | None, Meta(description="How long it will be there: STABLE, TEMPORARY ...")]
-    status: str | None
-    services: Annotated[list[dict[str, str]], Meta(description="Programmes that give the data: title, url.")]
+
+
+class Resource(_with(_Resource, RESOURCES)):  # type: ignore[misc]  # its other fields are the columns of the index
+    """A file or service of a dataset."""
 
 
 class Change(Answer):
@@ -162,56 +167,16 @@ class Change(Answer):
     run: str
 
 
-class Dataset(Answer):
-    """A dataset with its resources and its history, each up to 1,000; texts are cut as in the index."""
-
+class _Dataset(Answer):
     source: str
     dataset_id: str
     withdrawn: bool
-    name: str | None
-    title: str | None
-    identifier: str | None
-    uri: str | None
-    landing_page: str | None
-    issued: str | None
-    modified: str | None
-    data_modified: str | None
-    version: str | None
-    frequency: Annotated[str | None, Meta(description="A code of the EU's vocabulary: DAILY, IRREG ...")]
-    publisher: str | None
-    contact: str | None
-    contact_email: str | None
-    license: str | None
-    access_rights: str | None
-    rights: str | None
-    temporal_start: str | None
-    temporal_end: str | None
-    keywords: list[str]
-    themes: list[str]
-    languages: list[str]
-    spatial: list[dict[str, str]]
-    conforms_to: list[str]
+
+
+class Dataset(_with(_Dataset, DATASETS)):  # type: ignore[misc]  # its other fields are the columns of the index
+    """A dataset with its resources and its history, each up to 1,000; texts are cut as in the index."""
+
     formats: list[str]
-    creator: str | None
-    creator_email: str | None
-    maintainer: str | None
-    maintainer_email: str | None
-    country: str | None
-    state: Annotated[str | None, Meta(description="Of the country: a state, a province, a region.")]
-    city: str | None
-    spatial_resolution: Annotated[float | None, Meta(description="Metres.")]
-    temporal_resolution: Annotated[str | None, Meta(description="A duration of ISO 8601: P1D.")]
-    type: str | None
-    status: Annotated[str | None, Meta(description="COMPLETED, DEPRECATED ..., or a word of the publisher's.")]
-    version_notes: str | None
-    relations: Annotated[list[dict[str, str]], Meta(description="What it has to do with: role, uri, title.")]
-    documentation: list[str]
-    sample: list[str]
-    applicable_legislation: list[str]
-    hvd_categories: list[str]
-    provenance: str | None
-    caveats: str | None
-    description: str | None
     metadata_source: str | None
     metadata_url: str | None
     metadata_modified: str | None

@@ -30,7 +30,7 @@ from crawlers.operate.dashboard.api.sources import check, names_of
 from crawlers.operate.dashboard.site import Site
 from crawlers.safety.line import one_line
 from crawlers.safety.redact import redact
-from crawlers.store.index.schema import LISTS
+from crawlers.store.index.columns import LISTS
 from crawlers.store.index.search import search as find
 
 _DEEPEST = 2000
@@ -76,7 +76,8 @@ def dataset(site: Site, asked: OneDataset) -> Dataset:
             "resources": [Resource.from_fields(_read(dict(one))) for one in db.execute(_RESOURCES, key)],
             "changes": [Change(**dict(one)) for one in db.execute(_CHANGES, key)],
         }
-    return Dataset.from_fields(_read({**dict(row), **known}))
+    found: Dataset = Dataset.from_fields(_read({**dict(row), **known}))
+    return found
 
 
 def search(site: Site, asked: SearchPage) -> Found:

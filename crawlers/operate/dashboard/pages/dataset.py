@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 from flask import abort, redirect, request
 from markupsafe import Markup, escape
 
+from crawlers.fields import specs
+from crawlers.items import Dataset
 from crawlers.operate.dashboard import addresses
 from crawlers.operate.report.text import inert
 from crawlers.safety import inside
 from crawlers.safety.redact import writable
-from crawlers.store.index.schema import LISTS
+from crawlers.store.index.columns import FORMS, LISTS
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterator
     from pathlib import Path
 
     from werkzeug.wrappers import Response
@@ -77,6 +80,9 @@ _LOOKS = """
 """
 _SHOWN = 4000  # characters of a description; the document has all of it
 _KINDS = ("dataset", "dataset_metadata", "resource_metadata")
+_HEADING = ("title", "description", "publisher")
+_IDS = ("name", "identifier", "uri")
+"""These are shown last."""
 _OTHERS = """
     SELECT source, dataset_id, title FROM datasets
     WHERE source <> :source AND NOT withdrawn AND (lower(trim(title)) = lower(trim(:title))
@@ -101,10 +107,20 @@ def page(site: Site, source: str, dataset_id: str) -> str:
         }
     row |= {name: _listed(row[name]) for name in LISTS}
     known |= {
+        "fields": list(_fields(row)),
         "paragraphs": _paragraphs(row["description"]),
         "document": read(site.output / source, row["file"]),
     }
     return site.render("dataset.html", page="sources", dataset=row, **known)
+
+
+def _fields(row: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Yield what the page says of a dataset besides its heading: the label, the kind and the value of each field."""
+    found = {field: spec for field, spec in specs(Dataset).items() if "index" not in spec.without}
+    for field in sorted(found.keys() - _HEADING, key=lambda field: (field in _IDS, list(found).index(field))):
+        spec = found[field]
+        values = [row[f"{spec.one or field}{end}"] for end, *_ in FORMS[spec.kind]]
+        yield spec.title(field), spec.kind, values if len(values) > 1 else values[0]
 
 
 def by_query(site: Site, source: str) -> str | Response:
