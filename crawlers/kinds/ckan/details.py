@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from crawlers.items import Relation, Service
-from crawlers.values.codes import code
 from crawlers.values.record import parse
-from crawlers.values.relations import relation, relations
-from crawlers.values.resolutions import duration, metres
+from crawlers.values.relations import relation
+from crawlers.values.relations import relations as relations_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from crawlers.items import Dataset, Resource
     from crawlers.values.record import Record
 
-_RELATIONS = {
+RELATIONS = {
     "related_resource": "relation",
     "relation": "relation",
     "source": "source",
@@ -27,63 +25,19 @@ _RELATIONS = {
     "dataseries_name": "inSeries",  # HDX
 }
 """The role of each field's values."""
-_OF_BOTH = ("documentation", "applicable_legislation", "status", "spatial_resolution_in_meters", "temporal_resolution")
-_METRES = ("spatial_resolution_in_meters", "spatial_resolution")
-_OF_PACKAGES = frozenset(
-    (
-        *(*_OF_BOTH, *_RELATIONS, *_METRES, "dcat_type", "version_notes", "hvd_category", "sample"),
-        *("qualified_relation", "relationships_as_subject", "country", "province", "region", "city"),
-    )
-)
-_OF_RESOURCES = frozenset((*_OF_BOTH, *_METRES, "availability", "access_services"))
+QUALIFIED = ("qualified_relation", "relationships_as_subject")
 _LIFECYCLE = ("active", "draft", "deleted", "inactive")
 """What CKAN itself writes into ``state``."""
 
 
-def complete(item: Dataset, fields: Record) -> None:
-    """Fill in the fields of a dataset that few portals give."""
-    item.state = _state(fields)
-    if not _has_any(fields, _OF_PACKAGES):
-        return
-    _common(item, fields)
-    item.type = _code(fields, "dcat_type")
-    item.version_notes = fields.text("version_notes")
-    item.hvd_categories = fields.texts("hvd_category")
-    item.sample = fields.texts("sample")
-    item.relations = [*_named(fields), *_qualified(fields), *_related(fields)]
-    item.country, item.city = fields.text("country"), fields.text("city")
-
-
-def complete_file(item: Resource, fields: Record) -> None:
-    """Fill in the fields of a resource that few portals give."""
-    if not _has_any(fields, _OF_RESOURCES):
-        return
-    _common(item, fields)
-    item.availability = _code(fields, "availability")
-    item.access_services = [service for each in _services(fields) if (service := _service(each))]
-
-
-def _has_any(fields: Record, names: frozenset[str]) -> bool:
-    """Return whether one of the fields is there and not empty, as CKAN's own ``relationships_as_subject`` mostly is."""
-    return any(fields.value(name) is not None for name in names.intersection(fields.fields))
-
-
-def _common(item: Dataset | Resource, fields: Record) -> None:
-    item.documentation = fields.texts("documentation")
-    item.applicable_legislation = fields.texts("applicable_legislation")
-    item.status = _code(fields, "status")
-    item.spatial_resolution = fields.read(metres, *_METRES)
-    item.temporal_resolution = fields.read(duration, "temporal_resolution")
-
-
-def _code(fields: Record, name: str) -> str | None:
-    return fields.read(code, name)
+def relations(fields: Record, *_: str) -> list[Relation]:
+    return [*_named(fields), *_qualified(fields), *_related(fields)]
 
 
 def _named(fields: Record) -> Iterator[Relation]:
-    for name, role in _RELATIONS.items():
+    for name, role in RELATIONS.items():
         if fields.fields.get(name):
-            yield from relations(fields.texts(name), role)
+            yield from relations_of(fields.texts(name), role)
 
 
 def _qualified(fields: Record) -> Iterator[Relation]:
@@ -103,7 +57,7 @@ def _related(fields: Record) -> Iterator[Relation]:
                 yield Relation(role=role or "relation", title=title)
 
 
-def _state(fields: Record) -> str | None:
+def state(fields: Record, *_: str) -> str | None:
     """Return the region; CKAN has a ``state`` of its own, so only another field or an extra says it."""
     found = fields.text("province", "region")
     if found:
@@ -113,6 +67,10 @@ def _state(fields: Record) -> str | None:
     given = (each.get("value") for each in listed if isinstance(each, dict) and each.get("key") == "state")
     text = next((each for each in given if isinstance(each, str)), None) or fields.text("state")
     return text if text and text not in _LIFECYCLE else None
+
+
+def services(fields: Record, *_: str) -> list[Service]:
+    return [service for each in _services(fields) if (service := _service(each))]
 
 
 def _services(fields: Record) -> Iterator[Record]:

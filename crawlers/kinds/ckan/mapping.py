@@ -11,20 +11,26 @@ from crawlers import arguments, values
 from crawlers.items import Agent, Dataset, Place, Resource
 from crawlers.kinds.ckan import details, hdx
 from crawlers.values.checksums import checksum
+from crawlers.values.codes import code
 from crawlers.values.frequencies import frequency
 from crawlers.values.languages import languages
 from crawlers.values.lazy_dataset import LazyDataset
 from crawlers.values.licenses import license as license_of
 from crawlers.values.periods import between, period
 from crawlers.values.places import place as place_of
-from crawlers.values.record import Record
+from crawlers.values.record import Fields, Record
+from crawlers.values.resolutions import duration, metres
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from crawlers.items import Document, License, Period
 
-_FREQUENCIES = ("frequency", "accrual_periodicity", "accrualPeriodicity", "update_frequency")
-_OPTIONAL = ("license_id", "license", "license_url", "license_title", "language", "rights", "conforms_to")
-"""Fields that few portals have for a resource: where none is there, none is read."""
+_PERIOD = (
+    *("temporal_start", "temporal_coverage-from", "temporal_coverage_from"),
+    *("temporal_end", "temporal_coverage-to", "temporal_coverage_to", "temporal_coverage"),
+)
+_PLACES = ("spatial", "spatial_text", "spatial_uri", "spatial_coverage", "geographic_coverage")
 _ENORMOUS = 10**18  # bytes: a typing error
 _ACCOUNT = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -56,37 +62,13 @@ def dataset(record: dict[str, Any], *, source: str, portal: str) -> Dataset:
     ``portal`` is the address under which the portal has ``/dataset/{name}``. What cannot be read is in ``flaws``.
     """
     fields, portal = Record(record), portal.rstrip("/")
-    item = Dataset(
-        source=source,
-        id=record["id"],
-        identifier=fields.text("identifier", "guid") or record["id"],
-        uri=fields.text("uri") or _page(portal, "dataset", record["id"]),
-        name=fields.text("name"),
-        title=fields.text("title", "title_translated"),
-        description=fields.text("notes", "notes_translated"),
-        landing_page=_landing_page(fields, portal),
-        issued=fields.date("issued", "metadata_created"),
-        modified=fields.date("modified", "metadata_modified"),
-        version=fields.text("version"),
-        publisher=_publisher(fields, portal),
-        contacts=_contacts(fields),
-        keywords=values.keywords(_labels(fields, "tags", ("display_name", "name"), "keywords")),
-        themes=_labels(fields, "groups", ("title", "display_name", "name"), "theme"),
-        languages=languages(fields.texts("language")),
-        license=_license(fields),
-        access_rights=fields.text("access_rights"),
-        rights=fields.text("rights"),
-        frequency=fields.read(frequency, *_FREQUENCIES),
-        temporal=_temporal(fields),
-        spatial=_spatial(fields),
-        conforms_to=fields.texts("conforms_to"),
-        provenance=fields.text("provenance"),
-        resources=_resources(fields, record["id"]),
-        metadata_modified=_stamp(fields),
-        flaws=fields.flaws,
-        document=record,
-    )
-    details.complete(item, fields)
+    item = Dataset(source=source, id=record["id"], flaws=fields.flaws, document=record, **_PACKAGE.read(fields))
+    item.identifier = item.identifier or record["id"]
+    item.uri = fields.text("uri") or _page(portal, "dataset", record["id"])
+    item.landing_page = _landing_page(fields, portal)
+    item.publisher, item.contacts = _publisher(fields, portal), _contacts(fields)
+    item.resources = _resources(fields, record["id"])
+    item.metadata_modified = _stamp(fields)
     if hdx.recognised(record):
         hdx.complete(item, fields)
     item.derive()
@@ -178,12 +160,12 @@ def _label(fields: Record, place: str, value: Any, keys: tuple[str, ...]) -> str
     return None
 
 
-def _license(fields: Record) -> License | None:
+def _license(fields: Record, *_: str) -> License | None:
     id_, url, title = fields.text("license_id", "license"), fields.text("license_url"), fields.text("license_title")
     return license_of(id_, url, title) if id_ or url or title else None
 
 
-def _temporal(fields: Record) -> Period | None:
+def _temporal(fields: Record, *_: str) -> Period | None:
     start = fields.date("temporal_start", "temporal_coverage-from", "temporal_coverage_from")
     end = fields.date("temporal_end", "temporal_coverage-to", "temporal_coverage_to")
     if found := between(start, end):
@@ -194,7 +176,7 @@ def _temporal(fields: Record) -> Period | None:
     return next(filter(None, periods), None)
 
 
-def _spatial(fields: Record) -> list[Place]:
+def _spatial(fields: Record, *_: str) -> list[Place]:
     """Return the place that ckanext-dcat's extras describe, and those that its schema for ckanext-scheming lists."""
     found = [_place(fields, "spatial", "spatial_")]
     if isinstance(fields.value("spatial_coverage"), list):
@@ -223,35 +205,15 @@ def _resources(fields: Record, dataset_id: str) -> list[Resource]:
 
 def _resource(fields: Record, dataset_id: str) -> Resource:
     url = fields.url("url")
-    download_url = fields.url("download_url")
-    if not download_url and fields.text("url_type") == "upload":
-        download_url = url
     resource = Resource(
-        id=_resource_id(fields, dataset_id),
-        dataset_id=dataset_id,
-        title=fields.text("name", "name_translated"),
-        description=fields.text("description", "description_translated"),
-        url=url,
-        access_url=fields.url("access_url") or url,
-        download_url=download_url,
-        format=values.file_format(fields.text("format") or ""),
-        media_type=values.media_type(fields.text("mimetype", "content_type") or ""),
-        size=_size(fields),
-        checksum=checksum(fields.text("hash"), fields.text("hash_algorithm")),
-        issued=fields.date("issued", "created"),
-        modified=fields.date("modified", "last_modified", "metadata_modified"),
-        document=fields.data,
+        id=_resource_id(fields, dataset_id), dataset_id=dataset_id, document=fields.data, **_RESOURCE.read(fields)
     )
-    if not fields.fields.keys().isdisjoint(_OPTIONAL):
-        resource.license = _license(fields)
-        resource.languages = languages(fields.texts("language"))
-        resource.rights = fields.text("rights")
-        resource.conforms_to = fields.texts("conforms_to")
-    details.complete_file(resource, fields)
+    resource.url, resource.access_url = url, resource.access_url or url
+    resource.download_url = resource.download_url or (url if fields.text("url_type") == "upload" else None)
     return resource
 
 
-def _size(fields: Record) -> int | None:
+def _size(fields: Record, *_: str) -> int | None:
     given = fields.fields.get("size")
     return (given if type(given) is int and 0 <= given < _ENORMOUS else fields.read(values.size, "size")) or None
 
@@ -262,6 +224,51 @@ def _resource_id(fields: Record, dataset_id: str) -> str:
     place = fields.path.removesuffix(".")
     fields.flaw(f"{place} has no id", "id", "missing_value")
     return f"{dataset_id}-{place.removeprefix('resources[')[:-1]}"
+
+
+_BY_KIND: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("text", "markdown"), Record.text),
+    "address": Record.url,
+    "moment": Record.date,
+    **dict.fromkeys(("references", "addresses"), Record.texts),
+    "languages": lambda fields, *names: languages(fields.texts(*names)),
+    "code": lambda fields, *names: fields.read(code, *names),
+    "frequency": lambda fields, *names: fields.read(frequency, *names),
+    "metres": lambda fields, *names: fields.read(metres, *names),
+    "duration": lambda fields, *names: fields.read(duration, *names),
+    "license": _license,
+}
+"""What reads a field of each kind."""
+_PACKAGE = Fields.of(
+    Dataset,
+    "ckan",
+    _BY_KIND,
+    {
+        "keywords": lambda fields, *_: values.keywords(_labels(fields, "tags", ("display_name", "name"), "keywords")),
+        "themes": lambda fields, *_: _labels(fields, "groups", ("title", "display_name", "name"), "theme"),
+    },
+    more={
+        "temporal": (_temporal, _PERIOD),
+        "spatial": (_spatial, _PLACES),
+        "state": (details.state, ("province", "region", "extras", "state")),
+        "relations": (details.relations, (*details.RELATIONS, *details.QUALIFIED)),
+    },
+    without=("uri", "landing_page", "caveats", "data_modified", "metadata_modified"),
+)
+_RESOURCE = Fields.of(
+    Resource,
+    "ckan",
+    _BY_KIND,
+    {
+        "format": lambda fields, *names: values.file_format(fields.text(*names) or ""),
+        "media_type": lambda fields, *names: values.media_type(fields.text(*names) or ""),
+        "size": _size,
+        "checksum": lambda fields, *_: checksum(fields.text("hash"), fields.text("hash_algorithm")),
+        "access_url": lambda fields, *_: fields.url("access_url"),
+        "access_services": details.services,
+    },
+    without=("url",),
+)
 
 
 def read(document: Document, source: str, dataset_id: str, metadata_url: str) -> Dataset:
