@@ -1,63 +1,44 @@
-"""What few records say of a dataset or a distribution, by the names of Project Open Data and DCAT-US 3."""
+"""What reads the fields of a dataset or a distribution of a data.json, by their kinds."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Relation, Service
 from crawlers.values.codes import code
-from crawlers.values.linked import iri, related
+from crawlers.values.languages import languages
+from crawlers.values.linked import LinkedRecord, iri, related
 from crawlers.values.resolutions import duration, metres
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from crawlers.items import Dataset, Resource
-    from crawlers.values.linked import LinkedRecord
-
-_RELATIONS = (
+RELATIONS = (
     *("relation", "source", "isReferencedBy", "hasVersion", "isVersionOf", "hasCurrentVersion", "previousVersion"),
     *("replaces", "isReplacedBy", "inSeries", "isPartOf"),
 )
-_DOCUMENTATION = ("page", "documentation", "describedBy", "references")
-_OF_BOTH = ("status", "applicableLegislation", "spatialResolutionInMeters", "temporalResolution", *_DOCUMENTATION)
-_OF_DATASETS = frozenset((*_OF_BOTH, *_RELATIONS, "qualifiedRelation", "type", "versionNotes", "hvdCategory", "sample"))
-_OF_FILES = frozenset((*_OF_BOTH, "availability", "accessService"))
+QUALIFIED = "qualifiedRelation"
 
 
-def complete(item: Dataset, fields: LinkedRecord) -> None:
-    """Fill in the fields of a dataset that few catalogues give."""
-    if _OF_DATASETS.isdisjoint(fields.fields):
-        return
-    _common(item, fields)
-    item.type = _code(fields, "type")
-    item.version_notes = fields.markdown("versionNotes")
-    item.relations = [found for name in _RELATIONS for found in related(fields, name, name)] + list(_qualified(fields))
-    item.hvd_categories = fields.references("hvdCategory")
-    samples = (each.link("downloadURL", "accessURL") or each.iri() for each in fields.nodes("sample", text=_addressed))
-    item.sample = list(dict.fromkeys(filter(None, samples)))
+def relations(fields: LinkedRecord, *names: str) -> list[Relation]:
+    plain = [found for name in names if name != QUALIFIED for found in related(fields, name, name)]
+    return [*plain, *_qualified(fields)]
 
 
-def complete_file(item: Resource, fields: LinkedRecord) -> None:
-    """Fill in the fields of a distribution that few catalogues give."""
-    if _OF_FILES.isdisjoint(fields.fields):
-        return
-    _common(item, fields)
-    item.availability = _code(fields, "availability")
-    services = map(_service, fields.nodes("accessService", text=_addressed))
-    item.access_services = [each for each in services if each.uri or each.title or each.endpoint_url]
+def samples(fields: LinkedRecord, *names: str) -> list[str]:
+    """Return the addresses of samples: of distributions their files'."""
+    found = (each.link("downloadURL", "accessURL") or each.iri() for each in fields.nodes(*names, text=_addressed))
+    return list(dict.fromkeys(filter(None, found)))
 
 
-def _common(item: Dataset | Resource, fields: LinkedRecord) -> None:
-    item.status = _code(fields, "status")
-    item.documentation = list(dict.fromkeys(found for name in _DOCUMENTATION for found in fields.references(name)))
-    item.applicable_legislation = fields.references("applicableLegislation")
-    item.spatial_resolution = fields.read(metres, "spatialResolutionInMeters")
-    item.temporal_resolution = fields.read(duration, "temporalResolution")
+def all_references(fields: LinkedRecord, *names: str) -> list[str]:
+    """Return what any of the properties refers to."""
+    return list(dict.fromkeys(found for name in names for found in fields.references(name)))
 
 
-def _code(fields: LinkedRecord, name: str) -> str | None:
-    return next(map(code, fields.references(name)), None)
+def _services(fields: LinkedRecord, *names: str) -> list[Service]:
+    services = map(_service, fields.nodes(*names, text=_addressed))
+    return [each for each in services if each.uri or each.title or each.endpoint_url]
 
 
 def _addressed(text: str) -> dict[str, str] | None:
@@ -65,7 +46,7 @@ def _addressed(text: str) -> dict[str, str] | None:
 
 
 def _qualified(fields: LinkedRecord) -> Iterator[Relation]:
-    for each in fields.nodes("qualifiedRelation"):
+    for each in fields.nodes(QUALIFIED):
         role = next(iter(each.references("hadRole")), "relation").rstrip("/").rpartition("/")[2].rpartition("#")[2]
         yield from related(each, "relation", role)
 
@@ -79,3 +60,20 @@ def _service(fields: LinkedRecord) -> Service:
         endpoint_description=next(iter(fields.references("endpointDescription")), None),
         conforms_to=fields.references("conformsTo"),
     )
+
+
+BY_KIND: dict[str, Callable[..., Any]] = {
+    "text": LinkedRecord.text,
+    "markdown": LinkedRecord.markdown,
+    "address": LinkedRecord.link,
+    "moment": LinkedRecord.moment,
+    "references": LinkedRecord.references,
+    "addresses": all_references,
+    "languages": lambda fields, *names: languages(fields.texts(*names)),
+    "license": lambda fields, *_: fields.license(),
+    "code": lambda fields, *names: next(map(code, fields.references(*names)), None),
+    "metres": lambda fields, *names: fields.read(metres, *names),
+    "duration": lambda fields, *names: fields.read(duration, *names),
+    "services": _services,
+}
+"""What reads a field of each kind."""

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from crawlers import values
 from crawlers.items import Checksum, Resource
 from crawlers.kinds.dcat.data_json.catalogue import identity
-from crawlers.kinds.dcat.data_json.details import complete_file
+from crawlers.kinds.dcat.data_json.details import BY_KIND
 from crawlers.values.checksums import checksum
 from crawlers.values.formats import file_type, protocol
-from crawlers.values.languages import languages
 from crawlers.values.linked import LinkedRecord
+from crawlers.values.record import Fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,28 +54,10 @@ def _resource(fields: LinkedRecord, dataset_id: str) -> Resource:
         what = fields.path.removesuffix(".") or "the record"
         fields.flaw(f"{what} has no web address", "accessURL", "missing_value")
     url = download_url or access_url
-    format_, media_type = file_type(fields.text("format"), fields.text("mediaType"), url)
-    found = Resource(
-        id="",
-        dataset_id=dataset_id,
-        title=fields.text("title", "titleMap"),
-        description=fields.markdown("description", "descriptionMap"),
-        url=url,
-        access_url=access_url,
-        download_url=download_url,
-        format=_protocol(fields) or format_,
-        media_type=media_type,
-        size=fields.read(values.size, "byteSize") or None,
-        checksum=next(_checksums(fields), None),
-        issued=fields.moment("issued", "created"),
-        modified=fields.moment("modified"),
-        license=fields.license(),
-        languages=languages(fields.texts("language")),
-        rights=fields.words("rights", "accessRights"),
-        conforms_to=fields.references("conformsTo"),
-        document=fields.data,
-    )
-    complete_file(found, fields)
+    found = Resource(id="", dataset_id=dataset_id, url=url, document=fields.data, **_DISTRIBUTION.read(fields))
+    found.access_url, found.download_url = access_url, download_url
+    format_, found.media_type = file_type(found.format, found.media_type, url)
+    found.format = _protocol(fields) or format_
     return found
 
 
@@ -89,6 +71,19 @@ def _checksums(fields: LinkedRecord) -> Iterator[Checksum]:
     for given in fields.nodes("checksum", text=lambda text: {"checksumValue": text}):
         if found := checksum(given.text("checksumValue", "value"), given.text("algorithm")):
             yield found
+
+
+_DISTRIBUTION = Fields.of(
+    Resource,
+    "data_json",
+    BY_KIND,
+    {
+        "size": lambda fields, *names: fields.read(values.size, *names) or None,
+        "checksum": lambda fields, *_: next(_checksums(fields), None),
+        "rights": LinkedRecord.words,
+    },
+    without=("url", "access_url", "download_url"),
+)
 
 
 def identify(found: list[Resource], dataset_id: str) -> None:

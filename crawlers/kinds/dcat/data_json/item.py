@@ -9,15 +9,15 @@ from crawlers import values
 from crawlers.items import Agent, Dataset
 from crawlers.kinds.dcat.data_json.catalogue import identity
 from crawlers.kinds.dcat.data_json.coverage import spatial, temporal
-from crawlers.kinds.dcat.data_json.details import complete
+from crawlers.kinds.dcat.data_json.details import BY_KIND, QUALIFIED, RELATIONS, relations, samples
 from crawlers.kinds.dcat.data_json.distribution import resources
 from crawlers.kinds.dcat.mapping.rights import unanimous
 from crawlers.kinds.dcat.mapping.themes import named_themes
 from crawlers.values.frequencies import frequency
-from crawlers.values.languages import languages
 from crawlers.values.licenses import agreed
 from crawlers.values.licenses import license as license_of
 from crawlers.values.linked import ADDRESS, AgentNames, LinkedRecord, iri
+from crawlers.values.record import Fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,43 +43,22 @@ def dataset(record: dict[str, Any], *, source: str, id: str) -> Dataset:  # noqa
     What cannot be read is in ``flaws``.
     """
     fields = LinkedRecord(record)
-    item = Dataset(source=source, id=id, flaws=fields.flaws, document=record)
-    item.title = fields.text("title", "titleMap")
+    item = Dataset(source=source, id=id, flaws=fields.flaws, document=record, **_DATASET.read(fields))
     if not item.title:
         fields.flaw("the dataset has no title", "title", "missing_value")
-    _describe(item, fields)
-    _classify(item, fields)
+    item.identifier = identity(record) or id
+    item.uri = fields.iri() or values.url(item.identifier)
+    item.publisher = next(fields.agents("publisher", "publisher", _AGENTS, _named), None)
+    item.contacts = _contacts(fields)
     item.temporal, item.spatial = temporal(fields), spatial(fields)
     item.resources = resources(fields, id)
-    item.access_rights = fields.words("accessLevel", "accessRights") or _agreed_access(fields)
-    item.rights = fields.words("rights", "accessLevelComment")
-    item.license = fields.license() or inherited(item.rights, item.resources)
-    complete(item, fields)
+    item.access_rights = item.access_rights or _agreed_access(fields)
+    item.license = item.license or inherited(item.rights, item.resources)
     item.derive()
     return item
 
 
-def _describe(item: Dataset, fields: LinkedRecord) -> None:
-    item.identifier = identity(fields.data) or item.id
-    item.uri = fields.iri() or values.url(item.identifier)
-    item.description = fields.markdown("description", "descriptionMap")
-    item.landing_page = fields.link("landingPage")
-    item.issued, item.modified = fields.moment("issued", "created"), fields.moment("modified")
-    item.version = fields.text("version")
-    item.publisher = next(fields.agents("publisher", "publisher", _AGENTS, _named), None)
-    item.contacts = _contacts(fields)
-    item.provenance = fields.words("provenance")
-
-
-def _classify(item: Dataset, fields: LinkedRecord) -> None:
-    item.keywords = values.keywords(fields.texts("keyword", "keywordMap"), _BETWEEN_KEYWORDS)
-    item.themes = named_themes(text for name in ("theme", "category", "subject") for text in fields.texts(name))
-    item.languages = languages(fields.texts("language"))
-    item.frequency = _frequency(fields)
-    item.conforms_to = fields.references("conformsTo")
-
-
-def _frequency(fields: LinkedRecord) -> str | None:
+def _frequency(fields: LinkedRecord, *_: str) -> str | None:
     """Return the frequency; data that is updated all the time has an interval for its date: ``"modified": "R/P1D"``."""
     found = fields.read(frequency, "accrualPeriodicity")
     address = iri(fields.value("accrualPeriodicity"))
@@ -124,3 +103,21 @@ def _named(text: str) -> dict[str, Any]:
     if values.email(text) and not values.url(text):
         return {"hasEmail": text}
     return {"@id": text} if iri(text) else {"name": text}
+
+
+_DATASET = Fields.of(
+    Dataset,
+    "data_json",
+    BY_KIND,
+    {
+        **dict.fromkeys(("access_rights", "rights", "provenance"), LinkedRecord.words),
+        "keywords": lambda fields, *names: values.keywords(fields.texts(*names), _BETWEEN_KEYWORDS),
+        "themes": lambda fields, *names: named_themes(text for name in names for text in fields.texts(name)),
+        "sample": samples,
+    },
+    more={
+        "frequency": (_frequency, ("accrualPeriodicity", "modified")),
+        "relations": (relations, (*RELATIONS, QUALIFIED)),
+    },
+    without=("identifier", "uri", "temporal", "spatial"),
+)
