@@ -1,18 +1,26 @@
-"""What a dataset's item says, in the properties of DCAT."""
+"""What the item of a dataset or of a file says, in the properties of DCAT-AP: each field by its spec."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from crawlers.rdf.namespaces import DCAT, DCT, FOAF, GEODCATAP, RDFS
-from crawlers.store.export import details, distributions, nodes, vocabularies
+from crawlers.fields import specs
+from crawlers.items import Dataset, Resource
+from crawlers.rdf.namespaces import DCAT, DCT, ELI, FOAF, GEODCATAP, LOCN, RDFS, SKOS, XSD, iris
+from crawlers.store.export import distributions, nodes, vocabularies
 from crawlers.store.export.iris import iri, minted
 from crawlers.store.export.literals import literal, moment
 from crawlers.store.export.nodes import Nodes
+from crawlers.values import codes
 
 if TYPE_CHECKING:
-    from crawlers.items import Dataset
+    from collections.abc import Callable, Iterable
+
+    from crawlers.items import Relation, Service
+    from crawlers.rdf.terms import Term
     from crawlers.store.export.iris import Taken
+
+    Writer = Callable[[Nodes, Any], Iterable[Term | None]]
 
 _CONTACTS = ("contact", "maintainer", None)
 _ROLES = {
@@ -28,6 +36,19 @@ _ROLES = {
 }
 
 
+_RELATIONS = {
+    **{
+        name: DCT + name
+        for name in (
+            *("relation", "source", "references", "isReferencedBy", "replaces", "isReplacedBy", "requires"),
+            *("isRequiredBy", "isPartOf"),
+        )
+    },
+    **{name: DCAT + name for name in ("hasVersion", "isVersionOf", "previousVersion", "hasCurrentVersion", "inSeries")},
+}
+"""The property of each role; other roles are dct:relation."""
+
+
 def item_triples(dataset: Dataset, subject: str) -> Nodes:
     """Return what a dataset's item says, without its files.
 
@@ -36,11 +57,17 @@ def item_triples(dataset: Dataset, subject: str) -> Nodes:
     """
     about = Nodes()
     about.node(subject, DCAT + "Dataset")
-    _texts(about, subject, dataset)
+    title = literal(dataset.title) or literal(dataset.name) or literal(dataset.id) or literal(subject)
+    about.say(subject, DCT + "title", title)
+    about.say(subject, DCT + "description", literal(dataset.description) or title)
+    about.say(subject, DCT + "identifier", literal(dataset.identifier) or literal(dataset.id))
+    about.say(subject, RDFS + "comment", literal(dataset.caveats))
+    _say(about, subject, dataset, _OF_DATASETS)
     _agents(about, subject, dataset)
-    _vocabularies(about, subject, dataset)
-    _coverage(about, subject, dataset)
-    details.of_dataset(about, subject, dataset)
+    for each in dataset.relations:
+        about.say(subject, _RELATIONS.get(each.role, DCT + "relation"), _relation(about, each))
+    if dataset.state or dataset.city or (dataset.country and not any(place.code for place in dataset.spatial)):
+        about.say(subject, DCT + "spatial", _region(about, dataset))
     return about
 
 
@@ -48,26 +75,23 @@ def files(about: Nodes, subject: str, dataset: Dataset, taken: Taken) -> None:
     """Add the files that an item has, each with an IRI that no other node of the export has."""
     names: list[str] = []
     for position, resource in enumerate(dataset.resources):
-        if distributions.access_url(dataset, resource):
+        if address := distributions.access_url(dataset, resource):
             wanted = distributions.own_iri(subject, resource)
             name = taken.first(wanted, minted(dataset.source, dataset.id, resource.id, str(position)))
             names.append(about.node(name, DCAT + "Distribution"))
-            distributions.distribution(about, name, dataset, resource)
+            about.say(name, DCAT + "accessURL", address)
+            if not distributions.is_named(resource):
+                about.say(name, DCT + "identifier", literal(resource.id))
+            _say(about, name, resource, _OF_RESOURCES)
+            if dataset.license and not resource.license:
+                about.say(name, DCT + "license", nodes.license(about, dataset.license))
     about.say(subject, DCAT + "distribution", *names)
 
 
-def _texts(about: Nodes, subject: str, dataset: Dataset) -> None:
-    title = literal(dataset.title) or literal(dataset.name) or literal(dataset.id) or literal(subject)
-    about.say(subject, DCT + "title", title)
-    about.say(subject, DCT + "description", literal(dataset.description) or title)
-    about.say(subject, DCT + "identifier", literal(dataset.identifier) or literal(dataset.id))
-    about.say(subject, DCAT + "version", literal(dataset.version))
-    about.say(subject, DCAT + "keyword", *map(literal, dataset.keywords))
-    about.say(subject, DCT + "issued", moment(dataset.issued))
-    about.say(subject, DCT + "modified", moment(dataset.modified))
-    about.say(subject, RDFS + "comment", literal(dataset.caveats))
-    if page := iri(dataset.landing_page):
-        about.say(subject, DCAT + "landingPage", about.node(page, FOAF + "Document"))
+def _say(about: Nodes, subject: str, item: Dataset | Resource, writers: dict[str, tuple[str, Writer]]) -> None:
+    for name, (property_, writer) in writers.items():
+        if value := getattr(item, name):
+            about.say(subject, property_, *writer(about, value))
 
 
 def _agents(about: Nodes, subject: str, dataset: Dataset) -> None:
@@ -85,24 +109,133 @@ def _agents(about: Nodes, subject: str, dataset: Dataset) -> None:
         about.say(subject, name, *agents)
 
 
-def _vocabularies(about: Nodes, subject: str, dataset: Dataset) -> None:
-    about.say(subject, DCAT + "theme", *[nodes.theme(about, theme) for theme in dataset.themes])
-    nodes.languages(about, subject, dataset.languages)
-    nodes.standards(about, subject, dataset.conforms_to)
-    if dataset.frequency:
-        frequency = about.node(iri(vocabularies.frequency(dataset.frequency)), DCT + "Frequency")
-        about.say(subject, DCT + "accrualPeriodicity", frequency)
-    if dataset.license:
-        about.say(subject, DCT + "license", nodes.license(about, dataset.license))
-    if dataset.access_rights:
-        about.say(subject, DCT + "accessRights", nodes.rights(about, dataset.access_rights))
-    if dataset.rights:
-        about.say(subject, DCT + "rights", nodes.rights(about, dataset.rights))
-    if dataset.provenance:
-        about.say(subject, DCT + "provenance", nodes.labelled(about, dataset.provenance, DCT + "ProvenanceStatement"))
+def _concept(about: Nodes, text: str | None, known: str | None) -> str | None:
+    """Return a concept: of a vocabulary if that has it, else by its own IRI, else with the text as its label."""
+    name = known or (iri(text) if text and "://" in text else None)
+    label = literal(text)
+    if not name and not label:
+        return None
+    node = about.node(name, SKOS + "Concept")
+    if not name:
+        about.say(node, SKOS + "prefLabel", label)
+    return node
 
 
-def _coverage(about: Nodes, subject: str, dataset: Dataset) -> None:
-    about.say(subject, DCT + "spatial", *[nodes.place(about, place) for place in dataset.spatial])
-    if dataset.temporal:
-        about.say(subject, DCT + "temporal", nodes.period(about, dataset.temporal))
+def _sample(about: Nodes, text: str) -> str | None:
+    address = iri(text)
+    if not address:
+        return None
+    node = about.node(address, DCAT + "Distribution")
+    about.say(node, DCAT + "accessURL", address)
+    return node
+
+
+def _relation(about: Nodes, relation: Relation) -> str | None:
+    label, name = literal(relation.title), iri(relation.uri)
+    if not name and not label:
+        return None
+    node = name or about.blank()
+    about.say(node, RDFS + "label", label)
+    return node
+
+
+def _region(about: Nodes, dataset: Dataset) -> str:
+    place, address = about.node(None, DCT + "Location"), about.node(None, LOCN + "Address")
+    about.say(place, LOCN + "address", address)
+    about.say(address, LOCN + "adminUnitL1", literal(dataset.country))
+    about.say(address, LOCN + "adminUnitL2", literal(dataset.state))
+    about.say(address, LOCN + "postName", literal(dataset.city))
+    return place
+
+
+def _service(about: Nodes, service: Service) -> str:
+    node = about.node(iri(service.uri), DCAT + "DataService")
+    about.say(node, DCT + "title", literal(service.title) or literal(service.endpoint_url) or literal(service.uri))
+    about.say(node, DCT + "description", literal(service.description))
+    about.say(node, DCAT + "endpointURL", iri(service.endpoint_url))
+    description = service.endpoint_description
+    about.say(node, DCAT + "endpointDescription", iri(description) if description and "://" in description else None)
+    about.say(node, DCT + "conformsTo", *_OWN["conforms_to"](about, service.conforms_to))
+    return node
+
+
+def _coded(known: Callable[[str | None], str | None]) -> Writer:
+    """Return what writes a code of a vocabulary."""
+    return lambda about, text: [_concept(about, text, known(text))]
+
+
+def _each(writer: Callable[[Nodes, Any], Term | None]) -> Writer:
+    """Return what writes each value of a list."""
+    return lambda about, values: [writer(about, value) for value in values]
+
+
+def _named(kind: str) -> Callable[[Nodes, str], str | None]:
+    """Return what writes an IRI as a node of a class; a text that is none is left out."""
+    return lambda about, text: about.node(name, kind) if (name := iri(text)) else None
+
+
+def _labelled(kind: str) -> Callable[[Nodes, str], str | None]:
+    """Return what writes a text as a node of a class: its IRI or its label."""
+    return lambda about, text: nodes.labelled(about, text, kind)
+
+
+def _metres(_: Nodes, value: float) -> list[Term | None]:
+    return [literal(f"{value:f}".rstrip("0").rstrip("."), XSD + "decimal")]
+
+
+def _one(writer: Callable[[Nodes, Any], Term | None]) -> Writer:
+    return lambda about, value: [writer(about, value)]
+
+
+_BY_KIND: dict[str, Writer] = {
+    **dict.fromkeys(("text", "markdown"), lambda _, text: [literal(text)]),
+    "moment": lambda _, text: [moment(text)],
+    "address": _one(_named(FOAF + "Document")),
+    "addresses": _each(_labelled(FOAF + "Document")),
+    "references": _each(lambda _, text: iri(text) or literal(text)),
+    "labels": _each(lambda _, text: literal(text)),
+    "languages": lambda about, tags: [
+        about.node(name, DCT + "LinguisticSystem") for name in map(vocabularies.language, tags) if name
+    ],
+    "frequency": lambda about, code: [about.node(iri(vocabularies.frequency(code)), DCT + "Frequency")],
+    "license": _one(nodes.license),
+    "period": _one(nodes.period),
+    "places": _each(nodes.place),
+    "metres": _metres,
+    "duration": lambda _, text: [literal(text, XSD + "duration")],
+    "size": lambda _, size: [literal(str(size), XSD + "nonNegativeInteger")],
+    "checksum": _one(nodes.checksum),
+    "services": _each(_service),
+}
+"""How a field of each kind is written."""
+_OWN: dict[str, Writer] = {
+    "themes": _each(nodes.theme),
+    "conforms_to": _each(_labelled(DCT + "Standard")),
+    **dict.fromkeys(("access_rights", "rights"), _one(nodes.rights)),
+    "provenance": _one(_labelled(DCT + "ProvenanceStatement")),
+    "applicable_legislation": _each(_named(ELI + "LegalResource")),
+    "hvd_categories": lambda about, names: [about.node(iri(each), SKOS + "Concept") for each in names],
+    "sample": _each(_sample),
+    "type": _coded(codes.dataset_type),
+    "status": _coded(codes.status),
+    "availability": _coded(codes.availability),
+    "format": _one(distributions.format),
+    "media_type": _one(distributions.media_type),
+    "download_url": lambda _, text: [iri(text)],
+}
+"""How these fields are written, instead."""
+
+
+def _writers(item: type, left: Iterable[str]) -> dict[str, tuple[str, Writer]]:
+    """Return the property and the writer of each field.
+
+    Args:
+        left: the fields that are written otherwise, besides agents and relations.
+    """
+    known = {name: spec for name, spec in specs(item).items() if spec.rdf and name not in left}
+    writers = {name: _OWN.get(name) or _BY_KIND.get(spec.kind) for name, spec in known.items()}
+    return {name: (iris(known[name].rdf)[0], writer) for name, writer in writers.items() if writer}
+
+
+_OF_DATASETS = _writers(Dataset, ("title", "description", "identifier"))
+_OF_RESOURCES = _writers(Resource, ("url", "access_url"))

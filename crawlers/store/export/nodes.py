@@ -13,7 +13,6 @@ from crawlers.store.export.literals import literal, moment
 from crawlers.store.export.wkt import centre, is_box, wkt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
 
     from crawlers.items import Agent, Checksum, License, Period, Place
 
@@ -97,15 +96,6 @@ def theme(about: Nodes, text: str) -> str | None:
     node = about.node(minted("theme", label.value), SKOS + "Concept")
     about.say(node, SKOS + "prefLabel", label)
     return node
-
-
-def languages(about: Nodes, subject: str, tags: Iterable[str]) -> None:
-    names = filter(None, map(vocabularies.language, tags))
-    about.say(subject, DCT + "language", *[about.node(name, DCT + "LinguisticSystem") for name in names])
-
-
-def standards(about: Nodes, subject: str, texts: Iterable[str]) -> None:
-    about.say(subject, DCT + "conformsTo", *[labelled(about, text, DCT + "Standard") for text in texts])
 
 
 def rights(about: Nodes, text: str) -> str | None:
