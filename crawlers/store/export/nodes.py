@@ -13,7 +13,6 @@ from crawlers.store.export.literals import literal, moment
 from crawlers.store.export.wkt import centre, is_box, wkt
 
 if TYPE_CHECKING:
-
     from crawlers.items import Agent, Checksum, License, Period, Place
 
 

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.items import Agent, Checksum, Dataset, Resource
+from crawlers.kinds.dcat.data_json.details import BY_KIND
 from crawlers.kinds.dcat.data_json.distribution import identify
 from crawlers.kinds.dcat.data_json.item import inherited
 from crawlers.kinds.dcat.mapping.themes import named_themes
 from crawlers.kinds.html.schema_org.coverage import region, spatial, temporal
 from crawlers.values.checksums import checksum
-from crawlers.values.codes import code
 from crawlers.values.formats import file_type
-from crawlers.values.languages import languages
 from crawlers.values.linked import AgentNames, LinkedRecord, agent_name, iri, related
+from crawlers.values.record import Fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from crawlers.items import Relation
 
 _AGENTS = AgentNames(
     names=("name", "legalName", "alternateName"),
@@ -47,11 +49,9 @@ _RELATIONS = {
     "isRelatedTo": "relation",
 }
 """The role of each property's values."""
-_DOCUMENTATION = ("subjectOf", "documentation", "hasDigitalDocument", "publishingPrinciples")
 _REACHED = ("publisher", "creator", "maintainer")
 AROUND_NAMES = " <>()[],;:–-"
 """Signs that part a name from the rest of its line."""
-_ISSUED = ("datePublished", "dateIssued", "uploadDate", "dateCreated")
 _FREE = {"true": "accessible for free", "false": "not accessible for free"}
 _DOI = re.compile(r"(?:^|doi\.org/|doi:\s?)10\.[0-9]{4,9}/\S", re.IGNORECASE)
 _IDENTIFIERS = ("value", "identifier", "@value", "url", "@id", "name")
@@ -71,59 +71,30 @@ def dataset(record: dict[str, Any], *, source: str, id: str) -> Dataset:  # noqa
     cannot be read is in ``flaws``.
     """
     fields = LinkedRecord(record)
-    item = Dataset(source=source, id=id, flaws=fields.flaws, document=record)
-    _describe(item, fields)
-    item.keywords = values.keywords(fields.texts("keywords"))
-    item.themes = named_themes(text for name in ("about", "genre") for text in fields.texts(name))
-    item.languages = languages(fields.texts("inLanguage"))
-    item.conforms_to = fields.references("conformsTo")
-    item.temporal, item.spatial = temporal(fields), spatial(fields)
-    item.resources = _resources(fields, id)
-    item.access_rights = _access_rights(fields)
-    item.rights = fields.words("usageInfo") or fields.words("copyrightNotice")
-    item.license = fields.license() or inherited(item.rights, item.resources)
-    _complete(item, fields)
-    return item
-
-
-def _describe(item: Dataset, fields: LinkedRecord) -> None:
-    item.identifier = _identifier(fields.data) or item.id
-    item.uri = fields.iri() or values.url(item.identifier)
-    item.title, item.description = _title(fields), _description(fields)
-    item.landing_page = fields.link("url", "mainEntityOfPage")
-    item.issued, item.modified = fields.moment(*_ISSUED), fields.moment("dateModified")
-    item.version = fields.text("version")
+    item = Dataset(source=source, id=id, flaws=fields.flaws, document=record, **_DATASET.read(fields))
     publishers = [*fields.agents("publisher", "publisher", _AGENTS, _named)]
     item.publisher, item.contacts = next(iter(publishers), None), _contacts(fields, publishers[1:])
-    item.provenance = "\n\n".join(fields.references("isBasedOn", "isBasedOnUrl")) or None
-
-
-def _complete(item: Dataset, fields: LinkedRecord) -> None:
-    """Fill in the fields that few pages give, and those that others say."""
-    item.relations = [found for name, role in _RELATIONS.items() for found in related(fields, name, role)]
-    item.documentation = list(dict.fromkeys(found for name in _DOCUMENTATION for found in fields.references(name)))
-    item.type = next(map(code, fields.references("additionalType")), None)
-    item.status = next(map(code, fields.references("creativeWorkStatus")), None)
-    item.sample = [link for each in fields.nodes("workExample", text=_addressed) if (link := _address(each))]
+    item.identifier = _identifier(record) or id
+    item.uri = fields.iri() or values.url(item.identifier)
+    item.temporal, item.spatial = temporal(fields), spatial(fields)
     item.country, item.state, item.city = region(fields)
+    item.resources = _resources(fields, id)
+    item.license = item.license or inherited(item.rights, item.resources)
     item.derive()
+    return item
 
 
 def _address(fields: LinkedRecord) -> str | None:
     return fields.link("contentUrl", "url") or fields.iri()
 
 
-def _title(fields: LinkedRecord) -> str | None:
+def _title(fields: LinkedRecord, *names: str) -> str | None:
     """Return the title in one line."""
-    found = fields.text("name", "headline", "alternateName")
+    found = fields.text(*names)
     return " ".join(found.split()) if found else None
 
 
-def _description(fields: LinkedRecord) -> str | None:
-    return fields.markdown("description", "abstract", "disambiguatingDescription")
-
-
-def _access_rights(fields: LinkedRecord) -> str | None:
+def _access_rights(fields: LinkedRecord, *_: str) -> str | None:
     """Return the conditions; ``isAccessibleForFree``, a boolean or schema.org's IRI of one, says less."""
     if conditions := fields.words("conditionsOfAccess"):
         return conditions
@@ -217,26 +188,9 @@ def _resource(fields: LinkedRecord, dataset_id: str) -> Resource:
         fields.flaw(f"{fields.path.removesuffix('.')} has no web address", "url", "missing_value")
     url = download_url or access_url
     format_, media_type = file_type(fields.text("encodingFormat"), fields.text("fileFormat"), url)
-    return Resource(
-        id="",
-        dataset_id=dataset_id,
-        title=_title(fields),
-        description=_description(fields),
-        url=url,
-        access_url=access_url,
-        download_url=download_url,
-        format=format_,
-        media_type=media_type,
-        size=fields.read(size, "contentSize", "fileSize") or None,
-        checksum=next(_checksums(fields), None),
-        issued=fields.moment(*_ISSUED),
-        modified=fields.moment("dateModified"),
-        license=fields.license(),
-        languages=languages(fields.texts("inLanguage")),
-        rights=fields.words("usageInfo") or fields.words("copyrightNotice"),
-        conforms_to=fields.references("conformsTo"),
-        document=fields.data,
-    )
+    found = Resource(id="", dataset_id=dataset_id, url=url, document=fields.data, **_FILE.read(fields))
+    found.access_url, found.download_url, found.format, found.media_type = access_url, download_url, format_, media_type
+    return found
 
 
 def _checksums(fields: LinkedRecord) -> Iterator[Checksum]:
@@ -253,3 +207,41 @@ def size(text: str) -> int | None:
     """
     found = _BYTES.fullmatch(text.strip())
     return int(re.sub(r"\D", "", found[1])) if found else values.size(text)
+
+
+def _relations(fields: LinkedRecord, *names: str) -> list[Relation]:
+    return [found for name in names for found in related(fields, name, _RELATIONS[name])]
+
+
+def _rights(fields: LinkedRecord, *names: str) -> str | None:
+    return next(filter(None, map(fields.words, names)), None)
+
+
+_DATASET = Fields.of(
+    Dataset,
+    "schema_org",
+    BY_KIND,
+    {
+        "title": _title,
+        "keywords": lambda fields, *names: values.keywords(fields.texts(*names)),
+        "themes": lambda fields, *names: named_themes(text for name in names for text in fields.texts(name)),
+        "provenance": lambda fields, *names: "\n\n".join(fields.references(*names)) or None,
+        "rights": _rights,
+        "access_rights": _access_rights,
+        "sample": lambda fields, *names: list(filter(None, map(_address, fields.nodes(*names, text=_addressed)))),
+    },
+    more={"relations": (_relations, tuple(_RELATIONS))},
+    without=("identifier", "uri", "temporal", "spatial", "country", "state", "city"),
+)
+_FILE = Fields.of(
+    Resource,
+    "schema_org",
+    BY_KIND,
+    {
+        "title": _title,
+        "size": lambda fields, *names: fields.read(size, *names) or None,
+        "checksum": lambda fields, *_: next(_checksums(fields), None),
+        "rights": _rights,
+    },
+    without=("url", "access_url", "download_url", "format", "media_type"),
+)
