@@ -89,3 +89,25 @@ def specs(item: type) -> Mapping[str, Spec]:
     """Return the specs of the fields of an item's class, by name: those that a publisher may say."""
     found = {each.name: each.metadata["spec"] for each in fields(item) if "spec" in each.metadata}
     return MappingProxyType(found)
+
+
+_OBJECTS = {
+    "agent": "an [Agent](#agent)",
+    "agents": "[Agents](#agent)",
+    "places": "[Places](#place)",
+    "period": "a [Period](#period)",
+    "license": "a [License](#license)",
+    "relations": "[Relations](#relation)",
+    "services": "[Services](#service)",
+    "checksum": "a [Checksum](#checksum)",
+}
+
+
+def table(item: type) -> str:
+    """Return the table that docs/items.md has of an item's fields: what each is, and where CKAN says it."""
+    lines = ["| Field | Meaning | CKAN |", "|---|---|---|"]
+    for name, spec in specs(item).items():
+        kind = _OBJECTS.get(spec.kind) or ("a list" if spec.kind in LISTS else "")
+        meaning = f"{spec.says} {kind[:1].upper()}{kind[1:]}." if kind else spec.says
+        lines.append(f"| `{name}` | {meaning} | {', '.join(f'`{each}`' for each in spec.ckan) or '–'} |")
+    return "\n".join(lines)

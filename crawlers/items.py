@@ -312,7 +312,7 @@ class Dataset:
         "frequency",
         "How often it is updated: a code of the EU's vocabulary (DAILY, IRREG ...).",
         rdf="dct:accrualPeriodicity dc:accrualPeriodicity",
-        data_json="accrualPeriodicity",
+        data_json="accrualPeriodicity modified",
         ckan="frequency accrual_periodicity accrualPeriodicity update_frequency",
         without={"schema_org": "has no such property"},
     )
@@ -323,7 +323,8 @@ class Dataset:
         rdf="dct:temporal dcat:temporal schema:temporalCoverage",
         data_json="temporal",
         schema_org="temporalCoverage",
-        ckan="temporal_coverage temporal_start temporal_end",
+        ckan="temporal_start temporal_coverage-from temporal_coverage_from temporal_end temporal_coverage-to"
+        " temporal_coverage_to temporal_coverage",
     )
     temporal_resolution: str | None = spec(
         "duration",
@@ -335,12 +336,12 @@ class Dataset:
     )
     spatial: list[Place] = spec(
         "places",
-        "The places that the data cover.",
+        "The places that the data cover: name, code (ISO 3166-1 alpha-3), uri; of an outline alone its type.",
         label="Places",
         rdf="dct:spatial dcat:spatial schema:spatialCoverage",
         data_json="spatial geographicBoundingBox",
         schema_org="spatialCoverage",
-        ckan="spatial spatial_text spatial_coverage geographic_coverage",
+        ckan="spatial spatial_text spatial_uri spatial_coverage geographic_coverage",
     )
     country: str | None = spec(
         "text",
@@ -353,7 +354,7 @@ class Dataset:
         "text",
         "A state, province or region of the country.",
         schema_org="spatialCoverage",
-        ckan="province region",
+        ckan="province region extras state",
         without={"rdf": "is of its places' addresses", "data_json": "is of its places"},
     )
     city: str | None = spec(
@@ -418,9 +419,11 @@ class Dataset:
         "relations",
         "What it has to do with: role, uri, title.",
         rdf="dct:relation dcat:qualifiedRelation",
-        data_json="relation qualifiedRelation",
-        schema_org="isRelatedTo isBasedOn isPartOf citation",
-        ckan="relation qualified_relation relationships_as_subject",
+        data_json="relation source isReferencedBy hasVersion isVersionOf hasCurrentVersion previousVersion replaces"
+        " isReplacedBy inSeries isPartOf qualifiedRelation",
+        schema_org="isBasedOn isBasedOnUrl isPartOf citation isRelatedTo",
+        ckan="related_resource relation source has_version is_version_of in_series is_referenced_by dataseries_name"
+        " qualified_relation relationships_as_subject",
         found=True,
     )
     documentation: list[str] = spec(

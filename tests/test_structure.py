@@ -26,6 +26,7 @@ FLOORS = (
     (
         "crawlers.exceptions",
         "crawlers.values.moment",
+        "crawlers.fields",
         "crawlers.items",
         "crawlers.signals",
         "crawlers.scrapy_internals",

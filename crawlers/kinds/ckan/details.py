@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from crawlers.values.record import Record
 
-RELATIONS = {
+_RELATIONS = {
     "related_resource": "relation",
     "relation": "relation",
     "source": "source",
@@ -25,7 +25,6 @@ RELATIONS = {
     "dataseries_name": "inSeries",  # HDX
 }
 """The role of each field's values."""
-QUALIFIED = ("qualified_relation", "relationships_as_subject")
 _LIFECYCLE = ("active", "draft", "deleted", "inactive")
 """What CKAN itself writes into ``state``."""
 
@@ -35,7 +34,7 @@ def relations(fields: Record, *_: str) -> list[Relation]:
 
 
 def _named(fields: Record) -> Iterator[Relation]:
-    for name, role in RELATIONS.items():
+    for name, role in _RELATIONS.items():
         if fields.fields.get(name):
             yield from relations_of(fields.texts(name), role)
 

@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
     from crawlers.items import Document, License, Period
 
-_PERIOD = (
-    *("temporal_start", "temporal_coverage-from", "temporal_coverage_from"),
-    *("temporal_end", "temporal_coverage-to", "temporal_coverage_to", "temporal_coverage"),
-)
-_PLACES = ("spatial", "spatial_text", "spatial_uri", "spatial_coverage", "geographic_coverage")
 _ENORMOUS = 10**18  # bytes: a typing error
 _ACCOUNT = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -246,12 +241,10 @@ _PACKAGE = Fields.of(
     {
         "keywords": lambda fields, *_: values.keywords(_labels(fields, "tags", ("display_name", "name"), "keywords")),
         "themes": lambda fields, *_: _labels(fields, "groups", ("title", "display_name", "name"), "theme"),
-    },
-    more={
-        "temporal": (_temporal, _PERIOD),
-        "spatial": (_spatial, _PLACES),
-        "state": (details.state, ("province", "region", "extras", "state")),
-        "relations": (details.relations, (*details.RELATIONS, *details.QUALIFIED)),
+        "temporal": _temporal,
+        "spatial": _spatial,
+        "state": details.state,
+        "relations": details.relations,
     },
     without=("uri", "landing_page", "caveats", "data_modified", "metadata_modified"),
 )

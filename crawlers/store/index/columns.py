@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from crawlers.items import Agent, Checksum, License, Period, Place, Relation, Service
 
     Cell = Callable[[Any], Any]
-    Form = tuple[tuple[str, "ValueType", Cell], ...]
+    Form = tuple[tuple[str, "ValueType", Cell, str], ...]
 
 ValueType = Literal["text", "real", "integer", "list", "objects"]
 
@@ -128,25 +128,30 @@ def _objects(rows: Iterable[Mapping[str, str | None]]) -> str | None:
     return as_json([{key: text for key, value in row.items() if (text := short(value))} for row in rows])
 
 
-_SHORT: Form = (("", "text", short),)
-_LIST: Form = (("", "list", _list),)
+_SHORT: Form = (("", "text", short, "{says}"),)
+_LIST: Form = (("", "list", _list, "{says}"),)
 FORMS: dict[str, Form] = {
     **dict.fromkeys(("text", "code", "frequency", "moment", "duration", "stamp", "iri", "address"), _SHORT),
     **dict.fromkeys(("addresses", "references", "labels", "languages"), _LIST),
-    "markdown": (("", "text", long),),
-    "license": (("", "text", _license),),
-    "checksum": (("", "text", _checksum),),
-    "agent": (("", "text", name), ("_email", "text", _email)),
-    "agents": (("", "text", _first_name), ("_email", "text", _first_email)),
-    "period": (("_start", "text", _start), ("_end", "text", _end)),
-    "metres": (("", "real", _number),),
-    "size": (("", "integer", _number),),
-    "places": (("", "objects", _places),),
-    "relations": (("", "objects", _relations),),
-    "services": (("", "objects", _services),),
+    "markdown": (("", "text", long, "{says}"),),
+    "license": (("", "text", _license, "{says}"),),
+    "checksum": (("", "text", _checksum, "{says}"),),
+    "agent": (("", "text", name, "{says}"), ("_email", "text", _email, "The {one}'s e-mail address.")),
+    "agents": (
+        ("", "text", _first_name, "The first {one}'s name, else address."),
+        ("_email", "text", _first_email, "The first e-mail address of a {one}."),
+    ),
+    "period": (
+        ("_start", "text", _start, "The start of this: {says}"),
+        ("_end", "text", _end, "The end of this: {says}"),
+    ),
+    "metres": (("", "real", _number, "{says}"),),
+    "size": (("", "integer", _number, "{says}"),),
+    "places": (("", "objects", _places, "{says}"),),
+    "relations": (("", "objects", _relations, "{says}"),),
+    "services": (("", "objects", _services, "{says}"),),
 }
 """What a field of each kind becomes: columns, by what their names have behind the field's, and what gives the cell."""
-_ENDS = {"_email": "An e-mail address: ", "_start": "The start: ", "_end": "The end: "}
 
 
 class Column(NamedTuple):
@@ -170,14 +175,20 @@ class Column(NamedTuple):
         """Its declaration in SQL."""
         return f"{self.name} {'TEXT' if self.type in {'list', 'objects'} else self.type.upper()}"
 
+    @property
+    def described(self) -> str:
+        """What it has, for those who ask the index."""
+        return f"{self.says} JSON." if self.type in {"list", "objects"} else self.says
+
 
 def _columns(item: type) -> tuple[Column, ...]:
     """Return the columns of an item's fields; long texts are last, so that SQLite need not pass over them."""
     found = [
-        Column(f"{spec.one or field}{end}", field, type_, f"{_ENDS.get(end, '')}{spec.says}", cell)
+        Column(f"{one}{end}", field, type_, says.format(says=spec.says, one=one), cell)
         for field, spec in specs(item).items()
         if "index" not in spec.without
-        for end, type_, cell in FORMS[spec.kind]
+        for one in (spec.one or field,)
+        for end, type_, cell, says in FORMS[spec.kind]
     ]
     return tuple(sorted(found, key=lambda column: column.cell is long))
 

@@ -13,15 +13,11 @@ from crawlers.values.resolutions import duration, metres
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-RELATIONS = (
-    *("relation", "source", "isReferencedBy", "hasVersion", "isVersionOf", "hasCurrentVersion", "previousVersion"),
-    *("replaces", "isReplacedBy", "inSeries", "isPartOf"),
-)
-QUALIFIED = "qualifiedRelation"
+_QUALIFIED = "qualifiedRelation"
 
 
 def relations(fields: LinkedRecord, *names: str) -> list[Relation]:
-    plain = [found for name in names if name != QUALIFIED for found in related(fields, name, name)]
+    plain = [found for name in names if name != _QUALIFIED for found in related(fields, name, name)]
     return [*plain, *_qualified(fields)]
 
 
@@ -46,7 +42,7 @@ def _addressed(text: str) -> dict[str, str] | None:
 
 
 def _qualified(fields: LinkedRecord) -> Iterator[Relation]:
-    for each in fields.nodes(QUALIFIED):
+    for each in fields.nodes(_QUALIFIED):
         role = next(iter(each.references("hadRole")), "relation").rstrip("/").rpartition("/")[2].rpartition("#")[2]
         yield from related(each, "relation", role)
 

@@ -9,7 +9,7 @@ from crawlers import values
 from crawlers.items import Agent, Dataset
 from crawlers.kinds.dcat.data_json.catalogue import identity
 from crawlers.kinds.dcat.data_json.coverage import spatial, temporal
-from crawlers.kinds.dcat.data_json.details import BY_KIND, QUALIFIED, RELATIONS, relations, samples
+from crawlers.kinds.dcat.data_json.details import BY_KIND, relations, samples
 from crawlers.kinds.dcat.data_json.distribution import resources
 from crawlers.kinds.dcat.mapping.rights import unanimous
 from crawlers.kinds.dcat.mapping.themes import named_themes
@@ -114,10 +114,8 @@ _DATASET = Fields.of(
         "keywords": lambda fields, *names: values.keywords(fields.texts(*names), _BETWEEN_KEYWORDS),
         "themes": lambda fields, *names: named_themes(text for name in names for text in fields.texts(name)),
         "sample": samples,
-    },
-    more={
-        "frequency": (_frequency, ("accrualPeriodicity", "modified")),
-        "relations": (relations, (*RELATIONS, QUALIFIED)),
+        "frequency": _frequency,
+        "relations": relations,
     },
     without=("identifier", "uri", "temporal", "spatial"),
 )

@@ -228,9 +228,9 @@ _DATASET = Fields.of(
         "provenance": lambda fields, *names: "\n\n".join(fields.references(*names)) or None,
         "rights": _rights,
         "access_rights": _access_rights,
+        "relations": _relations,
         "sample": lambda fields, *names: list(filter(None, map(_address, fields.nodes(*names, text=_addressed)))),
     },
-    more={"relations": (_relations, tuple(_RELATIONS))},
     without=("identifier", "uri", "temporal", "spatial", "country", "state", "city"),
 )
 _FILE = Fields.of(

@@ -1,0 +1,392 @@
+"""A field has one home: every fact of it stands there, and it goes everywhere."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from contextlib import closing
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, get_origin, get_type_hints
+
+import msgspec
+import pyarrow.parquet
+import pyoxigraph
+import pytest
+
+from crawlers.fields import LISTS, VOCABULARIES, specs, table
+from crawlers.items import Dataset, Resource
+from crawlers.kinds.api import file
+from crawlers.kinds.api.mapping import Reading
+from crawlers.kinds.ckan import mapping as ckan
+from crawlers.kinds.dcat import data_json
+from crawlers.kinds.dcat import mapping as rdf
+from crawlers.kinds.html.mapping import Page, dataset, document
+from crawlers.kinds.html.mapping.synonyms import fields as labelled
+from crawlers.kinds.html.rules import loads
+from crawlers.kinds.html.rules.rules import FIELDS, RESOURCE_FIELDS
+from crawlers.kinds.html.schema_org import item as schema_org
+from crawlers.operate.dashboard.api import answers
+from crawlers.rdf.graphs import graph
+from crawlers.rdf.namespaces import DCAT, TYPE, iris
+from crawlers.rdf.terms import Literal
+from crawlers.store.export import holdings
+from crawlers.store.export.writers import WRITERS
+from crawlers.store.index import catch_up
+from crawlers.store.index.columns import DATASETS, FORMS, RESOURCES
+from crawlers.store.index.reader import connect
+from crawlers.store.index.search import search
+from tests.conftest import ROOT
+from tests.held import put_ckan
+from tests.test_dashboard import client, page, text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ITEMS = (Dataset, Resource)
+BY_THE_CRAWL = {
+    Dataset: {
+        *("source", "id", "resources", "metadata_source", "metadata_url", "retrieved", "aliases", "flaws"),
+        *("set_by_operator", "torn", "document", "stored"),
+    },
+    Resource: {"id", "dataset_id", "document"},
+}
+SAMPLES: dict[str, Any] = {
+    "text": "Gauges",
+    "markdown": "Two gauges.",
+    "moment": "2024-05-01",
+    "stamp": "2024-05-01T10:00:00",
+    "iri": "https://example.org/id/1",
+    "address": "https://example.org/a.csv",
+    "addresses": ["https://example.org/about"],
+    "references": ["https://example.org/standard"],
+    "labels": ["Water"],
+    "languages": ["de"],
+    "code": "Raster",
+    "frequency": "DAILY",
+    "metres": "50",
+    "duration": "P1D",
+    "agent": "Water Office",
+    "agents": ["Water Office"],
+    "license": "CC-BY-4.0",
+    "period": "2020-01-01/2020-12-31",
+    "places": ["Kenya"],
+    "size": "1024",
+    "checksum": "d41d8cd98f00b204e9800998ecf8427e",
+    "relations": ["https://example.org/rain"],
+    "services": ["https://example.org/api"],
+}
+"""A value of each kind, as texts say it."""
+
+
+def sample(item: type, name: str) -> Any:
+    return "text/csv" if name == "media_type" else SAMPLES[specs(item)[name].kind]
+
+
+def every_name() -> list[tuple[str, type, str, str]]:
+    return [
+        (vocabulary, item, field, name)
+        for item in ITEMS
+        for field, spec in specs(item).items()
+        for vocabulary in VOCABULARIES
+        for name in spec.names(vocabulary)
+    ]
+
+
+@pytest.mark.parametrize("item", ITEMS)
+def test_a_field_has_every_fact(item: type) -> None:
+    wrong = []
+    unsaid = {each.name for each in fields(item)} - specs(item).keys() - BY_THE_CRAWL[item]
+    wrong += [f"{name}: has no spec, and nothing says that the crawl gives it" for name in sorted(unsaid)]
+    for name, spec in specs(item).items():
+        if not spec.says.endswith((".", "...")):
+            wrong.append(f"{name}: says no sentence")
+        if spec.kind not in FORMS:
+            wrong.append(f"{name}: the kind {spec.kind} is not known")
+        if (spec.kind in LISTS) != (get_origin(get_type_hints(item)[name]) is list):
+            wrong.append(f"{name}: is a list, and its kind is not, or the other way round")
+        wrong += [
+            f"{name}: says neither what {vocabulary} calls it nor why it lacks it, or both"
+            for vocabulary in VOCABULARIES
+            if bool(spec.names(vocabulary)) == (vocabulary in spec.without)
+        ]
+        wrong += [
+            f"{name}: {key} is nothing that may lack it"
+            for key in spec.without.keys() - {*VOCABULARIES, "html", "index"}
+        ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_labels_of_pages_are_of_fields_that_exist() -> None:
+    assert not {name for names in labelled().values() for name in names} - {*FIELDS, *RESOURCE_FIELDS}
+
+
+def test_the_docs_have_the_fields_and_columns_as_the_specs_say_them() -> None:
+    page_ = (ROOT / "docs" / "items.md").read_text(encoding="utf-8")
+    assert table(Dataset) in page_, "the page takes what this function returns"
+    assert table(Resource) in page_
+    index = json.loads((ROOT / "docs" / "datasette.json").read_bytes())["databases"]["index"]["tables"]
+    for name, columns in (("datasets", DATASETS), ("resources", RESOURCES)):
+        described = index[name]["columns"]
+        assert not [each.name for each in columns if described.get(each.name) != each.described]
+
+
+# From each source
+
+
+def test_a_declaration_gives_every_field() -> None:
+    def lines(item: type) -> str:
+        return "\n".join(f'{name} = "{name}"' for name in specs(item))
+
+    declared = f"""
+title = "All"
+[list]
+url = "{{portal}}/api"
+records = "items"
+[list.paging]
+kind = "none"
+[dataset]
+id = "id"
+{lines(Dataset)}
+[[resource]]
+each = "files"
+{lines(Resource)}
+"""
+    record: dict[str, Any] = {name: sample(Dataset, name) for name in specs(Dataset)}
+    record |= {"id": "1", "files": [{name: sample(Resource, name) for name in specs(Resource)}]}
+    item = Reading(record, file.loads(declared, "all")).dataset("https://example.org", "s")
+    assert not lacking(item)
+
+
+def test_rules_give_every_field() -> None:
+    def line(item: type, name: str, field: str) -> str:
+        value = "desk@example.org" if name.endswith("_email") else sample(item, field)
+        return f"{name} = {{ constant = {json.dumps(value)} }}"
+
+    known = {spec.one or name: name for name, spec in specs(Dataset).items()}
+    of_pages = [line(Dataset, name, known[name.removesuffix("_email")]) for name in FIELDS]
+    of_files = [line(Resource, name, name) for name in RESOURCE_FIELDS if name != "url"]
+    head = 'start = "https://example.org/"\n[links]\ncss = "a"\n[fields]'
+    rules = loads("\n".join([head, *of_pages, '[resources]\ncss = "li"', *of_files]))
+    page_ = Page('<ul><li><a href="/a.csv">a</a></ul>', "https://example.org/1")
+    found = lacking(dataset(document(page_, rules), source="s", id="1"))
+    assert not [(kind, name) for kind, name in found if "html" not in specs(kind)[name].without]
+
+
+def lacking(item: Dataset) -> set[tuple[type, str]]:
+    """The fields that an item and its only resource lack."""
+    (file_,) = item.resources
+    return {(type(of), name) for of in (item, file_) for name in specs(type(of)) if not getattr(of, name)}
+
+
+OBJECTS: dict[str, Any] = {
+    "organization": {"name": "water", "title": "Water Office"},
+    "creator": [{"name": "Water Office"}],
+    "contact": [{"name": "Water Office"}],
+    "publisher": [{"name": "Water Office"}],
+    "author_email": "desk@example.org",
+    "maintainer_email": "desk@example.org",
+    "contact_email": "desk@example.org",
+    "publisher_email": "desk@example.org",
+    "contact_uri": "https://example.org/desk",
+    "contact_url": "https://example.org/desk",
+    "publisher_uri": "https://example.org/desk",
+    "publisher_url": "https://example.org/desk",
+    "mbox": "desk@example.org",
+    "tags": [{"name": "Water"}],
+    "groups": [{"title": "Water"}],
+    "title_translated": {"en": "Gauges"},
+    "notes_translated": {"en": "Gauges"},
+    "description_translated": {"en": "Gauges"},
+    "name_translated": {"en": "Gauges"},
+    "license_url": "https://creativecommons.org/licenses/by/4.0/",
+    "temporal_start": "2020-01-01",
+    "temporal_end": "2020-12-31",
+    "spatial": '{"type": "Point", "coordinates": [1, 2]}',
+    "spatial_coverage": [{"text": "Kenya"}],
+    "spatial_uri": "http://sws.geonames.org/192950/",
+    **dict.fromkeys(("temporal_coverage-from", "temporal_coverage_from"), "2020-01-01"),
+    **dict.fromkeys(("temporal_coverage-to", "temporal_coverage_to"), "2020-12-31"),
+    "extras": [{"key": "state", "value": "Styria"}],
+    "geographic_coverage": ["Kenya"],
+    "qualified_relation": [{"relation": "https://example.org/rain"}],
+    "qualifiedRelation": [{"relation": "https://example.org/rain"}],
+    "relationships_as_subject": [{"object": "rain", "type": "links_to"}],
+    "access_services": [{"title": "Levels", "endpoint_url": ["https://example.org/api"]}],
+    "mimetype": "text/csv",
+    "content_type": "text/csv",
+    "mediaType": "text/csv",
+    "fileFormat": "text/csv",
+    "encodingFormat": "text/csv",
+    "dcat:mediaType": "text/csv",
+    **{name: hashlib.new(name).hexdigest() for name in ("sha256", "sha512", "sha1")},
+    "geographicBoundingBox": {
+        "westBoundingLongitude": 1,
+        "southBoundingLatitude": 2,
+        "eastBoundingLongitude": 3,
+        "northBoundingLatitude": 4,
+    },
+    "spatialCoverage": {
+        "name": "Graz",
+        "address": {"addressCountry": "AT", "addressRegion": "Styria", "addressLocality": "Graz"},
+    },
+    "isAccessibleForFree": True,
+    "access_url": "https://example.org/a.csv",
+    "titleMap": {"en": "Gauges"},
+    "descriptionMap": {"en": "Gauges"},
+    "keywordMap": {"en": ["Water"]},
+}
+"""What these names of JSON have instead."""
+
+
+@pytest.mark.parametrize(("vocabulary", "kind", "field", "name"), every_name())
+def test_each_name_of_a_field_gives_it(vocabulary: str, kind: type, field: str, name: str) -> None:
+    item = mapped(vocabulary, kind, name, sample(kind, field))
+    found = getattr(item if kind is Dataset else item.resources[0], field)
+    assert found, item
+
+
+def mapped(vocabulary: str, kind: type, name: str, value: Any) -> Dataset:
+    """The item of a record that says one thing alone."""
+    if vocabulary == "rdf":
+        return of_node(kind, name, value)
+    said = {name: OBJECTS.get(name, value)}
+    if vocabulary == "ckan":
+        said |= {"dataset_date": "", "dataset_source": ""} if name in {"caveats", "last_modified"} else {}
+        record: dict[str, Any] = {"id": "1"} | (said if kind is Dataset else {"resources": [{"id": "2"} | said]})
+        return ckan.dataset(record, source="s", portal="https://example.org")
+    files = "distribution"
+    record = {"identifier": "1"} | (said if kind is Dataset else {files: [said]})
+    read = data_json.dataset if vocabulary == "data_json" else schema_org.dataset
+    return read(record, source="s", id="1")
+
+
+def of_node(kind: type, name: str, given: Any) -> Dataset:
+    (property_, *_) = iris([name])
+    value = OBJECTS.get(name, given[0] if isinstance(given, list) else given)
+    if name == "dcat:qualifiedRelation":
+        term, more = "_:r", {"_:r": {iris(["dct:relation"])[0]: ["https://example.org/rain"]}}
+    elif name == "spdx:checksum":
+        algorithm, hash_ = iris(["spdx:algorithm", "spdx:checksumValue"])
+        term, more = (
+            "_:c",
+            {"_:c": {algorithm: ["http://spdx.org/rdf/terms#checksumAlgorithm_md5"], hash_: [Literal(value)]}},
+        )
+    else:
+        term, more = value if "://" in value else Literal(value), {}
+    node = {property_: [term]}
+    dataset_: dict[str, Any] = {TYPE: [DCAT + "Dataset"]}
+    nodes: dict[str, Any] = {"https://example.org/1": dataset_} | more
+    if kind is Dataset:
+        dataset_ |= node
+    else:
+        dataset_[DCAT + "distribution"] = ["https://example.org/1/file"]
+        nodes["https://example.org/1/file"] = node
+    return rdf.dataset(nodes, "https://example.org/1", source="s")
+
+
+# To each consumer
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset that has all fields, on disk."""
+
+    def said(item: type) -> dict[str, Any]:
+        known = {name: spec.ckan[0] for name, spec in specs(item).items()}
+        return {other: OBJECTS.get(other, sample(item, name)) for name, other in known.items()}
+
+    record = said(Dataset) | {"id": "1", "resources": [said(Resource) | {"id": "2"}], "theme": ["Water"]}
+    record |= {"dataset_date": "", "dataset_source": "", "uri": "https://example.org/1", "temporal_coverage": ""}
+    record |= {"temporal_start": "2020-01-01", "temporal_end": "2020-12-31", "groups": [], "organization": None}
+    for role in ("publisher", "creator", "contact"):
+        record[role] = [{"name": f"Water {role}", "email": f"{role}@example.org"}]
+    record["spatial_text"] = "Kenya"
+    record["maintainer_email"] = "maintainer@example.org"
+    output = tmp_path_factory.mktemp("fields") / "output"
+    put_ckan(output, "all", record)
+    catch_up(output)
+    return output
+
+
+def only(held: Path) -> Dataset:
+    (item,) = holdings.items(held, holdings.sources(held), lambda _: None)
+    return item
+
+
+def test_the_item_has_every_field(held: Path) -> None:
+    assert not lacking(only(held))
+
+
+def test_the_index_has_every_field(held: Path) -> None:
+    with closing(connect(held)) as db:
+        (row,) = map(dict, db.execute("SELECT * FROM datasets"))
+        (file_,) = map(dict, db.execute("SELECT * FROM resources"))
+    assert not [column.name for column in DATASETS if row[column.name] is None]
+    assert not [column.name for column in RESOURCES if file_[column.name] is None]
+
+
+def test_the_json_api_and_the_page_have_every_field(held: Path) -> None:
+    browser = client(held)
+    told, shown = browser.get("/api/datasets/all/1").get_json(), text(page(browser, "/sources/all/datasets/1"))
+    (file_,) = told["resources"]
+    assert not [each.name for each in DATASETS if not told[each.name]]
+    assert not [each.name for each in RESOURCES if not file_[each.name]]
+    described = {each.name for each in msgspec.structs.fields(answers.Dataset)}
+    assert {each.name for each in DATASETS} <= described
+    labels = {name: spec.title(name) for name, spec in specs(Dataset).items() if "index" not in spec.without}
+    assert not [
+        label
+        for name, label in labels.items()
+        if label not in shown
+        if name not in {"title", "description", "publisher"}
+    ]
+
+
+def test_a_search_finds_what_is_to_be_found(held: Path) -> None:
+    words = {
+        "text": "gauges",
+        "markdown": "gauges",
+        "code": "raster",
+        "references": "standard",
+        "agent": "office",
+        "relations": "rain",
+    }
+    with closing(connect(held)) as db:
+        (row,) = map(dict, db.execute("SELECT * FROM datasets"))
+        for name, spec in specs(Dataset).items():
+            if spec.found:
+                assert [one.dataset_id for one in search(db, words[spec.kind]).rows] == ["1"], name
+    assert "https://example.org/api" in row["details"]
+
+
+def test_each_export_has_every_field(held: Path) -> None:
+    (row,) = csv.DictReader(io.StringIO(written(held, "csv").decode()))
+    wanted = {name for name, spec in specs(Dataset).items() if spec.kind != "period"} | {
+        "temporal_start",
+        "temporal_end",
+    }
+    assert not [name for name in wanted if not row[name]]
+    (row,) = pyarrow.parquet.read_table(io.BytesIO(written(held, "parquet"))).to_pylist()
+    (file_,) = row["resources"]
+    assert not [name for name in specs(Dataset) if not row[name]] + [
+        name for name in specs(Resource) if not file_[name]
+    ]
+
+
+def test_what_rdf_can_say_is_read_back_from_the_export(held: Path) -> None:
+    nodes = graph(pyoxigraph.parse(written(held, "ttl"), format=pyoxigraph.RdfFormat.TURTLE))
+    (subject,) = [name for name, node in nodes.items() if DCAT + "Dataset" in node.get(TYPE, ())]
+    after = rdf.dataset(nodes, subject, source="all")
+    for kind, there in ((Dataset, after), (Resource, after.resources[0])):
+        lost = [name for name, spec in specs(kind).items() if spec.rdf and not getattr(there, name)]
+        assert lost == (["maintainer"] if kind is Dataset else [])  # which is a contact in DCAT-AP
+
+
+def written(held: Path, format_: str) -> bytes:
+    body = io.BytesIO()
+    lost: list[str] = []
+    WRITERS[format_](holdings.items(held, holdings.sources(held), lost.append), body)
+    assert not lost
+    return body.getvalue()
