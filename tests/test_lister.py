@@ -1352,6 +1352,103 @@ def test_a_limit_is_the_catalogue_s(tmp_path):
     assert (done.ids(), done.spider.run_state.is_limited) == (list("123"), True)
 
 
+@dataclass(frozen=True)
+class File:
+    """A file of a tree: the records in it, the files and others that it names; "!" breaks it, "-" is not there."""
+
+    records: str = ""
+    names: str = ""
+    left: str = ""
+
+
+class Files(Several):
+    traits = Traits(way="single", is_one_list=False, tree="files")
+    lists: ClassVar[dict[str, File]] = {}
+
+    def read(self, response, walk):
+        file = self.lists[walk.name]
+        if "!" in file.records:
+            raise AnswerError("truncated", "it broke off")
+        offers = [Offer("walk", name, Ask(address=name)) for name in file.names]
+        offers += [Offer("left", name, why_not="is outside") for name in file.left]
+        lost, entries = file.records.count("?"), [Entry(each, each) for each in file.records if each != "?"]
+        return ListingPage(entries=entries, offers=offers, lost=lost)
+
+    def ending(self, fault, walk):
+        return ListingPage(lost=1) if "-" in self.lists[walk.name].records else None
+
+
+TREE = {"a": File("1", names="bc"), "b": File("2", names="cda"), "c": File("3"), "d": File()}
+
+
+@pytest.mark.parametrize("twice", range(6))
+def test_the_files_of_a_tree_are_read_once_and_told_as_one(tmp_path, twice):
+    done = tree(tmp_path, {}, twice=twice)
+    assert (done.ids(), done.evidence, done.errors) == (list("123"), {"files": "file"}, [])
+    assert (done.judged, done.spider.run_state.lists) == (("complete", 3, 3), {"files": "ended"})
+    assert len(done.asked) == 4
+    assert done.spider.run_state.is_whole_listing
+
+
+def tree(tmp_path, changes, limits=None, twice=0):
+    members = {name: value for name, value in vars(Files).items() if not name.startswith("_") and name != "lists"}
+    return several(tmp_path, TREE | changes, limits, twice, **members)
+
+
+@pytest.mark.parametrize(
+    ("changes", "evidence", "judged", "told"),
+    [
+        ({"c": File("!")}, {}, ("incomplete", None, 2), ["it broke off"]),
+        ({"c": File("3?")}, {"files": "file"}, ("complete", 4, 3), []),
+        ({"c": File("-!")}, {"files": "file"}, ("incomplete", 3, 2), ["it broke off"]),
+        (
+            {"c": File("3", left="x"), "b": File("2", left="yz")},
+            {},
+            ("incomplete", None, 3),
+            ["the server listed 3 datasets, and names 3 addresses that were not followed, such as x: they lie outside"],
+        ),
+        (
+            {"c": File("!", left="x"), "b": File("2", left="y")},
+            {},
+            ("incomplete", None, 2),
+            ["it broke", "1 addresses"],
+        ),
+    ],
+)
+def test_what_is_seen_of_a_tree(tmp_path, changes, evidence, judged, told):
+    done = tree(tmp_path, changes)
+    assert (done.evidence, done.judged) == (evidence, judged)
+    assert all(says in error.error for says, error in zip(told, done.errors, strict=True)), done.errors
+    assert all("end" in state for state in done.spider.run_state.lists.values())
+
+
+def test_what_is_lost_with_a_file_is_no_part_of_the_list(tmp_path):
+    [error] = tree(tmp_path, {"c": File("-!")}).errors
+    assert (error.stage, error.kind) == ("fetch", "truncated")
+
+
+def test_a_limit_ends_a_tree(tmp_path):
+    done = tree(tmp_path, {}, {"max_datasets": "1"})
+    assert (done.ids(), done.judged, done.spider.run_state.lists) == (["1"], ("partial", None, 1), {"files": "ended"})
+
+
+def test_a_tree_goes_on_if_a_file_does(tmp_path):
+    """After a kill the same request may bring another answer, or one that breaks off."""
+    crawler = get_crawler(None, {"JOBDIR": str(tmp_path)})
+    crawler.spider = SimpleNamespace(name="x")
+    walks = Walks(crawler)
+    assert (walks.begin("a", "tree"), walks.begin("a", "tree"), [*walks.waiting("tree")]) == (True, False, ["a"])
+    walks.end("a", "whole", evidence="file", total=3, listed=1)
+    assert ([*walks.waiting("tree")], [*walks.waiting()], walks.lacking) == ([], ["tree"], 2)
+    for goes_on in (lambda: walks.go_on("a", "tree"), lambda: walks.begin("b", "tree")):
+        walks.end("tree", "whole", evidence="file", listed=1)
+        assert (walks.lists, walks.evidence) == ({"tree": "ended"}, {"tree": "file"})
+        goes_on()
+        assert (walks.lists, walks.evidence) == ({"tree": "begun"}, {})
+    assert (Walks(crawler).lists, [*walks.waiting("tree")]) == ({"tree": "begun"}, ["a", "b"])
+    walks.job.db.close()
+
+
 def test_the_answer_of_a_session_that_was_replaced_is_dropped(tmp_path):
     done = several(tmp_path, {"a": [["1"]], "b": [["2"]]}, is_current=lambda self, walk: walk.name != "b")
     assert (done.ids(), done.spider.run_state.lists) == (["1"], {"a": "ended", "b": "begun"})
