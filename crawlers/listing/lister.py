@@ -349,7 +349,7 @@ class Lister(Generic[A]):
 
     def _begin_offered(self, walk: Walk[A], page: ListingPage[A]) -> Iterator[Request]:
         """Yield the first requests of the lists that a page leads to, unless they lead back, or too deep."""
-        above = (*walk.above, walk.name)
+        above = (walk.name,) if self.dialect.traits.tree else (*walk.above, walk.name)
         for offer in page.offers:
             if offer.what != "walk" or offer.ask is None or offer.name in above:
                 continue
