@@ -7,7 +7,6 @@ kill parts them; what it has become when it ends is a row of the ledger.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import inspect
 import json
@@ -15,19 +14,18 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from itertools import islice
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic
 
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing import evidence, ladder
-from crawlers.listing.confirmation import Confirmation, GoneRecords, flat
+from crawlers.listing.confirmation import Confirmation, GoneRecords
 from crawlers.listing.crawl import remembering
 from crawlers.listing.evidence import Ended, Taken, after, decide, judge
 from crawlers.listing.faults import check_whole
+from crawlers.listing.spider import flat
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
-from crawlers.listing.walks import Walks
 from crawlers.politeness import failures
 from crawlers.resume.records import expect_all, forget_open, listed_by, see_all
 
@@ -40,11 +38,13 @@ if TYPE_CHECKING:
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.dialect import Dialect
     from crawlers.listing.faults import Fault
+    from crawlers.listing.walks import Walks
     from crawlers.listing.withdrawals import Withdrawals
 
+Allowed = tuple[Entry, int]
+"""An entry, and how many of its resources the user's limits leave."""
 _STEP = 100
 """Entries of a graph that are taken before other work goes on."""
-_TURN = 0.1
 _ONE_PAGE = (
     "nothing shows that these are all: it is one page that leads to no other"
     " (if there is no other page, say next = false in [paging])"
@@ -66,44 +66,50 @@ class Intake:
             return self.crawl.limits.resources_left(datasets=datasets, resources=resources)
         return self.crawl.limits.resources_left(datasets=walk.earlier + walk.listed, resources=walk.resources)
 
-    def take(self, entries: list[Entry], here: Walk[Any]) -> list[tuple[Entry, int]]:
-        """Return the entries to take, each with the number of its resources that the limits leave."""
-        if not self.crawl.limits.is_set:
-            return [(entry, entry.resources) for entry in self._new(entries, here)]
-        taken: list[tuple[Entry, int]] = []
-        left = self.left(here)
+    def take(self, entries: list[Entry], here: Walk[Any]) -> tuple[list[Allowed], Taken]:
+        """Return the entries to take, each with the number of its resources that the limits leave; and their sum."""
+        if self.crawl.limits.is_set:
+            taken = list(self._within_limits(entries, here))
+            seen = set() if self.is_one_list else self._seen(_ids(entries), here)
+        else:
+            seen = self._seen(_ids(entries), here)
+            taken = [(entry, entry.resources) for entry in self._new(entries, here, seen)]
+        digest = hashlib.sha256("\n".join(map(_called, entries)).encode("utf-8", "replace")).hexdigest()
+        return taken, Taken(
+            came=len(entries),
+            new=len(taken),
+            resources=sum(allowed for _, allowed in taken),
+            digest=digest,
+            is_cut=any(allowed < entry.resources for entry, allowed in taken[-1:]),
+            doubles=0 if self.is_one_list else len(seen - {entry.id for entry, _ in taken}),
+        )
+
+    def _within_limits(self, entries: list[Entry], here: Walk[Any]) -> Iterator[Allowed]:
         for entry in entries:
+            left = self.left(here)
             if left <= 0 and not self._is_planned(entry):
-                break
+                return
             if self.is_new(entry, here):
                 allowed = min(left, entry.resources)
-                taken.append((entry, allowed))
+                yield entry, allowed
                 here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
-                left = self.left(here)
-        return taken
 
     def _is_planned(self, entry: Entry) -> bool:
         """Return whether a killed process expected the document, and may not have asked for it."""
         kind = self.crawl.listed_kind
         return not self.is_one_list and entry.id is not None and self.crawl.records.is_planned(kind, entry.id)
 
-    def doubles(self, entries: list[Entry], taken: list[tuple[Entry, int]], here: Walk[Any]) -> int:
-        """Return how many datasets are new to one of several lists, and were listed by another one."""
-        if self.is_one_list:
-            return 0
-        return len(self._seen(_ids(entries), here) - {entry.id for entry, _ in taken})
-
     def _seen(self, ids: list[str], here: Walk[Any]) -> set[str]:
         """Note what a page lists; return what no other page of its list had."""
         with remembering(self.crawl):
             return see_all(self.crawl.records, ids, here.name, here.key)
 
-    def _new(self, entries: list[Entry], here: Walk[Any]) -> Iterator[Entry]:
+    def _new(self, entries: list[Entry], here: Walk[Any], seen: set[str]) -> Iterator[Entry]:
         """Yield the entries that no other page had, each once; all are noted at once."""
-        new = self._seen(ids := _ids(entries), here)
+        new = set(seen)
         if here.has_records:
             with remembering(self.crawl):
-                new = expect_all(self.crawl.records, self.crawl.listed_kind, ids, here.key)
+                new = expect_all(self.crawl.records, self.crawl.listed_kind, _ids(entries), here.key)
         for entry in entries:
             if entry.id in new:
                 new.remove(entry.id)
@@ -140,7 +146,7 @@ class Lister(Generic[A]):
 
     @property
     def walks(self) -> Walks:
-        return Walks.from_crawler(self.crawl.crawler)
+        return self.crawl.run_state.walks
 
     # Requests
 
@@ -189,7 +195,7 @@ class Lister(Generic[A]):
                 yield output
             return
         try:
-            async for output in self._listed(response, here, page):
+            async for output in flat(self._listed(response, here, page)):
                 yield output
         finally:
             if page.close:
@@ -199,29 +205,23 @@ class Lister(Generic[A]):
         check_whole(response)
         return self.dialect.read(response, here)
 
-    async def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> AsyncIterator[Any]:
-        if isinstance(page.entries, list):
-            taken = self._take(page.entries, here)
-            summed = self._summed(page.entries, taken, page, self.intake.doubles(page.entries, taken, here))
-            async for output in flat(self.behind(here, page, summed, response.request)):
-                yield output
-            for output in self._items(response, taken, here):
-                yield output
-            return
-        summed, standing, turn = Taken(), here, monotonic() + _TURN
-        entries = iter(page.entries)
-        while part := list(islice(entries, _STEP)):
-            taken = self._take(part, standing)
-            doubles = self.intake.doubles(part, taken, here)
-            summed = self._added(summed, self._summed(part, taken, page, doubles))
-            standing = replace(here, listed=here.listed + summed.new, resources=here.resources + summed.resources)
-            for output in self._items(response, taken, here):
-                yield output
-            if monotonic() >= turn:
-                await asyncio.sleep(0)
-                turn = monotonic() + _TURN
-        async for output in flat(self.behind(here, page, summed, response.request)):
-            yield output
+    def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> Iterator[Any]:
+        """Take a page's records; a graph is taken in steps, and what follows it is requested behind them."""
+        sum_, standing, waiting = Taken(), here, iter(())
+        is_list, entries = isinstance(page.entries, list), iter(page.entries)
+        while part := list(islice(entries, None if is_list else _STEP)):
+            taken, of_part = self.intake.take(part, standing)
+            self.withdrawals.note_aliases({entry.id: entry.aliases for entry, _ in taken if entry.id})
+            sum_ += of_part
+            standing = replace(here, listed=here.listed + sum_.new, resources=here.resources + sum_.resources)
+            waiting = self._items(response, taken, here)
+            if not is_list:
+                yield from waiting
+                yield None  # other work has its turn
+        if page.came is not None:
+            sum_ = replace(sum_, came=page.came)
+        yield from self.behind(here, page, sum_, response.request)
+        yield from waiting
 
     async def failed(self, failure: Failure) -> AsyncIterator[Any]:
         """Look for another way to what did not come."""
@@ -235,29 +235,7 @@ class Lister(Generic[A]):
         async for output in flat(self.missed(here, fault, request)):
             yield output
 
-    def _take(self, entries: list[Entry], here: Walk[A]) -> list[tuple[Entry, int]]:
-        taken = self.intake.take(entries, here)
-        self.withdrawals.note_aliases({entry.id: entry.aliases for entry, _ in taken if entry.id})
-        return taken
-
-    def _summed(
-        self, entries: list[Entry], taken: list[tuple[Entry, int]], page: ListingPage[A], doubles: int
-    ) -> Taken:
-        names = (repr(entry.record) if entry.id is None else entry.id for entry in entries)
-        digest = hashlib.sha256("\n".join(names).encode("utf-8", "replace")).hexdigest()
-        came = len(entries) if page.came is None else page.came
-        resources = sum(allowed for _, allowed in taken)
-        is_cut = any(allowed < entry.resources for entry, allowed in taken[-1:])
-        digest = digest if entries else ""
-        return Taken(came=came, new=len(taken), resources=resources, digest=digest, is_cut=is_cut, doubles=doubles)
-
-    def _added(self, before: Taken, now: Taken) -> Taken:
-        came = before.came + now.came
-        digest = hashlib.sha256(f"{before.digest}{now.digest}".encode()).hexdigest()
-        new, resources, doubles = before.new + now.new, before.resources + now.resources, before.doubles + now.doubles
-        return Taken(came=came, new=new, resources=resources, digest=digest, is_cut=now.is_cut, doubles=doubles)
-
-    def _items(self, response: Response, taken: list[tuple[Entry, int]], here: Walk[A]) -> Iterator[Any]:
+    def _items(self, response: Response, taken: list[Allowed], here: Walk[A]) -> Iterator[Any]:
         if not here.has_records:
             return
         if (outputs := self.dialect.together(response, taken, here)) is not None:
@@ -277,16 +255,9 @@ class Lister(Generic[A]):
         """
         page.came = taken.came
         if here.purpose == "count":
-            contradiction = here.contradiction if page.contradiction is None else page.contradiction
-            total = here.total if page.total is None else page.total
-            there = replace(here, total=total, contradiction=contradiction)
-            if here.came and page.next is not None:
-                yield self.onward(here, replace(there, ask=page.next))
-            else:
-                yield from self.counted(replace(there, purpose="page"), page, request)
+            yield from self.counted(here, page, request)
             return
         there = self._offered(after(here, page, taken, self.dialect.traits), page)
-        there = self._grown(there) if taken.came and not (page.is_substitute or page.fault) else there
         self._note(there)
         yield from self._begin_offered(there, page)
         if self.intake.left(there) <= 0 if page.is_limited is None else page.is_limited:
@@ -328,12 +299,6 @@ class Lister(Generic[A]):
         longest, is_first = self.dialect.traits.longest, not here.came
         is_long = page.next is not None and longest is not None and (there.total or 0) >= longest
         return is_first and (is_long or evidence.is_windowed(there, self.dialect.traits))
-
-    def _grown(self, walk: Walk[A]) -> Walk[A]:
-        """Return the walk behind a small page that came: later ones may be larger again."""
-        if walk.rows is None or walk.most is None or walk.rows >= walk.most:
-            return walk
-        return replace(walk, rows=min(walk.most, walk.rows * 5))
 
     def _offered(self, walk: Walk[A], page: ListingPage[A]) -> Walk[A]:
         """Return the walk with what a page offers and nobody follows, counted in the ledger."""
@@ -465,12 +430,16 @@ class Lister(Generic[A]):
         fresh = ladder.begun(walk, ask, lap=walk.lap + 1, **first)
         yield self.onward(walk, fresh)
 
-    def counted(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
-        """Yield what follows the number of records: the first page, if none came; or a further look, or the verdict."""
-        if not walk.came and not walk.listed and page.next is not None:
-            yield self.onward(walk, replace(walk, ask=page.next))
+    def counted(self, here: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
+        """Yield what follows the number of records: a next question about it, the first page, or what it settles."""
+        contradiction = here.contradiction if page.contradiction is None else page.contradiction
+        total = here.total if page.total is None else page.total
+        is_asked_on = bool(here.came) and page.next is not None
+        there = replace(here, total=total, contradiction=contradiction, purpose="count" if is_asked_on else "page")
+        if page.next is not None and (here.came or not here.listed):
+            yield self.onward(here, replace(there, ask=page.next))
         else:
-            yield from self.settled(walk, page, request)
+            yield from self.settled(there, page, request)
 
     def uncounted(self, walk: Walk[A], request: Request | None) -> Iterator[Any]:
         """Yield what follows where the number is not given: it is a hint, and the list is asked for all the same."""
@@ -525,7 +494,7 @@ class Lister(Generic[A]):
             shown = judge(ended)
         except AnswerError as error:
             if error.kind == "unproven" and self._is_single(walk, page):
-                self.crawl.run_state.note("single_pages", walk.name, walk.largest)
+                self.crawl.run_state.single_pages[walk.name] = walk.largest
                 self._close(walk, "single")
                 yield from self.finish(walk)
             else:
@@ -592,9 +561,13 @@ class Lister(Generic[A]):
     def find_gone(self) -> Iterator[Any]:
         """Look for the datasets on disk that the whole listing lacks."""
         if isinstance(self.gone, GoneRecords):
-            yield from self.gone.find()
-        else:
-            self.withdrawals.mark_missing()
+            return self.gone.find()
+        self.withdrawals.mark_missing()
+        return iter(())
+
+
+def _called(entry: Entry) -> str:
+    return repr(entry.record) if entry.id is None else entry.id
 
 
 def _ids(entries: list[Entry]) -> list[str]:

@@ -88,7 +88,7 @@ class RunState(_Published):
             except TypeError:
                 raise JobError(f"{job.path} is damaged (state): choose another JOBDIR") from None
             job.state["listing"] = vars(state)
-            state.stats, state.walks = crawler.stats, Walks.from_crawler(crawler)
+            state.stats, state.walks = crawler.stats, Walks(crawler)
             for known in fields(cls):
                 if value := getattr(state, known.name):
                     setattr(state, known.name, value)  # publishes it
@@ -113,13 +113,3 @@ class RunState(_Published):
     def count_listed(self, count: int) -> None:
         """Note how many datasets have been listed so far; a page that is handled again after a kill counts once."""
         self.listed = max(self.listed, count)
-
-    def note(self, table: str, name: str, value: Any) -> None:
-        """Set an entry of a table in place: copies of a table of thousands take quadratic time.
-
-        Args:
-            table: the field: single_pages.
-        """
-        entries = getattr(self, table)
-        entries[name] = value
-        setattr(self, table, entries)

@@ -119,6 +119,11 @@ class Walk(Generic[A]):
         """How many datasets there should be, by the protocol's own word."""
         return None if self.total is None else max(self.before + self.total - self.apart, 0)
 
+    @property
+    def seen(self) -> int:
+        """How many datasets came, or were given up and reported."""
+        return self.listed + self.lost
+
     def plain(self) -> dict[str, Any]:
         """Return the walk as a stored request carries it, which is JSON."""
         return {name: _lists(value) for name, value in asdict(self).items()}

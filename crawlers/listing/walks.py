@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
-from weakref import WeakKeyDictionary
 
 from crawlers.resume.job import Job
 
@@ -19,7 +18,6 @@ _END = """
 INSERT INTO walks (name, state, evidence, total, listed) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
 state = excluded.state, evidence = excluded.evidence, total = excluded.total, listed = excluded.listed
 """
-_WALKS: WeakKeyDictionary[Crawler, Walks] = WeakKeyDictionary()
 
 
 class Walks:
@@ -32,12 +30,6 @@ class Walks:
         self.job, self.stats = Job.from_crawler(crawler), crawler.stats
         self.stats.set_value("catalogue/lists", self.lists)
         self.stats.set_value("catalogue/evidence", self.evidence)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Walks:
-        if crawler not in _WALKS:
-            _WALKS[crawler] = cls(crawler)
-        return _WALKS[crawler]
 
     @cached_property
     def lists(self) -> dict[str, str]:
