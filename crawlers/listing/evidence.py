@@ -346,8 +346,7 @@ def _file(ended: Ended) -> Evidence | None:
         return None
     if page.asked is None:
         return "file" if traits.way == "stated" and page.next is None else None
-    is_short, is_limit_ignored = walk.came < page.asked, walk.came > page.asked and page.next is None
-    return "file" if is_short or is_limit_ignored else None
+    return "file" if walk.came < page.asked else None
 
 
 def _guessed(ended: Ended) -> Evidence | None:
@@ -356,7 +355,7 @@ def _guessed(ended: Ended) -> Evidence | None:
 
 def _pager(ended: Ended) -> Evidence | None:
     walk, way = ended.walk, ended.traits.way
-    is_end = ended.page.next is None or (way == "place" and not ended.page.fault)
+    is_end = ended.page.next is None or way == "place"
     is_worked = walk.turned or (walk.parts and way == "stated")  # the last range names no way on, others did
     return ended.traits.ends_by if is_worked and is_end else None
 

@@ -260,8 +260,9 @@ class Lister(Generic[A]):
         there = self._offered(after(here, page, taken, self.dialect.traits), page)
         self._note(there)
         yield from self._begin_offered(there, page)
+        decision = decide(there, page, taken, self.dialect.traits)
         if self.intake.left(there) <= 0 if page.is_limited is None else page.is_limited:
-            yield from self.stop(there, is_cut=taken.is_cut or not self._is_over(there, page, taken))
+            yield from self.stop(there, is_cut=taken.is_cut or not self._is_over(there, page, decision))
         elif page.fault is not None and not (taken.came and page.next is not None):
             fault = self.dialect.fault(page.fault, None, here)
             yield from self.missed(there, fault, request)
@@ -270,30 +271,26 @@ class Lister(Generic[A]):
         else:
             if there.parts and not here.came and evidence.is_windowed(there, self.dialect.traits):
                 there = replace(there, left="gives only a part of what it has: it can't be asked for less at once")
-            yield from self._decided(here, there, page, taken, request)
+            if decision == "follow" and page.next is not None:
+                self._note_size(here, page)
+                yield self.onward(here, replace(there, ask=page.next))
+            elif decision == "trap":
+                most = self.dialect.traits.most_pages
+                message = f"{self.dialect.called(there)} goes on beyond {most} pages: a calendar, a session id?"
+                yield from self.short(there, AnswerError("trap", message), request)
+            else:
+                yield from self.end(there, page, request)
 
-    def _is_over(self, walk: Walk[A], page: ListingPage[A], taken: Taken) -> bool:
+    def _is_over(self, walk: Walk[A], page: ListingPage[A], decision: str) -> bool:
         """Return whether nothing would follow a page, had the user no limit."""
         traits = self.dialect.traits
         is_stated = traits.way == "stated" and traits.total == "exact"  # its total is compared
-        is_end = is_stated or page.next is None or decide(walk, page, taken, traits) == "end"
-        return is_end and not walk.parts[1:]
+        return (is_stated or page.next is None or decision == "end") and not walk.parts[1:]
 
-    def _decided(
-        self, here: Walk[A], there: Walk[A], page: ListingPage[A], taken: Taken, request: Request | None
-    ) -> Iterator[Any]:
-        decision = decide(there, page, taken, self.dialect.traits)
-        if decision == "follow" and page.next is not None:
-            # a browser's page grows, and has led on once it was turned
-            size = (here.largest if page.turns == 1 else 0) if page.turns is not None else taken.came
-            self.crawl.run_state.page_size = max(self.crawl.run_state.page_size, size)
-            yield self.onward(here, replace(there, ask=page.next))
-        elif decision == "trap":
-            most = self.dialect.traits.most_pages
-            message = f"{self.dialect.called(there)} goes on beyond {most} pages: a calendar, a session id?"
-            yield from self.short(there, AnswerError("trap", message), request)
-        else:
-            yield from self.end(there, page, request)
+    def _note_size(self, here: Walk[A], page: ListingPage[A]) -> None:
+        """Note the length of a page that led on; a browser's page grows, and has led on once it was turned."""
+        size = page.came if page.turns is None else here.largest if page.turns == 1 else 0
+        self.crawl.run_state.page_size = max(self.crawl.run_state.page_size, size or 0)
 
     def _is_too_long(self, here: Walk[A], there: Walk[A], page: ListingPage[A]) -> bool:
         longest, is_first = self.dialect.traits.longest, not here.came

@@ -6,6 +6,7 @@ address. An **entry** is a record as a page lists it. An **offer** is another wa
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -126,7 +127,8 @@ class Walk(Generic[A]):
 
     def plain(self) -> dict[str, Any]:
         """Return the walk as a stored request carries it, which is JSON."""
-        return {name: _lists(value) for name, value in asdict(self).items()}
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
 
 
 def restored(plain: dict[str, Any], asks: type[A]) -> Walk[A]:
@@ -144,12 +146,6 @@ def restored(plain: dict[str, Any], asks: type[A]) -> Walk[A]:
 def _tuples(value: Any) -> Any:
     """JSON knows lists alone."""
     return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
-
-
-def _lists(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _lists(each) for name, each in value.items()}
-    return list(map(_lists, value)) if isinstance(value, list | tuple) else value
 
 
 class Entry(NamedTuple):
