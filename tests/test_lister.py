@@ -515,6 +515,31 @@ def test_what_is_taken_is_nothing_at_first():
     assert Taken() == Taken(came=0, new=0, resources=0, digest="", is_cut=False)
 
 
+def test_a_page_that_is_taken_in_steps_is_one_page():
+    first = Taken(came=100, new=90, resources=7, digest="a", is_cut=True, doubles=4)
+    both = first + Taken(came=20, new=10, resources=5, digest="b", doubles=1)
+    assert replace(both, digest="") == Taken(came=120, new=100, resources=12, doubles=5)
+    assert both.digest not in {(first + Taken(digest="c")).digest, "a", "b", ""}
+    assert (Taken() + first, (first + Taken()).digest) == (first, "a")
+
+
+@pytest.mark.parametrize(
+    ("here", "says", "total"),
+    [
+        ({}, 0, 0),
+        ({"came": 10}, 0, None),  # an empty page behind the last one counts itself
+        ({"came": 1}, 0, None),
+        ({"came": 10}, 1, 1),
+        ({"came": 10}, 35, 35),
+        ({"came": 10, "lap": 2, "total": 20}, 0, 0),
+        ({}, -1, None),
+        ({"total": 20}, -1, 20),
+    ],
+)
+def test_what_a_page_says_is_a_total(here, says, total):
+    assert behind(here, {"total": says}, {}).total == total
+
+
 def test_a_way_on_counts_once_it_brought_another_page():
     first = {"came": 6, "new": 6, "digest": "a"}
     assert behind({}, {}, first, way="turn").turned == 0
@@ -1044,6 +1069,33 @@ def test_a_host_that_says_when_to_come_again_is_not_asked_otherwise(tmp_path):
     assert (len(done.asked), done.kinds()) == (1, {"http": 1})
 
 
+@pytest.mark.parametrize(
+    ("rung", "here", "most"),
+    [
+        (Again(), {}, 1),
+        (Other("method", lambda walk: ("PUT",)), {}, 20),
+        (Smaller(), {"rows": 100}, 20),
+        (Skip(), {"rows": 1}, 3),
+        (Renew(), {"came": 3}, 1),
+        (Halve(), {}, 500),
+        (Onward(), {"parts": (("a", "m"), ("m", "z"))}, 500),
+    ],
+)
+def test_how_often_a_rung_is_tried_without_progress(rung, here, most):
+    dialect = type("Laddered", (Ranged,), {"ladder": (rung,)})(None)
+    once_less = Walk(**{"ask": Ask(), "tried": (rung.name,) * (most - 1)} | here)
+    there = ladder.climbed(once_less, CUT, dialect)
+    assert there.tried == (rung.name,) * most
+    assert ladder.climbed(replace(once_less, tried=there.tried), CUT, dialect) is None
+
+
+def test_the_sizes_of_smaller_pages():
+    here, sizes = Walk(ask=Ask(), rows=1000), []
+    while (here := Smaller().instead(here, HTTP, Numbers(None))) is not None:
+        sizes.append(here.rows)
+    assert sizes == [100, 25, 5, 1]
+
+
 # Lists that are too long, or move
 
 
@@ -1559,7 +1611,7 @@ def test_a_list_that_goes_on_after_a_kill_is_open_again(tmp_path):
     walks.end("one", "whole", evidence="file", listed=1)
     walks.go_on("one")
     walks.go_on("two")
-    assert (walks.open, walks.evidence, walks.lists, walks.listed("one")) == ({"one"}, {}, {"one": "begun"}, 1)
+    assert (walks.open, walks.evidence, walks.lists) == ({"one"}, {}, {"one": "begun"})
     assert Walks(crawler).open == {"one"}
     walks.end("one", "short")
     assert walks.is_short

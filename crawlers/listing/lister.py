@@ -491,7 +491,6 @@ class Lister(Generic[A]):
             shown = judge(ended)
         except AnswerError as error:
             if error.kind == "unproven" and self._is_single(walk, page):
-                self.crawl.run_state.single_pages[walk.name] = walk.largest
                 self._close(walk, "single")
                 yield from self.finish(walk)
             else:
@@ -514,10 +513,8 @@ class Lister(Generic[A]):
 
     def _judge_single_pages(self) -> None:
         """Judge the lists of one page: one is whole if it is shorter than a page that led on."""
-        state = self.crawl.run_state
-        for name, length in state.single_pages.items():
-            listed = self.walks.listed(name)
-            if length < state.page_size:
+        for name, length, listed in self.walks.singles():
+            if length < self.crawl.run_state.page_size:
                 self.walks.end(name, "whole", evidence=self.dialect.traits.ends_by, listed=listed)
             else:
                 self.walks.end(name, "short", listed=listed)
@@ -525,8 +522,9 @@ class Lister(Generic[A]):
                 self.crawl.failed("list", AnswerError("unproven", message), Request(name) if "://" in name else None)
 
     def _close(self, walk: Walk[A], state: Any, shown: str = "") -> None:
+        total = walk.largest if state == "single" else walk.expected
         with remembering(self.crawl):
-            self.walks.end(walk.name, state, evidence=shown, total=walk.expected, listed=walk.listed)
+            self.walks.end(walk.name, state, evidence=shown, total=total, listed=walk.listed)
 
     def finish(self, walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do once all lists have ended and were whole: look for what is gone."""

@@ -56,7 +56,6 @@ class RunState(_Published):
         access: what a portal says of the API token: accepted, refused or unknown; ``None`` if it was not asked.
         resources: how many resources the datasets' pages have.
         is_cut_short: whether a list was not read to its end, so that what it lacks may still be there.
-        single_pages: how many entries each list of one page has, which is judged at the end.
         page_size: the largest number of datasets on a page that led to another page.
     """
 
@@ -71,7 +70,6 @@ class RunState(_Published):
     access: str | None = None
     resources: int = 0
     is_cut_short: bool = False
-    single_pages: dict[str, int] = field(default_factory=dict)
     page_size: int = 0
 
     @classmethod

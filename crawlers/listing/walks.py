@@ -62,7 +62,7 @@ class Walks:
 
         Args:
             evidence: what shows that it was whole.
-            total: how many datasets it should have.
+            total: how many datasets it should have; of a ``single`` page, which is judged at the end, how long it is.
             listed: how many it gave.
         """
         self.open.discard(name)
@@ -76,7 +76,7 @@ class Walks:
     @property
     def lacking(self) -> int:
         """How many datasets fewer than they should have the lists that have ended gave."""
-        query = "SELECT coalesce(sum(max(total - listed, 0)), 0) FROM walks WHERE total IS NOT NULL"
+        query = "SELECT coalesce(sum(max(total - listed, 0)), 0) FROM walks WHERE state <> 'single'"
         return int(self.job.db.execute(query).fetchone()[0])
 
     def go_on(self, name: str) -> None:
@@ -87,10 +87,9 @@ class Walks:
             self.evidence.pop(name, None)
             self.job.execute("UPDATE walks SET state = 'open' WHERE name = ?", (name,))
 
-    def listed(self, name: str) -> int:
-        """Return how many datasets a list that has ended gave."""
-        row = self.job.db.execute("SELECT listed FROM walks WHERE name = ?", (name,)).fetchone()
-        return int(row[0] or 0) if row else 0
+    def singles(self) -> list[tuple[str, int, int]]:
+        """Return the single pages that are still to be judged: name, length, and how many datasets each gave."""
+        return self.job.db.execute("SELECT name, total, listed FROM walks WHERE state = 'single'").fetchall()
 
     @property
     def is_short(self) -> bool:
