@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.dialect import Dialect
     from crawlers.listing.faults import Fault
-    from crawlers.listing.walks import Walks
+    from crawlers.listing.walks import State, Walks
     from crawlers.listing.withdrawals import Withdrawals
 
 Allowed = tuple[Entry, int]
@@ -266,7 +266,9 @@ class Lister(Generic[A]):
         elif page.fault is not None and not (taken.came and page.next is not None):
             fault = self.dialect.fault(page.fault, None, here)
             yield from self.missed(there, fault, request)
-        elif self._is_too_long(here, there, page) and (parts := ladder.split(_at(there, page), self.dialect)):
+        elif self._is_too_long(here, there, page) and (
+            parts := ladder.split(replace(there, ask=page.next or there.ask), self.dialect)
+        ):
             yield self.onward(here, parts)
         else:
             if there.parts and not here.came and evidence.is_windowed(there, self.dialect.traits):
@@ -387,11 +389,7 @@ class Lister(Generic[A]):
         if (aside := self.dialect.aside(walk, is_whole=True)) is not None:
             yield from aside
             return
-        if walk.gaps and walk.parts:
-            self._close(walk, "short")
-            yield from self.finish(walk)
-            return
-        is_doubtful = walk.purpose == "page" and self.dialect.is_doubtful(walk)
+        is_doubtful = walk.purpose == "page" and self._is_doubtful(walk)
         if is_doubtful and walk.lap == 1 and not walk.has_moved and (ask := self.dialect.count(walk)) is not None:
             yield self.onward(walk, replace(walk, ask=ask, purpose="count"))
         else:
@@ -408,7 +406,7 @@ class Lister(Generic[A]):
 
     def settled(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield what may find more where that is likely: what explains it, or a further look; or the verdict."""
-        if self.dialect.is_doubtful(walk):
+        if self._is_doubtful(walk):
             if (explained := self.dialect.explained(walk)) is not None:
                 yield from explained
                 return
@@ -416,6 +414,10 @@ class Lister(Generic[A]):
                 yield from self.lap(walk, laps[walk.lap - 1])
                 return
         yield from self.judged(walk, page, request)
+
+    def _is_doubtful(self, walk: Walk[A]) -> bool:
+        """Return whether more may be found; where a part of the list did not come, which was reported, it is."""
+        return not (walk.gaps and walk.parts) and self.dialect.is_doubtful(walk)
 
     def lap(self, walk: Walk[A], ask: A) -> Iterator[Request]:
         """Yield the request that begins a further look at the list; what is known is not taken again."""
@@ -478,26 +480,21 @@ class Lister(Generic[A]):
         Args:
             absent: how many datasets the catalogue counts and does not have, as it says of each.
         """
+        state: State = "short"
+        shown = ""
         if page.end == "closed" and not (walk.left or walk.gaps):  # what it leads to is judged
-            self._close(walk, "stopped")
-            yield from self.finish(walk)
-            return
-        if walk.gaps and walk.total is None:
-            self._close(walk, "short")
-            yield from self.finish(walk)
-            return
-        ended = Ended(walk, page, self.dialect.traits, self.dialect.called(walk), absent)
-        try:
-            shown = judge(ended)
-        except AnswerError as error:
-            if error.kind == "unproven" and self._is_single(walk, page):
-                self._close(walk, "single")
-                yield from self.finish(walk)
-            else:
-                yield from self.short(walk, error, request)
-            return
-        self._close(walk, "whole", shown)
-        if walk.has_records and self.dialect.traits.is_one_list:
+            state = "stopped"
+        elif not walk.gaps or (walk.total is not None and not walk.parts):
+            try:
+                shown = judge(Ended(walk, page, self.dialect.traits, self.dialect.called(walk), absent))
+                state = "whole"
+            except AnswerError as error:
+                if error.kind != "unproven" or not self._is_single(walk, page):
+                    yield from self.short(walk, error, request)
+                    return
+                state = "single"
+        self._close(walk, state, shown)
+        if state == "whole" and walk.has_records and self.dialect.traits.is_one_list:
             expected = self._expected(walk)
             self.crawl.run_state.expected = walk.listed if expected is None else max(expected - absent, 0)
         yield from self.finish(walk)
@@ -521,7 +518,7 @@ class Lister(Generic[A]):
                 message = f"{name} listed {listed} datasets, and {_ONE_PAGE}"
                 self.crawl.failed("list", AnswerError("unproven", message), Request(name) if "://" in name else None)
 
-    def _close(self, walk: Walk[A], state: Any, shown: str = "") -> None:
+    def _close(self, walk: Walk[A], state: State, shown: str = "") -> None:
         total = walk.largest if state == "single" else walk.expected
         with remembering(self.crawl):
             self.walks.end(walk.name, state, evidence=shown, total=total, listed=walk.listed)
@@ -573,8 +570,3 @@ def _ids(entries: list[Entry]) -> list[str]:
 def _nameless(walk: Walk[Any]) -> str:
     """Return the name of the records of a list that have no id."""
     return "nameless" if walk.name == "datasets" else f"nameless of {walk.name}"
-
-
-def _at(walk: Walk[A], page: ListingPage[A]) -> Walk[A]:
-    """Return the walk with what its page showed."""
-    return walk if page.next is None else replace(walk, ask=page.next)
