@@ -519,7 +519,7 @@ def test_a_page_that_is_taken_in_steps_is_one_page():
     first = Taken(came=100, new=90, resources=7, digest="a", is_cut=True, doubles=4)
     both = first + Taken(came=20, new=10, resources=5, digest="b", doubles=1)
     assert replace(both, digest="") == Taken(came=120, new=100, resources=12, doubles=5)
-    assert both.digest not in {(first + Taken(digest="c")).digest, "a", "b", ""}
+    assert both.digest not in {(first + Taken(digest="c")).digest, "a", "b", "ab", ""}
     assert (Taken() + first, (first + Taken()).digest) == (first, "a")
 
 
@@ -538,6 +538,32 @@ def test_a_page_that_is_taken_in_steps_is_one_page():
 )
 def test_what_a_page_says_is_a_total(here, says, total):
     assert behind(here, {"total": says}, {}).total == total
+
+
+@pytest.mark.parametrize(
+    ("here", "came", "stale"),
+    [
+        ({"lap": 2, "listed": 20, "apart": 3, "lost": 2, "came": 15}, 10, 0),
+        ({"lap": 2, "listed": 20, "apart": 3, "lost": 2, "came": 15}, 11, 1),
+        ({"lap": 1, "listed": 20, "apart": 3, "lost": 2, "came": 15}, 10, 1),
+        ({"lap": 1}, 1, 1),
+    ],
+)
+def test_a_further_look_finds_as_many_known_records_as_there_are(here, came, stale):
+    assert behind(here, {"next": Ask(at=99)}, {"came": came, "digest": "b"}).stale == stale
+
+
+@pytest.mark.parametrize(
+    ("here", "says", "has_moved"),
+    [
+        ({"largest": 1, "total": 1}, 2, False),
+        ({"largest": 1, "total": 1}, 3, True),
+        ({"largest": 2, "total": 1}, 2, True),
+        ({"largest": 0, "total": 0}, 2, True),
+    ],
+)
+def test_pages_that_count_themselves_have_not_moved(here, says, has_moved):
+    assert behind(here, {"total": says}, {"came": 2, "new": 2}).has_moved is has_moved
 
 
 def test_a_way_on_counts_once_it_brought_another_page():

@@ -71,10 +71,9 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     is_known = is_other and taken.came > 0 and came <= ground
     is_news = bool(taken.new or taken.doubles or page.apart or page.is_new) or is_known
     total, counted = _counted(here, page, taken)
-    before = here.total if page.behind is None else here.counted
     is_own = 0 < here.largest == here.total and page.total == taken.came  # each page counts itself
-    before = None if is_own else before
-    is_changed = not is_own and None not in (page.total, here.total) and page.total != here.total
+    before = None if is_own else here.total if page.behind is None else here.counted
+    change = 0 if is_own or page.total is None or here.total is None else page.total - here.total
     is_back = traits.way == "stated" and not (page.is_guessed or page.is_new)
     is_ring = is_back and not taken.new and bool(here.first) and here.digest != taken.digest == here.first
     return replace(
@@ -101,8 +100,8 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         digest=taken.digest or here.digest,
         stale=0 if is_news and not is_ring else here.stale + 1,
         is_ring=is_ring,
-        has_moved=here.has_moved or page.has_moved or is_changed,
-        has_shrunk=here.has_shrunk or (is_changed and (page.total or 0) < (here.total or 0)),
+        has_moved=here.has_moved or page.has_moved or change != 0,
+        has_shrunk=here.has_shrunk or change < 0,
         contradiction=here.contradiction or ("" if fits(before, counted) else _contradiction(before, counted)),
     )
 
