@@ -468,7 +468,7 @@ class Lister(Generic[A]):
     def counted(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield what follows the number of records: the first page, if none came; or a further look, or the verdict."""
         if not walk.came and not walk.listed and page.next is not None:
-            yield self.onward(walk, replace(walk, ask=page.next))
+            yield self.onward(walk, replace(walk, ask=page.next, purpose=page.purpose))
         else:
             yield from self.settled(walk, page, request)
 
