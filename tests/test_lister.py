@@ -19,7 +19,7 @@ from crawlers.listing import evidence, ladder
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.evidence import RULES, Ended, Taken, after, decide, judge
 from crawlers.listing.faults import Fault
-from crawlers.listing.ladder import Again, Halve, Onward, Other, Renew, Skip, Smaller
+from crawlers.listing.ladder import Again, Halve, Instead, Onward, Other, Renew, Skip, Smaller
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
 from crawlers.listing.walks import Walks
@@ -1123,17 +1123,14 @@ def test_a_page_that_was_only_guessed_and_is_refused_is_the_end(tmp_path):
     assert (len(done.items), done.evidence, done.errors) == (10, {"datasets": "short_page"}, [])
 
 
-@dataclass(frozen=True)
-class Over:
-    most: int = 1
-    name: str = "over"
+def test_a_page_that_is_passed_over_is_reported(tmp_path):
+    """By a rung that only this kind has."""
 
-    def instead(self, walk, fault, dialect):
+    def over(self, walk, fault):
         return replace(walk, ask=replace(walk.ask, at=walk.ask.at + 10), gaps=walk.gaps + 1)
 
-
-def test_a_page_that_is_passed_over_is_reported(tmp_path):
-    done = listed(tmp_path, Server(ids=names(35), way="stated", faults={2: 500}), ladder=(Over(),), **stated())
+    server = Server(ids=names(35), way="stated", faults={2: 500})
+    done = listed(tmp_path, server, ladder=(Instead("over"),), over=over, **stated())
     assert (len(done.items), done.kinds(), done.evidence) == (25, {"http": 1}, {})
 
 

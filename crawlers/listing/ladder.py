@@ -156,6 +156,22 @@ class Onward:
         return None if behind is None else replace(behind, gaps=walk.gaps + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What only one kind knows: a method of its dialect returns the walk, for a walk and a fault.
+
+    Args:
+        name: the method's.
+    """
+
+    name: str
+    most: int = 1
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        there: Walk[Any] | None = getattr(dialect, self.name)(walk, fault)
+        return there
+
+
 SPLITS = 500
 """How often ranges are split in all: a server may say of each that it is too long."""
 
