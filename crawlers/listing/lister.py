@@ -434,7 +434,7 @@ class Lister(Generic[A]):
         contradiction = here.contradiction if page.contradiction is None else page.contradiction
         total = here.total if page.total is None else page.total
         is_asked_on = bool(here.came) and page.next is not None
-        there = replace(here, total=total, contradiction=contradiction, purpose="count" if is_asked_on else "page")
+        there = replace(here, total=total, contradiction=contradiction, purpose="count" if is_asked_on else page.purpose)
         if page.next is not None and (here.came or not here.listed):
             yield self.onward(here, replace(there, ask=page.next))
         else:
