@@ -229,9 +229,7 @@ def test_one_file_is_asked_for_once(walked, catalogue):
 @pytest.mark.parametrize(
     ("paging", "fault", "listed"),
     [
-        ("hydra", "loop", 25),
         ("hydra", "self", 25),
-        ("paged", "loop", 25),
         ("hydra", "ignores_page", 10),
         ("paged", "ignores_page", 10),
         ("link", "ignores_page", 10),
@@ -246,6 +244,45 @@ def test_pages_that_repeat(walked, catalogue, paging, fault, listed):
     done = walked(site, site.address + ("?page=1" if paging == "ckan" else ""))
     assert (done.judged[0], done.judged[2], done.kinds()) == ("incomplete", listed, {"paging": 1})
     assert len(site.asked) < 10
+
+
+@pytest.mark.parametrize("paging", ["hydra", "paged"])
+def test_a_stated_way_back_to_the_first_page_is_a_ring(walked, catalogue, paging):
+    """The last page says that the first one is next: that is the end, and costs no request."""
+    site = catalogue(25, per_page=10, paging=paging, totals=False, faults={"loop": ""})
+    done = walked(site, site.address)
+    assert (done.judged, done.errors, done.evidence) == (("complete", 25, 25), [], {"pages": "pager"})
+    assert site.pages() == [1, 2, 3]
+    site.faults = {}
+    site.asked.clear()
+    site.entries["ghost"] = site.entries["d0001"]
+    site.totals, site.faults = True, {"loop": ""}
+    assert walked(site, site.address).kinds() == {"count_mismatch": 1}, "the total is not met"
+
+
+@pytest.mark.parametrize(
+    ("third", "judged_"),
+    [
+        ("/c", ("complete", 3, 3)),
+        ("/c?p=1", ("complete", 3, 3)),
+        ("/c?p=2", ("incomplete", 3, 3)),
+        ("/c?p=3", ("incomplete", 3, 3)),
+    ],
+    ids=["the first page", "the first page under another address", "the second", "itself"],
+)
+def test_where_a_ring_leads(walked, turtle, third, judged_):
+    following = b"<> hydra:next <%b> ."
+    pages = {
+        "/c": described("a") + following % b"/c?p=2",
+        "/c?p=2": described("b") + following % b"/c?p=3",
+        "/c?p=3": described("x") + following % third.encode(),
+    }
+    pages["/c?p=1"] = pages["/c"]
+    site = turtle(pages)
+    done = walked(site, site.url + "/c")
+    assert done.judged == judged_
+    assert done.kinds() == ({} if judged_[0] == "complete" else {"paging": 1})
+    assert len(site.asked) <= 4
 
 
 def test_pages_that_repeat_take_nothing_for_gone(harvest, catalogue):
@@ -632,8 +669,14 @@ def test_a_part_of_a_file_is_not_the_whole(walked):
     [
         (b":c a dcat:Catalog ; hydra:totalItems 3000 .", ("incomplete", 3000, 2)),
         (b":c hydra:totalItems 2 .", ("complete", 2, 2)),
-        (b":l a hydra:Collection ; hydra:totalItems 3000 .", ("incomplete", 3000, 2)),
         (b":l hydra:member :a ; hydra:totalItems 3000 .", ("incomplete", 3000, 2)),
+        (b":l a hydra:Collection ; hydra:totalItems 3000 ; hydra:view <> .", ("incomplete", 3000, 2)),
+        (b"<> a hydra:PagedCollection ; hydra:totalItems 3000 .", ("incomplete", 3000, 2)),
+        (b":l a hydra:Collection ; hydra:totalItems 70 .", ("complete", 2, 2)),
+        (b":l hydra:totalItems 70 ; hydra:member :s . :s a dcat:DataService .", ("complete", 2, 2)),
+        (b":l hydra:totalItems 70 ; hydra:view </services?page=1> . <> hydra:totalItems 2 .", ("complete", 2, 2)),
+        (b":l hydra:totalItems 70 ; hydra:view </services?page=1> .", ("complete", 2, 2)),
+        (b":a :comments [ a hydra:Collection ; hydra:totalItems 70 ] .", ("complete", 2, 2)),
         (b":c a dcat:Catalog . :part a dcat:Catalog . :d :has [ hydra:totalItems 70 ] .", ("complete", 2, 2)),
         (b":c hydra:totalItems 2 . :part a dcat:Catalog ; hydra:totalItems 70 .", ("complete", 2, 2)),
     ],
@@ -643,6 +686,12 @@ def test_a_total_without_a_view_counts_if_it_is_that_of_the_list(walked, turtle,
     done = walked(site, site.url + "/c")
     assert done.judged == judged_
     assert done.kinds() == ({"count_mismatch": 1} if judged_[0] == "incomplete" else {})
+
+
+def test_the_total_of_the_only_collection_counts_where_nothing_else_lists_datasets(walked, turtle):
+    record = b":a a dcat:Dataset ; dct:title 'a' . :l a hydra:Collection ; hydra:totalItems 3000 ."
+    site = turtle({"/c": record})
+    assert walked(site, site.url + "/c").judged == ("incomplete", 3000, 1)
 
 
 def test_a_part_that_is_a_file_is_no_catalogue(walked, turtle):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -37,7 +38,7 @@ ROLE_OF_TYPE = {
 NOTED = frozenset((TYPE, *_ROLE_OF_VALUE, *PREDICATES, DCAT + "catalog"))
 """The properties that say what role a node has, or something about pages."""
 _CONTENTS = {DCAT + name for name in ("dataset", "catalog", "record")}
-_MEMBERS = {DCAT + "dataset", HYDRA + "member"}
+_SOME = 1000  # members of a list that are looked at, to see whether it is one of datasets
 _LISTS = {DCAT + "Catalog", HYDRA + "Collection", HYDRA + "PagedCollection"}
 _TITLES = {DCT + "title", DC + "title", RDFS + "label", SKOS + "prefLabel", SCHEMA + "name", SCHEMA_HTTPS + "name"}
 _THIN = {TYPE, DCT + "identifier", DC + "identifier"}
@@ -221,11 +222,16 @@ class Catalogue:
         return self.descriptions.description(subject)
 
     def _is_list(self, subject: str) -> bool:
-        """Return whether a node lists datasets here, or is of a class that does and is the only one."""
+        """Return whether a node lists datasets here; where none does, whether it is the only one of a class that may."""
         node = self.nodes.node(subject)
-        if not _MEMBERS.isdisjoint(node):
-            return True
-        return len(self.paging.counted()) == 1 and not _LISTS.isdisjoint(node.get(TYPE, ()))
+        members = node.get(DCAT + "dataset", node.get(HYDRA + "member"))
+        if members is not None:
+            return any(map(self._may_be_dataset, islice(members, _SOME)))
+        is_only = len(self.paging.counted()) == 1 and not self.has_list
+        return is_only and not _LISTS.isdisjoint(node.get(TYPE, ()))
+
+    def _may_be_dataset(self, term: Term) -> bool:
+        return isinstance(term, str) and (self.roles.has(term, TYPED | LISTED) or not self.nodes.node(term))
 
     def _is_only_named(self, term: Term) -> bool:
         return isinstance(term, str) and not is_blank(term) and not self.is_described(term)

@@ -186,7 +186,7 @@ class DCATDialect(Dialect[Ask]):
                 page.close()
                 raise
         listing: ListingPage[Ask] = ListingPage(close=page.close)
-        listing.total = ask.total if ask.look == "modified" else page.paging.total()
+        listing.total = ask.total if ask.look == "modified" else page.paging.total(response.url)
         listing.entries = self._entries(response, walk, page, listing)
         return listing
 
@@ -269,7 +269,9 @@ class DCATDialect(Dialect[Ask]):
         except AnswerError as error:
             listing.fault = error
             return
-        has_paging = ask.has_paging or listing.total is not None
+        has_paging = ask.has_paging or listing.total is not None or bool(stated)
+        if stated and (records.new or ask.look) and page.paging.leads_back(stated, response.url, ask.start):
+            stated = None  # a ring, whose end this is
         following = stated or (None if has_paging or not records.count else paging.counted(response.url))
         is_fruitful = (ahead.looked < MAX_SECOND_PAGES and not is_all) if ask.look else stale < MAX_STALE
         if following and is_fruitful and self.frontier.is_new(following, walk.key, ask.look):
@@ -294,17 +296,12 @@ class DCATDialect(Dialect[Ask]):
         listing.is_guessed = ask.is_guessed
         is_alone = is_first and not ask.had_next
         listing.is_file = not ask.is_guessed and (is_alone or not walk.first or (ask.is_node and not records.count))
-        if is_looping and not is_all:
-            listing.next = walk.ask  # again
-            if total is None or not self.laps(replace(walk, gaps=walk.gaps + listing.gaps, pages=walk.pages + 1)):
-                listing.next = None
-                of = "" if total is None else f" of {total}"
-                message = f"the catalogue's pages repeat, or end in an empty one, after {listed}{of} datasets"
-                listing.fault = AnswerError("paging", message)
+        if is_looping:
+            listing.next = walk.ask  # again: the list judges whether that is a ring
         elif not (listed or ahead.is_catalogue or walk.gaps):
             message = "the answer is not a catalogue and describes no dataset: it contains no dcat:Dataset"
             listing.fault = AnswerError("no_datasets", message)
-        listing.has_moved = total is None and not ask.look and 0 < ahead.shifted < pages
+        listing.has_moved = total is None and not (ask.look or is_looping) and 0 < ahead.shifted < pages
 
     def next_node(self, ask: Ask, by: str) -> Ask | None:
         """Return what the next TREE node is asked by."""
@@ -425,7 +422,7 @@ def _stated(response: Response, page: Page, *, is_entry: bool, is_empty: bool) -
     stated = page.paging.next(response.url) or paging.linked(response.headers.getlist("Link"), response.url)
     if stated or not is_entry:
         return stated
-    has_others = page.paging.total() is not None or is_empty or page.paging.last(response.url)
+    has_others = page.paging.counted() or is_empty or page.paging.last(response.url)
     return page.paging.first(response.url) if has_others else None
 
 
