@@ -702,6 +702,112 @@ def test_a_part_that_is_a_file_is_no_catalogue(walked, turtle):
     assert [asked.path for asked in site.asked] == ["/c", "/part"]
 
 
+NO_RDF = {
+    "a page": Answer(b"<!doctype html><h1>About us</h1>", headers={"Content-Type": "text/html"}),
+    "a page that leads back": Answer(
+        b"<!doctype html><link rel=alternate type=text/turtle href=/c><h1>About us</h1>",
+        headers={"Content-Type": "text/html"},
+    ),
+    "a PDF": Answer(b"%PDF-1.4 x", headers={"Content-Type": "application/pdf"}),
+}
+
+
+@pytest.fixture
+def with_others():
+    """Serves a catalogue at /c, and other answers by path: ``with_others(b"...", {"/about": Answer(...)})``."""
+    started = []
+
+    def start(catalogue: bytes, others: dict[str, Answer]) -> Site:
+        pages = {"/c": Answer(PREFIXES + catalogue, headers=TURTLE)} | others
+        started.append(Site(lambda asked: pages.get(asked.path, Answer(b"", 404))).__enter__())
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.__exit__()
+
+
+@pytest.mark.parametrize("what", NO_RDF)
+def test_a_part_that_has_no_rdf_is_no_catalogue_and_told(walked, with_others, what):
+    parts = b":c a dcat:Catalog ; dct:hasPart </about> ."
+    site = with_others(described("a") + parts, {"/about": NO_RDF[what]})
+    done = walked(site, site.url + "/c")
+    assert (done.judged, done.kinds(), done.evidence) == (("complete", 1, 1), {"no_rdf": 1}, {"pages": "file"})
+    assert done.errors[0].url == site.url + "/about"
+
+
+@pytest.mark.parametrize(
+    ("named", "answer", "kind"),
+    [
+        (b"dct:hasPart", Answer(b"", 500), "http"),
+        (b"dcat:catalog", NO_RDF["a page"], "not_rdf"),
+        (b"a dcat:Catalog . </about> a dcat:Catalog . :c dct:hasPart", NO_RDF["a page"], "not_rdf"),
+    ],
+    ids=["it may be a catalogue", "it is said to be one", "it is described as one"],
+)
+def test_a_catalogue_that_does_not_come_is_missing(walked, with_others, named, answer, kind):
+    site = with_others(described("a") + b":c a dcat:Catalog ; %b </about> ." % named, {"/about": answer})
+    done = walked(site, site.url + "/c")
+    assert (done.judged[0], done.kinds()) == ("incomplete", {kind: 1})
+
+
+def test_a_part_whose_rdf_describes_no_dataset_has_none(walked, turtle):
+    parts = b":c a dcat:Catalog ; dct:hasPart </about> ."
+    site = turtle({"/c": described("a") + parts, "/about": b"</about> dct:title 'About us' ."})
+    done = walked(site, site.url + "/c")
+    assert (done.judged, done.kinds()) == (("complete", 1, 1), {})
+
+
+@pytest.mark.parametrize("what", NO_RDF)
+def test_a_dataset_that_has_no_rdf_is_told_as_that(walked, with_others, what):
+    """The catalogue names a page of a dataset: there is nothing of it that could be kept."""
+    site = with_others(described("a", "b") + b":c dcat:dataset </page> .", {"/page": NO_RDF[what]})
+    done = walked(site, site.url + "/c")
+    assert (done.judged, done.kinds()) == (("complete", 2, 2), {"no_rdf": 1})
+    assert done.errors[0].error.startswith(f"the catalogue names the dataset {site.url}/page, ")
+
+
+def test_datasets_without_rdf_that_are_more_than_the_others_are_missing(walked, with_others):
+    """The address is not where the catalogue has its RDF, or the server gives none today."""
+    names = [f"/page/{number}" for number in range(3)]
+    listed = described("a", "b") + b"".join(b":c dcat:dataset <%b> ." % name.encode() for name in names)
+    site = with_others(listed, dict.fromkeys(names, NO_RDF["a page"]))
+    done = walked(site, site.url + "/c")
+    assert (done.judged, done.kinds()) == (("incomplete", 5, 2), {"undescribed": 3})
+
+
+def test_a_page_that_leads_to_several_files_is_not_without_rdf(walked, with_others):
+    page = b"<!doctype html><a href=/x.ttl>one</a> <a href=/y.ttl>two</a>"
+    pages = {"/page": Answer(page, headers={"Content-Type": "text/html"})}
+    site = with_others(described("a", "b") + b":c dcat:dataset </page> .", pages)
+    done = walked(site, site.url + "/c")
+    assert (done.judged[0], done.kinds()) == ("incomplete", {"undescribed": 1})
+
+
+def test_what_has_no_rdf_any_more_is_not_gone_and_hides_nothing_that_is(harvest, with_others):
+    """A dataset that was kept and is still listed is missing; one that never had RDF hinders no withdrawal."""
+    own = Answer(PREFIXES + b"</own> a dcat:Dataset ; dct:identifier 'own' ; dct:title 'own' .", headers=TURTLE)
+    others = {"/own": own, "/page": NO_RDF["a page"]}
+    listed = described(*(f"a{number}" for number in range(60)))
+    site = with_others(listed + b":c dcat:dataset </own>, </page> .", others)
+    crawl = harvest(site.url + "/c")
+    assert (crawl.code, judged(crawl), crawl.report["errors"]) == (0, ("complete", 61, 61), {"no_rdf": 1})
+    whole = site.answer
+    site.answer = lambda asked: NO_RDF["a page"] if asked.path == "/own" else whole(asked)
+    for _ in range(2):
+        crawl = harvest(site.url + "/c")
+        assert (crawl.code, crawl.report["errors"]) == (3, {"no_rdf": 1, "undescribed": 1})
+    assert statuses(crawl)["withdrawn"] == 0
+    fewer = PREFIXES + listed.replace(b":c dcat:dataset :a59 .", b"").replace(b":a59 a", b":z a")
+    site.answer = lambda asked: (
+        Answer(fewer + b":c dcat:dataset </own>, </page> .", headers=TURTLE) if (asked.path == "/c") else whole(asked)
+    )
+    for _ in range(2):
+        crawl = harvest(site.url + "/c")
+        assert (crawl.code, crawl.report["errors"]) == (0, {"no_rdf": 1})
+    assert statuses(crawl)["withdrawn"] == 1
+
+
 def test_relative_iris_are_those_of_the_address(walked):
     """A Content-Location names the representation; since RFC 7231 it is no base of what the answer says."""
     body = PREFIXES + b"<> a dcat:Catalog ; dcat:dataset <d> . <d> a dcat:Dataset ; dct:title 'D' ."

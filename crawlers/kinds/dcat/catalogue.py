@@ -16,7 +16,7 @@ from crawlers.rdf.nodes import Nodes, full_disk
 from crawlers.rdf.terms import is_blank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from crawlers.rdf.apart import ReaderApart
     from crawlers.rdf.reader import Reader
@@ -201,12 +201,18 @@ class Catalogue:
 
     def catalogues(self) -> Iterator[str]:
         """Yield the catalogues that are parts of this one and whose contents are not here; after all `datasets`."""
-        yield from (part for part in self.parts if _CONTENTS.isdisjoint(self.nodes.node(part)))
+        yield from self._elsewhere(self.parts)
         for subject, _ in self.roles.having(CATALOGUE):
             node = self.nodes.node(subject)
-            parts = (*node.get(DCAT + "catalog", ()), *filter(self._may_be_catalogue, node.get(DCT + "hasPart", ())))
-            for part in dict.fromkeys(parts):
-                if isinstance(part, str) and not is_blank(part) and _CONTENTS.isdisjoint(self.nodes.node(part)):
+            described = (part for part in node.get(DCT + "hasPart", ()) if self._has_type(part, DCAT + "Catalog"))
+            yield from self._elsewhere((*node.get(DCAT + "catalog", ()), *described))
+
+    def unknown_parts(self) -> Iterator[str]:
+        """Yield the parts of a catalogue of which nothing says what they are; a file of another format is none."""
+        for subject, _ in self.roles.having(CATALOGUE):
+            for part in self._elsewhere(self.nodes.node(subject).get(DCT + "hasPart", ())):
+                is_known = TYPE in self.nodes.node(part) or self.roles.has(part, TYPED | LISTED)
+                if not (is_known or is_other_file(part)):
                     yield part
 
     def is_mention(self, subject: str) -> bool:
@@ -222,7 +228,7 @@ class Catalogue:
         return self.descriptions.description(subject)
 
     def _is_list(self, subject: str) -> bool:
-        """Return whether a node lists datasets here; where none does, whether it is the only one of a class that may."""
+        """Return whether a node lists datasets here; where none does, if it is the only one of a class that may."""
         node = self.nodes.node(subject)
         members = node.get(DCAT + "dataset", node.get(HYDRA + "member"))
         if members is not None:
@@ -236,14 +242,14 @@ class Catalogue:
     def _is_only_named(self, term: Term) -> bool:
         return isinstance(term, str) and not is_blank(term) and not self.is_described(term)
 
-    def _may_be_catalogue(self, term: Term) -> bool:
-        """Return whether a part of a catalogue is a catalogue, or something that is not described here, and no file."""
-        if not isinstance(term, str):
-            return False
-        types = self.nodes.node(term).get(TYPE, ())
-        if DCAT + "Catalog" in types:
-            return True
-        return not (types or self.roles.has(term, TYPED | LISTED)) and not is_other_file(term)
+    def _elsewhere(self, terms: Iterable[Term]) -> Iterator[str]:
+        """Yield the catalogues among some terms that have names, and whose contents are not here."""
+        for term in terms:
+            if isinstance(term, str) and not is_blank(term) and _CONTENTS.isdisjoint(self.nodes.node(term)):
+                yield term
+
+    def _has_type(self, term: Term, type_: str) -> bool:
+        return isinstance(term, str) and type_ in self.nodes.node(term).get(TYPE, ())
 
     def is_dataset(self, subject: str, node: Node, roles: int) -> bool:  # noqa: ARG002
         """Return whether a node that has these roles is a dataset."""
