@@ -17,7 +17,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset
 from crawlers.listing import evidence, ladder
 from crawlers.listing.dialect import Dialect, Traits
-from crawlers.listing.evidence import RULES, Ended, Taken, after, decide, judge
+from crawlers.listing.evidence import RULES, Ended, Taken, after, check_end, decide, is_end, is_met, judge
 from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Halve, Instead, Onward, Other, Renew, Skip, Smaller
 from crawlers.listing.listed import ListedSpider
@@ -225,6 +225,17 @@ def test_empty_pages_in_the_middle_are_passed_by_the_patience(tmp_path):
         ({"listed": 6, "pages": 2}, {"turns": 0}, {"way": "turn"}, "unproven"),
         ({"listed": 10, "pages": 1}, {"asked": 10}, {}, "unproven"),
         ({"contradiction": "two counts", "listed": 9, "total": 9}, {}, {}, "count_mismatch"),
+        ({"listed": 5, "total": 5}, {"fault": AnswerError("truncated", "it breaks off")}, {}, "truncated"),
+        ({"listed": 18, "total": 18, "lap": 2, "has_shrunk": True}, {}, {}, "count_mismatch"),
+        ({"listed": 10_000, "total": 10_000, "turned": 99, "pages": 100}, {}, {}, "unproven"),
+        ({"listed": 28, "total": 20, "before": 8, "stated": 30, "parts": (("a", "b"),)}, {}, {}, "count_mismatch"),
+        ({"listed": 10, "largest": 10, "stale": 2}, {"asked": 10, "next": Ask(at=99)}, {}, "paging"),
+        ({"listed": 126, "largest": 126, "stale": 2, "total": 130}, {"asked": 9, "next": Ask(at=99)}, {}, "paging"),
+        ({"listed": 126, "largest": 126, "lap": 2, "pages": 2}, {"asked": 100}, {}, "unproven"),
+        ({"listed": 5, "pages": 1}, {"next": Ask(at=9), "end": "none"}, {}, "unproven"),
+        ({"listed": 5, "pages": 1}, {}, {"way": "place"}, "unproven"),
+        ({"listed": 25, "total": 20, "turned": 3, "stale": 2}, {"next": Ask(at=99)}, {"total": "hint"}, "unproven"),
+        ({"listed": 25, "pages": 3, "parts": (("a", "b"),)}, {}, {"way": "place"}, "unproven"),
     ],
 )
 def test_what_contradicts_or_shows_nothing(walked, page, traits, kind):
@@ -232,6 +243,9 @@ def test_what_contradicts_or_shows_nothing(walked, page, traits, kind):
     with pytest.raises(AnswerError) as raised:
         judge(ended)
     assert raised.value.kind == kind
+
+
+HINT = {"total": "hint"}
 
 
 @pytest.mark.parametrize(
@@ -247,6 +261,16 @@ def test_what_contradicts_or_shows_nothing(walked, page, traits, kind):
         ({"listed": 24, "pages": 4, "turned": 3, "is_ring": True, "stale": 2}, {"next": Ask(at=99)}, {}, "pager"),
         ({"listed": 24, "pages": 4, "turned": 3}, {}, {"ends_by": "short_page"}, "short_page"),
         ({"listed": 24, "pages": 2}, {"is_guessed": True, "came": 0}, {}, "short_page"),
+        ({"total": 0}, {}, {}, "total"),
+        ({"listed": 5, "pages": 1}, {}, {}, "file"),
+        ({"listed": 126, "largest": 126, "stale": 2}, {"asked": 100, "next": Ask(at=99)}, {}, "file"),
+        ({"listed": 18, "total": 18, "has_shrunk": True}, {}, {}, "total"),
+        ({"listed": 24, "total": 24, "is_ring": True, "turned": 3}, {"next": Ask(at=99)}, {}, "total"),
+        ({"listed": 25, "total": 20, "stale": 2, "turned": 3}, {"next": Ask(at=9)}, HINT | {"way": "place"}, "pager"),
+        ({"listed": 25, "pages": 3, "parts": (("a", "b"),)}, {}, {}, "pager"),
+        ({"listed": 28, "apart": 2, "total": 22, "before": 8, "stated": 30}, {}, {}, "total"),
+        ({"listed": 8, "total": 8, "stated": 10_000, "parts": (("a", "b"),)}, {}, {}, "total"),
+        ({"listed": 10_000, "total": 10_000, "parts": (("a", "b"),)}, {}, {}, "total"),
     ],
 )
 def test_what_shows_that_all_came(walked, page, traits, shown):
@@ -254,15 +278,39 @@ def test_what_shows_that_all_came(walked, page, traits, shown):
     assert judge(ended) == shown
 
 
-def test_the_total_less_what_the_portal_does_not_have():
-    ended = Ended(Walk(ask=Ask(), total=20, listed=18), ListingPage(), Traits(), absent=2)
+@pytest.mark.parametrize("stated", [None, 20])
+def test_the_total_less_what_the_portal_does_not_have(stated):
+    ended = Ended(Walk(ask=Ask(), total=20, listed=18, stated=stated), ListingPage(), Traits(), absent=2)
     assert judge(ended) == "total less 2 that the portal does not have"
+
+
+@pytest.mark.parametrize(("total", "of"), [(None, ""), (30, " of 30")])
+def test_pages_that_repeat_are_told_with_what_came(total, of):
+    ended = Ended(
+        Walk(ask=Ask(), listed=18, stale=2, total=total), ListingPage(next=Ask(at=99)), Traits(), "the server"
+    )
+    with pytest.raises(AnswerError, match=f"^the server gives the same pages again after 18{of} datasets$"):
+        judge(ended)
+
+
+@pytest.mark.parametrize(
+    ("walked", "page", "kind"),
+    [
+        ({}, {"fault": AnswerError("truncated", "it breaks off")}, "truncated"),
+        ({"stale": 2}, {"next": Ask(at=99)}, "paging"),
+    ],
+)
+def test_a_part_that_breaks_off_or_repeats_itself_has_no_end(walked, page, kind):
+    with pytest.raises(AnswerError) as raised:
+        check_end(Ended(Walk(ask=Ask(), **walked), ListingPage(**page), Traits()))
+    assert raised.value.kind == kind
 
 
 def test_the_table_has_a_line_for_each_rule():
     lines = evidence.table().splitlines()
     assert len(lines) == len(RULES) + 2
     assert all(line.count("|") == 4 for line in lines)
+    assert lines[2].startswith("| 1 | The last answer broke off")
 
 
 # Behind a page
@@ -467,6 +515,57 @@ def test_what_is_taken_is_nothing_at_first():
     assert Taken() == Taken(came=0, new=0, resources=0, digest="", is_cut=False)
 
 
+def test_a_page_that_is_taken_in_steps_is_one_page():
+    first = Taken(came=100, new=90, resources=7, digest="a", is_cut=True, doubles=4)
+    both = first + Taken(came=20, new=10, resources=5, digest="b", doubles=1)
+    assert replace(both, digest="") == Taken(came=120, new=100, resources=12, doubles=5)
+    assert both.digest not in {(first + Taken(digest="c")).digest, "a", "b", "ab", ""}
+    assert (Taken() + first, (first + Taken()).digest) == (first, "a")
+
+
+@pytest.mark.parametrize(
+    ("here", "says", "total"),
+    [
+        ({}, 0, 0),
+        ({"came": 10}, 0, None),  # an empty page behind the last one counts itself
+        ({"came": 1}, 0, None),
+        ({"came": 10}, 1, 1),
+        ({"came": 10}, 35, 35),
+        ({"came": 10, "lap": 2, "total": 20}, 0, 0),
+        ({}, -1, None),
+        ({"total": 20}, -1, 20),
+    ],
+)
+def test_what_a_page_says_is_a_total(here, says, total):
+    assert behind(here, {"total": says}, {}).total == total
+
+
+@pytest.mark.parametrize(
+    ("here", "came", "stale"),
+    [
+        ({"lap": 2, "listed": 20, "apart": 3, "lost": 2, "came": 15}, 10, 0),
+        ({"lap": 2, "listed": 20, "apart": 3, "lost": 2, "came": 15}, 11, 1),
+        ({"lap": 1, "listed": 20, "apart": 3, "lost": 2, "came": 15}, 10, 1),
+        ({"lap": 1}, 1, 1),
+    ],
+)
+def test_a_further_look_finds_as_many_known_records_as_there_are(here, came, stale):
+    assert behind(here, {"next": Ask(at=99)}, {"came": came, "digest": "b"}).stale == stale
+
+
+@pytest.mark.parametrize(
+    ("here", "says", "has_moved"),
+    [
+        ({"largest": 1, "total": 1}, 2, False),
+        ({"largest": 1, "total": 1}, 3, True),
+        ({"largest": 2, "total": 1}, 2, True),
+        ({"largest": 0, "total": 0}, 2, True),
+    ],
+)
+def test_pages_that_count_themselves_have_not_moved(here, says, has_moved):
+    assert behind(here, {"total": says}, {"came": 2, "new": 2}).has_moved is has_moved
+
+
 def test_a_way_on_counts_once_it_brought_another_page():
     first = {"came": 6, "new": 6, "digest": "a"}
     assert behind({}, {}, first, way="turn").turned == 0
@@ -662,6 +761,8 @@ def test_pages_that_count_what_is_left_are_compared_too():
         ),
         ({"came": 12, "stale": 1}, {"next": Ask()}, {}, {"has_short_pages": True, "patience": 1}, "end"),
         ({"came": 20, "total": 20}, {"next": Ask(at=99)}, {"came": 10}, {"way": "stated"}, "follow"),
+        ({"largest": 10, "came": 3}, {"next": Ask(at=9)}, {"came": 3}, {}, "follow"),
+        ({"largest": 9, "came": 10_003, "total": 10_000}, {"next": Ask(at=9)}, {"came": 3}, {}, "follow"),
         ({"pages": 5}, {"next": Ask(at=99)}, {"came": 10}, {"way": "stated", "most_pages": 5}, "trap"),
         ({"pages": 5, "came": 10}, {"next": Ask(at=99), "end": "none"}, {"came": 10}, {"way": "stated"}, "end"),
     ],
@@ -669,6 +770,42 @@ def test_pages_that_count_what_is_left_are_compared_too():
 def test_whether_a_walk_goes_on(walked, page, taken, traits, decision):
     chosen = Traits(**{"way": "place"} | traits)
     assert decide(Walk(ask=Ask(), **walked), ListingPage(**page), Taken(**taken), chosen) == decision
+
+
+@pytest.mark.parametrize(
+    ("walked", "traits", "is_all", "is_over"),
+    [
+        ({}, {}, False, False),
+        ({"total": 20, "listed": 19}, {}, False, False),
+        ({"total": 20, "listed": 18, "lost": 2}, {}, True, True),
+        ({"total": 20, "listed": 25}, {}, True, True),
+        ({"total": 20, "listed": 20}, HINT, True, True),
+        ({"total": 20, "listed": 25}, HINT, True, False),
+        ({"total": 20, "listed": 25, "parts": (("a", "b"),)}, HINT, True, True),
+        ({"total": 2000, "listed": 2000}, {}, True, False),
+        ({"total": 10_000, "listed": 10_000}, {}, False, False),
+    ],
+)
+def test_whether_all_came_and_a_refusal_behind_it_is_the_end(walked, traits, is_all, is_over):
+    here = Walk(ask=Ask(), **walked)
+    assert (is_met(here, Traits(**traits)), is_end(here, Traits(**traits))) == (is_all, is_over)
+
+
+def test_a_walk_begins_with_nothing():
+    begun = Walk(ask=Ask())
+    assert {name for name, value in begun.plain().items() if value} == {"ask", "name", "purpose", "lap"}
+    assert (begun.lap, begun.expected, begun.seen) == (1, None, 0)
+    assert [replace(begun, **each).has_records for each in ({}, {"is_of_ids": True}, {"purpose": "count"})] == [
+        True,
+        False,
+        False,
+    ]
+    assert replace(begun, listed=3, lost=2).seen == 5
+
+
+def test_a_fault_is_that_of_a_page_unless_it_is_said():
+    assert not Fault(AnswerError("connection", "reset")).is_of_host
+    assert not Fault(AnswerError("http", "busy"), 503).is_of_host
 
 
 # Pages that do not come
@@ -956,6 +1093,33 @@ def test_a_host_that_says_when_to_come_again_is_not_asked_otherwise(tmp_path):
 
     done = listed(tmp_path, answers, ladder=LADDER)
     assert (len(done.asked), done.kinds()) == (1, {"http": 1})
+
+
+@pytest.mark.parametrize(
+    ("rung", "here", "most"),
+    [
+        (Again(), {}, 1),
+        (Other("method", lambda walk: ("PUT",)), {}, 20),
+        (Smaller(), {"rows": 100}, 20),
+        (Skip(), {"rows": 1}, 3),
+        (Renew(), {"came": 3}, 1),
+        (Halve(), {}, 500),
+        (Onward(), {"parts": (("a", "m"), ("m", "z"))}, 500),
+    ],
+)
+def test_how_often_a_rung_is_tried_without_progress(rung, here, most):
+    dialect = type("Laddered", (Ranged,), {"ladder": (rung,)})(None)
+    once_less = Walk(**{"ask": Ask(), "tried": (rung.name,) * (most - 1)} | here)
+    there = ladder.climbed(once_less, CUT, dialect)
+    assert there.tried == (rung.name,) * most
+    assert ladder.climbed(replace(once_less, tried=there.tried), CUT, dialect) is None
+
+
+def test_the_sizes_of_smaller_pages():
+    here, sizes = Walk(ask=Ask(), rows=1000), []
+    while (here := Smaller().instead(here, HTTP, Numbers(None))) is not None:
+        sizes.append(here.rows)
+    assert sizes == [100, 25, 5, 1]
 
 
 # Lists that are too long, or move
@@ -1496,7 +1660,7 @@ def test_a_list_that_goes_on_after_a_kill_is_open_again(tmp_path):
     walks.end("one", "whole", evidence="file", listed=1)
     walks.go_on("one")
     walks.go_on("two")
-    assert (walks.open, walks.evidence, walks.lists, walks.listed("one")) == ({"one"}, {}, {"one": "begun"}, 1)
+    assert (walks.open, walks.evidence, walks.lists) == ({"one"}, {}, {"one": "begun"})
     assert Walks(crawler).open == {"one"}
     walks.end("one", "short")
     assert walks.is_short

@@ -170,9 +170,7 @@ class Dialect(ABC, Generic[A]):
 
     def is_doubtful(self, walk: Walk[A]) -> bool:
         """Return whether a further look may find more: the list moved, or as many came as promised, some twice."""
-        if walk.has_moved:
-            return True
-        return walk.total is not None and walk.listed + walk.lost < (walk.expected or 0)
+        return walk.has_moved or (walk.expected is not None and walk.seen < walk.expected)
 
     def called(self, walk: Walk[A]) -> str:
         """Return what the sentences of an error line call a list."""

@@ -6,6 +6,7 @@ address. An **entry** is a record as a page lists it. An **offer** is another wa
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -119,9 +120,15 @@ class Walk(Generic[A]):
         """How many datasets there should be, by the protocol's own word."""
         return None if self.total is None else max(self.before + self.total - self.apart, 0)
 
+    @property
+    def seen(self) -> int:
+        """How many datasets came, or were given up and reported."""
+        return self.listed + self.lost
+
     def plain(self) -> dict[str, Any]:
         """Return the walk as a stored request carries it, which is JSON."""
-        return {name: _lists(value) for name, value in asdict(self).items()}
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
 
 
 def restored(plain: dict[str, Any], asks: type[A]) -> Walk[A]:
@@ -139,12 +146,6 @@ def restored(plain: dict[str, Any], asks: type[A]) -> Walk[A]:
 def _tuples(value: Any) -> Any:
     """JSON knows lists alone."""
     return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
-
-
-def _lists(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _lists(each) for name, each in value.items()}
-    return list(map(_lists, value)) if isinstance(value, list | tuple) else value
 
 
 class Entry(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
-from weakref import WeakKeyDictionary
 
 from crawlers.resume.job import Job
 
@@ -19,7 +18,6 @@ _END = """
 INSERT INTO walks (name, state, evidence, total, listed) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
 state = excluded.state, evidence = excluded.evidence, total = excluded.total, listed = excluded.listed
 """
-_WALKS: WeakKeyDictionary[Crawler, Walks] = WeakKeyDictionary()
 
 
 class Walks:
@@ -32,12 +30,6 @@ class Walks:
         self.job, self.stats = Job.from_crawler(crawler), crawler.stats
         self.stats.set_value("catalogue/lists", self.lists)
         self.stats.set_value("catalogue/evidence", self.evidence)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Walks:
-        if crawler not in _WALKS:
-            _WALKS[crawler] = cls(crawler)
-        return _WALKS[crawler]
 
     @cached_property
     def lists(self) -> dict[str, str]:
@@ -70,7 +62,7 @@ class Walks:
 
         Args:
             evidence: what shows that it was whole.
-            total: how many datasets it should have.
+            total: how many datasets it should have; of a ``single`` page, which is judged at the end, how long it is.
             listed: how many it gave.
         """
         self.open.discard(name)
@@ -84,7 +76,7 @@ class Walks:
     @property
     def lacking(self) -> int:
         """How many datasets fewer than they should have the lists that have ended gave."""
-        query = "SELECT coalesce(sum(max(total - listed, 0)), 0) FROM walks WHERE total IS NOT NULL"
+        query = "SELECT coalesce(sum(max(total - listed, 0)), 0) FROM walks WHERE state <> 'single'"
         return int(self.job.db.execute(query).fetchone()[0])
 
     def go_on(self, name: str) -> None:
@@ -95,10 +87,9 @@ class Walks:
             self.evidence.pop(name, None)
             self.job.execute("UPDATE walks SET state = 'open' WHERE name = ?", (name,))
 
-    def listed(self, name: str) -> int:
-        """Return how many datasets a list that has ended gave."""
-        row = self.job.db.execute("SELECT listed FROM walks WHERE name = ?", (name,)).fetchone()
-        return int(row[0] or 0) if row else 0
+    def singles(self) -> list[tuple[str, int, int]]:
+        """Return the single pages that are still to be judged: name, length, and how many datasets each gave."""
+        return self.job.db.execute("SELECT name, total, listed FROM walks WHERE state = 'single'").fetchall()
 
     @property
     def is_short(self) -> bool:
