@@ -262,6 +262,7 @@ HINT = {"total": "hint"}
         ({"listed": 24, "pages": 4, "turned": 3}, {}, {"ends_by": "short_page"}, "short_page"),
         ({"listed": 24, "pages": 2}, {"is_guessed": True, "came": 0}, {}, "short_page"),
         ({"total": 0}, {}, {}, "total"),
+        ({}, {"is_file": True}, {}, "file"),
         ({"listed": 5, "pages": 1}, {}, {}, "file"),
         ({"listed": 126, "largest": 126, "stale": 2}, {"asked": 100, "next": Ask(at=99)}, {}, "file"),
         ({"listed": 18, "total": 18, "has_shrunk": True}, {}, {}, "total"),
