@@ -19,7 +19,7 @@ from crawlers.listing import evidence, ladder
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.evidence import RULES, Ended, Taken, after, check_end, decide, is_end, is_met, judge
 from crawlers.listing.faults import Fault
-from crawlers.listing.ladder import Again, Halve, Onward, Other, Renew, Skip, Smaller
+from crawlers.listing.ladder import Again, Halve, Instead, Onward, Other, Renew, Skip, Smaller
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
 from crawlers.listing.walks import Walks
@@ -1171,6 +1171,14 @@ def test_a_part_that_does_not_come_is_reported_and_the_next_ones_are_listed(tmp_
     assert (done.ids(), done.evidence, done.kinds()) == (names(10) + names(20, 20), {}, {"truncated": 1})
 
 
+def test_halves_of_a_part_that_does_not_come_may_wait_for_the_others():
+    """Where a part fails, the others show whether the host is there."""
+    here = Walk(ask=Ask(), parts=(("a", "m"), ("m", "z")), splits=1)
+    first, last = ladder.split(here, Ranged(None)), ladder.split(here, Ranged(None), is_last=True)
+    assert (first.parts, first.ask) == ((("a", "f"), ("f", "m"), ("m", "z")), Ask(since="a", until="f"))
+    assert (last.parts, last.ask) == ((("m", "z"), ("a", "f"), ("f", "m")), Ask(since="m", until="z"))
+
+
 def test_what_a_broken_page_showed_is_asked_by_once_more(tmp_path):
     server = Server(ids=names(35), says=35, faults={2: '{"ids": ["n00010", "n00011", "n00012'})
 
@@ -1280,17 +1288,14 @@ def test_a_page_that_was_only_guessed_and_is_refused_is_the_end(tmp_path):
     assert (len(done.items), done.evidence, done.errors) == (10, {"datasets": "short_page"}, [])
 
 
-@dataclass(frozen=True)
-class Over:
-    most: int = 1
-    name: str = "over"
+def test_a_page_that_is_passed_over_is_reported(tmp_path):
+    """By a rung that only this kind has."""
 
-    def instead(self, walk, fault, dialect):
+    def over(self, walk, fault):
         return replace(walk, ask=replace(walk.ask, at=walk.ask.at + 10), gaps=walk.gaps + 1)
 
-
-def test_a_page_that_is_passed_over_is_reported(tmp_path):
-    done = listed(tmp_path, Server(ids=names(35), way="stated", faults={2: 500}), ladder=(Over(),), **stated())
+    server = Server(ids=names(35), way="stated", faults={2: 500})
+    done = listed(tmp_path, server, ladder=(Instead("over"),), over=over, **stated())
     assert (len(done.items), done.kinds(), done.evidence) == (25, {"http": 1}, {})
 
 
@@ -1318,6 +1323,24 @@ def test_what_explains_a_difference_comes_before_a_further_look(tmp_path):
     done = listed(tmp_path, Server(ids=names(10), says=12), **explaining)
     assert (done.evidence, done.errors) == ({"datasets": "total less 2 that the portal does not have"}, [])
     assert (done.spider.run_state.expected, done.ids()) == (10, ["later", *names(10)])
+
+
+def test_two_questions_may_precede_the_first_page(tmp_path):
+    """What a portal says of itself, say, and then its number of records."""
+
+    class Asking(Numbers):
+        def first(self):
+            return replace(Numbers.first(self), ask=Ask(method="WHO"), purpose="count")
+
+        def read(self, response, walk):
+            if walk.ask.method == "WHO":
+                return ListingPage(next=Ask(method="COUNT"), purpose="count")
+            return ListingPage(next=Ask(), total=7) if walk.purpose == "count" else Numbers.read(self, response, walk)
+
+    server = Server(ids=names(7))
+    done = listed(tmp_path, server, first=Asking.first, read=Asking.read)
+    assert [asked["method"] for asked in server.requests] == ["WHO", "COUNT", "POST"]
+    assert (done.ids(), done.evidence) == (names(7), {"datasets": "total"})
 
 
 @pytest.mark.parametrize("second", ["the number is another one, asked for so", ""])

@@ -433,8 +433,8 @@ class Lister(Generic[A]):
         """Yield what follows the number of records: a next question about it, the first page, or what it settles."""
         contradiction = here.contradiction if page.contradiction is None else page.contradiction
         total = here.total if page.total is None else page.total
-        is_asked_on = bool(here.came) and page.next is not None
-        there = replace(here, total=total, contradiction=contradiction, purpose="count" if is_asked_on else "page")
+        purpose = "count" if here.came and page.next is not None else page.purpose
+        there = replace(here, total=total, contradiction=contradiction, purpose=purpose)
         if page.next is not None and (here.came or not here.listed):
             yield self.onward(here, replace(there, ask=page.next))
         else:

@@ -29,7 +29,7 @@ class Walk(Generic[A]):
         ask: what the next page is asked by; a frozen dataclass of plain values that the kind declares.
         name: of the list: in the ledger, in the run report and in messages.
         above: the names of the lists that led here, the first one first, so that a circle ends.
-        purpose: ``page``; ``count``, if only the number of records is asked for.
+        purpose: ``page``; ``count``, if only the number of records is asked for, or what the portal says of itself.
         is_of_ids: whether the list gives ids alone, which are not taken as datasets.
         lap: 2 and more if the list is read again, because it changed meanwhile.
         step: how many requests were made before this one, in all laps and parts: it tells each apart.
@@ -190,6 +190,7 @@ class ListingPage(Generic[A]):
         entries: its records. A list's next page is requested before they are handled; an iterator (a graph) is taken
             in steps, and the next page requested after it.
         next: what the next page is asked by; ``None`` if there is none.
+        purpose: of the next request, as `Walk.purpose`, as long as no page came.
         ask: the `Walk.ask` of this page with what its answer showed; by default as it was.
         came: how many positions of the list the answer covers; by default as many as there are entries.
         overlap: how many more it covers that the page before had, too: asked for to see whether the list moved.
@@ -220,6 +221,7 @@ class ListingPage(Generic[A]):
 
     entries: Iterable[Entry] = ()
     next: A | None = None
+    purpose: Literal["page", "count"] = "page"
     ask: A | None = None
     came: int | None = None
     overlap: int = 0
