@@ -213,7 +213,7 @@ def _assigned(tree):
 
 HTMLS_OWN = ("operate/learn/", "operate/pages.py", "operate/sources/learn_rules.py")
 OTHER_THINGS = ("archive/", "operate/commands/report.py", "rdf/", "store/export/dcat.py", "store/export/writers.py")
-OTHER_THINGS += ("ecosystem/", "xml_records/")
+OTHER_THINGS += ("ecosystem/", "xml_records/", "fields.py", "items.py")
 """Where such a name is that of a format, of a prefix, or of CKAN itself."""
 
 
