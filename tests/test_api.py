@@ -525,6 +525,25 @@ SHOWN = {
 }
 
 
+@pytest.mark.parametrize("paging", [OFFSET, NUMBER])
+@pytest.mark.parametrize("status", [500, 408, 200])
+@pytest.mark.parametrize("place", [0, 9, 10, 34])
+def test_a_record_that_breaks_its_page_hides_no_other(tmp_path, place, status, paging):
+    """Wherever it is, and however it breaks the page: 200 is JSON that is cut."""
+
+    def page(api, given):
+        found = (by_offset if paging == OFFSET else by_number)(api, given)
+        size = int(given["limit"])
+        start = int(given["offset"]) if paging == OFFSET else (int(given["page"]) - 1) * size
+        found["r"] = api.records(start, size)
+        is_broken = start <= place < start + size
+        return Answer(json.dumps(found).encode()[:-9], status) if is_broken else found
+
+    done = Example(page).walked(tmp_path, TOTAL, paging)
+    assert (len(done.items), done.kinds(), done.judged) == (34, {"refused": 1}, ("incomplete", 35, 34))
+    assert f"record {place + 1} of the listing" in done.errors[0].error
+
+
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_the_pages_of_an_api_show(tmp_path, name):
     page, more, paging, judged, shown, requests = SHOWN[name]
@@ -574,7 +593,7 @@ def test_records_without_a_stamp_have_a_window_of_their_own(tmp_path, count, err
         ("opendatasoft", {"window", "clamped", "equal"}, "have the same metas.default.modified"),
         ("zenodo", {"window", "clamped", "undated"}, "records without created can't be listed behind the window"),
         ("arcgis-hub", {"window", "clamped"}, "records without properties.modified can't be listed behind the window"),
-        ("opendatasoft-v1", {"window", "clamped"}, "never gives more"),
+        ("opendatasoft-v1", {"window", "clamped"}, "gives no more than 300 records at once"),
         ("opendatasoft-v1", {"window"}, "says it has 700 datasets, and listed 300"),
     ],
 )

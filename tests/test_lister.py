@@ -993,13 +993,7 @@ class Ranged(Numbers):
             {"ask": Ask(at=1), "came": 8, "lost": 2, "skipped": 1, "most": 100},
         ),
         (Skip(), {"rows": 2}, CUT, None),
-        (Skip(is_for_first_too=False), {"rows": 1}, CUT, None),
-        (
-            Skip(is_for_first_too=False),
-            {"rows": 1, "pages": 1},
-            CUT,
-            {"ask": Ask(at=1), "came": 1, "lost": 1, "skipped": 1, "most": 100},
-        ),
+        (Skip(), {"rows": 1}, Fault(AnswerError("http", "HTTP 404"), 404), None),
         (Renew(), {}, CUT, None),
         (Renew(when=("not_json",)), {"came": 1}, CUT, None),
         (

@@ -108,10 +108,9 @@ class Skip:
 
     most: int = 3
     name: str = "skip"
-    is_for_first_too: bool = True
 
-    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:  # noqa: ARG002
-        ask = dialect.place(walk, 1) if walk.rows == 1 and (walk.pages or self.is_for_first_too) else None
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        ask = dialect.place(walk, 1) if walk.rows == 1 and not fault.is_of_question else None
         if ask is None:
             return None
         most = dialect.first().most  # the record broke its page, not the size
