@@ -16,11 +16,13 @@ from scrapy.utils.test import get_crawler
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset
 from crawlers.listing import evidence, ladder
+from crawlers.listing.crawl import Limits
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.evidence import RULES, Ended, Taken, after, check_end, decide, is_end, is_met, judge
 from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Halve, Instead, Onward, Other, Renew, Skip, Smaller
 from crawlers.listing.listed import ListedSpider
+from crawlers.listing.lister import Intake
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
 from crawlers.listing.walks import Walks
 from tests.walked import walk
@@ -264,6 +266,7 @@ HINT = {"total": "hint"}
         ({"listed": 24, "pages": 4, "turned": 3}, {}, {"ends_by": "short_page"}, "short_page"),
         ({"listed": 24, "pages": 2}, {"is_guessed": True, "came": 0}, {}, "short_page"),
         ({"total": 0}, {}, {}, "total"),
+        ({}, {"is_file": True}, {}, "file"),
         ({"listed": 5, "pages": 1}, {}, {}, "file"),
         ({"listed": 126, "largest": 126, "stale": 2}, {"asked": 100, "next": Ask(at=99)}, {}, "file"),
         ({"listed": 18, "total": 18, "has_shrunk": True}, {}, {}, "total"),
@@ -313,6 +316,73 @@ def test_the_table_has_a_line_for_each_rule():
     assert len(lines) == len(RULES) + 2
     assert all(line.count("|") == 4 for line in lines)
     assert lines[2].startswith("| 1 | The last answer broke off")
+
+
+# What is taken from a page
+
+
+class Ledger:
+    """A crawl of which the user wants so much; some records were planned before a kill, some are known."""
+
+    listed_kind = "dataset"
+
+    def __init__(self, limits, *, planned=(), known=(), expected=0, resources=0):
+        self.limits, self.known = limits, set(known)
+        self.records = SimpleNamespace(is_planned=lambda kind, name: name in planned, expected=expected)
+        self.run_state = SimpleNamespace(resources=resources)
+
+    def seen(self, name, **_):
+        return name not in self.known
+
+    def expect(self, kind, name, **_):
+        return name not in self.known
+
+
+@pytest.mark.parametrize(
+    ("limits", "here", "crawl", "taken"),
+    [
+        (Limits(datasets=2), {}, {}, {"a": 2, "b": 2}),
+        (Limits(datasets=4), {"listed": 2, "earlier": 1}, {}, {"a": 2}),
+        (Limits(datasets=2), {}, {"known": ["a"]}, {"b": 2, "c": 2}),
+        (Limits(datasets=1), {}, {"planned": ["b"]}, {"a": 2}),
+        (Limits(resources=3), {}, {}, {"a": 2, "b": 1}),
+        (Limits(resources=4), {"resources": 1}, {}, {"a": 2, "b": 1}),
+        (Limits(resources=4), {}, {}, {"a": 2, "b": 2}),
+        (Limits(datasets=1), {"is_of_ids": True}, {}, {"a": 2, "b": 2, "c": 2, None: 2}),
+    ],
+)
+def test_what_the_user_s_limits_leave_of_a_page(limits, here, crawl, taken):
+    entries = [Entry(name, {"of": name}, 2) for name in ("a", "b", "c", None)]
+    found, of_page = Intake(Ledger(limits, **crawl)).take(entries, Walk(ask=Ask(), **here))
+    assert {entry.id: allowed for entry, allowed in found} == taken
+    assert replace(of_page, digest="") == Taken(
+        came=4, new=len(taken), resources=sum(taken.values()), is_cut=1 in taken.values()
+    )
+
+
+@pytest.mark.parametrize(
+    ("crawl", "left", "taken"),
+    [
+        ({"expected": 2, "resources": 3}, 2, ["a", "b"]),
+        ({"expected": 9}, 0, []),
+        ({"expected": 9, "planned": ["b"]}, 0, []),
+        ({"expected": 9, "planned": ["a", "b"]}, 0, ["a", "b"]),
+        ({"resources": 5}, 0, []),
+    ],
+)
+def test_the_limits_of_several_lists_are_the_catalogue_s(monkeypatch, crawl, left, taken):
+    """What a killed process had planned is asked for, whatever the limit says now."""
+    monkeypatch.setattr(Intake, "_seen", lambda self, ids, here: set(ids))
+    intake = Intake(Ledger(Limits(datasets=9, resources=5), **crawl), is_one_list=False)
+    here = Walk(ask=Ask(), listed=99)
+    assert intake.left(here) == left
+    found, of_page = intake.take([Entry("a", {}), Entry("b", {})], here)
+    assert ([entry.id for entry, _ in found], of_page.doubles) == (taken, 2 - len(taken))
+
+
+def test_a_page_says_nothing_of_what_it_does_not_mention():
+    said = {name for name in ListingPage.__slots__ if getattr(ListingPage(), name)}
+    assert (said, Entry("a", {}).resources, ListingPage().purpose) == ({"purpose"}, 0, "page")
 
 
 # Behind a page

@@ -80,7 +80,7 @@ class Intake:
             new=len(taken),
             resources=sum(allowed for _, allowed in taken),
             digest=digest,
-            is_cut=any(allowed < entry.resources for entry, allowed in taken[-1:]),
+            is_cut=any(allowed < entry.resources for entry, allowed in taken),
             doubles=0 if self.is_one_list else len(seen - {entry.id for entry, _ in taken}),
         )
 
