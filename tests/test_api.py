@@ -969,6 +969,48 @@ def test_a_static_stac_catalogue(output):
     assert (done.code, sorted(done.kinds())) == (3, [("list", "http"), ("list", "offsite")])
 
 
+def walked_tree(files, tmp_path, **given):
+    with Site(lambda asked: Answer(json.dumps(files[asked.path]).encode())) as site:
+        done = walk(
+            generic.API, answers_of(site), tmp_path, portal=f"{site.url}/catalog.json", kind="stac-static", **given
+        )
+        return done, [one.path for one in site.asked]
+
+
+@pytest.mark.parametrize("twice", range(20))
+def test_a_kill_between_any_two_files_of_a_tree_loses_nothing(tmp_path, twice):
+    files = tree()
+    done, asked = walked_tree(files, tmp_path, twice=twice)
+    assert (len(set(done.ids())), done.judged, done.evidence) == (15, ("complete", 15, 15), {"datasets": "file"})
+    assert sorted(asked) == sorted(files)
+
+
+@pytest.mark.parametrize("twice", range(6))
+@pytest.mark.parametrize(("limit", "verdict"), [("3", "partial"), ("15", "complete"), ("16", "complete")])
+def test_a_limit_of_a_tree_asks_for_no_more_than_it_needs(tmp_path, limit, verdict, twice):
+    """One file after the other; and whether that is all is known once none waits."""
+    done, asked = walked_tree(tree(), tmp_path, max_datasets=limit, twice=twice)
+    assert (len(set(done.ids())), done.judged[0]) == (min(int(limit), 15), verdict)
+    assert len(asked) == (5 if limit == "3" else 19), "the root, a catalogue, three collections"
+
+
+@pytest.mark.parametrize("twice", range(6))
+def test_resources_within_a_limit_are_the_same_after_a_kill(tmp_path, twice):
+    files = tree()
+    for path in (path for path in files if not path.endswith("catalog.json")):
+        files[path]["assets"] = {f"a{each}": {"href": f"./{each}"} for each in range(5)}
+    done, _ = walked_tree(files, tmp_path, max_resources="7", twice=twice)
+    assert [len(item.resources) for item in {item.id: item for item in done.items}.values()] == [5, 2]
+    assert done.judged[0] == "partial"
+
+
+def test_a_copy_of_a_dataset_is_none_and_another_one_is_told(tmp_path):
+    files = tree(["copy.json", "other.json"])
+    files |= {"/copy.json": files["/0/c0.json"], "/other.json": files["/0/c1.json"] | {"description": "Another"}}
+    done, _ = walked_tree(files, tmp_path)
+    assert (len(done.items), [(each.stage, each.kind) for each in done.errors]) == (15, [("list", "duplicate_id")])
+
+
 @pytest.mark.parametrize(("rel", "address"), [("item", "i.json"), ("data", "/collections")])
 def test_files_without_a_dataset_are_no_empty_catalogue(output, rel, address):
     """Items without a collection, and the landing page of an API."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api import answers, twins
+from crawlers.kinds.api import answers
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.api.query import SIZES, Answer, Ask
 from crawlers.listing import other_answers
@@ -23,6 +23,7 @@ from crawlers.listing.dialect import WINDOWS, Dialect, Traits
 from crawlers.listing.evidence import is_met
 from crawlers.listing.ladder import Again, Instead, Other, Renew, Skip, Smaller
 from crawlers.listing.since import OVERLAP
+from crawlers.listing.spider import repeated
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
 from crawlers.safety import bounds
 from crawlers.values.moment import moment, written
@@ -165,7 +166,7 @@ class APIDialect(Dialect[Ask]):
 
     def _page(self, answer: Answer, total: int | None, walk: Walk[Ask]) -> ListingPage[Ask]:
         entries = [self._entry(each) for each in answer.records if each.is_dataset]
-        twins.report(self.crawl, entries, walk.key)
+        self._report_twins(entries, walk)
         count, asked = len(answer.records), self.query.size(walk)
         overlap = min(self.query.overlap(walk), count)
         is_as_long = count > 1 and count >= walk.largest  # a rest that is short may end with the same record
@@ -186,6 +187,15 @@ class APIDialect(Dialect[Ask]):
         if page.next is None and page.fault is None:
             page.offers = [Offer("left", walk.key, why_not=left) for left in self._left(answer, seen, walk) if left]
         return page
+
+    def _report_twins(self, entries: list[Entry], walk: Walk[Ask]) -> None:
+        """Report the ids that several records of a page have, if those differ: the first one is kept."""
+        first: dict[str, Entry] = {}
+        for entry in entries:
+            known = entry if entry.id is None else first.setdefault(entry.id, entry)
+            if known.record != entry.record and self.crawl.seen(str(entry.id), list_name="twins", listed_by=walk.key):
+                title, again = (each.reading.dataset("", self.crawl.source).title for each in (known, entry))
+                self.crawl.failed("list", repeated(title, again, "the page"), dataset_id=entry.id)
 
     def _passed(self, answer: Answer, walk: Walk[Ask]) -> int:
         """Return how many records are not datasets, and were not known before."""
@@ -447,9 +457,6 @@ class APIDialect(Dialect[Ask]):
             return ()
         is_doubled = ask.is_changed or walk.came >= (walk.total or 0)
         return (begun,) if (is_doubled if self._is_trusted(walk.total) else ask.shift > 0) else ()
-
-    def whole(self, walk: Walk[Ask]) -> Iterator[Any] | None:
-        return iter(()) if walk.lost else None
 
     # Records
 
