@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.kinds.sparql.batches import Batches
     from crawlers.kinds.sparql.blanks import BlankNodes
+    from crawlers.kinds.sparql.descriptions import Descriptions
     from crawlers.listing.crawl import Crawl
 
 FEWEST = 10
@@ -87,9 +87,9 @@ class Datasets(Dialect[Query]):
     )
     subject = "the endpoint"
 
-    def __init__(self, crawl: Crawl, batches: Batches, blanks: BlankNodes, rows: int) -> None:
-        self.crawl, self.batches, self.blanks, self.endpoint = crawl, batches, blanks, batches.endpoint
-        self.rows = rows
+    def __init__(self, crawl: Crawl, descriptions: Descriptions, blanks: BlankNodes, rows: int) -> None:
+        self.crawl, self.descriptions, self.blanks = crawl, descriptions, blanks
+        self.endpoint, self.rows = descriptions.endpoint, rows
 
     def first(self) -> Walk[Query]:
         return Walk(ask=Query(since=beginning(self.crawl)), purpose="count", rows=self.rows, most=self.rows)
@@ -128,7 +128,7 @@ class Datasets(Dialect[Query]):
 
     def together(self, response: Response, taken: list[tuple[Entry, int]], walk: Walk[Query]) -> Iterator[Request]:  # noqa: ARG002
         """Yield the requests for the descriptions of datasets, some at a time."""
-        yield from self.batches.requests([str(entry.id) for entry, _ in taken], walk.ask.method)
+        yield from self.descriptions.requests([str(entry.id) for entry, _ in taken], walk.ask.method)
 
     def items(self, response: Response, entry: Entry, allowed: int, walk: Walk[Query], position: int) -> Iterator[Any]:
         raise NotImplementedError
