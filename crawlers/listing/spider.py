@@ -17,8 +17,7 @@ from scrapy.exceptions import CloseSpider
 from crawlers import arguments, signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
-from crawlers.listing.crawl import remembering
-from crawlers.listing.limits import Limits
+from crawlers.listing.crawl import Limits, remembering
 from crawlers.listing.state import RunState
 from crawlers.listing.withdrawals import Withdrawals
 from crawlers.politeness import failures
