@@ -70,7 +70,6 @@ class Ask:
         method: POST or GET.
         uris: the output schemas that may be tried, in their order.
         uri: the present one.
-        is_fixed: whether no other schema may be taken: another one changes all ids.
         is_plain: whether the type is csw:Record for any schema.
         sort: the property that orders the records, of csw:Record and of ISO's types; empty if the server orders none.
         modified: the property of the last change, of both, too; empty if the server does not filter by it.
@@ -91,7 +90,6 @@ class Ask:
     method: str = "POST"
     uris: tuple[str, ...] = ()
     uri: str = ""
-    is_fixed: bool = False
     is_plain: bool = False
     sort: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
@@ -121,14 +119,6 @@ class Ask:
         return replace(self, start=start, last="", is_back=False, is_single=False, **changes)
 
 
-class Refusal(Fault):
-    """A server's refusal of which one record of the page may be the reason: servers name other reasons for that."""
-
-    @property
-    def is_of_question(self) -> bool:
-        return False
-
-
 # Rungs
 
 
@@ -143,7 +133,7 @@ def _coded(*codes: str) -> Callable[[Fault], bool]:
 
 def _is_unnamed(fault: Fault) -> bool:
     """Return whether a server refuses a first page for a reason that it does not name."""
-    return isinstance(fault, Refusal) and fault.is_first and fault.error.kind not in LASTING
+    return fault.is_of_page and fault.is_first and fault.error.kind not in LASTING
 
 
 def _is_a_part(fault: Fault) -> bool:
@@ -158,7 +148,7 @@ def _is_broken(fault: Fault) -> bool:
 
 def _is_found(walk: Walk[Ask], fault: Fault) -> bool:
     """Return whether the record that breaks its page is known: it is the first one."""
-    return fault.about == _HOLE or (walk.rows == 1 and isinstance(fault, Refusal))
+    return fault.about == _HOLE or (walk.rows == 1 and fault.is_of_page)
 
 
 class GetRecords(Dialect[Ask]):
@@ -226,8 +216,7 @@ class GetRecords(Dialect[Ask]):
         sort, modified = (
             tuple(default.queryable(word, prefix, name) for prefix, name in both) for word, both in _PROPERTIES.items()
         )
-        ask = replace(ask, version=version, uris=uris, uri=uris[0], is_fixed=self.schema is not None)
-        return replace(ask, sort=sort, modified=modified)
+        return replace(ask, version=version, uris=uris, uri=uris[0], sort=sort, modified=modified)
 
     # Requests
 
@@ -391,8 +380,8 @@ class GetRecords(Dialect[Ask]):
         if found.is_of_host:
             return found
         reason = self._reason(walk, about, found)
-        if reason is None:
-            return Refusal(found.error, found.status, about=about, is_first=found.is_first)
+        if reason is None:  # one record of the page may be the reason: servers name others for that
+            return replace(found, about=about, is_of_page=True)
         return replace(found, is_spoken=True, about=reason)
 
     def _reason(self, walk: Walk[Ask], about: str, fault: Fault) -> str | None:  # noqa: PLR0911
@@ -419,7 +408,7 @@ class GetRecords(Dialect[Ask]):
             message = f"{self.subject} listed {walk.listed} datasets, and {fault.about}"
             return replace(fault, error=AnswerError("unproven", message))
         error = fault.error
-        if walk.pages or not walk.ask.is_fixed or "schema" not in str(getattr(error, "about", "")):
+        if walk.pages or self.schema is None or "schema" not in str(getattr(error, "about", "")):
             return fault
         advice = "another schema changes the ids of all datasets: to take it, choose it with -a schema="
         message = f"{error}; this source's records are in {self.schema}, and {advice}"

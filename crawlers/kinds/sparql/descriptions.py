@@ -51,14 +51,6 @@ class CountedError(AnswerError):
         self.count = count
 
 
-class Heavy(Fault):
-    """A fault that fewer datasets in one question may cure, whatever the endpoint says of it."""
-
-    @property
-    def is_of_question(self) -> bool:
-        return False
-
-
 class Descriptions(Batches):
     """Asks for the descriptions of datasets, judges whether an answer is whole, and makes items of it.
 
@@ -205,7 +197,8 @@ class Descriptions(Batches):
     # What it lacks
 
     def fault(self, error: AnswerError, response: Response | None) -> Fault:
-        return Heavy(error, None if response is None else response.status, is_first=True)
+        status = None if response is None else response.status
+        return Fault(error, status, is_first=True, is_of_page=True)  # fewer may help, whatever the endpoint says
 
     def instead(self, batch: Batch, fault: Fault) -> Batch | None:
         """Return the number of triples, or another form of the query; else fewer datasets."""
