@@ -1011,6 +1011,12 @@ def test_whose_fault_it_is(error, status, is_first, is_of_host, is_of_question):
     assert not is_of_host or ladder.climbed(Walk(ask=Ask(), rows=10), fault, Numbers(None)) is None
 
 
+def test_a_refusal_may_be_of_one_record_of_the_page():
+    fault = Fault(AnswerError("refused", "no such schema"), 400, is_spoken=True, is_of_page=True)
+    assert not fault.is_of_question
+    assert Smaller().instead(Walk(ask=Ask(), rows=10, most=10), fault, Numbers(None)).rows == 5
+
+
 CUT, HTTP = Fault(AnswerError("truncated", "cut")), Fault(AnswerError("http", "HTTP 500"), 500)
 BUSY = Fault(AnswerError("not_json", "busy"), 200)
 NO = Fault(AnswerError("http", "HTTP 400"), 400)
