@@ -891,6 +891,20 @@ def test_what_has_no_rdf_any_more_is_not_gone_and_hides_nothing_that_is(harvest,
     assert statuses(crawl)["withdrawn"] == 1
 
 
+@pytest.mark.parametrize("named", [b"dcat:dataset", b"tree:node"])
+def test_an_address_that_is_forbidden_keeps_nothing_from_the_others(harvest, turtle, named):
+    """A dataset, or a TREE node, that robots.txt disallows, or that leads to a private host."""
+    names = b", ".join(b"</%b>" % name for name in (b"closed/1", b"away", b"open/1", b"open/2"))
+    pages = {"/c": MORE + described("a") + b":c %b %b ." % (named, names), "/away": "http://10.0.0.1/x"}
+    pages |= {f"/open/{number}": linked(b"") for number in (1, 2)}
+    site = turtle(pages)
+    whole = site.answer
+    robots = Answer(b"User-agent: *\nDisallow: /closed/", headers={"Content-Type": "text/plain"})
+    site.answer = lambda asked: robots if asked.path == "/robots.txt" else whole(asked)
+    crawl = harvest(site.url + "/c")
+    assert (crawl.code, crawl.report["listed"], sum(crawl.report["errors"].values())) == (3, 3, 2)
+
+
 def test_relative_iris_are_those_of_the_address(walked):
     """A Content-Location names the representation; since RFC 7231 it is no base of what the answer says."""
     body = PREFIXES + b"<> a dcat:Catalog ; dcat:dataset <d> . <d> a dcat:Dataset ; dct:title 'D' ."
