@@ -25,7 +25,7 @@ from crawlers.kinds.dcat.records import PageRecords
 from crawlers.listing.crawl import remembering
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault
-from crawlers.listing.ladder import Again
+from crawlers.listing.ladder import Again, Instead
 from crawlers.listing.spider import in_turns
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
 from crawlers.rdf import formats
@@ -65,44 +65,6 @@ class OfOne(Fault):
         return not is_of_address and Fault.is_of_host.fget(self)  # type: ignore[attr-defined]
 
 
-@dataclass(frozen=True, slots=True)
-class Beyond:
-    """The number behind a page that was only guessed: one that is missing is not the end."""
-
-    most: int = 1
-    name: str = "beyond"
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Any) -> Walk[Ask] | None:  # noqa: ARG002
-        ask, beyond = walk.ask, paging.counted(walk.ask.url)
-        is_missing = ask.is_guessed and fault.status in _GONE and not (ask.is_behind_gap or ask.look)
-        return replace(walk, ask=replace(ask, url=beyond, is_behind_gap=True)) if is_missing and beyond else None
-
-
-@dataclass(frozen=True, slots=True)
-class NextNode:
-    """The next TREE node: what is wrong with one page is nothing to the others."""
-
-    most: int = MAX_STALE_NODES
-    name: str = "node"
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: DCATDialect) -> Walk[Ask] | None:  # noqa: ARG002
-        ask = None if walk.ask.name else dialect.next_node(walk.ask, f"{walk.key} failed")
-        return None if ask is None else replace(walk, ask=ask, gaps=walk.gaps + 1)
-
-
-@dataclass(frozen=True, slots=True)
-class NextDataset:
-    """The next dataset that is requested by its own address."""
-
-    most: int = MAX_UNREAD - 1
-    name: str = "dataset"
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: DCATDialect) -> Walk[Ask] | None:
-        ask = dialect.named.following(walk.ask, f"{walk.key} failed") if walk.ask.name else None
-        is_gap = not isinstance(fault.error, NoRDFError)  # which is told at the end
-        return None if ask is None else replace(walk, ask=ask, gaps=walk.gaps + is_gap)
-
-
 class DCATDialect(Dialect[Ask]):
     """Pages of RDF, or one data.json; then the datasets that those only name.
 
@@ -115,7 +77,12 @@ class DCATDialect(Dialect[Ask]):
 
     asks = Ask
     traits = Traits(way="stated", total="hint", windows=(), patience=MAX_STALE, most_pages=MAX_PAGES, is_one_list=False)
-    ladder = (Beyond(), Again(), NextNode(), NextDataset())
+    ladder = (
+        Instead("beyond"),
+        Again(),
+        Instead("another_node", most=MAX_STALE_NODES),
+        Instead("another_dataset", most=MAX_UNREAD - 1),
+    )
 
     def __init__(self, crawl: Crawl, address: str, make: Callable[..., RDFPage], changes: Changes) -> None:
         self.crawl, self.address, self.make, self.changes = crawl, address, make, changes
@@ -305,6 +272,23 @@ class DCATDialect(Dialect[Ask]):
             self._tell(kind, message, response, listing)
 
     # Faults, and further looks
+
+    def beyond(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
+        """Return the number behind a page that was only guessed: one that is missing is not the end."""
+        ask, beyond = walk.ask, paging.counted(walk.ask.url)
+        is_missing = ask.is_guessed and fault.status in _GONE and not (ask.is_behind_gap or ask.look)
+        return replace(walk, ask=replace(ask, url=beyond, is_behind_gap=True)) if is_missing and beyond else None
+
+    def another_node(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:  # noqa: ARG002
+        """Return the next TREE node: what is wrong with one page is nothing to the others."""
+        ask = None if walk.ask.name else self.next_node(walk.ask, f"{walk.key} failed")
+        return None if ask is None else replace(walk, ask=ask, gaps=walk.gaps + 1)
+
+    def another_dataset(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
+        """Return the next dataset that is requested by its own address."""
+        ask = self.named.following(walk.ask, f"{walk.key} failed") if walk.ask.name else None
+        is_gap = not isinstance(fault.error, NoRDFError)  # which is told at the end
+        return None if ask is None else replace(walk, ask=ask, gaps=walk.gaps + is_gap)
 
     def fault(self, error: AnswerError, response: Response | None, walk: Walk[Ask]) -> Fault:
         if walk.ask.name and isinstance(error, NoRDFError):
