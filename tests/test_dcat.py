@@ -288,6 +288,24 @@ def test_where_a_ring_leads(walked, turtle, third, judged_):
     assert len(site.asked) <= 4
 
 
+@pytest.mark.parametrize(
+    ("said", "judged_"),
+    [
+        (b"hydra:last </c?p=3>", ("incomplete", 2, 2)),
+        (b"hydra:last </c?p=2>", ("complete", 2, 2)),
+        (b"hydra:last </c>", ("complete", 2, 2)),
+        (b"hydra:last </c?p=3> ; hydra:totalItems 2", ("complete", 2, 2)),
+    ],
+    ids=["a page that no page leads to", "this page", "a page that was read", "all came"],
+)
+def test_a_last_page_that_was_not_read_contradicts_the_end_of_the_pages(walked, turtle, said, judged_):
+    pages = {"/c": described("a") + b"<> hydra:next </c?p=2> .", "/c?p=2": described("b") + b"<> %b ." % said}
+    site = turtle(pages)
+    done = walked(site, site.url + "/c")
+    assert done.judged == judged_
+    assert done.kinds() == ({} if judged_[0] == "complete" else {"unproven": 1})
+
+
 def test_pages_that_repeat_take_nothing_for_gone(harvest, catalogue):
     site = catalogue(25, per_page=10, paging="hydra", totals=False)
     assert judged(harvest(site.address)) == ("complete", 25, 25)

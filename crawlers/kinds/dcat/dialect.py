@@ -225,7 +225,7 @@ class DCATDialect(Dialect[Ask]):
             message = f"{node.stale} pages in a row had no new dataset: {node.url} and those after it are not read"
             self._tell("trap", message, response, listing)
         last = page.paging.last(here)
-        if last and not ask.had_next:
+        if last and not (is_all or ask.look) and not self.frontier.was_requested(last):
             listing.offers = [Offer("left", last, None, f"names {last} as its last page, which was not read")]
         listing.is_guessed = ask.is_guessed
         listing.is_file = not (ask.is_guessed or (pages and walk.first and (records.count or not ask.is_node)))

@@ -116,6 +116,10 @@ class Frontier:
         """
         return self.crawl.seen(canonicalize_url(url), list_name=_addresses(look), listed_by=by)
 
+    def was_requested(self, url: str) -> bool:
+        """Return whether a page was requested, or came."""
+        return self.crawl.records.is_listed(canonicalize_url(url), _addresses(""))
+
     def note(self, *urls: str, look: str = "") -> None:
         """Remember where a page came from: what leads back there, or to a part of it, is no further page."""
         for url in urls:
