@@ -676,7 +676,8 @@ def test_parts_of_a_description_on_several_pages_are_joined(harvest, turtle):
     first = harvest(site.url + "/c")
     assert (first.code, judged(first), first.report["errors"]) == (0, ("complete", 2, 2), {})
     assert ids(first) == ["1", "sha256-" + hashlib.sha256(b"http://a.org/b").hexdigest()[:32]]
-    whole = first.documents()["1.json"]
+    before = first.documents()
+    whole = before["1.json"]
     assert {"a", "the rest", "rain"} <= set(re.findall(r"[\w ]+", json.dumps(whole)))
     addresses = [one["accessURL"] for one in whole["distribution"]]
     assert addresses == ["http://a.org/1.csv", "http://a.org/2.csv"]
@@ -684,10 +685,10 @@ def test_parts_of_a_description_on_several_pages_are_joined(harvest, turtle):
     assert (again.code, again.report["counts"]["unchanged"], again.report["counts"]["updated"]) == (0, 2, 0)
     (again.folder / "memory.json").unlink()
     forgotten = harvest(site.url + "/c")
-    assert (forgotten.code, forgotten.documents()) == (0, first.documents())
+    assert (forgotten.code, forgotten.documents()) == (0, before)
     pages["/c?page=2"] = None
     broken = harvest(site.url + "/c")
-    assert (broken.code, broken.report["verdict"], broken.documents()) == (3, "incomplete", first.documents())
+    assert (broken.code, broken.report["verdict"], broken.documents()) == (3, "incomplete", before)
     pages["/c?page=2"] = second.replace(b"1.csv", b"3.csv").replace(b"the rest", b"all else")
     changed = harvest(site.url + "/c")
     assert (changed.code, changed.report["counts"]["updated"]) == (0, 1)
