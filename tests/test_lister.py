@@ -1372,15 +1372,15 @@ def test_what_explains_a_difference_comes_before_a_further_look(tmp_path):
     """A list of ids, say, which is read for the sake of the other one; here it shows that two are not there."""
 
     class Explaining(Numbers):
-        def explained(self, walk):
-            ids = replace(ladder.begun(walk, Ask(since="n")), name="all ids", is_of_ids=True)
-            yield self.spider.lister.onward(walk, ids)
+        def is_doubtful(self, walk):
+            return walk.name == "all ids" or Numbers.is_doubtful(self, walk)
 
-        def aside(self, walk, *, is_whole):
-            if walk.name != "all ids":
-                return None
-            short = Walk(ask=Ask(), total=12, listed=10, came=10, pages=2)
-            return self.spider.lister.judged(short, ListingPage(), None, absent=2)
+        def explained(self, walk):
+            if walk.name == "all ids":
+                short = Walk(ask=Ask(), total=12, listed=10, came=10, pages=2)
+                return self.spider.lister.judged(short, ListingPage(), None, absent=2)
+            ids = replace(ladder.begun(walk, Ask(since="n")), name="all ids", is_of_ids=True)
+            return iter([self.spider.lister.onward(walk, ids)])
 
         def whole(self, walk):
             async def found():
@@ -1388,7 +1388,7 @@ def test_what_explains_a_difference_comes_before_a_further_look(tmp_path):
 
             yield found()
 
-    explaining = {name: vars(Explaining)[name] for name in ("explained", "aside", "whole")}
+    explaining = {name: vars(Explaining)[name] for name in ("is_doubtful", "explained", "whole")}
     done = listed(tmp_path, Server(ids=names(10), says=12), **explaining)
     assert (done.evidence, done.errors) == ({"datasets": "total less 2 that the portal does not have"}, [])
     assert (done.spider.run_state.expected, done.ids()) == (10, ["later", *names(10)])
