@@ -214,7 +214,8 @@ def test_empty_pages_in_the_middle_are_passed_by_the_patience(tmp_path):
     ("walked", "page", "traits", "kind"),
     [
         ({"total": 30, "listed": 18}, {}, {}, "count_mismatch"),
-        ({"total": 20, "listed": 18, "lost": 2}, {}, {}, "count_mismatch"),
+        ({"total": 20, "listed": 17, "lost": 2}, {}, {}, "count_mismatch"),
+        ({"stated": 20, "listed": 17, "lost": 2}, {}, {}, "count_mismatch"),
         ({"total": 30, "listed": 18, "stale": 2, "turned": 2}, {"next": Ask(at=99)}, {}, "paging"),
         ({"total": 18, "listed": 20}, {}, {}, "count_mismatch"),
         ({"printed": 30, "listed": 18, "turned": 2}, {}, {}, "count_mismatch"),
@@ -256,6 +257,7 @@ HINT = {"total": "hint"}
         ({"total": 18, "listed": 18}, {}, {}, "total"),
         ({"total": 18, "listed": 18, "stale": 2}, {"next": Ask(at=99)}, {}, "total"),
         ({"total": 20, "listed": 18, "apart": 2}, {}, {}, "total"),
+        ({"total": 20, "listed": 18, "lost": 2}, {}, {}, "total"),
         ({"total": 18, "listed": 20, "has_moved": True}, {}, {}, "total"),
         ({"total": 5, "listed": 18, "turned": 1, "pages": 2}, {}, {"total": "hint"}, "pager"),
         ({"total": 10_000, "listed": 10_005, "turned": 99, "pages": 100}, {}, {}, "pager"),
@@ -921,12 +923,10 @@ def test_a_cut_page_is_no_end_even_if_the_total_is_met_by_it(tmp_path, says):
 def test_one_record_that_breaks_each_page_is_named_and_passed(tmp_path):
     server = Server(ids=names(35), says=35, broken={17})
     done = listed(tmp_path, server, ladder=LADDER)
-    assert (done.ids(), done.evidence) == (names(17) + names(17, 18), {}), "nothing is taken to be gone"
-    assert [error.missing for error in done.errors] == ["dataset", None]
-    assert [error.error for error in done.errors] == [
-        "the server can't give the record at position 18: a record can't be rendered",
-        "the server says it has 35 datasets, and listed 34",
-    ]
+    assert (done.ids(), done.evidence) == (names(17) + names(17, 18), {"datasets": "total"})
+    [error] = done.errors
+    assert error.missing == "dataset"
+    assert error.error == "the server can't give the record at position 18: a record can't be rendered"
 
 
 @pytest.mark.parametrize(("is_substitute", "rows"), [(False, ["1", "5", "25"]), (True, ["1", "1", "1"])])
@@ -1607,6 +1607,103 @@ def test_a_printed_number_counts_what_another_list_has_too(tmp_path):
 def test_a_limit_is_the_catalogue_s(tmp_path):
     done = several(tmp_path, {"a": [["1", "2"]], "b": [["3", "4"]], "c": [["5", "6"]]}, {"max_datasets": "3"})
     assert (done.ids(), done.spider.run_state.is_limited) == (list("123"), True)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a tree: the records in it, the files and others that it names; "!" breaks it, "-" is not there."""
+
+    records: str = ""
+    names: str = ""
+    left: str = ""
+
+
+class Files(Several):
+    traits = Traits(way="single", is_one_list=False, tree="files")
+    lists: ClassVar[dict[str, File]] = {}
+
+    def read(self, response, walk):
+        file = self.lists[walk.name]
+        if "!" in file.records:
+            raise AnswerError("truncated", "it broke off")
+        offers = [Offer("walk", name, Ask(address=name)) for name in file.names]
+        offers += [Offer("left", name, why_not="is outside") for name in file.left]
+        lost, entries = file.records.count("?"), [Entry(each, each) for each in file.records if each != "?"]
+        return ListingPage(entries=entries, offers=offers, lost=lost)
+
+    def ending(self, fault, walk):
+        return ListingPage(lost=1) if "-" in self.lists[walk.name].records else None
+
+
+TREE = {"a": File("1", names="bc"), "b": File("2", names="cda"), "c": File("3"), "d": File()}
+
+
+@pytest.mark.parametrize("twice", range(6))
+def test_the_files_of_a_tree_are_read_once_and_told_as_one(tmp_path, twice):
+    done = tree(tmp_path, {}, twice=twice)
+    assert (done.ids(), done.evidence, done.errors) == (list("123"), {"files": "file"}, [])
+    assert (done.judged, done.spider.run_state.lists) == (("complete", 3, 3), {"files": "ended"})
+    assert len(done.asked) == 4
+    assert done.spider.run_state.is_whole_listing
+
+
+def tree(tmp_path, changes, limits=None, twice=0):
+    members = {name: value for name, value in vars(Files).items() if not name.startswith("_") and name != "lists"}
+    return several(tmp_path, TREE | changes, limits, twice, **members)
+
+
+@pytest.mark.parametrize(
+    ("changes", "evidence", "judged", "told"),
+    [
+        ({"c": File("!")}, {}, ("incomplete", None, 2), ["it broke off"]),
+        ({"c": File("3?")}, {"files": "file"}, ("complete", 4, 3), []),
+        ({"c": File("-!")}, {"files": "file"}, ("incomplete", 3, 2), ["it broke off"]),
+        (
+            {"c": File("3", left="x"), "b": File("2", left="yz")},
+            {},
+            ("incomplete", None, 3),
+            ["the server listed 3 datasets, and names 3 addresses that were not followed, such as x: they lie outside"],
+        ),
+        (
+            {"c": File("!", left="x"), "b": File("2", left="y")},
+            {},
+            ("incomplete", None, 2),
+            ["it broke", "1 addresses"],
+        ),
+    ],
+)
+def test_what_is_seen_of_a_tree(tmp_path, changes, evidence, judged, told):
+    done = tree(tmp_path, changes)
+    assert (done.evidence, done.judged) == (evidence, judged)
+    assert all(says in error.error for says, error in zip(told, done.errors, strict=True)), done.errors
+    assert all("end" in state for state in done.spider.run_state.lists.values())
+
+
+def test_what_is_lost_with_a_file_is_no_part_of_the_list(tmp_path):
+    [error] = tree(tmp_path, {"c": File("-!")}).errors
+    assert (error.stage, error.kind) == ("fetch", "truncated")
+
+
+def test_a_limit_ends_a_tree(tmp_path):
+    done = tree(tmp_path, {}, {"max_datasets": "1"})
+    assert (done.ids(), done.judged, done.spider.run_state.lists) == (["1"], ("partial", None, 1), {"files": "ended"})
+
+
+def test_a_tree_goes_on_if_a_file_does(tmp_path):
+    """After a kill the same request may bring another answer, or one that breaks off."""
+    crawler = get_crawler(None, {"JOBDIR": str(tmp_path)})
+    crawler.spider = SimpleNamespace(name="x")
+    walks = Walks(crawler)
+    assert (walks.begin("a", "tree"), walks.begin("a", "tree"), [*walks.waiting("tree")]) == (True, False, ["a"])
+    walks.end("a", "whole", evidence="file", total=3, listed=1)
+    assert ([*walks.waiting("tree")], [*walks.waiting()], walks.lacking) == ([], ["tree"], 2)
+    for goes_on in (lambda: walks.go_on("a", "tree"), lambda: walks.begin("b", "tree")):
+        walks.end("tree", "whole", evidence="file", listed=1)
+        assert (walks.lists, walks.evidence) == ({"tree": "ended"}, {"tree": "file"})
+        goes_on()
+        assert (walks.lists, walks.evidence) == ({"tree": "begun"}, {})
+    assert (Walks(crawler).lists, [*walks.waiting("tree")]) == ({"tree": "begun"}, ["a", "b"])
+    walks.job.db.close()
 
 
 def test_the_answer_of_a_session_that_was_replaced_is_dropped(tmp_path):

@@ -267,7 +267,7 @@ def _fewer(ended: Ended) -> None:
     walk, stated, expected = ended.walk, ended.walk.stated, ended.expected
     if stated is not None and stated not in ended.traits.windows:
         expected = max(expected, stated - walk.apart - ended.absent)
-    if walk.listed < expected:
+    if walk.seen < expected:
         message = f"{ended.subject} says it has {expected} datasets, and listed {walk.listed}"
         raise AnswerError("count_mismatch", message)
 
@@ -368,7 +368,9 @@ RULES = (
     Rule("The last answer broke off, and nothing brought the rest.", "as it broke off", _broken),
     Rule("Pages of one walk count so differently that they answer two questions.", "count_mismatch", _two_questions),
     Rule("Pages in a row brought nothing new, although a way on is there and the total is not met.", "paging", _again),
-    Rule("Fewer distinct ids came than the protocol's own total says.", "count_mismatch", _fewer),
+    Rule(
+        "Fewer came than the protocol's own total says, with the records that were given up.", "count_mismatch", _fewer
+    ),
     Rule("More came than an exact total says, and the list did not change meanwhile.", "count_mismatch", _more),
     Rule("It became shorter while it was read, and again while it was read again.", "count_mismatch", _shrunk),
     Rule("A number that a page prints for people is larger than what came.", "count_mismatch", _printed),

@@ -154,7 +154,7 @@ class Lister(Generic[A]):
         """Note that a list has begun; yield its first request, which is dropped if it was made before."""
         walk = self.dialect.first() if walk is None else walk
         with remembering(self.crawl):
-            self.walks.begin(walk.name)
+            self.walks.begin(walk.name, self.dialect.traits.tree)
         yield self.request(walk)
 
     def request(self, walk: Walk[A], *, is_retry: bool = False) -> Request:
@@ -175,7 +175,7 @@ class Lister(Generic[A]):
 
     def onward(self, here: Walk[A], there: Walk[A], **options: bool) -> Request:
         """Return the request for what follows; the step tells it apart from all before it."""
-        self.walks.go_on(there.name)
+        self.walks.go_on(there.name, self.dialect.traits.tree)
         return self.request(replace(there, step=here.step + 1), **options)
 
     # Answers
@@ -304,7 +304,7 @@ class Lister(Generic[A]):
         left = [offer for offer in page.offers if offer.what == "left"]
         for offer in left:
             self.crawl.seen(offer.name, list_name="left", listed_by=walk.key)
-        if not left and not walk.left:
+        if (not left and not walk.left) or self.dialect.traits.tree:
             return walk
         count = self.crawl.records.count("left")
         others = f" (and {count - 1} more)" if count > 1 else ""
@@ -313,7 +313,7 @@ class Lister(Generic[A]):
 
     def _begin_offered(self, walk: Walk[A], page: ListingPage[A]) -> Iterator[Request]:
         """Yield the first requests of the lists that a page leads to, unless they lead back, or too deep."""
-        above = (*walk.above, walk.name)
+        above = (walk.name,) if self.dialect.traits.tree else (*walk.above, walk.name)
         for offer in page.offers:
             if offer.what != "walk" or offer.ask is None or offer.name in above:
                 continue
@@ -355,7 +355,9 @@ class Lister(Generic[A]):
             yield from self.end(here, ListingPage(end="none"), request)
             return
         if there is None and (page := self.dialect.ending(fault, here)) is not None:
-            yield from self.end(here, page, request)
+            if page.lost:
+                self.crawl.failed("fetch", fault.error, request, http_status=fault.status)
+            yield from self.end(replace(here, lost=here.lost + page.lost), page, request)
             return
         if there is not None:
             self.crawl.logger.info("%s: %s; listing it another way", self.crawl.place, fault.error)
@@ -484,7 +486,7 @@ class Lister(Generic[A]):
         shown = ""
         if page.end == "closed" and not (walk.left or walk.gaps):  # what it leads to is judged
             state = "stopped"
-        elif not walk.gaps or (walk.total is not None and not walk.parts):
+        elif walk.left or not walk.gaps or (walk.total is not None and not walk.parts):
             try:
                 shown = judge(Ended(walk, page, self.dialect.traits, self.dialect.called(walk), absent))
                 state = "whole"
@@ -497,6 +499,8 @@ class Lister(Generic[A]):
         if state == "whole" and walk.has_records and self.dialect.traits.is_one_list:
             expected = self._expected(walk)
             self.crawl.run_state.expected = walk.listed if expected is None else max(expected - absent, 0)
+        elif state == "whole" and walk.name == self.dialect.traits.tree:
+            self.crawl.run_state.expected = walk.listed + self.walks.lacking
         yield from self.finish(walk)
 
     def _is_single(self, walk: Walk[A], page: ListingPage[A]) -> bool:
@@ -518,17 +522,36 @@ class Lister(Generic[A]):
                 message = f"{name} listed {listed} datasets, and {_ONE_PAGE}"
                 self.crawl.failed("list", AnswerError("unproven", message), Request(name) if "://" in name else None)
 
+    def _judge_tree(self) -> Iterator[Any]:
+        """Judge the files of a tree: whether each was read, and nothing that they name is left."""
+        state, first = self.crawl.run_state, self.dialect.first()
+        whole = replace(first, name=self.dialect.traits.tree, listed=state.listed, gaps=int(self.walks.is_short))
+        for left in self.crawl.records.behind("", "left", 1):
+            message = f"names {self.crawl.records.count('left')} addresses that were not followed, such as {left[:300]}"
+            whole = replace(whole, left=f"{message}: they lie outside of it, or may lead to more")
+        if state.is_limited:
+            self._close(whole, "stopped")
+        else:
+            yield from self.judged(whole, ListingPage(), self.dialect.request(first))
+
     def _close(self, walk: Walk[A], state: State, shown: str = "") -> None:
         total = walk.largest if state == "single" else walk.expected
+        total = walk.listed + walk.lost if total is None and walk.lost else total
         with remembering(self.crawl):
             self.walks.end(walk.name, state, evidence=shown, total=total, listed=walk.listed)
 
     def finish(self, walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do once all lists have ended and were whole: look for what is gone."""
-        if self._is_going_on(walk) or self.crawl.run_state.is_limited:
+        is_limited = self.crawl.run_state.is_limited
+        if self._is_going_on(walk):
             return
-        if (outputs := self.dialect.ended(walk)) is not None:
+        if not is_limited and (outputs := self.dialect.ended(walk)) is not None:
             yield from self._begun(outputs, walk)
+            return
+        if self.dialect.traits.tree in self.walks.open:
+            yield from self._judge_tree()
+            return
+        if is_limited:
             return
         self._judge_single_pages()
         if self.walks.is_short:
@@ -539,7 +562,8 @@ class Lister(Generic[A]):
     def _is_going_on(self, walk: Walk[A]) -> bool:
         """Return whether a list is open, besides what the end of this walk began before a kill."""
         records = self.crawl.records
-        return any(listed_by(records, name, "begun") != walk.key for name in self.walks.open)
+        waiting = self.walks.waiting(self.dialect.traits.tree)
+        return any(listed_by(records, name, "begun") != walk.key for name in waiting)
 
     def _begun(self, outputs: Iterator[Any], walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do at the end of a walk; another walk among it is begun."""

@@ -28,7 +28,7 @@ class Walk(Generic[A]):
     Args:
         ask: what the next page is asked by; a frozen dataclass of plain values that the kind declares.
         name: of the list: in the ledger, in the run report and in messages.
-        above: the names of the lists that led here, the first one first, so that a circle ends.
+        above: the names of the lists that led here, the first one first, so that a circle ends; of a tree, the last.
         purpose: ``page``; ``count``, if only the number of records is asked for, or what the portal says of itself.
         is_of_ids: whether the list gives ids alone, which are not taken as datasets.
         lap: 2 and more if the list is read again, because it changed meanwhile.

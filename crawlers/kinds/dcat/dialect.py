@@ -17,7 +17,8 @@ from scrapy.http import HtmlResponse, Response
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import paging
 from crawlers.kinds.dcat.answer import NoRDFError, alternate, check_known, open_body, read
-from crawlers.kinds.dcat.frontier import Frontier, Mentions, same_host
+from crawlers.kinds.dcat.fragments import Fragments
+from crawlers.kinds.dcat.frontier import Frontier, same_host
 from crawlers.kinds.dcat.named import MAX_HOPS, Named, NamedDatasets
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.dcat.records import PageRecords
@@ -153,7 +154,7 @@ class DCATDialect(Dialect[Ask]):
             end=self.conclude,
         )
         given = {"name": crawl.source, "language": crawl.args["language"]}
-        self.mentions = Mentions(crawl, lambda *content: make(*content, **given))
+        self.fragments = Fragments(crawl, changes.withdrawals, lambda *content: make(*content, **given))
 
     def first(self) -> Walk[Ask]:
         return Walk(ask=Ask(url=self.address, start=self.address), name="pages")
@@ -229,15 +230,15 @@ class DCATDialect(Dialect[Ask]):
             self.crawl.run_state.expected = walk.total if listing.total is None else listing.total
         # Withdrawals look at the catalogue's own pages: another one that those name may be gone itself
         address = self.address if ask.branch else response.url
-        mentions = self.mentions if _leads_on(response, walk, page) else None
-        records = PageRecords(self.crawl, page, response, walk, mentions, address=address)
+        fragments = self.fragments if _leads_on(response, walk, page) else None
+        records = PageRecords(self.crawl, page, response, walk, fragments, address=address)
         new = described = 0
         for entry in records.entries():
             if records.new > new:
                 new = records.new
                 described += self.named.is_named(entry.record["key"], walk.name)
             yield entry
-        listing.gaps = records.gaps
+        listing.gaps, listing.is_new = records.gaps, records.has_parts
         listing.fault = records.fault
         if not (records.is_limited or records.fault):
             listing.apart = records.apart - described + self.named.add(page, walk.key)
@@ -262,7 +263,8 @@ class DCATDialect(Dialect[Ask]):
         listed = walk.listed + records.new + walk.apart + listing.apart
         total = walk.total if listing.total is None else max(listing.total, walk.total or 0)
         is_all = total is not None and listed >= total
-        is_first, stale = not pages, 0 if records.new else walk.stale + 1
+        is_first, is_news = not pages, bool(records.new or records.has_parts)
+        stale = 0 if is_news else walk.stale + 1
         ahead = replace(
             ask,
             started=ask.started or paging.an_hour_before(response.headers.get("Date")),
@@ -272,7 +274,7 @@ class DCATDialect(Dialect[Ask]):
             is_behind_gap=False,
             is_node=False,
             looked=ask.looked + bool(ask.look),
-            stale=0 if records.new else ask.stale + 1,
+            stale=0 if is_news else ask.stale + 1,
         )
         try:
             stated = _stated(response, page, is_entry=is_first and not is_all, is_empty=not records.count)
@@ -280,7 +282,7 @@ class DCATDialect(Dialect[Ask]):
             listing.fault = error
             return
         has_paging = ask.has_paging or listing.total is not None or bool(stated)
-        if stated and (records.new or ask.look) and page.paging.leads_back(stated, response.url, ask.start):
+        if stated and (is_news or ask.look) and page.paging.leads_back(stated, response.url, ask.start):
             stated = None  # a ring, whose end this is
         following = stated or (None if has_paging or not records.count else paging.counted(response.url))
         is_fruitful = (ahead.looked < MAX_SECOND_PAGES and not is_all) if ask.look else stale < MAX_STALE
@@ -405,7 +407,10 @@ class DCATDialect(Dialect[Ask]):
                 return
         self.is_one_answer = walk.pages == 1 and not walk.ask.branch
         there = Walk(ask=Named(), name="linked", earlier=walk.earlier + walk.listed, resources=walk.resources)
-        for page, record, address in self.mentions.unlisted():
+        for page, record, identity, address, is_torn in self.fragments.joined():
+            records = PageRecords(self.crawl, page, Response(address), there, None, address=address)
+            yield from records.joined(record, identity, is_torn=is_torn)
+        for page, record, address in self.fragments.unlisted():
             mentioned = replace(there, name="mentioned")
             response = Response(address, request=Request(address))
             records = PageRecords(self.crawl, page, response, mentioned, None, address=address)
