@@ -548,7 +548,7 @@ class Lister(Generic[A]):
         if not is_limited and (outputs := self.dialect.ended(walk)) is not None:
             yield from self._begun(outputs, walk)
             return
-        if self.dialect.traits.tree in self.walks.open:
+        if self.walks.lists.get(self.dialect.traits.tree) == "begun":
             yield from self._judge_tree()
             return
         if is_limited:
