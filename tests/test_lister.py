@@ -1796,6 +1796,14 @@ def test_records_without_an_id_are_told_apart_in_a_page(tmp_path):
     assert (len(done.items), done.evidence) == (29, {"datasets": "pager"})
 
 
+@pytest.mark.parametrize("limits", [{}, {"max_datasets": "2"}])
+@pytest.mark.parametrize("ids", [["a", "a", "b"], ["a", "b", "a"], ["a\0", "a\0", "b"], ["a\0", "a", "a\0"]])
+def test_what_a_page_has_twice_is_taken_once(tmp_path, ids, limits):
+    """NUL ends a text in SQLite's JSON: such an id is noted by itself."""
+    done = listed(tmp_path, Server(ids=ids, way="stated"), limits, **stated())
+    assert [item.id for item in done.items] == [*dict.fromkeys(ids)]
+
+
 def test_a_part_that_repeats_itself_is_told_and_the_next_one_is_read(tmp_path):
     class Clamped(Server):
         def page(self, asked):
