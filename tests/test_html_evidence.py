@@ -8,11 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from crawlers.kinds.html import dropdown
+from crawlers.kinds.html import postback
 from crawlers.kinds.html.generic import HTML
-from crawlers.kinds.html.letters import letters
 from crawlers.kinds.html.mapping.page import Page
-from crawlers.kinds.html.paging import cursor_link, next_link, offered
+from crawlers.kinds.html.paging import cursor_link, letters, next_link, offered
 from crawlers.kinds.html.rules.rules import Paging
 from tests.site import Answer
 from tests.test_html_odd import Pages, harvest, html, judged, links
@@ -395,7 +394,7 @@ SELECTS = [
 
 @pytest.mark.parametrize(("text", "last"), SELECTS)
 def test_selects(text, last):
-    found = dropdown.dropdown(Page(text, URL), 2)
+    found = postback.dropdown(Page(text, URL), 2)
     assert (found and found.last) == last
 
 
@@ -409,10 +408,10 @@ CHOICES = [
 @pytest.mark.parametrize(("text", "address"), CHOICES)
 def test_what_a_select_asks_for(text, address):
     page = Page(text.format(options(2)), URL)
-    found = dropdown.dropdown(page, 2)
-    form = dropdown.turned(page, found, 3)
+    found = postback.dropdown(page, 2)
+    form = postback.turned(page, found, 3)
     assert (form and form.url.removeprefix("https://example.org")) == address
-    assert dropdown.turned(page, found, 4) is None
+    assert postback.turned(page, found, 4) is None
 
 
 CURSORS = [

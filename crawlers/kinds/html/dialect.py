@@ -13,9 +13,8 @@ from w3lib.url import canonicalize_url
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html import turn, unread
 from crawlers.kinds.html.answer import page_of
-from crawlers.kinds.html.letters import is_of, letters
 from crawlers.kinds.html.links import dataset_links, follow_links, foreign
-from crawlers.kinds.html.paging import counted
+from crawlers.kinds.html.paging import counted, is_index_of, letters
 from crawlers.kinds.html.totals import printed, total
 from crawlers.kinds.html.turn import Ask
 from crawlers.kinds.html.withdrawals import GONE, GonePages
@@ -43,30 +42,26 @@ _LOOKED_AT = 50
 _MOST_STRANGERS = 100  # error lines for one page
 
 
-@dataclass(frozen=True, slots=True)
-class Once:
-    """A counted page that is not there, once more: a page behind it may be."""
-
-    name: str = "once more"
-    most: int = 1
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Listings) -> Walk[Ask] | None:
-        return walk if dialect.is_guess(walk) and fault.status in GONE and not walk.ask.gap else None
+def _is_another_page(fault: Fault) -> bool:
+    """Return whether a later page is a login, or an error page that came with HTTP 200."""
+    return fault.error.kind == "no_datasets" and not fault.is_first
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The page behind a counted one that did not come, which may be the end or a gap."""
+    """A counted page that is not there, once more; then the one behind it: it may be the end, or a gap."""
 
     name: str = "past"
     most: int = 1000
 
     def instead(self, walk: Walk[Ask], fault: Fault, dialect: Listings) -> Walk[Ask] | None:
-        is_gone = fault.status in GONE
-        is_passed = dialect.is_guess(walk) and (is_gone or fault.error.kind in ("http", "no_datasets"))
-        if not is_passed or walk.stale + 1 >= dialect.traits.patience:
+        is_gone, number = fault.status in GONE, walk.ask.number
+        if not dialect.is_guess(walk) or not (is_gone or fault.error.kind in ("http", "no_datasets")):
             return None
-        number = walk.ask.number
+        if is_gone and not walk.ask.gap and self.name not in walk.tried:
+            return walk
+        if walk.stale + 1 >= dialect.traits.patience:
+            return None
         url = counted(walk.ask.start, dialect.site.paging, number)
         ask = replace(walk.ask, url=url, number=number + 1, gap=walk.ask.gap or number, digest="")
         return replace(walk, ask=ask, stale=walk.stale + 1, gaps=walk.gaps + (not is_gone or number == 2))
@@ -141,7 +136,7 @@ class Listings(LinkedDatasets[Ask]):
     """
 
     asks = Ask
-    ladder: ClassVar[tuple[Rung, ...]] = (NewSession(), Again(when=("no_datasets",)), Once(), Past())
+    ladder: ClassVar[tuple[Rung, ...]] = (NewSession(), Again(when=_is_another_page), Past())
 
     def __init__(
         self, crawl: Crawl, site: Rules, pages: DatasetPages, gone: GonePages, search: Search | None = None
@@ -208,7 +203,7 @@ class Listings(LinkedDatasets[Ask]):
     def is_doubtful(self, walk: Walk[Ask]) -> bool:
         """Return whether pages listed datasets of earlier ones again, so that others may have been on none."""
         is_met = walk.total is not None and walk.listed + walk.apart == walk.total
-        return walk.ask.is_shifted and walk.lap == 1 and not is_met
+        return walk.has_moved and walk.lap == 1 and not is_met
 
     # What a page lists
 
@@ -219,8 +214,10 @@ class Listings(LinkedDatasets[Ask]):
         links, strangers = foreign(dataset_links(page, self.site), self.site)
         if self.search:
             self.search.check(walk.ask, None if links else page)
-        if not links and (other := other_answers.named(response, "a listing") or unread.strange(page, walk.ask)):
-            raise AnswerError("no_datasets", other)
+        if not links:
+            common = walk.ask.frame or ()
+            if other := other_answers.named(response, "a listing") or unread.strange(page, walk.ask.number, common):
+                raise AnswerError("no_datasets", other)
         self.report_offsite(strangers, response.request)
         first = {link.id: link for link in reversed(links)}  # of several addresses with one id
         return _Reading(self, page, response, walk, [link for link in links if first[link.id] is link]).page()
@@ -299,6 +296,7 @@ class _Reading:
             turns=turn.made(self.response) if self.paging.in_browser else int(is_indexed) or None,
             end="declared" if self.paging.kind == "none" else "closed" if is_closed else "",
             offers=[*self.walks, *left],
+            has_moved=self.has_moved,
             gaps=self.gaps,
             fault=self.fault,
         )
@@ -314,10 +312,10 @@ class _Reading:
         ask, digest = self.ask, _digest(self.links)
         self.is_repeated = bool(digest) and digest == ask.digest and not self.paging.in_browser and ask.number > 1
         is_read_once = not self.paging.in_browser and self.walk.came >= self.walk.reached
-        is_shifted = is_read_once and 0 < len(self.new) < len(self.links)
+        self.has_moved = is_read_once and 0 < len(self.new) < len(self.links)
         digests = (*ask.digests, digest) if len(ask.digests) < _LOOKED_AT else ask.digests
         gap = None if self.links else ask.gap or ask.number
-        there = replace(ask, gap=gap, digest=digest, digests=digests, is_shifted=ask.is_shifted or is_shifted)
+        there = replace(ask, gap=gap, digest=digest, digests=digests)
         return turn.seen(self.shown, there)
 
     @property
@@ -376,7 +374,7 @@ class _Reading:
             return False
         found = letters(self.shown)
         self.walks += self._offers(found)
-        return bool(found) and is_of(self.shown.url, found) and all(map(self.site.follows, found))
+        return bool(found) and is_index_of(self.shown.url, found) and all(map(self.site.follows, found))
 
     # The next page
 
@@ -395,7 +393,7 @@ class _Reading:
             message = f"the listing goes on beyond paging.max_pages ({self.ask.number}): a calendar, a session id?"
             self._fail("trap", message)
             return None
-        left = self.here.left or unread.beside(self.shown, self.site, self.here, onward)
+        left = self.here.left or unread.beside(self.shown, self.site, self.ask.number, onward.url)
         self.here = replace(self.here, left=left)
         return replace(onward, left=left)
 
@@ -440,11 +438,12 @@ class _Reading:
             return f"its pager offers page {offered}, and {read} {'was' if read == 1 else 'were'} read"
         if self.paging.in_browser and turn.made(self.response) and not turn.has_ended(self.response, self.paging.kind):
             return "a further turn changes nothing, though nothing says that this is the last page"
-        return "" if self.is_all else self.here.left or unread.left(self.shown, self.site, self.here, read)
+        return "" if self.is_all else self.here.left or unread.left(self.shown, self.site, read, is_counted=offered > 1)
 
     def _is_steady(self) -> bool:
         """Return whether the second look saw the pages in an order, or the first one's."""
-        return not self.here.is_shifted or self.here.digests == (self.ask.before or ())[: len(self.here.digests)]
+        has_moved = self.walk.has_moved or self.has_moved
+        return not has_moved or self.here.digests == (self.ask.before or ())[: len(self.here.digests)]
 
 
 def _digest(links: Sequence[Link]) -> str:

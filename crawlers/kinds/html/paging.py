@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, quote, unquote_plus, urljoin, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, unquote_plus, urljoin, urlsplit, urlunsplit
 
 from lxml import etree
 
@@ -54,6 +54,11 @@ _DATED = re.compile(r"(?:19|20)\d\d(?:[-/.]?\d{1,2})?[-/.]?\Z")
 _PICTURES = etree.XPath(".//img/@alt | .//img/@title | .//*[local-name()='svg']/*[local-name()='title']/text()")
 _LONGEST = 200  # characters of a pager link's text
 _YEARS = range(1900, 2100)
+_FEWEST = 5  # letters of an index
+_OTHERS = frozenset(("#", "0-9", "0–9", "1-9", "0 - 9", "123", "*"))
+_ADDRESS = 500  # characters
+_INDEX = re.compile(r"(?:/(?:index|default))?\.\w{1,5}\Z|/(?:index|default)\Z", re.IGNORECASE)
+_PLACES = 4  # where in an address the letter may stand, from its end
 _PARENTS = 6
 _MOST = 100  # elements within a pager's link
 
@@ -71,7 +76,7 @@ def next_link(page: Page, paging: Paging) -> str | None:
     usable = list(anchors(page, page.root))
     links = [link for link in usable if link.element.tag != "link"]
     if paging.text is not None:
-        return _best(links, paging.text)
+        return found.address if (found := best(links, paging.text)) else None
     related = [link for link in usable if "next" in (link.element.get("rel") or "").lower().split()]
     return related[0].address if related else _by_text(page, links)
 
@@ -233,7 +238,7 @@ def _selected(page: Page, xpath: str, wanted: str | None) -> str | None:
 def _within(page: Page, found: Any, wanted: str | None) -> str | None:
     links = list(anchors(page, found)) or _around(page, found)
     if wanted is not None:
-        return _best(links, wanted)
+        return found.address if (found := best(links, wanted)) else None
     if len(links) == 1 and (links[0].element is found or found.tag in ("span", "i", "img")):
         return links[0].address
     left = [link for link in links if not leads_back(link) and number_of(link) is None]
@@ -248,11 +253,11 @@ def _around(page: Page, element: Any) -> list[Anchor]:
     return []
 
 
-def _best(links: Iterable[Anchor], wanted: str) -> str | None:
-    """Return the link whose text is most similar to the wanted text."""
-    scored = [(max((words.alike(shown, wanted) for shown in link.texts), default=0.0), link) for link in links]
-    score, link = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-    return link.address if link and score >= words.ALIKE else None
+def best(items: Iterable[Any], wanted: str) -> Any | None:
+    """Return the link or button with the text that is most similar to the wanted one."""
+    scored = [(max((words.alike(shown, wanted) for shown in item.texts), default=0.0), item) for item in items]
+    score, item = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    return item if score >= words.ALIKE else None
 
 
 def _by_text(page: Page, links: Sequence[Anchor]) -> str | None:
@@ -469,3 +474,63 @@ def _dots(links: Sequence[Anchor], numbered: Sequence[tuple[int, Anchor]], numbe
     at = next(at for at, link in enumerate(links) if link.element is last.element)
     behind = [link for link in links[at + 1 : at + 3] if any(shown in words.ELLIPSIS for shown in link.texts)]
     return behind[0].address if behind else None
+
+
+# An index from A to Z: a row of links, each to the datasets whose titles begin with one letter
+
+
+def letters(page: Page) -> list[str]:
+    """Return the addresses of an index by letters, in its order; none where the page has no such row.
+
+    At least five links say one letter each, and their addresses differ in that letter only. A link for digits or signs
+    belongs to the row if its address is built like the others.
+
+    >>> from crawlers.kinds.html.mapping.page import Page
+    >>> row = "".join(f'<a href="/list?letter={one}">{one.upper()}</a>' for one in "abcde")
+    >>> letters(Page(row + '<a href="/list?letter=num">0-9</a><a href="/f">F</a>', "https://example.org/"))[4:]
+    ['https://example.org/list?letter=e', 'https://example.org/list?letter=num']
+    """
+    rows: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    others = []
+    for link in anchors(page, page.root):
+        if link.text in _OTHERS:
+            others.append(link.address)
+        elif len(link.text) == 1 and link.text.isalpha() and len(link.address) <= _ADDRESS:
+            for shape in _around_letter(unquote(link.address), link.text):
+                rows[shape][link.address] = None
+    shape, best = max(rows.items(), key=lambda row: len(row[1]), default=(("", ""), {}))
+    if len(best) < _FEWEST:
+        return []
+    return list(
+        dict.fromkeys([*best, *(other for other in others if other.startswith(shape[0]) and other.endswith(shape[1]))])
+    )
+
+
+def is_index_of(url: str, row: Sequence[str]) -> bool:
+    """Return whether an index by letters is that of a listing, and not of the whole site.
+
+    The listing's own path is theirs, or theirs are below it, or the listing is one of them itself.
+
+    >>> row = ["https://a.org/az/a", "https://a.org/az/c"]
+    >>> [is_index_of(f"https://a.org/{path}", row) for path in ("az/", "az/b", "data")]
+    [True, True, False]
+    >>> is_index_of("https://a.org/", row), is_index_of("https://a.org/list", ["https://a.org/list?l=a"])
+    (False, True)
+    """
+    path = urlsplit(url).path
+    base = _INDEX.sub("", path).rstrip("/")
+    paths = [urlsplit(item).path for item in row]
+    below = re.compile(rf"{re.escape(base)}(?![^\W_]).*", re.DOTALL)
+    one_letter = re.compile(rf"{re.escape(paths[0].rpartition('/')[0])}/[^\W\d_](?:\.\w{{1,5}})?/?")
+    return (
+        all(item == path for item in paths)
+        or bool(base and all(map(below.fullmatch, paths)))
+        or (len(set(paths)) > 1 and one_letter.fullmatch(path) is not None)
+    )
+
+
+def _around_letter(address: str, letter: str) -> Iterator[tuple[str, str]]:
+    """Yield the address without the letter, wherever it stands by itself."""
+    places = re.finditer(rf"(?<![^\W\d_]){re.escape(letter)}(?![^\W\d_])", address, re.IGNORECASE)
+    for found in list(places)[-_PLACES:]:
+        yield address[: found.start()], address[found.end() :]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from w3lib.url import safe_url_string
 
-from crawlers.kinds.html import dropdown, paging, postback, unread, words
+from crawlers.kinds.html import paging, postback, unread, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +46,6 @@ class Ask:
         frame: digests of what all pages before link to; ``None`` if there is none yet.
         gap: the first of the pages in a row without any dataset.
         digest: of the page before: what it linked to.
-        is_shifted: whether a page listed datasets of earlier ones beside new ones, so that others may be on none.
         digests: of the first pages, in order.
         before: of the first look, if this is the second one.
         left: what the first look left, as a clause.
@@ -66,7 +65,6 @@ class Ask:
     frame: tuple[int, ...] | None = None
     gap: int | None = None
     digest: str = ""
-    is_shifted: bool = False
     digests: tuple[str, ...] = ()
     before: tuple[str, ...] | None = None
     left: str = ""
@@ -129,8 +127,8 @@ def _offered(page: Page, after: Ask) -> Ask | None:
 
 
 def _chosen(page: Page, after: Ask) -> Ask | None:
-    pages = dropdown.dropdown(page, after.number - 1)
-    form = dropdown.turned(page, pages, after.number, page.encoding) if pages else None
+    pages = postback.dropdown(page, after.number - 1)
+    form = postback.turned(page, pages, after.number, page.encoding) if pages else None
     return after.to(form) if form else None
 
 
@@ -145,7 +143,7 @@ UNNAMED: tuple[Callable[[Page, Ask], Ask | None], ...] = (_offered, _chosen, _by
 
 def seen(page: Page, ask: Ask) -> Ask:
     """Return the ask of a page, with what its pager offers: how many pages, and where they are."""
-    numbers, pages = paging.offered(page), dropdown.dropdown(page, ask.number)
+    numbers, pages = paging.offered(page), postback.dropdown(page, ask.number)
     posted = postback.offered(page)
     ahead = {**dict(ask.ahead), **numbers}
     kept = [(item, address) for item, address in ahead.items() if item > ask.number]

@@ -13,12 +13,11 @@ from crawlers.kinds.html.links import canonical, charset, dataset_links
 from crawlers.kinds.html.mapping.page import UNSEEN, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.paging import Anchor
     from crawlers.kinds.html.rules import Rules
-    from crawlers.kinds.html.turn import Ask
 
 _OF_PAGES = re.compile(r"([^\W\d_]+)\s{0,3}(\d{1,6})\s{0,3}(?:\w{1,5}|/)\s{0,3}(\d{1,6})(?!\d)")
 _CLICKED = (
@@ -33,11 +32,12 @@ _LONGEST = 200  # characters of an attribute
 _FEW = 2  # links that all pages have
 
 
-def left(page: Page, rules: Rules, ask: Ask, read: int) -> str:
+def left(page: Page, rules: Rules, read: int, *, is_counted: bool) -> str:
     """Return what the last page has that leads on, and that nobody followed, as a clause; "" for nothing.
 
     Args:
         read: the number of the last page that was read.
+        is_counted: whether a pager has shown how many pages there are.
     """
     way = rules.paging
     were = f"{read} {'was' if read == 1 else 'were'} read"
@@ -46,15 +46,20 @@ def left(page: Page, rules: Rules, ask: Ask, read: int) -> str:
     if (way.is_promised or way.is_counted) and (said := _ahead(page)):
         return f'its pager leads further, to "{said}", and {were}'
     found = _ways_on(page, _rows(page, rules)) if way.is_promised or way.kind == "scroll" else []
-    found = [said for said in found if ask.offered == 1 or not words.says_more(said)]  # the pager counted the pages
+    found = [said for said in found if not (is_counted and words.says_more(said))]
     advice = "name it in [paging], or the total in links.total if it belongs to something else"
     return f'page {read} ends with "{found[0]}", which nobody pressed: {advice}' if found else ""
 
 
-def beside(page: Page, rules: Rules, ask: Ask, to: Ask) -> str:
-    """Return what a page has that leads on from a second list of datasets, as a clause, while the first is followed."""
-    found = _ways_on(page, _rows(page, rules), canonical(to.url)) if rules.paging.is_promised else []
-    return f'page {ask.number} has a list beside the first one, whose "{found[-1]}" nobody pressed' if found[1:] else ""
+def beside(page: Page, rules: Rules, number: int, followed: str) -> str:
+    """Return what a page has that leads on from a second list of datasets, as a clause, while the first is followed.
+
+    Args:
+        number: the page's.
+        followed: the address of the next one.
+    """
+    found = _ways_on(page, _rows(page, rules), canonical(followed)) if rules.paging.is_promised else []
+    return f'page {number} has a list beside the first one, whose "{found[-1]}" nobody pressed' if found[1:] else ""
 
 
 def _last_page(page: Page, number: int) -> int:
@@ -168,8 +173,14 @@ def frame(page: Page) -> tuple[int, ...]:
     return tuple(dict.fromkeys(crc32(link.address.encode()) for link in links))
 
 
-def strange(page: Page, ask: Ask) -> str:
-    """Return what is strange about a page without a dataset that nothing named, as a sentence; "" if nothing is."""
-    common = ask.frame or ()
-    is_strange = ask.number > 2 and len(common) >= _FEW and not set(common).intersection(frame(page))
-    return f"page {ask.number} has none of the links that all pages before it have: run it again later" * is_strange
+def strange(page: Page, number: int, common: Collection[int]) -> str:
+    """Return what is strange about a page without a dataset, as a sentence; "" if nothing is.
+
+    Args:
+        number: the page's.
+        common: what all pages before it have of `frame`.
+    """
+    is_strange = number > 2 and len(common) >= _FEW and not set(common).intersection(frame(page))
+    return (
+        f"page {number} has none of the links that all pages before it have: run it again later" if is_strange else ""
+    )
