@@ -151,3 +151,37 @@ def test_a_batch_outlives_json() -> None:
     batch = Batch(ids=("a",), sizes=(3, 4), about={"variant": 1})
     assert Batch.restored(json.loads(json.dumps(batch.plain()))) == batch
     assert batch.instead(Fault(AnswerError("refused", "no"), 200, is_spoken=True)) is None
+
+
+def test_a_batch_that_is_answered_forgets_those_that_failed_alone() -> None:
+    batch = Batch(ids=("a", "b"), last="0", sizes=(2, 3), most=5, alone=2, count=7)
+    assert batch.behind(1) == Batch(last="b", sizes=(3,), most=5, count=8)
+
+
+@pytest.mark.parametrize(
+    ("batch", "behind"),
+    [
+        (Batch(ids=("a", "b"), most=9), Batch(last="b", most=9, is_unanswered=True)),
+        (Batch(ids=("a", "b"), most=9, least=2), Batch(last="b", least=2, alone=1, is_unanswered=True)),
+        (Batch(ids=("a",), most=9, whole=50, alone=1), Batch(last="a", most=50, whole=50, alone=2, is_unanswered=True)),
+        (
+            Batch(ids=("a",), most=9, is_halved=True),
+            Batch(last="a", most=9, is_halved=True, alone=1, is_unanswered=True),
+        ),
+    ],
+)
+def test_what_follows_a_batch_that_is_not_answered_in_any_form(batch: Batch, behind: Batch) -> None:
+    """One that is small did not fail for its size: the next may be large again."""
+    assert batch.left() == behind
+
+
+@pytest.mark.parametrize(
+    ("batch", "instead"),
+    [
+        (Batch(ids=("a", "b")), Batch(most=1, is_halved=True)),
+        (Batch(ids=("a",)), Batch(is_post=True)),
+        (Batch(ids=("a", "b", "c"), most=3, is_halved=True), Batch(is_halved=True, is_post=True)),
+    ],
+)
+def test_an_address_that_is_too_long_even_for_a_few(batch: Batch, instead: Batch) -> None:
+    assert batch.instead(Fault(AnswerError("http", "HTTP 414"), 414)) == instead

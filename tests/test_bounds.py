@@ -23,7 +23,7 @@ import pytest
 
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api.static_tree import _children
+from crawlers.kinds.api.static_tree import children
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.html.mapping import Page
 from crawlers.kinds.html.sitemap import parts
@@ -194,9 +194,9 @@ def test_a_page_is_read_in_steps():
 
 def test_a_file_of_a_tree_with_too_many_children():
     links = [{"rel": "child", "href": f"{number}.json"} for number in range(bounds.RECORDS.most + 1)]
-    assert len(_children({"links": links[1:]})) == bounds.RECORDS.most
+    assert len(children({"links": links[1:]})) == bounds.RECORDS.most
     with pytest.raises(AnswerError, match="the answer has more than 25,000 records"):
-        _children({"links": links})
+        children({"links": links})
 
 
 @pytest.mark.parametrize("form", [b"%b\n", b"<url><loc>%b</loc></url>"])

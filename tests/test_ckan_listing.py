@@ -19,8 +19,8 @@ from crawlers.kinds.ckan.dialect import MOST_ALONE, Ask, Packages, Refusal, by_o
 from crawlers.kinds.ckan.generic import CKAN
 from crawlers.kinds.ckan.query import Query
 from crawlers.listing import ladder
+from crawlers.listing.crawl import Limits
 from crawlers.listing.evidence import Taken, after, decide
-from crawlers.listing.limits import Limits
 from crawlers.listing.walk import Walk, restored
 from tests.portal import odd
 from tests.portal.odd import OddPortal

@@ -20,8 +20,11 @@ from scrapy.http import Response
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
+from crawlers.kinds.dcat.description import joined
 from crawlers.kinds.dcat.frontier import Frontier
 from crawlers.kinds.dcat.generic import DCAT
+from crawlers.rdf.document import document as written
+from crawlers.rdf.terms import Literal
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import SERIALISATIONS, Catalogue
@@ -229,9 +232,7 @@ def test_one_file_is_asked_for_once(walked, catalogue):
 @pytest.mark.parametrize(
     ("paging", "fault", "listed"),
     [
-        ("hydra", "loop", 25),
         ("hydra", "self", 25),
-        ("paged", "loop", 25),
         ("hydra", "ignores_page", 10),
         ("paged", "ignores_page", 10),
         ("link", "ignores_page", 10),
@@ -246,6 +247,45 @@ def test_pages_that_repeat(walked, catalogue, paging, fault, listed):
     done = walked(site, site.address + ("?page=1" if paging == "ckan" else ""))
     assert (done.judged[0], done.judged[2], done.kinds()) == ("incomplete", listed, {"paging": 1})
     assert len(site.asked) < 10
+
+
+@pytest.mark.parametrize("paging", ["hydra", "paged"])
+def test_a_stated_way_back_to_the_first_page_is_a_ring(walked, catalogue, paging):
+    """The last page says that the first one is next: that is the end, and costs no request."""
+    site = catalogue(25, per_page=10, paging=paging, totals=False, faults={"loop": ""})
+    done = walked(site, site.address)
+    assert (done.judged, done.errors, done.evidence) == (("complete", 25, 25), [], {"pages": "pager"})
+    assert site.pages() == [1, 2, 3]
+    site.faults = {}
+    site.asked.clear()
+    site.entries["ghost"] = site.entries["d0001"]
+    site.totals, site.faults = True, {"loop": ""}
+    assert walked(site, site.address).kinds() == {"count_mismatch": 1}, "the total is not met"
+
+
+@pytest.mark.parametrize(
+    ("third", "judged_"),
+    [
+        ("/c", ("complete", 3, 3)),
+        ("/c?p=1", ("complete", 3, 3)),
+        ("/c?p=2", ("incomplete", 3, 3)),
+        ("/c?p=3", ("incomplete", 3, 3)),
+    ],
+    ids=["the first page", "the first page under another address", "the second", "itself"],
+)
+def test_where_a_ring_leads(walked, turtle, third, judged_):
+    following = b"<> hydra:next <%b> ."
+    pages = {
+        "/c": described("a") + following % b"/c?p=2",
+        "/c?p=2": described("b") + following % b"/c?p=3",
+        "/c?p=3": described("x") + following % third.encode(),
+    }
+    pages["/c?p=1"] = pages["/c"]
+    site = turtle(pages)
+    done = walked(site, site.url + "/c")
+    assert done.judged == judged_
+    assert done.kinds() == ({} if judged_[0] == "complete" else {"paging": 1})
+    assert len(site.asked) <= 4
 
 
 def test_pages_that_repeat_take_nothing_for_gone(harvest, catalogue):
@@ -603,6 +643,86 @@ def test_a_description_on_two_pages_is_told(walked, turtle, second, kinds):
     assert [error.dataset_id for error in done.errors] == ["1"] * len(kinds)
 
 
+PART = b":a dct:identifier '1' ; dcat:keyword 'rain' ; dcat:distribution [ dcat:accessURL <http://a.org/1.csv> ] . "
+OTHER = b":a a dcat:Dataset ; dct:description 'the rest' ; dcat:distribution [ dcat:accessURL <http://a.org/2.csv> ] . "
+
+
+def test_parts_of_a_description_on_several_pages_are_joined(harvest, turtle):
+    """From the second crawl on in one write; what a part no longer has goes, and no fault leaves half of it."""
+    second = b":c dcat:dataset :a . " + OTHER + described("b")
+    pages = {
+        "/c": described("a") + PART + b"<> hydra:next </c?page=2> .",
+        "/c?page=2": second,
+    }
+    site = turtle(pages)
+    first = harvest(site.url + "/c")
+    assert (first.code, judged(first), first.report["errors"]) == (0, ("complete", 2, 2), {})
+    assert ids(first) == ["1", "sha256-" + hashlib.sha256(b"http://a.org/b").hexdigest()[:32]]
+    whole = first.documents()["1.json"]
+    assert {"a", "the rest", "rain"} <= set(re.findall(r"[\w ]+", json.dumps(whole)))
+    addresses = [one["accessURL"] for one in whole["distribution"]]
+    assert addresses == ["http://a.org/1.csv", "http://a.org/2.csv"]
+    again = harvest(site.url + "/c")
+    assert (again.code, again.report["counts"]["unchanged"], again.report["counts"]["updated"]) == (0, 2, 0)
+    (again.folder / "memory.json").unlink()
+    forgotten = harvest(site.url + "/c")
+    assert (forgotten.code, forgotten.documents()) == (0, first.documents())
+    pages["/c?page=2"] = None
+    broken = harvest(site.url + "/c")
+    assert (broken.code, broken.report["verdict"], broken.documents()) == (3, "incomplete", first.documents())
+    pages["/c?page=2"] = second.replace(b"1.csv", b"3.csv").replace(b"the rest", b"all else")
+    changed = harvest(site.url + "/c")
+    assert (changed.code, changed.report["counts"]["updated"]) == (0, 1)
+    assert "the rest" not in json.dumps(changed.documents()["1.json"])
+    pages["/c?page=2"] = described("b")
+    alone = harvest(site.url + "/c")
+    assert (alone.code, alone.report["counts"]["updated"]) == (0, 1)
+    assert "all else" not in json.dumps(alone.documents()["1.json"])
+    assert harvest(site.url + "/c").report["counts"]["unchanged"] == 2
+
+
+@pytest.mark.parametrize(
+    ("second", "kinds"),
+    [
+        (b"dct:title 'another'", {"duplicate_id": 1}),
+        (b"dct:title 'another' ; dct:modified '2026-11-20'", {}),
+        (b"dct:title 'autre'@fr", {}),
+    ],
+    ids=["another version", "edited meanwhile", "another language"],
+)
+def test_what_contradicts_is_another_version_and_no_part(harvest, turtle, second, kinds):
+    first = described("a") + PART + b"<> hydra:next </c?page=2> ."
+    part = b":a a dcat:Dataset ; %b . :c dcat:dataset :a . " % second
+    site = turtle({"/c": first, "/c?page=2": part + described("b")})
+    crawl = harvest(site.url + "/c")
+    assert crawl.report["errors"] == kinds
+    assert "another" not in json.dumps(crawl.documents())
+    assert ("autre" in json.dumps(crawl.documents())) == (b"@fr" in second)
+
+
+def test_a_limit_holds_no_part_back(harvest, turtle):
+    pages = {
+        "/c": described("a") + PART + b"<> hydra:next </c?page=2> .",
+        "/c?page=2": b":c dcat:dataset :a . " + OTHER + described("b"),
+    }
+    site = turtle(pages)
+    harvest(site.url + "/c")
+    crawl = harvest(site.url + "/c", max_datasets="1")
+    assert (crawl.code, crawl.report["verdict"], crawl.report["errors"]) == (0, "partial", {})
+
+
+def test_descriptions_are_joined_once():
+    """Also if a part is joined again, as after a kill; equal blank nodes are one, others stay apart."""
+    subject = "http://a.org/1"
+    first = {subject: {"p": ["_:a", Literal("x")]}, "_:a": {"q": ["_:b"]}, "_:b": {"r": [Literal("1")]}}
+    second = {subject: {"p": ["_:a", "_:b", Literal("y")]}, "_:b": {"q": ["_:c"]}, "_:c": {"r": [Literal("1")]}}
+    second["_:a"] = {"q": [Literal("other")]}
+    both = joined(first, second)
+    assert written(both, subject) == written(joined(both, second), subject) == written(joined(second, first), subject)
+    assert len(both[subject]["p"]) == 4
+    assert first == {subject: {"p": ["_:a", Literal("x")]}, "_:a": {"q": ["_:b"]}, "_:b": {"r": [Literal("1")]}}
+
+
 def test_datasets_of_one_identifier_are_known_by_their_iris(harvest, turtle):
     """None is lost, on one page or another, in the first crawl or the second, and when they are read again."""
     record = b":%b a dcat:Dataset ; dct:identifier '1' ; dct:title '%b' . :c dcat:dataset :%b . "
@@ -632,8 +752,14 @@ def test_a_part_of_a_file_is_not_the_whole(walked):
     [
         (b":c a dcat:Catalog ; hydra:totalItems 3000 .", ("incomplete", 3000, 2)),
         (b":c hydra:totalItems 2 .", ("complete", 2, 2)),
-        (b":l a hydra:Collection ; hydra:totalItems 3000 .", ("incomplete", 3000, 2)),
         (b":l hydra:member :a ; hydra:totalItems 3000 .", ("incomplete", 3000, 2)),
+        (b":l a hydra:Collection ; hydra:totalItems 3000 ; hydra:view <> .", ("incomplete", 3000, 2)),
+        (b"<> a hydra:PagedCollection ; hydra:totalItems 3000 .", ("incomplete", 3000, 2)),
+        (b":l a hydra:Collection ; hydra:totalItems 70 .", ("complete", 2, 2)),
+        (b":l hydra:totalItems 70 ; hydra:member :s . :s a dcat:DataService .", ("complete", 2, 2)),
+        (b":l hydra:totalItems 70 ; hydra:view </services?page=1> . <> hydra:totalItems 2 .", ("complete", 2, 2)),
+        (b":l hydra:totalItems 70 ; hydra:view </services?page=1> .", ("complete", 2, 2)),
+        (b":a :comments [ a hydra:Collection ; hydra:totalItems 70 ] .", ("complete", 2, 2)),
         (b":c a dcat:Catalog . :part a dcat:Catalog . :d :has [ hydra:totalItems 70 ] .", ("complete", 2, 2)),
         (b":c hydra:totalItems 2 . :part a dcat:Catalog ; hydra:totalItems 70 .", ("complete", 2, 2)),
     ],
@@ -645,12 +771,124 @@ def test_a_total_without_a_view_counts_if_it_is_that_of_the_list(walked, turtle,
     assert done.kinds() == ({"count_mismatch": 1} if judged_[0] == "incomplete" else {})
 
 
+def test_the_total_of_the_only_collection_counts_where_nothing_else_lists_datasets(walked, turtle):
+    record = b":a a dcat:Dataset ; dct:title 'a' . :l a hydra:Collection ; hydra:totalItems 3000 ."
+    site = turtle({"/c": record})
+    assert walked(site, site.url + "/c").judged == ("incomplete", 3000, 1)
+
+
 def test_a_part_that_is_a_file_is_no_catalogue(walked, turtle):
     parts = b":c a dcat:Catalog ; dct:hasPart </report.pdf>, <https://b.example.net/map.zip>, </part> ."
     site = turtle({"/c": described("a") + parts, "/part": described("p")})
     done = walked(site, site.url + "/c")
     assert (done.judged, done.kinds()) == (("complete", 2, 2), {})
     assert [asked.path for asked in site.asked] == ["/c", "/part"]
+
+
+NO_RDF = {
+    "a page": Answer(b"<!doctype html><h1>About us</h1>", headers={"Content-Type": "text/html"}),
+    "a page that leads back": Answer(
+        b"<!doctype html><link rel=alternate type=text/turtle href=/c><h1>About us</h1>",
+        headers={"Content-Type": "text/html"},
+    ),
+    "a PDF": Answer(b"%PDF-1.4 x", headers={"Content-Type": "application/pdf"}),
+}
+
+
+@pytest.fixture
+def with_others():
+    """Serves a catalogue at /c, and other answers by path: ``with_others(b"...", {"/about": Answer(...)})``."""
+    started = []
+
+    def start(catalogue: bytes, others: dict[str, Answer]) -> Site:
+        pages = {"/c": Answer(PREFIXES + catalogue, headers=TURTLE)} | others
+        started.append(Site(lambda asked: pages.get(asked.path, Answer(b"", 404))).__enter__())
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.__exit__()
+
+
+@pytest.mark.parametrize("what", NO_RDF)
+def test_a_part_that_has_no_rdf_is_no_catalogue_and_told(walked, with_others, what):
+    parts = b":c a dcat:Catalog ; dct:hasPart </about> ."
+    site = with_others(described("a") + parts, {"/about": NO_RDF[what]})
+    done = walked(site, site.url + "/c")
+    assert (done.judged, done.kinds(), done.evidence) == (("complete", 1, 1), {"no_rdf": 1}, {"pages": "file"})
+    assert done.errors[0].url == site.url + "/about"
+
+
+@pytest.mark.parametrize(
+    ("named", "answer", "kind"),
+    [
+        (b"dct:hasPart", Answer(b"", 500), "http"),
+        (b"dcat:catalog", NO_RDF["a page"], "not_rdf"),
+        (b"a dcat:Catalog . </about> a dcat:Catalog . :c dct:hasPart", NO_RDF["a page"], "not_rdf"),
+    ],
+    ids=["it may be a catalogue", "it is said to be one", "it is described as one"],
+)
+def test_a_catalogue_that_does_not_come_is_missing(walked, with_others, named, answer, kind):
+    site = with_others(described("a") + b":c a dcat:Catalog ; %b </about> ." % named, {"/about": answer})
+    done = walked(site, site.url + "/c")
+    assert (done.judged[0], done.kinds()) == ("incomplete", {kind: 1})
+
+
+def test_a_part_whose_rdf_describes_no_dataset_has_none(walked, turtle):
+    parts = b":c a dcat:Catalog ; dct:hasPart </about> ."
+    site = turtle({"/c": described("a") + parts, "/about": b"</about> dct:title 'About us' ."})
+    done = walked(site, site.url + "/c")
+    assert (done.judged, done.kinds()) == (("complete", 1, 1), {})
+
+
+@pytest.mark.parametrize("what", NO_RDF)
+def test_a_dataset_that_has_no_rdf_is_told_as_that(walked, with_others, what):
+    """The catalogue names a page of a dataset: there is nothing of it that could be kept."""
+    site = with_others(described("a", "b") + b":c dcat:dataset </page> .", {"/page": NO_RDF[what]})
+    done = walked(site, site.url + "/c")
+    assert (done.judged, done.kinds()) == (("complete", 2, 2), {"no_rdf": 1})
+    assert done.errors[0].error.startswith(f"the catalogue names the dataset {site.url}/page, ")
+
+
+def test_datasets_without_rdf_that_are_more_than_the_others_are_missing(walked, with_others):
+    """The address is not where the catalogue has its RDF, or the server gives none today."""
+    names = [f"/page/{number}" for number in range(3)]
+    listed = described("a", "b") + b"".join(b":c dcat:dataset <%b> ." % name.encode() for name in names)
+    site = with_others(listed, dict.fromkeys(names, NO_RDF["a page"]))
+    done = walked(site, site.url + "/c")
+    assert (done.judged, done.kinds()) == (("incomplete", 5, 2), {"undescribed": 3})
+
+
+def test_a_page_that_leads_to_several_files_is_not_without_rdf(walked, with_others):
+    page = b"<!doctype html><a href=/x.ttl>one</a> <a href=/y.ttl>two</a>"
+    pages = {"/page": Answer(page, headers={"Content-Type": "text/html"})}
+    site = with_others(described("a", "b") + b":c dcat:dataset </page> .", pages)
+    done = walked(site, site.url + "/c")
+    assert (done.judged[0], done.kinds()) == ("incomplete", {"undescribed": 1})
+
+
+def test_what_has_no_rdf_any_more_is_not_gone_and_hides_nothing_that_is(harvest, with_others):
+    """A dataset that was kept and is still listed is missing; one that never had RDF hinders no withdrawal."""
+    own = Answer(PREFIXES + b"</own> a dcat:Dataset ; dct:identifier 'own' ; dct:title 'own' .", headers=TURTLE)
+    others = {"/own": own, "/page": NO_RDF["a page"]}
+    listed = described(*(f"a{number}" for number in range(60)))
+    site = with_others(listed + b":c dcat:dataset </own>, </page> .", others)
+    crawl = harvest(site.url + "/c")
+    assert (crawl.code, judged(crawl), crawl.report["errors"]) == (0, ("complete", 61, 61), {"no_rdf": 1})
+    whole = site.answer
+    site.answer = lambda asked: NO_RDF["a page"] if asked.path == "/own" else whole(asked)
+    for _ in range(2):
+        crawl = harvest(site.url + "/c")
+        assert (crawl.code, crawl.report["errors"]) == (3, {"no_rdf": 1, "undescribed": 1})
+    assert statuses(crawl)["withdrawn"] == 0
+    fewer = PREFIXES + listed.replace(b":c dcat:dataset :a59 .", b"").replace(b":a59 a", b":z a")
+    site.answer = lambda asked: (
+        Answer(fewer + b":c dcat:dataset </own>, </page> .", headers=TURTLE) if (asked.path == "/c") else whole(asked)
+    )
+    for _ in range(2):
+        crawl = harvest(site.url + "/c")
+        assert (crawl.code, crawl.report["errors"]) == (0, {"no_rdf": 1})
+    assert statuses(crawl)["withdrawn"] == 1
 
 
 def test_relative_iris_are_those_of_the_address(walked):

@@ -15,7 +15,7 @@ from crawlers.kinds.csw import capabilities
 from crawlers.kinds.csw.dialect import Ask, GetRecords
 from crawlers.kinds.csw.results import ServiceError, catalogue_id, is_service, results
 from crawlers.kinds.csw.schemas import candidates
-from crawlers.listing.limits import Limits
+from crawlers.listing.crawl import Limits
 from crawlers.listing.walk import Walk
 from tests.conftest import Crawl, options, scrapy
 from tests.portal.csw import CSW, GEODCAT, ISO, XML, Catalogue, question

@@ -10,8 +10,7 @@ from scrapy.http import TextResponse
 from crawlers import xml_records
 from crawlers.kinds.oai import generic
 from crawlers.kinds.oai.answer import OAIError, page
-from crawlers.kinds.oai.dialect import OAI, Question
-from crawlers.kinds.oai.repository import ordered
+from crawlers.kinds.oai.dialect import OAI, Question, ordered
 from crawlers.listing import ladder
 from crawlers.listing.walk import Walk
 from tests.walked import response, walk

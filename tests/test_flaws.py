@@ -213,7 +213,7 @@ def test_any_other_kind_is_an_error_whatever_is_kept(log, kind):
 
 
 def test_each_kind_says_whether_something_is_missing():
-    assert set(signals.FINDINGS) == {"broken_link", "not_taken"}
+    assert set(signals.FINDINGS) == {"broken_link", "no_rdf", "not_taken"}
     assert set(signals.FLAWS.values()) <= signals.KINDS.keys() - signals.FLAWS.keys()
 
 

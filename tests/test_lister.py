@@ -16,11 +16,13 @@ from scrapy.utils.test import get_crawler
 from crawlers.exceptions import AnswerError
 from crawlers.items import Dataset
 from crawlers.listing import evidence, ladder
+from crawlers.listing.crawl import Limits
 from crawlers.listing.dialect import Dialect, Traits
-from crawlers.listing.evidence import RULES, Ended, Taken, after, decide, judge
+from crawlers.listing.evidence import RULES, Ended, Taken, after, check_end, decide, is_end, is_met, judge
 from crawlers.listing.faults import Fault
-from crawlers.listing.ladder import Again, Halve, Onward, Other, Renew, Skip, Smaller
+from crawlers.listing.ladder import Again, Halve, Instead, Onward, Other, Renew, Skip, Smaller
 from crawlers.listing.listed import ListedSpider
+from crawlers.listing.lister import Intake
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
 from crawlers.listing.walks import Walks
 from tests.walked import walk
@@ -212,7 +214,8 @@ def test_empty_pages_in_the_middle_are_passed_by_the_patience(tmp_path):
     ("walked", "page", "traits", "kind"),
     [
         ({"total": 30, "listed": 18}, {}, {}, "count_mismatch"),
-        ({"total": 20, "listed": 18, "lost": 2}, {}, {}, "count_mismatch"),
+        ({"total": 20, "listed": 17, "lost": 2}, {}, {}, "count_mismatch"),
+        ({"stated": 20, "listed": 17, "lost": 2}, {}, {}, "count_mismatch"),
         ({"total": 30, "listed": 18, "stale": 2, "turned": 2}, {"next": Ask(at=99)}, {}, "paging"),
         ({"total": 18, "listed": 20}, {}, {}, "count_mismatch"),
         ({"printed": 30, "listed": 18, "turned": 2}, {}, {}, "count_mismatch"),
@@ -225,6 +228,17 @@ def test_empty_pages_in_the_middle_are_passed_by_the_patience(tmp_path):
         ({"listed": 6, "pages": 2}, {"turns": 0}, {"way": "turn"}, "unproven"),
         ({"listed": 10, "pages": 1}, {"asked": 10}, {}, "unproven"),
         ({"contradiction": "two counts", "listed": 9, "total": 9}, {}, {}, "count_mismatch"),
+        ({"listed": 5, "total": 5}, {"fault": AnswerError("truncated", "it breaks off")}, {}, "truncated"),
+        ({"listed": 18, "total": 18, "lap": 2, "has_shrunk": True}, {}, {}, "count_mismatch"),
+        ({"listed": 10_000, "total": 10_000, "turned": 99, "pages": 100}, {}, {}, "unproven"),
+        ({"listed": 28, "total": 20, "before": 8, "stated": 30, "parts": (("a", "b"),)}, {}, {}, "count_mismatch"),
+        ({"listed": 10, "largest": 10, "stale": 2}, {"asked": 10, "next": Ask(at=99)}, {}, "paging"),
+        ({"listed": 126, "largest": 126, "stale": 2, "total": 130}, {"asked": 9, "next": Ask(at=99)}, {}, "paging"),
+        ({"listed": 126, "largest": 126, "lap": 2, "pages": 2}, {"asked": 100}, {}, "unproven"),
+        ({"listed": 5, "pages": 1}, {"next": Ask(at=9), "end": "none"}, {}, "unproven"),
+        ({"listed": 5, "pages": 1}, {}, {"way": "place"}, "unproven"),
+        ({"listed": 25, "total": 20, "turned": 3, "stale": 2}, {"next": Ask(at=99)}, {"total": "hint"}, "unproven"),
+        ({"listed": 25, "pages": 3, "parts": (("a", "b"),)}, {}, {"way": "place"}, "unproven"),
     ],
 )
 def test_what_contradicts_or_shows_nothing(walked, page, traits, kind):
@@ -234,12 +248,16 @@ def test_what_contradicts_or_shows_nothing(walked, page, traits, kind):
     assert raised.value.kind == kind
 
 
+HINT = {"total": "hint"}
+
+
 @pytest.mark.parametrize(
     ("walked", "page", "traits", "shown"),
     [
         ({"total": 18, "listed": 18}, {}, {}, "total"),
         ({"total": 18, "listed": 18, "stale": 2}, {"next": Ask(at=99)}, {}, "total"),
         ({"total": 20, "listed": 18, "apart": 2}, {}, {}, "total"),
+        ({"total": 20, "listed": 18, "lost": 2}, {}, {}, "total"),
         ({"total": 18, "listed": 20, "has_moved": True}, {}, {}, "total"),
         ({"total": 5, "listed": 18, "turned": 1, "pages": 2}, {}, {"total": "hint"}, "pager"),
         ({"total": 10_000, "listed": 10_005, "turned": 99, "pages": 100}, {}, {}, "pager"),
@@ -247,6 +265,17 @@ def test_what_contradicts_or_shows_nothing(walked, page, traits, kind):
         ({"listed": 24, "pages": 4, "turned": 3, "is_ring": True, "stale": 2}, {"next": Ask(at=99)}, {}, "pager"),
         ({"listed": 24, "pages": 4, "turned": 3}, {}, {"ends_by": "short_page"}, "short_page"),
         ({"listed": 24, "pages": 2}, {"is_guessed": True, "came": 0}, {}, "short_page"),
+        ({"total": 0}, {}, {}, "total"),
+        ({}, {"is_file": True}, {}, "file"),
+        ({"listed": 5, "pages": 1}, {}, {}, "file"),
+        ({"listed": 126, "largest": 126, "stale": 2}, {"asked": 100, "next": Ask(at=99)}, {}, "file"),
+        ({"listed": 18, "total": 18, "has_shrunk": True}, {}, {}, "total"),
+        ({"listed": 24, "total": 24, "is_ring": True, "turned": 3}, {"next": Ask(at=99)}, {}, "total"),
+        ({"listed": 25, "total": 20, "stale": 2, "turned": 3}, {"next": Ask(at=9)}, HINT | {"way": "place"}, "pager"),
+        ({"listed": 25, "pages": 3, "parts": (("a", "b"),)}, {}, {}, "pager"),
+        ({"listed": 28, "apart": 2, "total": 22, "before": 8, "stated": 30}, {}, {}, "total"),
+        ({"listed": 8, "total": 8, "stated": 10_000, "parts": (("a", "b"),)}, {}, {}, "total"),
+        ({"listed": 10_000, "total": 10_000, "parts": (("a", "b"),)}, {}, {}, "total"),
     ],
 )
 def test_what_shows_that_all_came(walked, page, traits, shown):
@@ -254,15 +283,106 @@ def test_what_shows_that_all_came(walked, page, traits, shown):
     assert judge(ended) == shown
 
 
-def test_the_total_less_what_the_portal_does_not_have():
-    ended = Ended(Walk(ask=Ask(), total=20, listed=18), ListingPage(), Traits(), absent=2)
+@pytest.mark.parametrize("stated", [None, 20])
+def test_the_total_less_what_the_portal_does_not_have(stated):
+    ended = Ended(Walk(ask=Ask(), total=20, listed=18, stated=stated), ListingPage(), Traits(), absent=2)
     assert judge(ended) == "total less 2 that the portal does not have"
+
+
+@pytest.mark.parametrize(("total", "of"), [(None, ""), (30, " of 30")])
+def test_pages_that_repeat_are_told_with_what_came(total, of):
+    ended = Ended(
+        Walk(ask=Ask(), listed=18, stale=2, total=total), ListingPage(next=Ask(at=99)), Traits(), "the server"
+    )
+    with pytest.raises(AnswerError, match=f"^the server gives the same pages again after 18{of} datasets$"):
+        judge(ended)
+
+
+@pytest.mark.parametrize(
+    ("walked", "page", "kind"),
+    [
+        ({}, {"fault": AnswerError("truncated", "it breaks off")}, "truncated"),
+        ({"stale": 2}, {"next": Ask(at=99)}, "paging"),
+    ],
+)
+def test_a_part_that_breaks_off_or_repeats_itself_has_no_end(walked, page, kind):
+    with pytest.raises(AnswerError) as raised:
+        check_end(Ended(Walk(ask=Ask(), **walked), ListingPage(**page), Traits()))
+    assert raised.value.kind == kind
 
 
 def test_the_table_has_a_line_for_each_rule():
     lines = evidence.table().splitlines()
     assert len(lines) == len(RULES) + 2
     assert all(line.count("|") == 4 for line in lines)
+    assert lines[2].startswith("| 1 | The last answer broke off")
+
+
+# What is taken from a page
+
+
+class Ledger:
+    """A crawl of which the user wants so much; some records were planned before a kill, some are known."""
+
+    listed_kind = "dataset"
+
+    def __init__(self, limits, *, planned=(), known=(), expected=0, resources=0):
+        self.limits, self.known = limits, set(known)
+        self.records = SimpleNamespace(is_planned=lambda kind, name: name in planned, expected=expected)
+        self.run_state = SimpleNamespace(resources=resources)
+
+    def seen(self, name, **_):
+        return name not in self.known
+
+    def expect(self, kind, name, **_):
+        return name not in self.known
+
+
+@pytest.mark.parametrize(
+    ("limits", "here", "crawl", "taken"),
+    [
+        (Limits(datasets=2), {}, {}, {"a": 2, "b": 2}),
+        (Limits(datasets=4), {"listed": 2, "earlier": 1}, {}, {"a": 2}),
+        (Limits(datasets=2), {}, {"known": ["a"]}, {"b": 2, "c": 2}),
+        (Limits(datasets=1), {}, {"planned": ["b"]}, {"a": 2}),
+        (Limits(resources=3), {}, {}, {"a": 2, "b": 1}),
+        (Limits(resources=4), {"resources": 1}, {}, {"a": 2, "b": 1}),
+        (Limits(resources=4), {}, {}, {"a": 2, "b": 2}),
+        (Limits(datasets=1), {"is_of_ids": True}, {}, {"a": 2, "b": 2, "c": 2, None: 2}),
+    ],
+)
+def test_what_the_user_s_limits_leave_of_a_page(limits, here, crawl, taken):
+    entries = [Entry(name, {"of": name}, 2) for name in ("a", "b", "c", None)]
+    found, of_page = Intake(Ledger(limits, **crawl)).take(entries, Walk(ask=Ask(), **here))
+    assert {entry.id: allowed for entry, allowed in found} == taken
+    assert replace(of_page, digest="") == Taken(
+        came=4, new=len(taken), resources=sum(taken.values()), is_cut=1 in taken.values()
+    )
+
+
+@pytest.mark.parametrize(
+    ("crawl", "left", "taken"),
+    [
+        ({"expected": 2, "resources": 3}, 2, ["a", "b"]),
+        ({"expected": 9}, 0, []),
+        ({"expected": 9, "planned": ["b"]}, 0, []),
+        ({"expected": 9, "planned": ["a", "b"]}, 0, ["a", "b"]),
+        ({"resources": 5}, 0, []),
+    ],
+)
+def test_the_limits_of_several_lists_are_the_catalogue_s(monkeypatch, crawl, left, taken):
+    """What a killed process had planned is asked for, whatever the limit says now."""
+    monkeypatch.setattr(Intake, "_seen", lambda self, ids, here: set(ids))
+    intake = Intake(Ledger(Limits(datasets=9, resources=5), **crawl), is_one_list=False)
+    here = Walk(ask=Ask(), listed=99)
+    assert intake.left(here) == left
+    found, of_page = intake.take([Entry("a", {}), Entry("b", {})], here)
+    assert ([entry.id for entry, _ in found], of_page.doubles) == (taken, 2 - len(taken))
+
+
+def test_a_page_says_nothing_of_what_it_does_not_mention():
+    said = {name for name in ListingPage.__slots__ if getattr(ListingPage(), name)}
+    assert (said, Entry("a", {}).resources, ListingPage().purpose) == ({"purpose"}, 0, "page")
 
 
 # Behind a page
@@ -467,6 +587,57 @@ def test_what_is_taken_is_nothing_at_first():
     assert Taken() == Taken(came=0, new=0, resources=0, digest="", is_cut=False)
 
 
+def test_a_page_that_is_taken_in_steps_is_one_page():
+    first = Taken(came=100, new=90, resources=7, digest="a", is_cut=True, doubles=4)
+    both = first + Taken(came=20, new=10, resources=5, digest="b", doubles=1)
+    assert replace(both, digest="") == Taken(came=120, new=100, resources=12, doubles=5)
+    assert both.digest not in {(first + Taken(digest="c")).digest, "a", "b", "ab", ""}
+    assert (Taken() + first, (first + Taken()).digest) == (first, "a")
+
+
+@pytest.mark.parametrize(
+    ("here", "says", "total"),
+    [
+        ({}, 0, 0),
+        ({"came": 10}, 0, None),  # an empty page behind the last one counts itself
+        ({"came": 1}, 0, None),
+        ({"came": 10}, 1, 1),
+        ({"came": 10}, 35, 35),
+        ({"came": 10, "lap": 2, "total": 20}, 0, 0),
+        ({}, -1, None),
+        ({"total": 20}, -1, 20),
+    ],
+)
+def test_what_a_page_says_is_a_total(here, says, total):
+    assert behind(here, {"total": says}, {}).total == total
+
+
+@pytest.mark.parametrize(
+    ("here", "came", "stale"),
+    [
+        ({"lap": 2, "listed": 20, "apart": 3, "lost": 2, "came": 15}, 10, 0),
+        ({"lap": 2, "listed": 20, "apart": 3, "lost": 2, "came": 15}, 11, 1),
+        ({"lap": 1, "listed": 20, "apart": 3, "lost": 2, "came": 15}, 10, 1),
+        ({"lap": 1}, 1, 1),
+    ],
+)
+def test_a_further_look_finds_as_many_known_records_as_there_are(here, came, stale):
+    assert behind(here, {"next": Ask(at=99)}, {"came": came, "digest": "b"}).stale == stale
+
+
+@pytest.mark.parametrize(
+    ("here", "says", "has_moved"),
+    [
+        ({"largest": 1, "total": 1}, 2, False),
+        ({"largest": 1, "total": 1}, 3, True),
+        ({"largest": 2, "total": 1}, 2, True),
+        ({"largest": 0, "total": 0}, 2, True),
+    ],
+)
+def test_pages_that_count_themselves_have_not_moved(here, says, has_moved):
+    assert behind(here, {"total": says}, {"came": 2, "new": 2}).has_moved is has_moved
+
+
 def test_a_way_on_counts_once_it_brought_another_page():
     first = {"came": 6, "new": 6, "digest": "a"}
     assert behind({}, {}, first, way="turn").turned == 0
@@ -662,6 +833,8 @@ def test_pages_that_count_what_is_left_are_compared_too():
         ),
         ({"came": 12, "stale": 1}, {"next": Ask()}, {}, {"has_short_pages": True, "patience": 1}, "end"),
         ({"came": 20, "total": 20}, {"next": Ask(at=99)}, {"came": 10}, {"way": "stated"}, "follow"),
+        ({"largest": 10, "came": 3}, {"next": Ask(at=9)}, {"came": 3}, {}, "follow"),
+        ({"largest": 9, "came": 10_003, "total": 10_000}, {"next": Ask(at=9)}, {"came": 3}, {}, "follow"),
         ({"pages": 5}, {"next": Ask(at=99)}, {"came": 10}, {"way": "stated", "most_pages": 5}, "trap"),
         ({"pages": 5, "came": 10}, {"next": Ask(at=99), "end": "none"}, {"came": 10}, {"way": "stated"}, "end"),
     ],
@@ -669,6 +842,42 @@ def test_pages_that_count_what_is_left_are_compared_too():
 def test_whether_a_walk_goes_on(walked, page, taken, traits, decision):
     chosen = Traits(**{"way": "place"} | traits)
     assert decide(Walk(ask=Ask(), **walked), ListingPage(**page), Taken(**taken), chosen) == decision
+
+
+@pytest.mark.parametrize(
+    ("walked", "traits", "is_all", "is_over"),
+    [
+        ({}, {}, False, False),
+        ({"total": 20, "listed": 19}, {}, False, False),
+        ({"total": 20, "listed": 18, "lost": 2}, {}, True, True),
+        ({"total": 20, "listed": 25}, {}, True, True),
+        ({"total": 20, "listed": 20}, HINT, True, True),
+        ({"total": 20, "listed": 25}, HINT, True, False),
+        ({"total": 20, "listed": 25, "parts": (("a", "b"),)}, HINT, True, True),
+        ({"total": 2000, "listed": 2000}, {}, True, False),
+        ({"total": 10_000, "listed": 10_000}, {}, False, False),
+    ],
+)
+def test_whether_all_came_and_a_refusal_behind_it_is_the_end(walked, traits, is_all, is_over):
+    here = Walk(ask=Ask(), **walked)
+    assert (is_met(here, Traits(**traits)), is_end(here, Traits(**traits))) == (is_all, is_over)
+
+
+def test_a_walk_begins_with_nothing():
+    begun = Walk(ask=Ask())
+    assert {name for name, value in begun.plain().items() if value} == {"ask", "name", "purpose", "lap"}
+    assert (begun.lap, begun.expected, begun.seen) == (1, None, 0)
+    assert [replace(begun, **each).has_records for each in ({}, {"is_of_ids": True}, {"purpose": "count"})] == [
+        True,
+        False,
+        False,
+    ]
+    assert replace(begun, listed=3, lost=2).seen == 5
+
+
+def test_a_fault_is_that_of_a_page_unless_it_is_said():
+    assert not Fault(AnswerError("connection", "reset")).is_of_host
+    assert not Fault(AnswerError("http", "busy"), 503).is_of_host
 
 
 # Pages that do not come
@@ -714,12 +923,10 @@ def test_a_cut_page_is_no_end_even_if_the_total_is_met_by_it(tmp_path, says):
 def test_one_record_that_breaks_each_page_is_named_and_passed(tmp_path):
     server = Server(ids=names(35), says=35, broken={17})
     done = listed(tmp_path, server, ladder=LADDER)
-    assert (done.ids(), done.evidence) == (names(17) + names(17, 18), {}), "nothing is taken to be gone"
-    assert [error.missing for error in done.errors] == ["dataset", None]
-    assert [error.error for error in done.errors] == [
-        "the server can't give the record at position 18: a record can't be rendered",
-        "the server says it has 35 datasets, and listed 34",
-    ]
+    assert (done.ids(), done.evidence) == (names(17) + names(17, 18), {"datasets": "total"})
+    [error] = done.errors
+    assert error.missing == "dataset"
+    assert error.error == "the server can't give the record at position 18: a record can't be rendered"
 
 
 @pytest.mark.parametrize(("is_substitute", "rows"), [(False, ["1", "5", "25"]), (True, ["1", "1", "1"])])
@@ -958,6 +1165,33 @@ def test_a_host_that_says_when_to_come_again_is_not_asked_otherwise(tmp_path):
     assert (len(done.asked), done.kinds()) == (1, {"http": 1})
 
 
+@pytest.mark.parametrize(
+    ("rung", "here", "most"),
+    [
+        (Again(), {}, 1),
+        (Other("method", lambda walk: ("PUT",)), {}, 20),
+        (Smaller(), {"rows": 100}, 20),
+        (Skip(), {"rows": 1}, 3),
+        (Renew(), {"came": 3}, 1),
+        (Halve(), {}, 500),
+        (Onward(), {"parts": (("a", "m"), ("m", "z"))}, 500),
+    ],
+)
+def test_how_often_a_rung_is_tried_without_progress(rung, here, most):
+    dialect = type("Laddered", (Ranged,), {"ladder": (rung,)})(None)
+    once_less = Walk(**{"ask": Ask(), "tried": (rung.name,) * (most - 1)} | here)
+    there = ladder.climbed(once_less, CUT, dialect)
+    assert there.tried == (rung.name,) * most
+    assert ladder.climbed(replace(once_less, tried=there.tried), CUT, dialect) is None
+
+
+def test_the_sizes_of_smaller_pages():
+    here, sizes = Walk(ask=Ask(), rows=1000), []
+    while (here := Smaller().instead(here, HTTP, Numbers(None))) is not None:
+        sizes.append(here.rows)
+    assert sizes == [100, 25, 5, 1]
+
+
 # Lists that are too long, or move
 
 
@@ -1004,6 +1238,14 @@ def test_a_part_that_does_not_come_is_reported_and_the_next_ones_are_listed(tmp_
     parts = {"parts": lambda self, walk: halves(("", "n00040"))}
     done = listed(tmp_path, server, traits=Traits(way="place", windows={40}), ladder=(Again(), Onward()), **parts)
     assert (done.ids(), done.evidence, done.kinds()) == (names(10) + names(20, 20), {}, {"truncated": 1})
+
+
+def test_halves_of_a_part_that_does_not_come_may_wait_for_the_others():
+    """Where a part fails, the others show whether the host is there."""
+    here = Walk(ask=Ask(), parts=(("a", "m"), ("m", "z")), splits=1)
+    first, last = ladder.split(here, Ranged(None)), ladder.split(here, Ranged(None), is_last=True)
+    assert (first.parts, first.ask) == ((("a", "f"), ("f", "m"), ("m", "z")), Ask(since="a", until="f"))
+    assert (last.parts, last.ask) == ((("m", "z"), ("a", "f"), ("f", "m")), Ask(since="m", until="z"))
 
 
 def test_what_a_broken_page_showed_is_asked_by_once_more(tmp_path):
@@ -1115,17 +1357,14 @@ def test_a_page_that_was_only_guessed_and_is_refused_is_the_end(tmp_path):
     assert (len(done.items), done.evidence, done.errors) == (10, {"datasets": "short_page"}, [])
 
 
-@dataclass(frozen=True)
-class Over:
-    most: int = 1
-    name: str = "over"
+def test_a_page_that_is_passed_over_is_reported(tmp_path):
+    """By a rung that only this kind has."""
 
-    def instead(self, walk, fault, dialect):
+    def over(self, walk, fault):
         return replace(walk, ask=replace(walk.ask, at=walk.ask.at + 10), gaps=walk.gaps + 1)
 
-
-def test_a_page_that_is_passed_over_is_reported(tmp_path):
-    done = listed(tmp_path, Server(ids=names(35), way="stated", faults={2: 500}), ladder=(Over(),), **stated())
+    server = Server(ids=names(35), way="stated", faults={2: 500})
+    done = listed(tmp_path, server, ladder=(Instead("over"),), over=over, **stated())
     assert (len(done.items), done.kinds(), done.evidence) == (25, {"http": 1}, {})
 
 
@@ -1153,6 +1392,24 @@ def test_what_explains_a_difference_comes_before_a_further_look(tmp_path):
     done = listed(tmp_path, Server(ids=names(10), says=12), **explaining)
     assert (done.evidence, done.errors) == ({"datasets": "total less 2 that the portal does not have"}, [])
     assert (done.spider.run_state.expected, done.ids()) == (10, ["later", *names(10)])
+
+
+def test_two_questions_may_precede_the_first_page(tmp_path):
+    """What a portal says of itself, say, and then its number of records."""
+
+    class Asking(Numbers):
+        def first(self):
+            return replace(Numbers.first(self), ask=Ask(method="WHO"), purpose="count")
+
+        def read(self, response, walk):
+            if walk.ask.method == "WHO":
+                return ListingPage(next=Ask(method="COUNT"), purpose="count")
+            return ListingPage(next=Ask(), total=7) if walk.purpose == "count" else Numbers.read(self, response, walk)
+
+    server = Server(ids=names(7))
+    done = listed(tmp_path, server, first=Asking.first, read=Asking.read)
+    assert [asked["method"] for asked in server.requests] == ["WHO", "COUNT", "POST"]
+    assert (done.ids(), done.evidence) == (names(7), {"datasets": "total"})
 
 
 @pytest.mark.parametrize("second", ["the number is another one, asked for so", ""])
@@ -1352,6 +1609,103 @@ def test_a_limit_is_the_catalogue_s(tmp_path):
     assert (done.ids(), done.spider.run_state.is_limited) == (list("123"), True)
 
 
+@dataclass(frozen=True)
+class File:
+    """A file of a tree: the records in it, the files and others that it names; "!" breaks it, "-" is not there."""
+
+    records: str = ""
+    names: str = ""
+    left: str = ""
+
+
+class Files(Several):
+    traits = Traits(way="single", is_one_list=False, tree="files")
+    lists: ClassVar[dict[str, File]] = {}
+
+    def read(self, response, walk):
+        file = self.lists[walk.name]
+        if "!" in file.records:
+            raise AnswerError("truncated", "it broke off")
+        offers = [Offer("walk", name, Ask(address=name)) for name in file.names]
+        offers += [Offer("left", name, why_not="is outside") for name in file.left]
+        lost, entries = file.records.count("?"), [Entry(each, each) for each in file.records if each != "?"]
+        return ListingPage(entries=entries, offers=offers, lost=lost)
+
+    def ending(self, fault, walk):
+        return ListingPage(lost=1) if "-" in self.lists[walk.name].records else None
+
+
+TREE = {"a": File("1", names="bc"), "b": File("2", names="cda"), "c": File("3"), "d": File()}
+
+
+@pytest.mark.parametrize("twice", range(6))
+def test_the_files_of_a_tree_are_read_once_and_told_as_one(tmp_path, twice):
+    done = tree(tmp_path, {}, twice=twice)
+    assert (done.ids(), done.evidence, done.errors) == (list("123"), {"files": "file"}, [])
+    assert (done.judged, done.spider.run_state.lists) == (("complete", 3, 3), {"files": "ended"})
+    assert len(done.asked) == 4
+    assert done.spider.run_state.is_whole_listing
+
+
+def tree(tmp_path, changes, limits=None, twice=0):
+    members = {name: value for name, value in vars(Files).items() if not name.startswith("_") and name != "lists"}
+    return several(tmp_path, TREE | changes, limits, twice, **members)
+
+
+@pytest.mark.parametrize(
+    ("changes", "evidence", "judged", "told"),
+    [
+        ({"c": File("!")}, {}, ("incomplete", None, 2), ["it broke off"]),
+        ({"c": File("3?")}, {"files": "file"}, ("complete", 4, 3), []),
+        ({"c": File("-!")}, {"files": "file"}, ("incomplete", 3, 2), ["it broke off"]),
+        (
+            {"c": File("3", left="x"), "b": File("2", left="yz")},
+            {},
+            ("incomplete", None, 3),
+            ["the server listed 3 datasets, and names 3 addresses that were not followed, such as x: they lie outside"],
+        ),
+        (
+            {"c": File("!", left="x"), "b": File("2", left="y")},
+            {},
+            ("incomplete", None, 2),
+            ["it broke", "1 addresses"],
+        ),
+    ],
+)
+def test_what_is_seen_of_a_tree(tmp_path, changes, evidence, judged, told):
+    done = tree(tmp_path, changes)
+    assert (done.evidence, done.judged) == (evidence, judged)
+    assert all(says in error.error for says, error in zip(told, done.errors, strict=True)), done.errors
+    assert all("end" in state for state in done.spider.run_state.lists.values())
+
+
+def test_what_is_lost_with_a_file_is_no_part_of_the_list(tmp_path):
+    [error] = tree(tmp_path, {"c": File("-!")}).errors
+    assert (error.stage, error.kind) == ("fetch", "truncated")
+
+
+def test_a_limit_ends_a_tree(tmp_path):
+    done = tree(tmp_path, {}, {"max_datasets": "1"})
+    assert (done.ids(), done.judged, done.spider.run_state.lists) == (["1"], ("partial", None, 1), {"files": "ended"})
+
+
+def test_a_tree_goes_on_if_a_file_does(tmp_path):
+    """After a kill the same request may bring another answer, or one that breaks off."""
+    crawler = get_crawler(None, {"JOBDIR": str(tmp_path)})
+    crawler.spider = SimpleNamespace(name="x")
+    walks = Walks(crawler)
+    assert (walks.begin("a", "tree"), walks.begin("a", "tree"), [*walks.waiting("tree")]) == (True, False, ["a"])
+    walks.end("a", "whole", evidence="file", total=3, listed=1)
+    assert ([*walks.waiting("tree")], [*walks.waiting()], walks.lacking) == ([], ["tree"], 2)
+    for goes_on in (lambda: walks.go_on("a", "tree"), lambda: walks.begin("b", "tree")):
+        walks.end("tree", "whole", evidence="file", listed=1)
+        assert (walks.lists, walks.evidence) == ({"tree": "ended"}, {"tree": "file"})
+        goes_on()
+        assert (walks.lists, walks.evidence) == ({"tree": "begun"}, {})
+    assert (Walks(crawler).lists, [*walks.waiting("tree")]) == ({"tree": "begun"}, ["a", "b"])
+    walks.job.db.close()
+
+
 def test_the_answer_of_a_session_that_was_replaced_is_dropped(tmp_path):
     done = several(tmp_path, {"a": [["1"]], "b": [["2"]]}, is_current=lambda self, walk: walk.name != "b")
     assert (done.ids(), done.spider.run_state.lists) == (["1"], {"a": "ended", "b": "begun"})
@@ -1473,7 +1827,7 @@ def test_a_list_that_goes_on_after_a_kill_is_open_again(tmp_path):
     walks.end("one", "whole", evidence="file", listed=1)
     walks.go_on("one")
     walks.go_on("two")
-    assert (walks.open, walks.evidence, walks.lists, walks.listed("one")) == ({"one"}, {}, {"one": "begun"}, 1)
+    assert (walks.open, walks.evidence, walks.lists) == ({"one"}, {}, {"one": "begun"})
     assert Walks(crawler).open == {"one"}
     walks.end("one", "short")
     assert walks.is_short

@@ -19,8 +19,8 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.generic import HTML
 from crawlers.listing import confirmation, since, withdrawals
 from crawlers.listing.confirmation import Fate, GoneRecords
+from crawlers.listing.crawl import Limits
 from crawlers.listing.dialect import Dialect, Traits
-from crawlers.listing.limits import Limits
 from crawlers.listing.lister import Lister
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.listing.state import RunState, stat

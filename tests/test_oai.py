@@ -19,7 +19,7 @@ import pytest
 from crawlers.kinds.oai import generic
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
-from tests.portal.oai import Held, Repository, held
+from tests.portal.oai import Held, Repository, held, oops
 from tests.site import Answer, Site
 from tests.waiting import HANG, until
 from tests.walked import Walked, answers_of, walk
@@ -84,6 +84,8 @@ TRAPS = [
     {"breaks_behind": 20},
     {"identify": True},
     {"identify": 500, "formats": 500},
+    {"identify": 404},
+    {"identify": 200, "formats": 200},
     {"error_status": 422, "dies_behind": 20},
     {"cut_behind": 20},
     {"cut_behind": 10, "says": None},
@@ -103,6 +105,61 @@ def test_a_trap_that_can_be_got_round(tmp_path, traps, daily):
     assert (verdict, listed, len(done.ids()), done.errors) == ("complete", 35, 35, [])
     assert len(done.asked) < 60
     assert {item.metadata_source for item in done.items} == {"dublin_core"}
+
+
+def shuffled(count: int) -> list[Held]:
+    records = held(count)
+    random.Random(1).shuffle(records)
+    return records
+
+
+@pytest.mark.parametrize("records", [held(35), held(50), shuffled(35), shuffled(50)], ids=["35", "50", "a", "b"])
+@pytest.mark.parametrize("token", ["badResumptionToken", "noRecordsMatch", "badArgument", 404], ids=str)
+def test_a_superfluous_token_without_a_total_costs_few_requests(tmp_path, records, token):
+    """It is refused behind every list, so it is the end of a window that is shorter, and whose last page is short."""
+    done = walked(Repository(records, {"extra_token": token, "says": None}), tmp_path)
+    assert (done.judged, done.evidence, done.errors) == (
+        ("complete", len(records), len(records)),
+        {"datasets": "pager"},
+        [],
+    )
+    assert len(done.asked) < 30
+
+
+def test_a_list_that_ends_at_a_limit_within_a_page_is_no_end(tmp_path):
+    """Each list gives 25 records at most, 10 on a page, and a token that is refused."""
+
+    class Limited(Repository):
+        def page(self, found, start, rest):
+            return super().page(found[:25], start, rest)
+
+    done = walked(Limited(shuffled(100), {"extra_token": "badResumptionToken", "says": None}), tmp_path)
+    assert (done.judged[0], len(done.ids())) == ("complete", 100)
+
+
+@pytest.mark.parametrize("records", [held(50), shuffled(50)], ids=["sorted", "shuffled"])
+@pytest.mark.parametrize("says", [{}, {"says": None}], ids=str)
+@pytest.mark.parametrize(
+    "fault", [{"breaks_with": 500}, {"breaks_with": 408}, {"breaks_with": 200}, {"cut": True}], ids=str
+)
+def test_each_fault_of_a_page_is_met_by_the_same_rungs(tmp_path, records, says, fault):
+    """A record breaks each page that has it: an error, a page for people, or XML that breaks off."""
+    for broken in (("r00024",), ("r00000", "r00034")):
+        traps = {"cut_in": broken} if "cut" in fault else {"breaks_at": broken}
+        done = walked(Repository(records, traps | says | fault), tmp_path)
+        kept = {one.removeprefix("oai:test:") for one in done.ids()}
+        assert {held.name for held in records} - kept == {*broken}
+        assert (done.judged[0], len(done.asked) < 80 * len(broken)) == ("incomplete", True)
+
+
+def test_a_host_that_is_down_is_not_asked_for_each_window(tmp_path):
+    repository = Repository(held(50), {})
+    repository.page = lambda found, start, rest: (
+        oops(500) if repository.served > 2 else Repository.page(repository, found, start, rest)
+    )
+    done = walked(repository, tmp_path)
+    assert (done.judged[0], len(done.ids()), set(done.kinds())) == ("incomplete", 20, {"http"})
+    assert len(done.asked) < 20
 
 
 @pytest.mark.parametrize("traps", [traps for traps in TRAPS if {"error_status", "breaks_behind", "beside"} & {*traps}])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import sqlite3
 from contextlib import closing, suppress
 from dataclasses import replace
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import pytest
 from scrapy.http import HtmlResponse, Request, Response
@@ -16,7 +17,7 @@ from crawlers import settings
 from crawlers.kinds.waf.detection import WAFDetector
 from crawlers.kinds.waf.folder import entries
 from crawlers.kinds.waf.generic import WAF
-from crawlers.kinds.waf.records import datasets
+from crawlers.kinds.waf.records import opened
 from crawlers.operate.sources.detect import Detection
 from crawlers.xml_records import record
 from tests.conftest import Crawl, options, scrapy
@@ -58,8 +59,38 @@ def links(*names):
     ],
 )
 def test_links_below_the_start_address(text, found):
-    assert [one.address.removeprefix(ROOT) for one in entries(page(text), ROOT)] == found
-    assert all((one.what == "folder") == one.address.endswith("/") for one in entries(page(text), ROOT))
+    below = [one for one in entries(page(text), ROOT) if one.what != "left"]
+    assert [one.address.removeprefix(ROOT) for one in below] == found
+    assert all((one.what == "folder") == one.address.endswith("/") for one in below)
+
+
+def shown(*names):
+    """Links that show another text than their address: the two are parted by a blank."""
+    return "".join("<a href='{}'>{}</a> 2024-11-07 15:00".format(*name.split(" ", 1)) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (
+            links("get?id=5", "get.php?id=5", "sub/?x=1", "v1.2?id=5"),
+            ["get?id=5", "get.php?id=5", "sub/?x=1", "v1.2?id=5"],
+        ),
+        (links("/list?page=2", "/x/y.rdf", "//b.org/z.ttl.gz"), ["/list?page=2", "/x/y.rdf", "//b.org/z.ttl.gz"]),
+        (shown("/data/other/ other/", "//b.org/x/long-name/ long-n..>"), ["/data/other/", "//b.org/x/long-name/"]),
+        (links("photo.jpg?size=l", "a.zip?download=1", "b.html?x=1", "readme", "c.xml", "sub/"), []),
+        (links("?C=N;O=D", "./?sort=name", "#top", "mailto:a@b.org", "/", "../", "https://example.org/"), []),
+        (shown("/about/ About us", "/ Home", "/meta/ meta", "//b.org/ b.org", "//b.org/?page=2 more", "/?q=1 x"), []),
+    ],
+)
+def test_what_is_seen_and_not_followed(text, left):
+    found = [one.address for one in entries(page(APACHE % text), ROOT) if one.what == "left"]
+    assert found == [urljoin(ROOT, one) for one in left]
+
+
+@pytest.mark.parametrize("link", ["?page=2", "list?start=10", "index.php?page=2&limit=5"])
+def test_a_page_of_a_listing_is_followed(link):
+    assert [one.what for one in entries(page(APACHE % links(link)), ROOT)] == ["page"]
 
 
 @pytest.mark.parametrize(
@@ -239,16 +270,17 @@ def test_a_statement_behind_a_limit_is_neither_flaw_nor_error(tmp_path, limit, t
     assert found == [("invalid_rdf", one) for one in told]
 
 
+def read(response):
+    return list(asyncio.run(opened(response, source="s", most=1000, most_json=1000)).found)
+
+
 @pytest.mark.parametrize(("names", "kind"), [("a", "unreadable_statement"), ("ab", "invalid_rdf")])
 def test_what_is_only_a_flaw_does_not_keep_a_document_from_being_replaced(names, kind):
     """A file of one dataset has no list that would name a lost one, and needs none."""
     request = Request("https://example.org/meta/a.rdf")
     response = Response(request.url, body=in_rdf(*names, bad="a").encode(), request=request)
 
-    async def read():
-        return [found async for found in datasets(response, source="s", most_json=1000)]
-
-    dataset, *_, error = asyncio.run(read())
+    dataset, *_, error = read(response)
     assert (error.kind, error.dataset_id, dataset.torn) == (kind, dataset.id, kind == "invalid_rdf")
     assert [flaw.kind for flaw in dataset.flaws] == ["unreadable_statement"] * dataset.torn
 
@@ -267,10 +299,7 @@ def test_a_lost_statement_of_turtle_may_be_a_whole_dataset(around, kind):
     body = (prefixes + around.format("<d2> == a dcat:Dataset .")).encode()
     response = Response(request.url, body=body, headers={"Content-Type": "text/turtle"}, request=request)
 
-    async def read():
-        return [found async for found in datasets(response, source="s", most_json=1000)]
-
-    dataset, error = asyncio.run(read())
+    dataset, error = read(response)
     assert (error.kind, dataset.torn) == (kind, kind == "invalid_rdf")
 
 
@@ -304,7 +333,7 @@ def test_records_in_another_encoding_than_they_say_are_read_and_told(name, body)
     body = body.replace("Soils", "Größe").replace("One", "Größe").encode("latin-1")
     request = Request(f"https://example.org/meta/{name}")
     response = Response(request.url, body=body, request=request, headers={"Content-Type": "text/plain; charset=utf-8"})
-    first = asyncio.run(anext(datasets(response, source="s", most_json=1000)))
+    first = read(response)[0]
     assert first.title == "Größe"
     assert first.flaws[-1] == "Its encoding is not the declared one, and was guessed (cp1252): set `encoding`."
 
@@ -406,7 +435,9 @@ def test_a_record_with_a_query_and_the_pages_of_a_listing_are_read(output):
     assert not [path for path in asked if "C=N" in path or "sort=" in path]
 
 
-@pytest.mark.parametrize("link", ["?view=more", "?dir=sub", "sub/?x=1", "get.php?file=b.xml"])
+@pytest.mark.parametrize(
+    "link", ["?view=more", "?dir=sub", "sub/?x=1", "get.php?file=b.xml", "get?id=5", "/list?page=2"]
+)
 def test_a_link_that_nobody_knows_may_hide_records(output, link):
     with Site(by_address({"/meta/": listing("a.xml", link), "a.xml": iso("a")})) as site:
         done = crawled(site, output)
@@ -417,8 +448,8 @@ def test_a_link_that_nobody_knows_may_hide_records(output, link):
 @pytest.mark.parametrize(
     ("names", "ended", "told"),
     [
-        (["a.xml", "{0}/out/c.xml", "../up.xml", "/out/c.xml"], (3, "incomplete", 1), "links 2 records or pages"),
-        (["/out/c.xml", "https://away.invalid/x.xml"], (4, "failed", 0), "links 2 records or pages"),
+        (["a.xml", "{0}/out/c.xml", "../up.xml", "/out/c.xml"], (3, "incomplete", 1), "names 2 addresses"),
+        (["/out/c.xml", "https://away.invalid/x.xml"], (4, "failed", 0), "names 2 addresses"),
     ],
 )
 def test_records_that_a_listing_links_outside_are_counted(output, names, ended, told):
@@ -509,3 +540,102 @@ def test_a_document_of_xml_has_no_logins(output):
     with closing(sqlite3.connect(output / "index.sqlite")) as db:
         found = {url for (url,) in db.execute("SELECT url FROM resources")}
     assert found == {"ftp://a.org/1.csv?a&b", "https://a.org/me@a.csv"}
+
+
+# The tree
+
+
+def walked(files, folder, **given):
+    """Walk a folder without the loopback; a status is an answer without a body."""
+
+    def answer(asked):
+        body = files.get(asked.path, 404)
+        body = body.pop(0) if isinstance(body, list) else body
+        if isinstance(body, int):
+            return Answer(b"", body)
+        media_type = "text/html" if asked.path.endswith("/") else "application/octet-stream"
+        body = body.encode() if isinstance(body, str) else body
+        return Answer(body, headers={"Content-Type": "text/turtle" if ".ttl" in asked.path else media_type})
+
+    with Site(answer) as site:
+        done = walk(WAF, answers_of(site), folder, url=f"{site.url}/meta/", **given)
+        return done, [one.path for one in site.asked]
+
+
+DEEP = {
+    "/meta/": listing("a.xml", "sub/", "b.xml", "other/"),
+    "/meta/sub/": listing("c.xml", "deep/", "?C=N", "../"),
+    "/meta/other/": listing("two.ttl") + "<p>of others</p>",
+    "/meta/sub/deep/": listing("d.xml", "e.xml") + "<p>below</p>",
+    "/meta/other/two.ttl": TURTLE,
+    **{f"/meta/{path}.xml": iso(path[-1]) for path in ("a", "b", "sub/c", "sub/deep/d", "sub/deep/e")},
+}
+
+
+@pytest.mark.parametrize("twice", range(len(DEEP) + 1))
+def test_a_kill_between_any_two_answers_loses_nothing(tmp_path, twice):
+    done, asked = walked(DEEP, tmp_path, twice=twice)
+    ids = sorted([*"abcde", "https://example.org/d/1", "https://example.org/d/2"])
+    assert sorted(set(done.ids())) == ids
+    assert (done.evidence, done.judged) == ({"folders": "file"}, ("complete", 7, 7))
+    assert set(asked) == set(DEEP)
+
+
+@pytest.mark.parametrize("twice", range(5))
+def test_a_limit_asks_for_no_more_than_it_needs(tmp_path, twice):
+    done, asked = walked(DEEP, tmp_path, max_datasets="2", twice=twice)
+    assert (sorted(set(done.ids())), done.judged) == (["a", "b"], ("partial", None, 2))
+    assert asked == ["/meta/", "/meta/a.xml", "/meta/b.xml"]
+
+
+def test_a_listing_that_breaks_off_is_asked_for_again(tmp_path):
+    done, _ = walked(DEEP | {"/meta/sub/": [206, DEEP["/meta/sub/"]]}, tmp_path)
+    assert done.judged == ("complete", 7, 7)
+    done, _ = walked(DEEP | {"/meta/sub/": [206, 206]}, tmp_path)
+    assert (done.evidence, done.judged, done.kinds()) == ({}, ("incomplete", None, 4), {"truncated": 1})
+
+
+@pytest.mark.parametrize(("place", "number"), [("/meta/sub/", 4), ("/meta/b.xml", 6)])
+def test_what_does_not_come_is_told_once(tmp_path, place, number):
+    """A folder may have had anything, and a record is one."""
+    done, _ = walked(DEEP | {place: 500}, tmp_path)
+    [error] = done.errors
+    assert (error.url.endswith(place), error.kind, error.http_status, error.attempts) == (True, "http", 500, 1)
+    is_record = place.endswith(".xml")
+    assert (error.stage, done.evidence) == (("fetch", {"folders": "file"}) if is_record else ("list", {}))
+    assert done.judged == ("incomplete", 7 if is_record else None, number)
+
+
+def test_a_folder_too_deep_is_told(tmp_path):
+    files = {f"/meta/{'x/' * depth}": listing("x/") + f"<p>{depth}</p>" for depth in range(13)}
+    done, asked = walked(files, tmp_path)
+    assert (len(asked), done.kinds(), done.evidence) == (11, {"trap": 1}, {})
+
+
+@pytest.mark.parametrize("name", ["a.xml.gz", "b.ttl.gz", "plain.xml.gz"])
+def test_a_gzipped_record_is_read(tmp_path, name):
+    """Also one that the server has unpacked, though its name stays."""
+    body = (TURTLE if "ttl" in name else iso("a")).encode()
+    body = body if "plain" in name else gzip.compress(body)
+    done, asked = walked({"/meta/": listing(name), f"/meta/{name}": body}, tmp_path)
+    assert (done.judged[0], len(done.items), done.errors) == ("complete", 1 + ("ttl" in name), [])
+    assert done.items[0].metadata_url.endswith(name)
+    done, asked = walked(
+        {
+            "/meta/": listing(name, name[:-3]),
+            f"/meta/{name[:-3]}": gzip.decompress(body) if body[:1] == b"\x1f" else body,
+        },
+        tmp_path,
+    )
+    assert (done.judged[0], asked) == ("complete", ["/meta/", f"/meta/{name[:-3]}"])
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [(gzip.compress(b"<a>" + bytes(3 << 20)), "too_large"), (gzip.compress(ISO.encode())[:-9], "truncated")],
+)
+def test_a_bomb_and_a_cut_file_are_told(tmp_path, body, kind):
+    done, _ = walked(
+        {"/meta/": listing("a.xml.gz"), "/meta/a.xml.gz": body}, tmp_path, changes={"DOWNLOAD_MAXSIZE": 1 << 20}
+    )
+    assert (done.kinds(), done.judged) == ({kind: 1}, ("incomplete", 1, 0))

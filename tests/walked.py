@@ -65,7 +65,7 @@ class Walked:
     def judged(self) -> tuple[str, int | None, int]:
         """The verdict that a crawl's report would give, how many datasets are expected, and how many were listed."""
         state = self.spider.run_state
-        is_whole = not self.errors and set(state.lists.values()) == {"ended"}
+        is_whole = self.kinds().keys() <= set(signals.FINDINGS) and set(state.lists.values()) == {"ended"}
         verdict = "partial" if state.is_limited else "complete" if state.evidence else "incomplete"
         return verdict if is_whole else "incomplete", state.expected, state.listed
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawlers.exceptions import AnswerError
-from crawlers.listing.confirmation import flat
 from crawlers.listing.faults import LASTING, Fault
+from crawlers.listing.spider import flat
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -12,6 +12,7 @@ from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlers.exceptions import AnswerError
+from crawlers.listing.spider import flat
 from crawlers.listing.withdrawals import LIST
 from crawlers.politeness import failures
 from crawlers.resume.notes import Notes
@@ -19,6 +20,8 @@ from crawlers.resume.records import planned_among
 from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -284,7 +287,6 @@ class GoneRecords(Confirmation):
             return
         for _ in withdrawals.compare(withdrawals.held(), partial(planned_among, records, self.crawl.listed_kind)):
             pass
-        withdrawals.log_renamed()
         controls = [listed for listed in withdrawals.controls if self.question(listed, {})]
         if not withdrawals.gone or not controls:
             self._let_listings_decide("nothing that it lists has an address of its own there")
@@ -351,16 +353,6 @@ class GoneRecords(Confirmation):
         why = f"{self.by} does not give by its own address what it lists ({error})"
         self.crawl.logger.info("%s: its listings decide what is gone", why)
         self._let_listings_decide(why)
-
-
-async def flat(output: Iterable[Any]) -> AsyncIterator[Any]:
-    """Yield what a callback yields; what takes long is an iterator that lets other work go on meanwhile."""
-    for found in output:
-        if isinstance(found, AsyncIterator):
-            async for later in found:
-                yield later
-        else:
-            yield found
 
 
 def _first(request: Request, **keywords: Any) -> Request:

@@ -47,6 +47,8 @@ class Traits:
         deepest: how deep lists may lead to lists.
         ends_by: the word for a list whose way on has ended, in the run report.
         is_one_list: whether the catalogue is one list, whose total and number of datasets are those of the catalogue.
+        tree: the name of the whole, if its lists are the files of a tree, each of them read once: they are judged
+            together, when all have ended.
         judges_single_pages_last: whether a walk of one page that shows nothing is judged when all walks have ended:
             it is whole if it is shorter than a page that led on.
     """
@@ -61,6 +63,7 @@ class Traits:
     deepest: int = 20
     ends_by: str = "pager"
     is_one_list: bool = True
+    tree: str = ""
     judges_single_pages_last: bool = False
 
 
@@ -170,16 +173,18 @@ class Dialect(ABC, Generic[A]):
 
     def is_doubtful(self, walk: Walk[A]) -> bool:
         """Return whether a further look may find more: the list moved, or as many came as promised, some twice."""
-        if walk.has_moved:
-            return True
-        return walk.total is not None and walk.listed + walk.lost < (walk.expected or 0)
+        return walk.has_moved or (walk.expected is not None and walk.seen < walk.expected)
 
     def called(self, walk: Walk[A]) -> str:
         """Return what the sentences of an error line call a list."""
-        return walk.name if walk.above or (walk.name != "datasets" and walk.has_records) else self.subject
+        is_one_of_many = walk.has_records and walk.name not in ("datasets", self.traits.tree)
+        return walk.name if walk.above or is_one_of_many else self.subject
 
     def ending(self, fault: Fault, walk: Walk[A]) -> ListingPage[A] | None:  # noqa: ARG002
-        """Return the end that a refusal means, where a page was only guessed; ``None`` if it is a fault."""
+        """Return the end that a fault means, for a page that was only guessed or has records alone; ``None``: none.
+
+        Those that it says are lost with the page are reported.
+        """
         return None
 
     def ended(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002

@@ -5,6 +5,7 @@ Evidence is what was seen. The rules are a table, taken from the top: the first 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -44,6 +45,18 @@ class Taken:
     is_cut: bool = False
     doubles: int = 0
 
+    def __add__(self, later: Taken) -> Taken:
+        """Return what was taken from two parts of a page."""
+        digests = [each.digest for each in (self, later) if each.digest]
+        return Taken(
+            came=self.came + later.came,
+            new=self.new + later.new,
+            resources=self.resources + later.resources,
+            digest=hashlib.sha256("".join(digests).encode()).hexdigest() if len(digests) > 1 else "".join(digests),
+            is_cut=later.is_cut,
+            doubles=self.doubles + later.doubles,
+        )
+
 
 def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits) -> Walk[Any]:
     """Return where a walk stands behind a page."""
@@ -58,10 +71,9 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
     is_known = is_other and taken.came > 0 and came <= ground
     is_news = bool(taken.new or taken.doubles or page.apart or page.is_new) or is_known
     total, counted = _counted(here, page, taken)
-    before = here.total if page.behind is None else here.counted
     is_own = 0 < here.largest == here.total and page.total == taken.came  # each page counts itself
-    before = None if is_own else before
-    is_changed = not is_own and None not in (page.total, here.total) and page.total != here.total
+    before = None if is_own else here.total if page.behind is None else here.counted
+    change = 0 if is_own or page.total is None or here.total is None else page.total - here.total
     is_back = traits.way == "stated" and not (page.is_guessed or page.is_new)
     is_ring = is_back and not taken.new and bool(here.first) and here.digest != taken.digest == here.first
     return replace(
@@ -69,6 +81,7 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         ask=here.ask if page.ask is None else page.ask,
         tried=() if taken.came and came > here.reached else here.tried,
         skipped=0 if taken.came else here.skipped,
+        rows=_grown(here, page, taken),
         pages=here.pages + 1,
         turned=here.turned + is_turned,
         came=came,
@@ -87,8 +100,8 @@ def after(here: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Traits)
         digest=taken.digest or here.digest,
         stale=0 if is_news and not is_ring else here.stale + 1,
         is_ring=is_ring,
-        has_moved=here.has_moved or page.has_moved or is_changed,
-        has_shrunk=here.has_shrunk or (is_changed and (page.total or 0) < (here.total or 0)),
+        has_moved=here.has_moved or page.has_moved or change != 0,
+        has_shrunk=here.has_shrunk or change < 0,
         contradiction=here.contradiction or ("" if fits(before, counted) else _contradiction(before, counted)),
     )
 
@@ -106,6 +119,12 @@ def _counted(here: Walk[Any], page: ListingPage[Any], taken: Taken) -> tuple[int
     else:
         return here.total, None
     return (max(total, here.total or 0) if here.lap == 1 else total), counted
+
+
+def _grown(here: Walk[Any], page: ListingPage[Any], taken: Taken) -> int | None:
+    """Return how many records the next page is asked for: more, behind a small one that came."""
+    is_grown = taken.came and not (page.is_substitute or page.fault)
+    return min(here.most, here.rows * 5) if is_grown and here.rows and here.most else here.rows
 
 
 def fits(before: int | None, now: int | None) -> bool:
@@ -162,14 +181,13 @@ def _is_at_end(walk: Walk[Any], page: ListingPage[Any], taken: Taken, traits: Tr
     if not taken.came or traits.has_short_pages:
         return False  # the patience ends it
     is_full = taken.came + page.overlap >= min(walk.largest, page.asked or walk.largest)
-    is_stop = (walk.is_capped or (walk.total or 0) % _ROUND == 0) and is_full
-    if page.behind is not None:  # if more came than were left, nothing says how many there are
-        return taken.came == page.behind and not is_stop
-    if is_trusted(walk, traits):
-        return walk.came >= (walk.total or 0) and not is_stop
-    if walk.total is not None:
+    if walk.total is None:
+        return bool(walk.turned) and not is_full
+    if is_full and (walk.is_capped or walk.total % _ROUND == 0):
         return False
-    return walk.turned > 0 and not is_full
+    if page.behind is not None:  # if more came than were left, nothing says how many there are
+        return taken.came == page.behind
+    return is_trusted(walk, traits) and walk.came >= walk.total
 
 
 def is_trusted(walk: Walk[Any], traits: Traits) -> bool:
@@ -179,18 +197,18 @@ def is_trusted(walk: Walk[Any], traits: Traits) -> bool:
 
 def is_met(walk: Walk[Any], traits: Traits) -> bool:
     """Return whether as many datasets came as there are by the protocol's own word."""
-    return is_trusted(walk, traits) and walk.listed + walk.lost >= (walk.expected or 0)
+    return is_trusted(walk, traits) and walk.expected is not None and walk.seen >= walk.expected
 
 
 def is_end(walk: Walk[Any], traits: Traits) -> bool:
     """Return whether a list ends where a way on is refused: all came, and the total is no number where servers stop."""
-    is_passed = traits.total == "hint" and not walk.parts and walk.listed + walk.lost != walk.expected
-    return is_met(walk, traits) and not is_passed and (walk.total or 0) % _ROUND != 0
+    is_passed = traits.total == "hint" and not walk.parts and walk.seen != walk.expected
+    return walk.total is not None and walk.total % _ROUND != 0 and is_met(walk, traits) and not is_passed
 
 
 def is_windowed(walk: Walk[Any], traits: Traits) -> bool:
     """Return whether a list is longer than what the server gives of it: it is read in parts, before anything else."""
-    return walk.total is not None and walk.total in traits.windows
+    return walk.total in traits.windows
 
 
 # What shows that it was whole
@@ -216,11 +234,8 @@ class Ended:
 
     @property
     def expected(self) -> int:
-        return max((self.walk.expected or 0) - self.absent, 0)
-
-    @property
-    def seen(self) -> int:
-        return self.walk.listed + self.walk.lost
+        """How many datasets there should be; 0 if nothing says."""
+        return 0 if self.walk.expected is None else self.walk.expected - self.absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,18 +264,17 @@ def _two_questions(ended: Ended) -> None:
 
 
 def _fewer(ended: Ended) -> None:
-    walk, stated = ended.walk, ended.walk.stated
-    whole = 0 if stated is None or stated in ended.traits.windows else stated - walk.apart - ended.absent
-    expected = max(whole, 0 if walk.total is None else ended.expected)
-    if walk.listed < expected:
-        _again(ended)
+    walk, stated, expected = ended.walk, ended.walk.stated, ended.expected
+    if stated is not None and stated not in ended.traits.windows:
+        expected = max(expected, stated - walk.apart - ended.absent)
+    if walk.seen < expected:
         message = f"{ended.subject} says it has {expected} datasets, and listed {walk.listed}"
         raise AnswerError("count_mismatch", message)
 
 
 def _more(ended: Ended) -> None:
     walk, is_exact = ended.walk, ended.traits.total == "exact" and is_trusted(ended.walk, ended.traits)
-    if is_exact and ended.seen > ended.expected and not walk.has_moved and walk.lap == 1 and not walk.parts:
+    if is_exact and ended.walk.seen > ended.expected and not walk.has_moved and walk.lap == 1 and not walk.parts:
         message = f"{ended.subject} says it has {ended.expected} datasets, and listed {walk.listed}"
         raise AnswerError("count_mismatch", message)
 
@@ -272,7 +286,7 @@ def _shrunk(ended: Ended) -> None:
 
 
 def _printed(ended: Ended) -> None:
-    printed, listed = ended.walk.printed, ended.seen + ended.walk.apart  # another list may have had some of them
+    printed, listed = ended.walk.printed, ended.walk.seen + ended.walk.apart  # another list may have had some of them
     if printed is not None and listed < printed:
         raise AnswerError(
             "count_mismatch", f"{ended.subject} prints that it has {printed} datasets, and listed {listed}"
@@ -280,13 +294,13 @@ def _printed(ended: Ended) -> None:
 
 
 def _met(ended: Ended) -> Evidence | None:
-    is_equal = ended.traits.total == "exact" or ended.seen == ended.expected
-    return less(ended.absent) if is_equal and is_trusted(ended.walk, ended.traits) and not ended.walk.left else None
+    is_equal = ended.traits.total == "exact" or ended.walk.seen == ended.expected
+    return less(ended.absent) if is_equal and is_trusted(ended.walk, ended.traits) else None
 
 
 def _window(ended: Ended) -> None:
     walk = ended.walk
-    if is_windowed(walk, ended.traits) and not walk.parts and ended.seen == walk.total:
+    if is_windowed(walk, ended.traits) and not walk.parts and ended.walk.seen == walk.total:
         message = f"{ended.subject} listed {walk.total} datasets, and never gives more: there may be others"
         raise AnswerError("unproven", message)
 
@@ -301,15 +315,15 @@ def _declared(ended: Ended) -> Evidence | None:
 
 
 def _ring(ended: Ended) -> Evidence | None:
-    return ended.traits.ends_by if ended.walk.is_ring and ended.walk.turned else None
+    return ended.traits.ends_by if ended.walk.is_ring else None
 
 
 def _again(ended: Ended) -> None:
-    walk = ended.walk
-    is_short = walk.listed < (walk.expected or 0)
-    is_repeated = is_short if walk.is_ring else _is_repeated(walk, ended.page, ended.traits)
-    is_repeated = is_repeated and not (_is_limit_ignored(ended) and walk.total is None)
-    if is_repeated and not is_met(walk, ended.traits) and (ended.traits.way != "place" or ended.page.came != 0):
+    walk, page, traits = ended.walk, ended.page, ended.traits
+    is_short = walk.seen < ended.expected
+    is_all = is_met(walk, traits) or (walk.total is None and _is_limit_ignored(ended))
+    is_empty = traits.way == "place" and page.came == 0
+    if is_short if walk.is_ring else _is_repeated(walk, page, traits) and not (is_all or is_empty):
         of = "" if walk.expected is None else f" of {walk.expected}"
         message = f"{ended.subject} gives the same pages again after {walk.listed}{of} datasets"
         raise AnswerError("paging", message)
@@ -331,8 +345,7 @@ def _file(ended: Ended) -> Evidence | None:
         return None
     if page.asked is None:
         return "file" if traits.way == "stated" and page.next is None else None
-    is_short, is_limit_ignored = walk.came < page.asked, walk.came > page.asked and page.next is None
-    return "file" if is_short or is_limit_ignored else None
+    return "file" if walk.came < page.asked else None
 
 
 def _guessed(ended: Ended) -> Evidence | None:
@@ -341,7 +354,7 @@ def _guessed(ended: Ended) -> Evidence | None:
 
 def _pager(ended: Ended) -> Evidence | None:
     walk, way = ended.walk, ended.traits.way
-    is_end = ended.page.next is None or (way == "place" and not ended.page.fault)
+    is_end = ended.page.next is None or way == "place"
     is_worked = walk.turned or (walk.parts and way == "stated")  # the last range names no way on, others did
     return ended.traits.ends_by if is_worked and is_end else None
 
@@ -355,13 +368,15 @@ RULES = (
     Rule("The last answer broke off, and nothing brought the rest.", "as it broke off", _broken),
     Rule("Pages of one walk count so differently that they answer two questions.", "count_mismatch", _two_questions),
     Rule("Pages in a row brought nothing new, although a way on is there and the total is not met.", "paging", _again),
-    Rule("Fewer distinct ids came than the protocol's own total says.", "count_mismatch", _fewer),
+    Rule(
+        "Fewer came than the protocol's own total says, with the records that were given up.", "count_mismatch", _fewer
+    ),
     Rule("More came than an exact total says, and the list did not change meanwhile.", "count_mismatch", _more),
     Rule("It became shorter while it was read, and again while it was read again.", "count_mismatch", _shrunk),
     Rule("A number that a page prints for people is larger than what came.", "count_mismatch", _printed),
+    Rule("Something was offered that was neither followed nor kept.", "unproven", _left),
     Rule("As many distinct ids came as the protocol's total says, and servers do not stop there.", "total", _met),
     Rule("As many came as servers give at most: 10,000, 15,000 or 50,000.", "unproven", _window),
-    Rule("Something was offered that was neither followed nor kept.", "unproven", _left),
     Rule("The user says that there is only this page.", "rules", _declared),
     Rule("A stated way on led back to the first page.", "pager", _ring),
     Rule("A page that no answer names, at the next number, is empty or is not there.", "short_page", _guessed),

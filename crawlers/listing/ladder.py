@@ -156,6 +156,22 @@ class Onward:
         return None if behind is None else replace(behind, gaps=walk.gaps + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Instead:
+    """What only one kind knows: a method of its dialect returns the walk, for a walk and a fault.
+
+    Args:
+        name: the method's.
+    """
+
+    name: str
+    most: int = 1
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        there: Walk[Any] | None = getattr(dialect, self.name)(walk, fault)
+        return there
+
+
 SPLITS = 500
 """How often ranges are split in all: a server may say of each that it is too long."""
 
@@ -171,16 +187,21 @@ def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
     return replace(walk, ask=ask, **fresh | changes)
 
 
-def split(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:
-    """Return the first part of a list that is too long, or of a range of it; ``None`` if it can't be split."""
+def split(walk: Walk[Any], dialect: Dialect[Any], *, is_last: bool = False) -> Walk[Any] | None:
+    """Return the first part of a list that is too long, or of a range of it; ``None`` if it can't be split.
+
+    Args:
+        is_last: whether the other parts come first: where one does not come, they show whether the host is there.
+    """
     if walk.splits >= SPLITS:
         return None
-    ranges = dialect.split(walk)
-    ask = dialect.ranged(walk, ranges[0]) if ranges else None
+    ranges, others = dialect.split(walk), walk.parts[1:]
+    parts = (*others, *ranges) if is_last else (*ranges, *others)
+    ask = dialect.ranged(walk, parts[0]) if ranges else None
     if ask is None:
         return None
     stated = walk.stated if walk.parts else walk.total
-    return begun(walk, ask, parts=(*ranges, *walk.parts[1:]), splits=walk.splits + 1, stated=stated)
+    return begun(walk, ask, parts=parts, splits=walk.splits + 1, stated=stated)
 
 
 def next_part(walk: Walk[Any], dialect: Dialect[Any]) -> Walk[Any] | None:

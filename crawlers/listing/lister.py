@@ -7,7 +7,6 @@ kill parts them; what it has become when it ends is a row of the ledger.
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import inspect
 import json
@@ -15,19 +14,18 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from itertools import islice
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Generic
 
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing import evidence, ladder
-from crawlers.listing.confirmation import Confirmation, GoneRecords, flat
+from crawlers.listing.confirmation import Confirmation, GoneRecords
 from crawlers.listing.crawl import remembering
 from crawlers.listing.evidence import Ended, Taken, after, decide, judge
 from crawlers.listing.faults import check_whole
+from crawlers.listing.spider import flat
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
-from crawlers.listing.walks import Walks
 from crawlers.politeness import failures
 from crawlers.resume.records import expect_all, forget_open, listed_by, see_all
 
@@ -40,11 +38,13 @@ if TYPE_CHECKING:
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.dialect import Dialect
     from crawlers.listing.faults import Fault
+    from crawlers.listing.walks import State, Walks
     from crawlers.listing.withdrawals import Withdrawals
 
+Allowed = tuple[Entry, int]
+"""An entry, and how many of its resources the user's limits leave."""
 _STEP = 100
 """Entries of a graph that are taken before other work goes on."""
-_TURN = 0.1
 _ONE_PAGE = (
     "nothing shows that these are all: it is one page that leads to no other"
     " (if there is no other page, say next = false in [paging])"
@@ -66,44 +66,50 @@ class Intake:
             return self.crawl.limits.resources_left(datasets=datasets, resources=resources)
         return self.crawl.limits.resources_left(datasets=walk.earlier + walk.listed, resources=walk.resources)
 
-    def take(self, entries: list[Entry], here: Walk[Any]) -> list[tuple[Entry, int]]:
-        """Return the entries to take, each with the number of its resources that the limits leave."""
-        if not self.crawl.limits.is_set:
-            return [(entry, entry.resources) for entry in self._new(entries, here)]
-        taken: list[tuple[Entry, int]] = []
-        left = self.left(here)
+    def take(self, entries: list[Entry], here: Walk[Any]) -> tuple[list[Allowed], Taken]:
+        """Return the entries to take, each with the number of its resources that the limits leave; and their sum."""
+        if self.crawl.limits.is_set:
+            taken = list(self._within_limits(entries, here))
+            seen = set() if self.is_one_list else self._seen(_ids(entries), here)
+        else:
+            seen = self._seen(_ids(entries), here)
+            taken = [(entry, entry.resources) for entry in self._new(entries, here, seen)]
+        digest = hashlib.sha256("\n".join(map(_called, entries)).encode("utf-8", "replace")).hexdigest()
+        return taken, Taken(
+            came=len(entries),
+            new=len(taken),
+            resources=sum(allowed for _, allowed in taken),
+            digest=digest,
+            is_cut=any(allowed < entry.resources for entry, allowed in taken),
+            doubles=0 if self.is_one_list else len(seen - {entry.id for entry, _ in taken}),
+        )
+
+    def _within_limits(self, entries: list[Entry], here: Walk[Any]) -> Iterator[Allowed]:
         for entry in entries:
+            left = self.left(here)
             if left <= 0 and not self._is_planned(entry):
-                break
+                return
             if self.is_new(entry, here):
                 allowed = min(left, entry.resources)
-                taken.append((entry, allowed))
+                yield entry, allowed
                 here = replace(here, listed=here.listed + 1, resources=here.resources + allowed)
-                left = self.left(here)
-        return taken
 
     def _is_planned(self, entry: Entry) -> bool:
         """Return whether a killed process expected the document, and may not have asked for it."""
         kind = self.crawl.listed_kind
         return not self.is_one_list and entry.id is not None and self.crawl.records.is_planned(kind, entry.id)
 
-    def doubles(self, entries: list[Entry], taken: list[tuple[Entry, int]], here: Walk[Any]) -> int:
-        """Return how many datasets are new to one of several lists, and were listed by another one."""
-        if self.is_one_list:
-            return 0
-        return len(self._seen(_ids(entries), here) - {entry.id for entry, _ in taken})
-
     def _seen(self, ids: list[str], here: Walk[Any]) -> set[str]:
         """Note what a page lists; return what no other page of its list had."""
         with remembering(self.crawl):
             return see_all(self.crawl.records, ids, here.name, here.key)
 
-    def _new(self, entries: list[Entry], here: Walk[Any]) -> Iterator[Entry]:
+    def _new(self, entries: list[Entry], here: Walk[Any], seen: set[str]) -> Iterator[Entry]:
         """Yield the entries that no other page had, each once; all are noted at once."""
-        new = self._seen(ids := _ids(entries), here)
+        new = set(seen)
         if here.has_records:
             with remembering(self.crawl):
-                new = expect_all(self.crawl.records, self.crawl.listed_kind, ids, here.key)
+                new = expect_all(self.crawl.records, self.crawl.listed_kind, _ids(entries), here.key)
         for entry in entries:
             if entry.id in new:
                 new.remove(entry.id)
@@ -140,7 +146,7 @@ class Lister(Generic[A]):
 
     @property
     def walks(self) -> Walks:
-        return Walks.from_crawler(self.crawl.crawler)
+        return self.crawl.run_state.walks
 
     # Requests
 
@@ -148,7 +154,7 @@ class Lister(Generic[A]):
         """Note that a list has begun; yield its first request, which is dropped if it was made before."""
         walk = self.dialect.first() if walk is None else walk
         with remembering(self.crawl):
-            self.walks.begin(walk.name)
+            self.walks.begin(walk.name, self.dialect.traits.tree)
         yield self.request(walk)
 
     def request(self, walk: Walk[A], *, is_retry: bool = False) -> Request:
@@ -169,7 +175,7 @@ class Lister(Generic[A]):
 
     def onward(self, here: Walk[A], there: Walk[A], **options: bool) -> Request:
         """Return the request for what follows; the step tells it apart from all before it."""
-        self.walks.go_on(there.name)
+        self.walks.go_on(there.name, self.dialect.traits.tree)
         return self.request(replace(there, step=here.step + 1), **options)
 
     # Answers
@@ -189,7 +195,7 @@ class Lister(Generic[A]):
                 yield output
             return
         try:
-            async for output in self._listed(response, here, page):
+            async for output in flat(self._listed(response, here, page)):
                 yield output
         finally:
             if page.close:
@@ -199,29 +205,23 @@ class Lister(Generic[A]):
         check_whole(response)
         return self.dialect.read(response, here)
 
-    async def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> AsyncIterator[Any]:
-        if isinstance(page.entries, list):
-            taken = self._take(page.entries, here)
-            summed = self._summed(page.entries, taken, page, self.intake.doubles(page.entries, taken, here))
-            async for output in flat(self.behind(here, page, summed, response.request)):
-                yield output
-            for output in self._items(response, taken, here):
-                yield output
-            return
-        summed, standing, turn = Taken(), here, monotonic() + _TURN
-        entries = iter(page.entries)
-        while part := list(islice(entries, _STEP)):
-            taken = self._take(part, standing)
-            doubles = self.intake.doubles(part, taken, here)
-            summed = self._added(summed, self._summed(part, taken, page, doubles))
-            standing = replace(here, listed=here.listed + summed.new, resources=here.resources + summed.resources)
-            for output in self._items(response, taken, here):
-                yield output
-            if monotonic() >= turn:
-                await asyncio.sleep(0)
-                turn = monotonic() + _TURN
-        async for output in flat(self.behind(here, page, summed, response.request)):
-            yield output
+    def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> Iterator[Any]:
+        """Take a page's records; a graph is taken in steps, and what follows it is requested behind them."""
+        sum_, standing, waiting = Taken(), here, iter(())
+        is_list, entries = isinstance(page.entries, list), iter(page.entries)
+        while part := list(islice(entries, None if is_list else _STEP)):
+            taken, of_part = self.intake.take(part, standing)
+            self.withdrawals.note_aliases({entry.id: entry.aliases for entry, _ in taken if entry.id})
+            sum_ += of_part
+            standing = replace(here, listed=here.listed + sum_.new, resources=here.resources + sum_.resources)
+            waiting = self._items(response, taken, here)
+            if not is_list:
+                yield from waiting
+                yield None  # other work has its turn
+        if page.came is not None:
+            sum_ = replace(sum_, came=page.came)
+        yield from self.behind(here, page, sum_, response.request)
+        yield from waiting
 
     async def failed(self, failure: Failure) -> AsyncIterator[Any]:
         """Look for another way to what did not come."""
@@ -235,29 +235,7 @@ class Lister(Generic[A]):
         async for output in flat(self.missed(here, fault, request)):
             yield output
 
-    def _take(self, entries: list[Entry], here: Walk[A]) -> list[tuple[Entry, int]]:
-        taken = self.intake.take(entries, here)
-        self.withdrawals.note_aliases({entry.id: entry.aliases for entry, _ in taken if entry.id})
-        return taken
-
-    def _summed(
-        self, entries: list[Entry], taken: list[tuple[Entry, int]], page: ListingPage[A], doubles: int
-    ) -> Taken:
-        names = (repr(entry.record) if entry.id is None else entry.id for entry in entries)
-        digest = hashlib.sha256("\n".join(names).encode("utf-8", "replace")).hexdigest()
-        came = len(entries) if page.came is None else page.came
-        resources = sum(allowed for _, allowed in taken)
-        is_cut = any(allowed < entry.resources for entry, allowed in taken[-1:])
-        digest = digest if entries else ""
-        return Taken(came=came, new=len(taken), resources=resources, digest=digest, is_cut=is_cut, doubles=doubles)
-
-    def _added(self, before: Taken, now: Taken) -> Taken:
-        came = before.came + now.came
-        digest = hashlib.sha256(f"{before.digest}{now.digest}".encode()).hexdigest()
-        new, resources, doubles = before.new + now.new, before.resources + now.resources, before.doubles + now.doubles
-        return Taken(came=came, new=new, resources=resources, digest=digest, is_cut=now.is_cut, doubles=doubles)
-
-    def _items(self, response: Response, taken: list[tuple[Entry, int]], here: Walk[A]) -> Iterator[Any]:
+    def _items(self, response: Response, taken: list[Allowed], here: Walk[A]) -> Iterator[Any]:
         if not here.has_records:
             return
         if (outputs := self.dialect.together(response, taken, here)) is not None:
@@ -277,70 +255,56 @@ class Lister(Generic[A]):
         """
         page.came = taken.came
         if here.purpose == "count":
-            contradiction = here.contradiction if page.contradiction is None else page.contradiction
-            total = here.total if page.total is None else page.total
-            there = replace(here, total=total, contradiction=contradiction)
-            if here.came and page.next is not None:
-                yield self.onward(here, replace(there, ask=page.next))
-            else:
-                yield from self.counted(replace(there, purpose="page"), page, request)
+            yield from self.counted(here, page, request)
             return
         there = self._offered(after(here, page, taken, self.dialect.traits), page)
-        there = self._grown(there) if taken.came and not (page.is_substitute or page.fault) else there
         self._note(there)
         yield from self._begin_offered(there, page)
+        decision = decide(there, page, taken, self.dialect.traits)
         if self.intake.left(there) <= 0 if page.is_limited is None else page.is_limited:
-            yield from self.stop(there, is_cut=taken.is_cut or not self._is_over(there, page, taken))
+            yield from self.stop(there, is_cut=taken.is_cut or not self._is_over(there, page, decision))
         elif page.fault is not None and not (taken.came and page.next is not None):
             fault = self.dialect.fault(page.fault, None, here)
             yield from self.missed(there, fault, request)
-        elif self._is_too_long(here, there, page) and (parts := ladder.split(_at(there, page), self.dialect)):
+        elif self._is_too_long(here, there, page) and (
+            parts := ladder.split(replace(there, ask=page.next or there.ask), self.dialect)
+        ):
             yield self.onward(here, parts)
         else:
             if there.parts and not here.came and evidence.is_windowed(there, self.dialect.traits):
                 there = replace(there, left="gives only a part of what it has: it can't be asked for less at once")
-            yield from self._decided(here, there, page, taken, request)
+            if decision == "follow" and page.next is not None:
+                self._note_size(here, page)
+                yield self.onward(here, replace(there, ask=page.next))
+            elif decision == "trap":
+                most = self.dialect.traits.most_pages
+                message = f"{self.dialect.called(there)} goes on beyond {most} pages: a calendar, a session id?"
+                yield from self.short(there, AnswerError("trap", message), request)
+            else:
+                yield from self.end(there, page, request)
 
-    def _is_over(self, walk: Walk[A], page: ListingPage[A], taken: Taken) -> bool:
+    def _is_over(self, walk: Walk[A], page: ListingPage[A], decision: str) -> bool:
         """Return whether nothing would follow a page, had the user no limit."""
         traits = self.dialect.traits
         is_stated = traits.way == "stated" and traits.total == "exact"  # its total is compared
-        is_end = is_stated or page.next is None or decide(walk, page, taken, traits) == "end"
-        return is_end and not walk.parts[1:]
+        return (is_stated or page.next is None or decision == "end") and not walk.parts[1:]
 
-    def _decided(
-        self, here: Walk[A], there: Walk[A], page: ListingPage[A], taken: Taken, request: Request | None
-    ) -> Iterator[Any]:
-        decision = decide(there, page, taken, self.dialect.traits)
-        if decision == "follow" and page.next is not None:
-            # a browser's page grows, and has led on once it was turned
-            size = (here.largest if page.turns == 1 else 0) if page.turns is not None else taken.came
-            self.crawl.run_state.page_size = max(self.crawl.run_state.page_size, size)
-            yield self.onward(here, replace(there, ask=page.next))
-        elif decision == "trap":
-            most = self.dialect.traits.most_pages
-            message = f"{self.dialect.called(there)} goes on beyond {most} pages: a calendar, a session id?"
-            yield from self.short(there, AnswerError("trap", message), request)
-        else:
-            yield from self.end(there, page, request)
+    def _note_size(self, here: Walk[A], page: ListingPage[A]) -> None:
+        """Note the length of a page that led on; a browser's page grows, and has led on once it was turned."""
+        size = page.came if page.turns is None else here.largest if page.turns == 1 else 0
+        self.crawl.run_state.page_size = max(self.crawl.run_state.page_size, size or 0)
 
     def _is_too_long(self, here: Walk[A], there: Walk[A], page: ListingPage[A]) -> bool:
         longest, is_first = self.dialect.traits.longest, not here.came
         is_long = page.next is not None and longest is not None and (there.total or 0) >= longest
         return is_first and (is_long or evidence.is_windowed(there, self.dialect.traits))
 
-    def _grown(self, walk: Walk[A]) -> Walk[A]:
-        """Return the walk behind a small page that came: later ones may be larger again."""
-        if walk.rows is None or walk.most is None or walk.rows >= walk.most:
-            return walk
-        return replace(walk, rows=min(walk.most, walk.rows * 5))
-
     def _offered(self, walk: Walk[A], page: ListingPage[A]) -> Walk[A]:
         """Return the walk with what a page offers and nobody follows, counted in the ledger."""
         left = [offer for offer in page.offers if offer.what == "left"]
         for offer in left:
             self.crawl.seen(offer.name, list_name="left", listed_by=walk.key)
-        if not left and not walk.left:
+        if (not left and not walk.left) or self.dialect.traits.tree:
             return walk
         count = self.crawl.records.count("left")
         others = f" (and {count - 1} more)" if count > 1 else ""
@@ -349,7 +313,7 @@ class Lister(Generic[A]):
 
     def _begin_offered(self, walk: Walk[A], page: ListingPage[A]) -> Iterator[Request]:
         """Yield the first requests of the lists that a page leads to, unless they lead back, or too deep."""
-        above = (*walk.above, walk.name)
+        above = (walk.name,) if self.dialect.traits.tree else (*walk.above, walk.name)
         for offer in page.offers:
             if offer.what != "walk" or offer.ask is None or offer.name in above:
                 continue
@@ -391,7 +355,9 @@ class Lister(Generic[A]):
             yield from self.end(here, ListingPage(end="none"), request)
             return
         if there is None and (page := self.dialect.ending(fault, here)) is not None:
-            yield from self.end(here, page, request)
+            if page.lost:
+                self.crawl.failed("fetch", fault.error, request, http_status=fault.status)
+            yield from self.end(replace(here, lost=here.lost + page.lost), page, request)
             return
         if there is not None:
             self.crawl.logger.info("%s: %s; listing it another way", self.crawl.place, fault.error)
@@ -425,11 +391,7 @@ class Lister(Generic[A]):
         if (aside := self.dialect.aside(walk, is_whole=True)) is not None:
             yield from aside
             return
-        if walk.gaps and walk.parts:
-            self._close(walk, "short")
-            yield from self.finish(walk)
-            return
-        is_doubtful = walk.purpose == "page" and self.dialect.is_doubtful(walk)
+        is_doubtful = walk.purpose == "page" and self._is_doubtful(walk)
         if is_doubtful and walk.lap == 1 and not walk.has_moved and (ask := self.dialect.count(walk)) is not None:
             yield self.onward(walk, replace(walk, ask=ask, purpose="count"))
         else:
@@ -446,7 +408,7 @@ class Lister(Generic[A]):
 
     def settled(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield what may find more where that is likely: what explains it, or a further look; or the verdict."""
-        if self.dialect.is_doubtful(walk):
+        if self._is_doubtful(walk):
             if (explained := self.dialect.explained(walk)) is not None:
                 yield from explained
                 return
@@ -454,6 +416,10 @@ class Lister(Generic[A]):
                 yield from self.lap(walk, laps[walk.lap - 1])
                 return
         yield from self.judged(walk, page, request)
+
+    def _is_doubtful(self, walk: Walk[A]) -> bool:
+        """Return whether more may be found; where a part of the list did not come, which was reported, it is."""
+        return not (walk.gaps and walk.parts) and self.dialect.is_doubtful(walk)
 
     def lap(self, walk: Walk[A], ask: A) -> Iterator[Request]:
         """Yield the request that begins a further look at the list; what is known is not taken again."""
@@ -465,12 +431,16 @@ class Lister(Generic[A]):
         fresh = ladder.begun(walk, ask, lap=walk.lap + 1, **first)
         yield self.onward(walk, fresh)
 
-    def counted(self, walk: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
-        """Yield what follows the number of records: the first page, if none came; or a further look, or the verdict."""
-        if not walk.came and not walk.listed and page.next is not None:
-            yield self.onward(walk, replace(walk, ask=page.next))
+    def counted(self, here: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
+        """Yield what follows the number of records: a next question about it, the first page, or what it settles."""
+        contradiction = here.contradiction if page.contradiction is None else page.contradiction
+        total = here.total if page.total is None else page.total
+        purpose = "count" if here.came and page.next is not None else page.purpose
+        there = replace(here, total=total, contradiction=contradiction, purpose=purpose)
+        if page.next is not None and (here.came or not here.listed):
+            yield self.onward(here, replace(there, ask=page.next))
         else:
-            yield from self.settled(walk, page, request)
+            yield from self.settled(there, page, request)
 
     def uncounted(self, walk: Walk[A], request: Request | None) -> Iterator[Any]:
         """Yield what follows where the number is not given: it is a hint, and the list is asked for all the same."""
@@ -512,29 +482,25 @@ class Lister(Generic[A]):
         Args:
             absent: how many datasets the catalogue counts and does not have, as it says of each.
         """
+        state: State = "short"
+        shown = ""
         if page.end == "closed" and not (walk.left or walk.gaps):  # what it leads to is judged
-            self._close(walk, "stopped")
-            yield from self.finish(walk)
-            return
-        if walk.gaps and walk.total is None:
-            self._close(walk, "short")
-            yield from self.finish(walk)
-            return
-        ended = Ended(walk, page, self.dialect.traits, self.dialect.called(walk), absent)
-        try:
-            shown = judge(ended)
-        except AnswerError as error:
-            if error.kind == "unproven" and self._is_single(walk, page):
-                self.crawl.run_state.note("single_pages", walk.name, walk.largest)
-                self._close(walk, "single")
-                yield from self.finish(walk)
-            else:
-                yield from self.short(walk, error, request)
-            return
-        self._close(walk, "whole", shown)
-        if walk.has_records and self.dialect.traits.is_one_list:
+            state = "stopped"
+        elif walk.left or not walk.gaps or (walk.total is not None and not walk.parts):
+            try:
+                shown = judge(Ended(walk, page, self.dialect.traits, self.dialect.called(walk), absent))
+                state = "whole"
+            except AnswerError as error:
+                if error.kind != "unproven" or not self._is_single(walk, page):
+                    yield from self.short(walk, error, request)
+                    return
+                state = "single"
+        self._close(walk, state, shown)
+        if state == "whole" and walk.has_records and self.dialect.traits.is_one_list:
             expected = self._expected(walk)
             self.crawl.run_state.expected = walk.listed if expected is None else max(expected - absent, 0)
+        elif state == "whole" and walk.name == self.dialect.traits.tree:
+            self.crawl.run_state.expected = walk.listed + self.walks.lacking
         yield from self.finish(walk)
 
     def _is_single(self, walk: Walk[A], page: ListingPage[A]) -> bool:
@@ -548,26 +514,44 @@ class Lister(Generic[A]):
 
     def _judge_single_pages(self) -> None:
         """Judge the lists of one page: one is whole if it is shorter than a page that led on."""
-        state = self.crawl.run_state
-        for name, length in state.single_pages.items():
-            listed = self.walks.listed(name)
-            if length < state.page_size:
+        for name, length, listed in self.walks.singles():
+            if length < self.crawl.run_state.page_size:
                 self.walks.end(name, "whole", evidence=self.dialect.traits.ends_by, listed=listed)
             else:
                 self.walks.end(name, "short", listed=listed)
                 message = f"{name} listed {listed} datasets, and {_ONE_PAGE}"
                 self.crawl.failed("list", AnswerError("unproven", message), Request(name) if "://" in name else None)
 
-    def _close(self, walk: Walk[A], state: Any, shown: str = "") -> None:
+    def _judge_tree(self) -> Iterator[Any]:
+        """Judge the files of a tree: whether each was read, and nothing that they name is left."""
+        state, first = self.crawl.run_state, self.dialect.first()
+        whole = replace(first, name=self.dialect.traits.tree, listed=state.listed, gaps=int(self.walks.is_short))
+        for left in self.crawl.records.behind("", "left", 1):
+            message = f"names {self.crawl.records.count('left')} addresses that were not followed, such as {left[:300]}"
+            whole = replace(whole, left=f"{message}: they lie outside of it, or may lead to more")
+        if state.is_limited:
+            self._close(whole, "stopped")
+        else:
+            yield from self.judged(whole, ListingPage(), self.dialect.request(first))
+
+    def _close(self, walk: Walk[A], state: State, shown: str = "") -> None:
+        total = walk.largest if state == "single" else walk.expected
+        total = walk.listed + walk.lost if total is None and walk.lost else total
         with remembering(self.crawl):
-            self.walks.end(walk.name, state, evidence=shown, total=walk.expected, listed=walk.listed)
+            self.walks.end(walk.name, state, evidence=shown, total=total, listed=walk.listed)
 
     def finish(self, walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do once all lists have ended and were whole: look for what is gone."""
-        if self._is_going_on(walk) or self.crawl.run_state.is_limited:
+        is_limited = self.crawl.run_state.is_limited
+        if self._is_going_on(walk):
             return
-        if (outputs := self.dialect.ended(walk)) is not None:
+        if not is_limited and (outputs := self.dialect.ended(walk)) is not None:
             yield from self._begun(outputs, walk)
+            return
+        if self.dialect.traits.tree in self.walks.open:
+            yield from self._judge_tree()
+            return
+        if is_limited:
             return
         self._judge_single_pages()
         if self.walks.is_short:
@@ -578,7 +562,8 @@ class Lister(Generic[A]):
     def _is_going_on(self, walk: Walk[A]) -> bool:
         """Return whether a list is open, besides what the end of this walk began before a kill."""
         records = self.crawl.records
-        return any(listed_by(records, name, "begun") != walk.key for name in self.walks.open)
+        waiting = self.walks.waiting(self.dialect.traits.tree)
+        return any(listed_by(records, name, "begun") != walk.key for name in waiting)
 
     def _begun(self, outputs: Iterator[Any], walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do at the end of a walk; another walk among it is begun."""
@@ -592,9 +577,13 @@ class Lister(Generic[A]):
     def find_gone(self) -> Iterator[Any]:
         """Look for the datasets on disk that the whole listing lacks."""
         if isinstance(self.gone, GoneRecords):
-            yield from self.gone.find()
-        else:
-            self.withdrawals.mark_missing()
+            return self.gone.find()
+        self.withdrawals.mark_missing()
+        return iter(())
+
+
+def _called(entry: Entry) -> str:
+    return repr(entry.record) if entry.id is None else entry.id
 
 
 def _ids(entries: list[Entry]) -> list[str]:
@@ -605,8 +594,3 @@ def _ids(entries: list[Entry]) -> list[str]:
 def _nameless(walk: Walk[Any]) -> str:
     """Return the name of the records of a list that have no id."""
     return "nameless" if walk.name == "datasets" else f"nameless of {walk.name}"
-
-
-def _at(walk: Walk[A], page: ListingPage[A]) -> Walk[A]:
-    """Return the walk with what its page showed."""
-    return walk if page.next is None else replace(walk, ask=page.next)

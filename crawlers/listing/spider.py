@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator
 from functools import cached_property
 from inspect import getattr_static
 from time import monotonic
@@ -17,8 +17,7 @@ from scrapy.exceptions import CloseSpider
 from crawlers import arguments, signals
 from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError, ArgumentError
-from crawlers.listing.crawl import remembering
-from crawlers.listing.limits import Limits
+from crawlers.listing.crawl import Limits, remembering
 from crawlers.listing.state import RunState
 from crawlers.listing.withdrawals import Withdrawals
 from crawlers.politeness import failures
@@ -263,6 +262,23 @@ async def in_turns(steps: Generator[object, None, T] | Iterator[object]) -> T:
             next(steps)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]
+        if monotonic() >= turn:
+            await asyncio.sleep(0)
+            turn = monotonic() + TURN
+
+
+async def flat(outputs: Iterable[Any]) -> AsyncIterator[Any]:
+    """Yield what a callback yields; an asynchronous iterator among it, item by item; ``None`` is but a pause.
+
+    Signals, time-outs and other answers have their turn several times a second.
+    """
+    turn = monotonic() + TURN
+    for found in outputs:
+        if isinstance(found, AsyncIterator):
+            async for later in found:
+                yield later
+        elif found is not None:
+            yield found
         if monotonic() >= turn:
             await asyncio.sleep(0)
             turn = monotonic() + TURN

@@ -56,7 +56,6 @@ class RunState(_Published):
         access: what a portal says of the API token: accepted, refused or unknown; ``None`` if it was not asked.
         resources: how many resources the datasets' pages have.
         is_cut_short: whether a list was not read to its end, so that what it lacks may still be there.
-        single_pages: how many entries each list of one page has, which is judged at the end.
         page_size: the largest number of datasets on a page that led to another page.
     """
 
@@ -71,7 +70,6 @@ class RunState(_Published):
     access: str | None = None
     resources: int = 0
     is_cut_short: bool = False
-    single_pages: dict[str, int] = field(default_factory=dict)
     page_size: int = 0
 
     @classmethod
@@ -88,7 +86,7 @@ class RunState(_Published):
             except TypeError:
                 raise JobError(f"{job.path} is damaged (state): choose another JOBDIR") from None
             job.state["listing"] = vars(state)
-            state.stats, state.walks = crawler.stats, Walks.from_crawler(crawler)
+            state.stats, state.walks = crawler.stats, Walks(crawler)
             for known in fields(cls):
                 if value := getattr(state, known.name):
                     setattr(state, known.name, value)  # publishes it
@@ -113,13 +111,3 @@ class RunState(_Published):
     def count_listed(self, count: int) -> None:
         """Note how many datasets have been listed so far; a page that is handled again after a kill counts once."""
         self.listed = max(self.listed, count)
-
-    def note(self, table: str, name: str, value: Any) -> None:
-        """Set an entry of a table in place: copies of a table of thousands take quadratic time.
-
-        Args:
-            table: the field: single_pages.
-        """
-        entries = getattr(self, table)
-        entries[name] = value
-        setattr(self, table, entries)

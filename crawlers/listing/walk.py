@@ -6,6 +6,7 @@ address. An **entry** is a record as a page lists it. An **offer** is another wa
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -27,8 +28,8 @@ class Walk(Generic[A]):
     Args:
         ask: what the next page is asked by; a frozen dataclass of plain values that the kind declares.
         name: of the list: in the ledger, in the run report and in messages.
-        above: the names of the lists that led here, the first one first, so that a circle ends.
-        purpose: ``page``; ``count``, if only the number of records is asked for.
+        above: the names of the lists that led here, the first one first, so that a circle ends; of a tree, the last.
+        purpose: ``page``; ``count``, if only the number of records is asked for, or what the portal says of itself.
         is_of_ids: whether the list gives ids alone, which are not taken as datasets.
         lap: 2 and more if the list is read again, because it changed meanwhile.
         step: how many requests were made before this one, in all laps and parts: it tells each apart.
@@ -119,9 +120,15 @@ class Walk(Generic[A]):
         """How many datasets there should be, by the protocol's own word."""
         return None if self.total is None else max(self.before + self.total - self.apart, 0)
 
+    @property
+    def seen(self) -> int:
+        """How many datasets came, or were given up and reported."""
+        return self.listed + self.lost
+
     def plain(self) -> dict[str, Any]:
         """Return the walk as a stored request carries it, which is JSON."""
-        return {name: _lists(value) for name, value in asdict(self).items()}
+        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        return plain
 
 
 def restored(plain: dict[str, Any], asks: type[A]) -> Walk[A]:
@@ -139,12 +146,6 @@ def restored(plain: dict[str, Any], asks: type[A]) -> Walk[A]:
 def _tuples(value: Any) -> Any:
     """JSON knows lists alone."""
     return tuple(map(_tuples, value)) if isinstance(value, list | tuple) else value
-
-
-def _lists(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _lists(each) for name, each in value.items()}
-    return list(map(_lists, value)) if isinstance(value, list | tuple) else value
 
 
 class Entry(NamedTuple):
@@ -189,6 +190,7 @@ class ListingPage(Generic[A]):
         entries: its records. A list's next page is requested before they are handled; an iterator (a graph) is taken
             in steps, and the next page requested after it.
         next: what the next page is asked by; ``None`` if there is none.
+        purpose: of the next request, as `Walk.purpose`, as long as no page came.
         ask: the `Walk.ask` of this page with what its answer showed; by default as it was.
         came: how many positions of the list the answer covers; by default as many as there are entries.
         overlap: how many more it covers that the page before had, too: asked for to see whether the list moved.
@@ -219,6 +221,7 @@ class ListingPage(Generic[A]):
 
     entries: Iterable[Entry] = ()
     next: A | None = None
+    purpose: Literal["page", "count"] = "page"
     ask: A | None = None
     came: int | None = None
     overlap: int = 0

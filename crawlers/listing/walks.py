@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
-from weakref import WeakKeyDictionary
 
 from crawlers.resume.job import Job
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from scrapy.crawler import Crawler
 
 State = Literal["open", "whole", "short", "stopped", "single"]
 
 _MOST = 2**63 - 1  # SQLite's largest number; a portal may say any
-_BEGIN = "INSERT OR IGNORE INTO walks (name, state) VALUES (?, 'open')"
+_BEGIN = "INSERT OR IGNORE INTO walks (name, tree, state) VALUES (?, ?, 'open')"
 _END = """
 INSERT INTO walks (name, state, evidence, total, listed) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
 state = excluded.state, evidence = excluded.evidence, total = excluded.total, listed = excluded.listed
 """
-_WALKS: WeakKeyDictionary[Crawler, Walks] = WeakKeyDictionary()
 
 
 class Walks:
     """Which lists have begun, how each ended, and what shows that it was whole.
 
-    A request that is repeated after a kill begins and ends the same lists as before.
+    A request that is repeated after a kill begins and ends the same lists as before. The files of a tree are lists of
+    their own in the ledger alone: there may be many, and the tree is told as one.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -33,33 +34,39 @@ class Walks:
         self.stats.set_value("catalogue/lists", self.lists)
         self.stats.set_value("catalogue/evidence", self.evidence)
 
-    @classmethod
-    def from_crawler(cls, crawler: Crawler) -> Walks:
-        if crawler not in _WALKS:
-            _WALKS[crawler] = cls(crawler)
-        return _WALKS[crawler]
-
     @cached_property
     def lists(self) -> dict[str, str]:
         """``begun`` or ``ended`` for each list."""
-        found = self.job.db.execute("SELECT name, state FROM walks ORDER BY rowid")
+        found = self.job.db.execute("SELECT name, state FROM walks WHERE tree = '' ORDER BY rowid")
         return {name: "begun" if state == "open" else "ended" for name, state in found}
 
     @cached_property
     def evidence(self) -> dict[str, str]:
         """What shows that a list was whole, for each that was."""
-        return dict(self.job.db.execute("SELECT name, evidence FROM walks WHERE state = 'whole' ORDER BY rowid"))
+        query = "SELECT name, evidence FROM walks WHERE state = 'whole' AND tree = '' ORDER BY rowid"
+        return dict(self.job.db.execute(query))
 
-    @cached_property
+    @property
     def open(self) -> set[str]:
         """The lists that have begun and not ended."""
         return {name for name, state in self.lists.items() if state == "begun"}
 
-    def begin(self, name: str) -> bool:
-        """Note that a list is requested; return whether it was not before."""
-        is_new = bool(self.job.execute(_BEGIN, (name,)).rowcount)
-        if is_new:
-            self.open.add(name)
+    def waiting(self, tree: str = "") -> Iterator[str]:
+        """Yield the lists that have begun and not ended, besides a tree itself."""
+        query = "SELECT name FROM walks WHERE state = 'open' AND name != ?"
+        return (row[0] for row in self.job.db.execute(query, (tree,)))
+
+    def begin(self, name: str, tree: str = "") -> bool:
+        """Note that a list is requested; return whether it was not before.
+
+        Args:
+            tree: the name of the tree whose file it is, which is open until it is ended itself.
+        """
+        is_new = bool(self.job.execute(_BEGIN, (name, tree)).rowcount)
+        if is_new and tree:
+            self.begin(tree)
+            self.go_on(tree)
+        elif is_new:
             self.lists[name] = "begun"
         return is_new
 
@@ -70,35 +77,35 @@ class Walks:
 
         Args:
             evidence: what shows that it was whole.
-            total: how many datasets it should have.
+            total: how many datasets it should have; of a ``single`` page, which is judged at the end, how long it is.
             listed: how many it gave.
         """
-        self.open.discard(name)
-        self.lists[name] = "ended"
-        self.evidence.pop(name, None)
-        if state == "whole":
-            self.evidence[name] = evidence
+        if name in self.lists:
+            self.lists[name] = "ended"
+            self.evidence.pop(name, None)
+            if state == "whole":
+                self.evidence[name] = evidence
         total = None if total is None else min(total, _MOST)
         self.job.execute(_END, (name, state, evidence, total, listed))
 
     @property
     def lacking(self) -> int:
         """How many datasets fewer than they should have the lists that have ended gave."""
-        query = "SELECT coalesce(sum(max(total - listed, 0)), 0) FROM walks WHERE total IS NOT NULL"
+        query = "SELECT coalesce(sum(max(total - listed, 0)), 0) FROM walks WHERE state <> 'single'"
         return int(self.job.db.execute(query).fetchone()[0])
 
-    def go_on(self, name: str) -> None:
+    def go_on(self, name: str, tree: str = "") -> None:
         """Note that a list goes on that had ended before a kill: another answer came to the same request."""
-        if self.lists.get(name) == "ended":
-            self.lists[name] = "begun"
-            self.open.add(name)
-            self.evidence.pop(name, None)
-            self.job.execute("UPDATE walks SET state = 'open' WHERE name = ?", (name,))
+        for each in filter(None, (name, tree)):
+            if self.lists.get(each) != "begun":
+                self.job.execute("UPDATE walks SET state = 'open' WHERE name = ?", (each,))
+            if self.lists.get(each) == "ended":
+                self.lists[each] = "begun"
+                self.evidence.pop(each, None)
 
-    def listed(self, name: str) -> int:
-        """Return how many datasets a list that has ended gave."""
-        row = self.job.db.execute("SELECT listed FROM walks WHERE name = ?", (name,)).fetchone()
-        return int(row[0] or 0) if row else 0
+    def singles(self) -> list[tuple[str, int, int]]:
+        """Return the single pages that are still to be judged: name, length, and how many datasets each gave."""
+        return self.job.db.execute("SELECT name, total, listed FROM walks WHERE state = 'single'").fetchall()
 
     @property
     def is_short(self) -> bool:

@@ -113,6 +113,9 @@ class Withdrawals:
             self.renamed += len(missing) - len(gone)
             self.controls += islice((found for found in part if found in there), CONTROLS - len(self.controls))
             yield
+        if self.renamed:
+            message = "%d %ss have another id now: what is on disk under the old ones is withdrawn"
+            self.crawl.logger.info(message, self.renamed, self.crawl.listed_kind)
 
     def ids(self, name: str = LIST) -> Iterator[str]:
         """Yield what the listing lacks, by id.
@@ -200,7 +203,6 @@ class Withdrawals:
         """Mark what whole listings lack, this one and those before it; the rest is left to the next one."""
         for _ in self.compare(known, listed):
             pass
-        self.log_renamed()
         if self.by_listings(url=url):
             self.crawl.run_state.is_whole_listing = True
 
@@ -284,23 +286,31 @@ class Withdrawals:
         return False
 
     def _mark_if_accepted(self, name: str, reason: signals.Reason = "not found") -> bool:
-        """Mark a list if the user accepts exactly this one; return whether that is so."""
-        is_accepted = self._accepts(name)
-        if is_accepted:
-            self._accept(name, reason)
-        return is_accepted
+        """Mark a list if the user accepts exactly this one; return whether that is so.
 
-    def _accepts(self, name: str) -> bool:
-        """Return whether the user accepts exactly this list, or what a killed run left of it."""
-        if not self._accepted_run:
+        Until the run ends, all of it is remembered: a kill may leave any part.
+        """
+        run, refused = self._accepted_run, self._refused()
+        if not run:
             return False
-        if self._refused().get(self._accepted_run) == self._digest(name):
-            return True
+        if refused.get(run) == self._digest(name):
+            self.remember(_ACCEPTED, [run, "".join(self._fingerprints(name))])
+        elif not self._is_left_of_accepted(name):
+            return False
+        if digest := refused.get(run):
+            self._store(_REFUSED, {each: other for each, other in refused.items() if other != digest})
+        Notes(self.crawl.crawler).put(_ACCEPTED, run, True)
+        for dataset_id in self.ids(name):
+            self.mark(dataset_id, self.crawl.place, reason)
+        if not self.crawl.run_state.since:
+            self.crawl.run_state.is_whole_listing = True
+        return True
+
+    def _is_left_of_accepted(self, name: str) -> bool:
+        """Return whether a list is what a killed run left of the one that the user accepts."""
         run, prints = (*(self.recall(_ACCEPTED) or ()), "", "")[:2]
-        if run != self._accepted_run:
-            return False
         accepted = {prints[at : at + _FINGERPRINT] for at in range(0, len(prints), _FINGERPRINT)}
-        return all(found in accepted for found in self._fingerprints(name))
+        return run == self._accepted_run and accepted.issuperset(self._fingerprints(name))
 
     def _fingerprints(self, name: str) -> Iterator[str]:
         beginning = hashlib.blake2b(f"{name}\0".encode(), digest_size=_FINGERPRINT // 2)
@@ -308,18 +318,6 @@ class Withdrawals:
             found = beginning.copy()
             found.update(dataset_id.encode())
             yield found.hexdigest()
-
-    def _accept(self, name: str, reason: signals.Reason) -> None:
-        """Mark a list; until the run ends, all of it is remembered: a kill may leave any part."""
-        refused = self._refused()
-        if digest := refused.pop(self._accepted_run, None):
-            self.remember(_ACCEPTED, [self._accepted_run, "".join(self._fingerprints(name))])
-            self._store(_REFUSED, {run: other for run, other in refused.items() if other != digest})
-        Notes(self.crawl.crawler).put(_ACCEPTED, self._accepted_run, True)
-        for dataset_id in self.ids(name):
-            self.mark(dataset_id, self.crawl.place, reason)
-        if not self.crawl.run_state.since:
-            self.crawl.run_state.is_whole_listing = True
 
     def _refuse(self, name: str, why: str) -> None:
         """Report that a list is too much, and remember it: the user may accept it."""
@@ -332,7 +330,11 @@ class Withdrawals:
         else:
             advice = f"If these are gone indeed, accept this list, once: -s ACCEPT_SHRINK={run}"
             advice += " (scrapy crawl needs another JOBDIR for it)" * bool(self.crawl.crawler.settings.get("JOBDIR"))
-        self._report(name, why, advice)
+        count, limit = self.crawl.records.count(name), self.crawl.crawler.settings.getfloat("SHRINK_LIMIT")
+        what = f"{count} of {self.known} {self.crawl.listed_kind}s are no longer listed ({count / self.known:.1%})"
+        what += f", more than SHRINK_LIMIT allows ({limit:.1%})" if count > limit * self.known else ""
+        message = f"{what}{why}: nothing is withdrawn. They are {self.names(name, count)}. {advice}"
+        self.crawl.failed("list", AnswerError("shrink", message))
 
     def run_ended(self, report: Mapping[str, Any]) -> None:
         """Remember what the next runs must know of this one; the process that judged its listing may be gone."""
@@ -347,13 +349,6 @@ class Withdrawals:
     @property
     def _accepted_run(self) -> str:
         return str(self.crawl.crawler.settings.get("ACCEPT_SHRINK") or "")
-
-    def _report(self, name: str, why: str, advice: str) -> None:
-        count, limit = self.crawl.records.count(name), self.crawl.crawler.settings.getfloat("SHRINK_LIMIT")
-        what = f"{count} of {self.known} {self.crawl.listed_kind}s are no longer listed ({count / self.known:.1%})"
-        what += f", more than SHRINK_LIMIT allows ({limit:.1%})" if count > limit * self.known else ""
-        message = f"{what}{why}: nothing is withdrawn. They are {self.names(name, count)}. {advice}"
-        self.crawl.failed("list", AnswerError("shrink", message))
 
     def names(self, name: str, count: int) -> str:
         """Return the titles of the first datasets of a list of the ledger, as part of a sentence."""
@@ -428,11 +423,6 @@ class Withdrawals:
             return False
         self.mark(dataset_id, self.crawl.place, "renamed", name)
         return True
-
-    def log_renamed(self) -> None:
-        if self.renamed:
-            message = "%d %ss have another id now: what is on disk under the old ones is withdrawn"
-            self.crawl.logger.info(message, self.renamed, self.crawl.listed_kind)
 
     # What is not confirmed
 

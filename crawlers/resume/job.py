@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FORMAT = 6
+FORMAT = 7
 _SCHEMA = """
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA journal_mode = WAL;
@@ -44,8 +44,10 @@ CREATE TABLE IF NOT EXISTS records (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS listed (dataset_id TEXT, list TEXT, by TEXT, PRIMARY KEY (dataset_id, list)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS walks (
-    name TEXT PRIMARY KEY, state TEXT NOT NULL, evidence TEXT, total INTEGER, listed INTEGER
+    name TEXT PRIMARY KEY, tree TEXT NOT NULL DEFAULT '', state TEXT NOT NULL, evidence TEXT, total INTEGER,
+    listed INTEGER
 );
+CREATE INDEX IF NOT EXISTS open_walks ON walks (name) WHERE state = 'open';
 CREATE TABLE IF NOT EXISTS failures (key TEXT PRIMARY KEY, kind TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS flaws (
     dataset_id TEXT, resource_id TEXT, field TEXT, kind TEXT, failed TEXT NOT NULL,
@@ -232,7 +234,7 @@ class Job:
         self.set_fact("identity", json.dumps(wanted))
 
     def _is_readable(self, identity: dict[str, Any]) -> bool:
-        """Return whether a job is finished, or of this format: one before 6 has the lists of another machine."""
+        """Return whether a job is finished, or of this format: one before has the lists of another machine."""
         return bool(self.fact("finished")) or identity.get("format") == FORMAT
 
     def _object(self, name: str) -> dict[str, Any]:

@@ -78,15 +78,15 @@ class Repository:
         if not asked.path.startswith("/oai"):
             return Answer(b"", 404)
         if "html" in self.traps:
-            return Answer(b"<!DOCTYPE html><html><body>Welcome</body></html>", headers={"Content-Type": "text/html"})
+            return oops(200)
         given = {name: found[-1] for name, found in parse_qs(urlsplit(asked.path).query).items()}
         verb = given.pop("verb", "")
         answer = getattr(self, verb, None)
         return answer(given) if answer else self.error("badVerb")
 
     def Identify(self, _given: dict[str, str]) -> Answer:
-        if status := self.traps.get("identify"):
-            return self.error("badVerb") if status is True else Answer(b"Oops", status)
+        if trap := self.traps.get("identify"):
+            return self.error("badVerb") if trap is True else oops(trap)
         granularity = "YYYY-MM-DD" if self.daily else "YYYY-MM-DDThh:mm:ssZ"
         return self.answered(
             f"<Identify><repositoryName>Test</repositoryName><earliestDatestamp>{self.earliest}</earliestDatestamp>"
@@ -94,8 +94,8 @@ class Repository:
         )
 
     def ListMetadataFormats(self, _given: dict[str, str]) -> Answer:
-        if status := self.traps.get("formats"):
-            return Answer(b"Oops", status)
+        if trap := self.traps.get("formats"):
+            return oops(trap)
         names = [*self.formats, *self.traps.get("lies", ())]
         found = "".join(f"<metadataFormat><metadataPrefix>{name}</metadataPrefix></metadataFormat>" for name in names)
         return self.answered(f"<ListMetadataFormats>{found}</ListMetadataFormats>")
@@ -149,8 +149,10 @@ class Repository:
         if "breaks_behind" in self.traps and start >= self.traps["breaks_behind"]:
             return Answer(b"Bad gateway", 502)
         shown = found[start : min(start + self.size, limit)]
+        if any(each.name in self.traps.get("breaks_at", ()) for each in shown):
+            return oops(self.traps["breaks_with"])
         if not shown and start and (after := self.traps.get("extra_token")):
-            return Answer(b"Oops", after) if isinstance(after, int) else self.error(after)
+            return oops(after) if isinstance(after, int) else self.error(after)
         if not shown and (start == 0 or "full_end" in self.traps):
             return self.error("noRecordsMatch")
         following = start + self.size
@@ -203,6 +205,12 @@ class Repository:
         headers = {"Content-Type": "text/xml; charset=utf-8"}
         body = ROOT.format(text)
         return Answer((body.partition(until)[0] if until else body).encode(), status, headers)
+
+
+def oops(status: int) -> Answer:
+    """Return a page for people, of no repository."""
+    page = b"<!DOCTYPE html><html><body>Welcome</body></html>"
+    return Answer(page, status, {"Content-Type": "text/html"})
 
 
 def serve(repository: Repository) -> Site:

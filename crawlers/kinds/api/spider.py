@@ -6,7 +6,7 @@ import hashlib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from scrapy import Request, signals
+from scrapy import Request
 
 from crawlers import arguments
 from crawlers.arguments import Argument
@@ -29,9 +29,7 @@ from crawlers.values.moment import now
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping
-    from typing import Self
 
-    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -98,24 +96,16 @@ class APISpider(ListedSpider):
         self.query = Query(self.declaration, str(self.portal), self.limits.datasets)
         self.secret_addresses = [str(self.portal), self.query.address(self.declaration.list.url)]
         self.followed = Followed(self, self.query, self.document, self.item)
-        self.gone = GoneAPI(self, self.withdrawals, self.query, self.document)
+        if not self.declaration.list.walk:
+            self.gone = GoneAPI(self, self.withdrawals, self.query, self.document)
 
-    def make_dialect(self) -> APIDialect:
+    def make_dialect(self) -> APIDialect | StaticTree:
+        if self.declaration.list.walk:
+            mapped = lambda record, address: self.item(record, None, address)  # noqa: E731
+            return StaticTree(self, self.query, document=self.document, mapped=mapped)
         return APIDialect(
             self, self.query, document=self.document, since=lambda: self.changed_since, take=self.parse_record
         )
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
-        spider = super().from_crawler(crawler, **given)
-        if spider.declaration.list.walk:
-            crawler.signals.connect(spider.tree.conclude, signals.spider_idle)
-        return spider
-
-    @cached_property
-    def tree(self) -> StaticTree:
-        """The catalogue as a tree of files, where the declaration says that it is one."""
-        return StaticTree(self, self.withdrawals, query=self.query, document=self.document, mapped=self.item)
 
     @cached_property
     def changed_since(self) -> str:
@@ -125,9 +115,7 @@ class APISpider(ListedSpider):
     async def start(self) -> AsyncIterator[Request]:
         if self.args["since"] and not self.declaration.list.since:
             self.logger.info("%s can't filter by date: everything is listed", self.declaration.name)
-        if self.declaration.list.walk:
-            yield self.tree.root()
-        elif self.declaration.check:
+        if self.declaration.check:
             self.lister.walks.begin("datasets")
             yield Request(str(self.portal), self.parse_checked, errback=self.not_checked)
         else:

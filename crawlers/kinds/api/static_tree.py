@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
@@ -10,9 +9,10 @@ from scrapy import Request
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import answers
 from crawlers.kinds.api.mapping import Reading
-from crawlers.listing.faults import check_whole
-from crawlers.listing.spider import repeated
-from crawlers.politeness import failures
+from crawlers.listing.dialect import Traits
+from crawlers.listing.spider import in_turns
+from crawlers.listing.tree import File, Tree
+from crawlers.listing.walk import ListingPage, Walk
 from crawlers.safety import bounds
 from crawlers.values.addresses import absolute
 
@@ -20,166 +20,95 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from scrapy.http import Response
-    from twisted.python.failure import Failure
 
     from crawlers.items import Dataset
     from crawlers.kinds.api.query import Query
     from crawlers.listing.crawl import Crawl
-    from crawlers.listing.walks import Walks
-    from crawlers.listing.withdrawals import Withdrawals
-
-_DEPTH = 20
-_MOST = 100_000
-_LIST = "datasets"
-_FILES, _UNREAD, _RESOURCES = "files", "unread", "resources"
 
 
-class StaticTree:
-    """Reads files from the root down, level by level; the listing is whole when each file was read."""
+class StaticTree(Tree[File]):
+    """Reads files from the root down, level by level.
+
+    Args:
+        document: returns the JSON of an answer.
+        mapped: returns the item of a record, for the address of its file.
+    """
+
+    asks = File
+    traits = Traits(way="single", is_one_list=False, tree="datasets", deepest=20)
 
     def __init__(
         self,
         crawl: Crawl,
-        withdrawals: Withdrawals,
-        *,
         query: Query,
+        *,
         document: Callable[[Response], Any],
-        mapped: Callable[[Reading, int | None, str], Dataset],
+        mapped: Callable[[Reading, str], Dataset],
     ) -> None:
-        self.crawl, self.withdrawals = crawl, withdrawals
+        super().__init__(crawl)
         self.query, self.document, self.mapped = query, document, mapped
 
-    @cached_property
-    def files(self) -> int:
-        """How many files were requested so far: to count them for each child takes its time."""
-        return self.crawl.records.count(_FILES)
+    def first(self) -> Walk[File]:
+        address = self.query.address(self.query.listing.url)
+        return Walk(ask=File(url=address), name=address)
 
-    @property
-    def walks(self) -> Walks:
-        return self.crawl.run_state.walks
+    def request(self, walk: Walk[File]) -> Request:
+        return Request(walk.ask.url, headers=self.query.headers())
 
-    def root(self) -> Request:
-        self.walks.begin(_LIST)
-        return self.request(self.query.address(self.query.listing.url), 0)
+    async def read(self, response: Response, walk: Walk[File]) -> ListingPage[File]:
+        page, document = ListingPage[File](is_limited=False), self.document(response)
+        await in_turns(self.offer(self._children(document, page, walk, response), page, walk, response))
+        records = answers.records(document, self.query.listing) or []
+        page.entries = self.entries(self._datasets(records, response), page, response)
+        return page
 
-    def request(self, address: str, depth: int) -> Request:
-        self.files += 1
-        self.crawl.seen(address, list_name=_FILES, listed_by=None)
-        headers = self.query.headers()
-        keywords = {"depth": depth}
-        return Request(address, self.parse, errback=self.failed, headers=headers, cb_kwargs=keywords, priority=-depth)
-
-    def parse(self, response: Response, depth: int) -> Iterator[Any]:
-        if "cached" in response.flags:
-            self.crawl.run_state.has_stale_answer = True
-        try:
-            check_whole(response)
-            document = self.document(response)
-            children = _children(document)
-        except AnswerError as error:
-            self.unread(error, response.request, response.status)
-            return
-        yield from self.children(children, response, depth)
-        for record in answers.records(document, self.query.listing) or []:
-            yield from self.crawl.guarded(self.keep(record, response), response, record)
-
-    def children(self, children: list[Any], response: Response, depth: int) -> Iterator[Request]:
-        """Yield the requests for a file's children that no other file names."""
-        for href in children:
+    def _children(self, document: Any, page: ListingPage[File], walk: Walk[File], response: Response) -> Iterator[File]:
+        """Yield the children that a file names; report those that can't be read: what they hold is unknown."""
+        for href in children(document):
             address = absolute(href, response.url) if isinstance(href, str) else None
-            if self.is_enough():
-                return
-            if address is None:
-                message = f"a link to a child is not an address, so what it leads to is not read: {str(href)[:200]!r}"
-                self.unread(AnswerError("paging", message), response.request)
-                continue
-            if not self.crawl.seen(address, list_name="children", listed_by=response.request):
-                continue
-            try:
-                self.check(address, depth)
-            except AnswerError as error:
-                self.unread(AnswerError(error.kind, f"{address[:500]} is not read: {error}"), response.request)
+            error = self._refused(address, href)
+            if error is None:
+                yield File(url=str(address), depth=walk.ask.depth + 1)
             else:
-                yield self.request(address, depth + 1)
+                self.crawl.failed("list", error, response.request)
+                page.gaps += 1
 
-    def check(self, address: str, depth: int) -> None:
-        """
-        Raises:
-            AnswerError: a child is at another host, or there are too many.
-        """
-        self.query.check_host(address)
-        if depth >= _DEPTH or self.files >= _MOST:
-            raise AnswerError("trap", f"it is more than {_DEPTH} files deep, or there are more than {_MOST}")
+    def _refused(self, address: str | None, href: Any) -> AnswerError | None:
+        """Return why a child is not read."""
+        if address is None:
+            message = "a link to a child is not an address, so what it leads to is not read"
+            return AnswerError("paging", f"{message}: {str(href)[:200]!r}")
+        try:
+            self.query.check_host(address)
+        except AnswerError as error:
+            return AnswerError(error.kind, f"{address[:500]} is not read: {error}")
+        return None
 
-    def keep(self, record: Any, response: Response) -> Iterator[Any]:
-        """Yield a record's item, unless another file has it, too, or the user wants no more."""
-        crawl, reading = self.crawl, Reading(record, self.query.declaration)
-        if self.is_enough():
-            return
-        if reading.id is None or not isinstance(record, dict):
-            error = AnswerError("missing_id", "the record has no id, so it is not kept")
-            crawl.failed("list", error, response.request)
-        elif not reading.is_dataset:
-            return
-        elif crawl.expect("dataset", reading.id, listed_by=response.request):
-            crawl.run_state.count_listed(crawl.records.expected)
-            self.withdrawals.note_aliases({reading.id: reading.aliases})
-            yield self.mapped(reading, self.allowed(reading, response.request), response.url)
-        else:
-            known, title = crawl.opened_index().documents.title(reading.id), reading.dataset("", crawl.source).title
-            error = repeated(known, title, "another file")
-            crawl.failed("list", error, response.request, dataset_id=reading.id)
+    def _datasets(self, records: list[Any], response: Response) -> Iterator[Dataset]:
+        for record in records:
+            reading = Reading(record, self.query.declaration)
+            if reading.id is None or not isinstance(record, dict):
+                error = AnswerError("missing_id", "the record has no id, so it is not kept")
+                self.crawl.failed("list", error, response.request)
+            elif reading.is_dataset:
+                yield self.mapped(reading, response.url)
 
-    def is_enough(self) -> bool:
-        """Return whether the user wants no more datasets or resources; note that this leaves some out."""
-        is_enough = self.left() <= 0
-        self.crawl.run_state.is_limited = self.crawl.run_state.is_limited or is_enough
-        return is_enough
+    def aliases(self, dataset: Dataset) -> tuple[str, ...]:
+        return tuple(Reading(dataset.document, self.query.declaration).aliases)
 
-    def left(self) -> int:
-        """Return how many more resources may be taken; 0 if no dataset may be taken either."""
-        records, limits = self.crawl.records, self.crawl.limits
-        taken = records.count(_RESOURCES) if limits.resources else 0
-        return limits.resources_left(datasets=records.expected, resources=taken)
-
-    def allowed(self, record: Reading, request: Request | None) -> int | None:
-        """Return how many of a record's resources the user's limit leaves, which are noted; ``None`` for all."""
-        crawl = self.crawl
-        if not crawl.limits.resources:
+    def whole(self, walk: Walk[File]) -> Iterator[Any] | None:
+        """Report a tree without a dataset: it is none."""
+        if self.crawl.records.expected:
             return None
-        count = record.resource_count
-        allowed = min(count, crawl.limits.resources - crawl.records.count(_RESOURCES))
-        for position in range(allowed):
-            crawl.seen(f"{record.id}\n{position}", list_name=_RESOURCES, listed_by=request)
-        crawl.run_state.is_limited = crawl.run_state.is_limited or allowed < count
-        return allowed
-
-    def failed(self, failure: Failure) -> None:
-        self.unread(failures.from_failure(failure), failures.request(failure), failures.status(failure))
-
-    def unread(self, error: AnswerError, request: Request | None, status: int | None = None) -> None:
-        """Report a file that was not read: what it holds is unknown."""
-        self.crawl.seen(f"{request.url if request else ''} {error}", list_name=_UNREAD, listed_by=None)
-        self.crawl.failed("list", error, request, http_status=status)
-
-    def conclude(self, **_: Any) -> None:
-        """Judge the listing when no request is left, and mark what two whole listings in a row lack."""
-        crawl = self.crawl
-        if _LIST not in self.walks.open:
-            return
-        listed = crawl.run_state.listed
-        if listed and not (crawl.run_state.is_limited or crawl.records.count(_UNREAD)):
-            self.walks.end(_LIST, "whole", evidence="file", listed=listed)
-            crawl.run_state.expected = listed
-            self.withdrawals.mark_missing()
-            return
-        self.walks.end(_LIST, "stopped" if crawl.run_state.is_limited else "short", listed=listed)
-        if not (listed or crawl.run_state.is_limited or crawl.records.count(_UNREAD)):
-            message = f"none of the {crawl.records.count(_FILES)} files that were read is a dataset"
-            crawl.failed("list", AnswerError("no_datasets", f"{message}: the address may be that of an API"), None)
+        count = self.crawl.records.count(self.branches) + 1
+        message = f"none of the {count} files that were read is a dataset: the address may be that of an API"
+        self.crawl.failed("list", AnswerError("no_datasets", message))
+        self.crawl.run_state.expected = None
+        self.crawl.run_state.walks.end(walk.name, "short")
+        return iter(())
 
 
-def _children(document: Any) -> list[Any]:
+def children(document: Any) -> list[Any]:
     """Return what the links to children have as their address, each once; ``None`` where one has nothing.
 
     Raises:

@@ -17,9 +17,9 @@ from crawlers.kinds.ckan.incremental import Changes, Incremental, is_cheaper_who
 from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
-from crawlers.listing.confirmation import flat
 from crawlers.listing.lister import Lister
 from crawlers.listing.since import since
+from crawlers.listing.spider import flat
 from crawlers.listing.walk import Walk
 from crawlers.safety.tokens import token
 from crawlers.store.index.complete_runs import FILTERS

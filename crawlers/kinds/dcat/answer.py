@@ -35,6 +35,18 @@ NO_RDF = (
 _PARTIAL = 206
 
 
+class NoRDFError(AnswerError):
+    """An answer that neither is RDF, or a data.json, nor leads to any.
+
+    Args:
+        what: the answer is, as a clause.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__("not_rdf", f"{what}: {NO_RDF}")
+        self.what = what
+
+
 def read(
     response: Response, *, name: str, language: str | None, max_json: int, make: Callable[..., RDFPage] = RDFPage
 ) -> Page | None:
@@ -56,13 +68,13 @@ def read(
     if format_ == "html":
         return None
     if format_ is None:
-        raise AnswerError("not_rdf", f"the answer is in no known RDF format (Content-Type {content_type!r}): {NO_RDF}")
+        raise NoRDFError(f"the answer is in no known RDF format (Content-Type {content_type!r})")
     charsets = http_content_type_encoding(content_type), response.meta.get("encoding") if response.request else None
     if format_.family == "json":
         return _json_page(file, response, charsets, name=name, language=language, max_json=max_json, make=make)
     misread: list[str] = []
     if is_xml := format_.family == "xml":
-        _check_known(response)
+        check_known(response)
     file = xml.plain(file, charsets[0], misread, charsets[1]) if is_xml else in_utf8(file, *charsets, misread)
     page = make(file, format_, response.url, name=name, language=language)
     page.misread = misread
@@ -84,7 +96,11 @@ def _head(file: BinaryIO) -> bytes:
     return head
 
 
-def _check_known(response: Response) -> None:
+def check_known(response: Response) -> None:
+    """
+    Raises:
+        AnswerError: the answer is of a service, a feed or a login that is known.
+    """
     if other := other_answers.named(response, "a catalogue", spider="dcat"):
         raise AnswerError("not_rdf", other)
 
@@ -113,7 +129,7 @@ def _json_page(
     if content is None and b'"@' not in body:
         raise AnswerError("not_json", faults[0])
     if b'"@' not in body:
-        _check_known(response)
+        check_known(response)
     format_ = formats.JSON_LD_UP_TO_AN_ERROR if content is None else formats.JSON_LD
     del content
     page = make(io.BytesIO(body), format_, response.url, name=name, language=language)

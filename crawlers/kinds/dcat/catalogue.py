@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from itertools import islice
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -15,7 +16,7 @@ from crawlers.rdf.nodes import Nodes, full_disk
 from crawlers.rdf.terms import is_blank
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from crawlers.rdf.apart import ReaderApart
     from crawlers.rdf.reader import Reader
@@ -37,7 +38,7 @@ ROLE_OF_TYPE = {
 NOTED = frozenset((TYPE, *_ROLE_OF_VALUE, *PREDICATES, DCAT + "catalog"))
 """The properties that say what role a node has, or something about pages."""
 _CONTENTS = {DCAT + name for name in ("dataset", "catalog", "record")}
-_MEMBERS = {DCAT + "dataset", HYDRA + "member"}
+_SOME = 1000  # members of a list that are looked at, to see whether it is one of datasets
 _LISTS = {DCAT + "Catalog", HYDRA + "Collection", HYDRA + "PagedCollection"}
 _TITLES = {DCT + "title", DC + "title", RDFS + "label", SKOS + "prefLabel", SCHEMA + "name", SCHEMA_HTTPS + "name"}
 _THIN = {TYPE, DCT + "identifier", DC + "identifier"}
@@ -200,12 +201,18 @@ class Catalogue:
 
     def catalogues(self) -> Iterator[str]:
         """Yield the catalogues that are parts of this one and whose contents are not here; after all `datasets`."""
-        yield from (part for part in self.parts if _CONTENTS.isdisjoint(self.nodes.node(part)))
+        yield from self._elsewhere(self.parts)
         for subject, _ in self.roles.having(CATALOGUE):
             node = self.nodes.node(subject)
-            parts = (*node.get(DCAT + "catalog", ()), *filter(self._may_be_catalogue, node.get(DCT + "hasPart", ())))
-            for part in dict.fromkeys(parts):
-                if isinstance(part, str) and not is_blank(part) and _CONTENTS.isdisjoint(self.nodes.node(part)):
+            described = (part for part in node.get(DCT + "hasPart", ()) if self._has_type(part, DCAT + "Catalog"))
+            yield from self._elsewhere((*node.get(DCAT + "catalog", ()), *described))
+
+    def unknown_parts(self) -> Iterator[str]:
+        """Yield the parts of a catalogue of which nothing says what they are; a file of another format is none."""
+        for subject, _ in self.roles.having(CATALOGUE):
+            for part in self._elsewhere(self.nodes.node(subject).get(DCT + "hasPart", ())):
+                is_known = TYPE in self.nodes.node(part) or self.roles.has(part, TYPED | LISTED)
+                if not (is_known or is_other_file(part)):
                     yield part
 
     def is_mention(self, subject: str) -> bool:
@@ -221,23 +228,28 @@ class Catalogue:
         return self.descriptions.description(subject)
 
     def _is_list(self, subject: str) -> bool:
-        """Return whether a node lists datasets here, or is of a class that does and is the only one."""
+        """Return whether a node lists datasets here; where none does, if it is the only one of a class that may."""
         node = self.nodes.node(subject)
-        if not _MEMBERS.isdisjoint(node):
-            return True
-        return len(self.paging.counted()) == 1 and not _LISTS.isdisjoint(node.get(TYPE, ()))
+        members = node.get(DCAT + "dataset", node.get(HYDRA + "member"))
+        if members is not None:
+            return any(map(self._may_be_dataset, islice(members, _SOME)))
+        is_only = len(self.paging.counted()) == 1 and not self.has_list
+        return is_only and not _LISTS.isdisjoint(node.get(TYPE, ()))
+
+    def _may_be_dataset(self, term: Term) -> bool:
+        return isinstance(term, str) and (self.roles.has(term, TYPED | LISTED) or not self.nodes.node(term))
 
     def _is_only_named(self, term: Term) -> bool:
         return isinstance(term, str) and not is_blank(term) and not self.is_described(term)
 
-    def _may_be_catalogue(self, term: Term) -> bool:
-        """Return whether a part of a catalogue is a catalogue, or something that is not described here, and no file."""
-        if not isinstance(term, str):
-            return False
-        types = self.nodes.node(term).get(TYPE, ())
-        if DCAT + "Catalog" in types:
-            return True
-        return not (types or self.roles.has(term, TYPED | LISTED)) and not is_other_file(term)
+    def _elsewhere(self, terms: Iterable[Term]) -> Iterator[str]:
+        """Yield the catalogues among some terms that have names, and whose contents are not here."""
+        for term in terms:
+            if isinstance(term, str) and not is_blank(term) and _CONTENTS.isdisjoint(self.nodes.node(term)):
+                yield term
+
+    def _has_type(self, term: Term, type_: str) -> bool:
+        return isinstance(term, str) and type_ in self.nodes.node(term).get(TYPE, ())
 
     def is_dataset(self, subject: str, node: Node, roles: int) -> bool:  # noqa: ARG002
         """Return whether a node that has these roles is a dataset."""

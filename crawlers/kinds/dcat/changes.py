@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from crawlers.resume.records import planned_among
+from crawlers.signals import FINDINGS
 from crawlers.store.index import scope
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Changes:
         crawl, state = self.crawl, self.crawl.run_state
         if not is_one_answer:
             state.validators = {}  # those of the first page do not cover the others
-        has_failures = bool(crawl.records.failures.counts())  # any of them may hide a record
+        has_failures = bool(crawl.records.failures.counts().keys() - FINDINGS)  # any of them may hide a record
         if crawl.limits.is_set or state.has_stale_answer or has_failures:
             return
         known = (held.dataset_id for held in self._known())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 from scrapy import Request
@@ -15,12 +16,12 @@ from scrapy.http import HtmlResponse, Response
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import paging
-from crawlers.kinds.dcat.answer import NO_RDF, alternate, open_body, read
-from crawlers.kinds.dcat.frontier import Frontier, Mentions, same_host
+from crawlers.kinds.dcat.answer import NoRDFError, alternate, check_known, open_body, read
+from crawlers.kinds.dcat.fragments import Fragments
+from crawlers.kinds.dcat.frontier import Frontier, same_host
 from crawlers.kinds.dcat.named import MAX_HOPS, Named, NamedDatasets
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.dcat.records import PageRecords
-from crawlers.listing import other_answers
 from crawlers.listing.crawl import remembering
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault
@@ -61,6 +62,7 @@ class Ask:
         start: that of the first page.
         branch: the catalogue's address; empty for the one that the user named.
         depth: how many catalogues contain it.
+        is_part: whether nothing says that it is a catalogue, but that it is a part of one.
         started: when its first page came, by its server's clock, less an hour.
         hops: how many HTML pages led to its RDF.
         is_node: whether the page was found as a TREE node.
@@ -82,6 +84,7 @@ class Ask:
     start: str = ""
     branch: str = ""
     depth: int = 0
+    is_part: bool = False
     started: str = ""
     hops: int = 0
     is_node: bool = False
@@ -151,7 +154,7 @@ class DCATDialect(Dialect[Ask]):
             end=self.conclude,
         )
         given = {"name": crawl.source, "language": crawl.args["language"]}
-        self.mentions = Mentions(crawl, lambda *content: make(*content, **given))
+        self.fragments = Fragments(crawl, changes.withdrawals, lambda *content: make(*content, **given))
 
     def first(self) -> Walk[Ask]:
         return Walk(ask=Ask(url=self.address, start=self.address), name="pages")
@@ -178,7 +181,8 @@ class DCATDialect(Dialect[Ask]):
         self.frontier.note(ask.url, response.url, look=ask.look)
         page = self.page(response)
         if page is None:
-            return self._hop(response, walk)
+            address = self.linked(response, walk.key, ask.hops, ask.look)
+            return ListingPage(next=replace(ask, url=address, hops=ask.hops + 1), is_new=True)
         with remembering(self.crawl):
             try:
                 await in_turns(page.load())
@@ -186,7 +190,7 @@ class DCATDialect(Dialect[Ask]):
                 page.close()
                 raise
         listing: ListingPage[Ask] = ListingPage(close=page.close)
-        listing.total = ask.total if ask.look == "modified" else page.paging.total()
+        listing.total = ask.total if ask.look == "modified" else page.paging.total(response.url)
         listing.entries = self._entries(response, walk, page, listing)
         return listing
 
@@ -199,18 +203,25 @@ class DCATDialect(Dialect[Ask]):
         most, language = self.crawl.crawler.settings.getint("JSON_MAXSIZE"), self.crawl.args["language"]
         return read(response, name=self.crawl.source, language=language, max_json=most, make=self.make)
 
-    def linked(self, response: Response) -> str | None:
-        """Return the address of the RDF that a page of HTML links to."""
-        body = open_body(response).read(_MAX_HTML)
-        return alternate(HtmlResponse(response.url, headers=response.headers, body=body))
+    def linked(self, response: Response, by: str, hops: int, look: str = "") -> str:
+        """Return the address of the RDF that a page of HTML links to.
 
-    def _hop(self, response: Response, walk: Walk[Ask]) -> ListingPage[Ask]:
-        address, ask = self.linked(response), walk.ask
-        if address is None or ask.hops >= MAX_HOPS or not self.frontier.is_new(address, walk.key, ask.look):
-            other = other_answers.named(response, "a catalogue", spider="dcat")
-            raise AnswerError("not_rdf", other or f"an HTML page came instead of RDF: {NO_RDF}")
+        Args:
+            by: the key of the page's request.
+            hops: how many such pages led to it.
+            look: which look at the catalogue it is for.
+
+        Raises:
+            NoRDFError: it links to none that was not read.
+            AnswerError: it links to several files; or it is a page of another kind.
+        """
+        check_known(response)
+        body = open_body(response).read(_MAX_HTML)
+        address = alternate(HtmlResponse(response.url, headers=response.headers, body=body))
+        if address is None or hops >= MAX_HOPS or not self.frontier.is_new(address, by, look):
+            raise NoRDFError("an HTML page came instead of RDF")
         self.crawl.logger.info("%s is an HTML page: going on to %s", response.url, address)
-        return ListingPage(next=replace(ask, url=address, hops=ask.hops + 1), is_new=True)
+        return address
 
     def _entries(self, response: Response, walk: Walk[Ask], page: Page, listing: ListingPage[Ask]) -> Iterator[Entry]:
         """Yield the page's records; then note what follows it."""
@@ -219,15 +230,15 @@ class DCATDialect(Dialect[Ask]):
             self.crawl.run_state.expected = walk.total if listing.total is None else listing.total
         # Withdrawals look at the catalogue's own pages: another one that those name may be gone itself
         address = self.address if ask.branch else response.url
-        mentions = self.mentions if _leads_on(response, walk, page) else None
-        records = PageRecords(self.crawl, page, response, walk, mentions, address=address)
+        fragments = self.fragments if _leads_on(response, walk, page) else None
+        records = PageRecords(self.crawl, page, response, walk, fragments, address=address)
         new = described = 0
         for entry in records.entries():
             if records.new > new:
                 new = records.new
                 described += self.named.is_named(entry.record["key"], walk.name)
             yield entry
-        listing.gaps = records.gaps
+        listing.gaps, listing.is_new = records.gaps, records.has_parts
         listing.fault = records.fault
         if not (records.is_limited or records.fault):
             listing.apart = records.apart - described + self.named.add(page, walk.key)
@@ -252,7 +263,8 @@ class DCATDialect(Dialect[Ask]):
         listed = walk.listed + records.new + walk.apart + listing.apart
         total = walk.total if listing.total is None else max(listing.total, walk.total or 0)
         is_all = total is not None and listed >= total
-        is_first, stale = not pages, 0 if records.new else walk.stale + 1
+        is_first, is_news = not pages, bool(records.new or records.has_parts)
+        stale = 0 if is_news else walk.stale + 1
         ahead = replace(
             ask,
             started=ask.started or paging.an_hour_before(response.headers.get("Date")),
@@ -262,14 +274,16 @@ class DCATDialect(Dialect[Ask]):
             is_behind_gap=False,
             is_node=False,
             looked=ask.looked + bool(ask.look),
-            stale=0 if records.new else ask.stale + 1,
+            stale=0 if is_news else ask.stale + 1,
         )
         try:
             stated = _stated(response, page, is_entry=is_first and not is_all, is_empty=not records.count)
         except AnswerError as error:
             listing.fault = error
             return
-        has_paging = ask.has_paging or listing.total is not None
+        has_paging = ask.has_paging or listing.total is not None or bool(stated)
+        if stated and (is_news or ask.look) and page.paging.leads_back(stated, response.url, ask.start):
+            stated = None  # a ring, whose end this is
         following = stated or (None if has_paging or not records.count else paging.counted(response.url))
         is_fruitful = (ahead.looked < MAX_SECOND_PAGES and not is_all) if ask.look else stale < MAX_STALE
         if following and is_fruitful and self.frontier.is_new(following, walk.key, ask.look):
@@ -294,17 +308,12 @@ class DCATDialect(Dialect[Ask]):
         listing.is_guessed = ask.is_guessed
         is_alone = is_first and not ask.had_next
         listing.is_file = not ask.is_guessed and (is_alone or not walk.first or (ask.is_node and not records.count))
-        if is_looping and not is_all:
-            listing.next = walk.ask  # again
-            if total is None or not self.laps(replace(walk, gaps=walk.gaps + listing.gaps, pages=walk.pages + 1)):
-                listing.next = None
-                of = "" if total is None else f" of {total}"
-                message = f"the catalogue's pages repeat, or end in an empty one, after {listed}{of} datasets"
-                listing.fault = AnswerError("paging", message)
-        elif not (listed or ahead.is_catalogue or walk.gaps):
+        if is_looping:
+            listing.next = walk.ask  # again: the list judges whether that is a ring
+        elif not (listed or ahead.is_catalogue or walk.gaps or ask.is_part):
             message = "the answer is not a catalogue and describes no dataset: it contains no dcat:Dataset"
             listing.fault = AnswerError("no_datasets", message)
-        listing.has_moved = total is None and not ask.look and 0 < ahead.shifted < pages
+        listing.has_moved = total is None and not (ask.look or is_looping) and 0 < ahead.shifted < pages
 
     def next_node(self, ask: Ask, by: str) -> Ask | None:
         """Return what the next TREE node is asked by."""
@@ -317,10 +326,10 @@ class DCATDialect(Dialect[Ask]):
         """Note the TREE nodes and the catalogues that a page names: they follow when its own pages have come."""
         for address in page.paging.nodes:
             listing.gaps += self._plan(_NODES, address, response, walk, "page")
-        for address in page.catalogues():
-            if not page.is_described(address) or absolute(address, response.url):
-                name = f"catalogues {walk.ask.depth + 1}"
-                listing.gaps += self._plan(name, address, response, walk, "catalogue")
+        for name, addresses in (("catalogues", page.catalogues()), ("parts", page.unknown_parts())):
+            for address in addresses:
+                if not page.is_described(address) or absolute(address, response.url):
+                    listing.gaps += self._plan(f"{name} {walk.ask.depth + 1}", address, response, walk, "catalogue")
 
     def _plan(self, name: str, iri: str, response: Response, walk: Walk[Ask], what: str) -> bool:
         """Put a page, or a catalogue that is a part of this one, on a list; return whether it may not be requested."""
@@ -348,6 +357,11 @@ class DCATDialect(Dialect[Ask]):
         return replace(super().fault(error, response, walk), is_spoken=is_spoken)
 
     def ending(self, fault: Fault, walk: Walk[Ask]) -> ListingPage[Ask] | None:
+        """Return the end of pages that were counted on, or of a part of the catalogue that is none."""
+        if walk.ask.is_part and isinstance(fault.error, NoRDFError):
+            message = f"the catalogue names a part that is no catalogue, and has no RDF: {fault.error.what}"
+            self.crawl.failed("list", AnswerError("no_rdf", message), Request(walk.ask.url), http_status=fault.status)
+            return ListingPage(end="closed")
         is_end = walk.ask.is_guessed and fault.status in _GONE
         return ListingPage(is_guessed=True, came=0) if is_end else None
 
@@ -378,8 +392,8 @@ class DCATDialect(Dialect[Ask]):
         if walk.pages <= walk.ask.hops and not walk.ask.branch:
             return
         by, limits = f"{walk.key} ended", self.crawl.limits
-        for depth in range(1, MAX_DEPTH + 1):
-            if address := self.frontier.take_new(f"catalogues {depth}", by):
+        for name, depth in product(("catalogues", "parts"), range(1, MAX_DEPTH + 1)):
+            if address := self.frontier.take_new(f"{name} {depth}", by):
                 if limits.is_reached(datasets=walk.earlier + walk.listed, resources=walk.resources):
                     self.crawl.run_state.is_limited = True
                     return
@@ -387,13 +401,16 @@ class DCATDialect(Dialect[Ask]):
                     message = f"more than {MAX_PAGES} pages were read: {address} and the catalogues after it are not"
                     self.crawl.failed("list", AnswerError("trap", message))
                     break
-                ask = Ask(url=address, start=address, branch=address, depth=depth)
+                ask = Ask(url=address, start=address, branch=address, depth=depth, is_part=name == "parts")
                 earlier = walk.earlier + walk.listed
                 yield Walk(ask=ask, name=f"the pages of {address}", earlier=earlier, resources=walk.resources)
                 return
         self.is_one_answer = walk.pages == 1 and not walk.ask.branch
         there = Walk(ask=Named(), name="linked", earlier=walk.earlier + walk.listed, resources=walk.resources)
-        for page, record, address in self.mentions.unlisted():
+        for page, record, identity, address, is_torn in self.fragments.joined():
+            records = PageRecords(self.crawl, page, Response(address), there, None, address=address)
+            yield from records.joined(record, identity, is_torn=is_torn)
+        for page, record, address in self.fragments.unlisted():
             mentioned = replace(there, name="mentioned")
             response = Response(address, request=Request(address))
             records = PageRecords(self.crawl, page, response, mentioned, None, address=address)
@@ -425,7 +442,7 @@ def _stated(response: Response, page: Page, *, is_entry: bool, is_empty: bool) -
     stated = page.paging.next(response.url) or paging.linked(response.headers.getlist("Link"), response.url)
     if stated or not is_entry:
         return stated
-    has_others = page.paging.total() is not None or is_empty or page.paging.last(response.url)
+    has_others = page.paging.counted() or is_empty or page.paging.last(response.url)
     return page.paging.first(response.url) if has_others else None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
+from crawlers.kinds.dcat.answer import NoRDFError
 from crawlers.kinds.dcat.frontier import same_host
 from crawlers.kinds.dcat.records import PageRecords
 from crawlers.listing.spider import in_turns
@@ -32,6 +33,7 @@ MAX_UNREAD = 20
 """Datasets in a row that were requested one by one and did not come."""
 MAX_HOPS = 2
 """HTML pages between an address and the RDF."""
+_WITHOUT = "without rdf"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,7 @@ class NamedDatasets:
     Args:
         catalogue: the catalogue's address.
         read: returns the page in an answer; ``None`` for one of HTML.
-        linked: returns the address of the RDF that a page of HTML links to.
+        linked: returns the address of the RDF that a page of HTML links to, see `DCATDialect.linked`.
         end: does what there is to do at the end of the crawl: with the number of datasets that were named and
             did not come, and that were requested here.
         has_any: whether a page named one; ``None`` if that is to be looked up.
@@ -66,7 +68,7 @@ class NamedDatasets:
     catalogue: str
     frontier: Frontier
     read: Callable[[Response], Page | None]
-    linked: Callable[[Response], str | None]
+    linked: Callable[[Response, str, int], str]
     end: Callable[[int, int], None]
     has_any: bool | None = None
 
@@ -116,9 +118,8 @@ class NamedDatasets:
         try:
             page = self.read(response)
             if page is None:
-                yield self._request(
-                    self._linked(response, here), replace(here, ask=replace(here.ask, hops=here.ask.hops + 1))
-                )
+                address = self.linked(response, here.key, here.ask.hops)
+                yield self._request(address, replace(here, ask=replace(here.ask, hops=here.ask.hops + 1)))
                 return
             with closing(page):
                 await in_turns(page.load())
@@ -152,14 +153,11 @@ class NamedDatasets:
     def _lost(
         self, error: AnswerError, request: Request | None, status: int | None, here: Walk[Named]
     ) -> Iterator[Request]:
-        self._report(here.ask.name, str(error), request, status)
+        if isinstance(error, NoRDFError):
+            self.crawl.seen(here.ask.name, list_name=_WITHOUT, listed_by=here.key)
+        else:
+            self._report(here.ask.name, str(error), request, status)
         yield from self.following(replace(here, ask=replace(here.ask, unread=here.ask.unread + 1)))
-
-    def _linked(self, response: Response, here: Walk[Named]) -> str:
-        address = self.linked(response) if here.ask.hops < MAX_HOPS else None
-        if address is None or not self.frontier.is_new(address, here.key):
-            raise AnswerError("not_rdf", "an HTML page came instead of RDF")
-        return address
 
     def _request(self, address: str, walk: Walk[Named]) -> Request:
         given: dict[str, Any] = {"headers": {"Accept": formats.ACCEPT}, "meta": {"spool": True}}
@@ -172,12 +170,24 @@ class NamedDatasets:
         self.crawl.failed("list", AnswerError("undescribed", message), request, http_status=status)
 
     def _report_all(self, walk: Walk[Named]) -> int:
-        """Report the datasets that were not requested; return how many are not described."""
-        missing = 0
-        for missing, name in enumerate(self.crawl.records.listed("named", without="nodes"), 1):  # noqa: B007  # their number
+        """Report the datasets that are not described and were not reported; return how many are missing."""
+        missing, without = 0, self._without_rdf()
+        for name in self.crawl.records.listed("named", without="nodes"):
+            if name in without:
+                message = f"the catalogue names the dataset {name}, which has no RDF: its address gives none"
+                self.crawl.failed("list", AnswerError("no_rdf", message), Request(str(absolute(name, self.catalogue))))
+                continue
+            missing += 1
             if not self.crawl.records.is_listed(name, "settled"):
                 self._report(name, self._reason(name, walk))
         return missing
+
+    def _without_rdf(self) -> set[str]:
+        """Return the names whose addresses gave no RDF, if they are things without: never kept, and not the most."""
+        names = list(self.crawl.records.listed(_WITHOUT))
+        if len(names) > self.crawl.run_state.listed:  # the catalogue has its RDF elsewhere, or gives none today
+            return set()
+        return set(names) - self.crawl.opened_index().documents.described(names)
 
     def _reason(self, name: str, walk: Walk[Named]) -> str:
         """Return why a dataset was not requested."""
@@ -186,6 +196,8 @@ class NamedDatasets:
             return "its name is no web address"
         if not self._is_own(address):
             return "its address is on another host"
+        if self.crawl.records.is_listed(name, _WITHOUT):
+            return "an HTML page came instead of RDF"
         if walk.ask.unread >= MAX_UNREAD:
             return f"{MAX_UNREAD} datasets in a row were not available, and no more were requested"
         if walk.step >= self.limit:

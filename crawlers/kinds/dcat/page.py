@@ -119,6 +119,10 @@ class Page(ABC):
         """Yield the catalogues that are parts of this one and whose contents are not here; after all records."""
         yield from ()
 
+    def unknown_parts(self) -> Iterator[str]:
+        """Yield the parts of the catalogue that may be catalogues, and that nothing here describes."""
+        yield from ()
+
     def undescribed(self) -> Iterator[str]:
         """Yield the datasets that the page names and does not describe; after all records."""
         yield from ()
@@ -327,6 +331,9 @@ class RDFPage(Page):
 
     def catalogues(self) -> Iterator[str]:
         return self.catalogue.catalogues()
+
+    def unknown_parts(self) -> Iterator[str]:
+        return self.catalogue.unknown_parts()
 
     def is_described(self, name: str) -> bool:
         return self.catalogue.is_described(name)

@@ -69,12 +69,17 @@ class Paging:
             raise AnswerError("paging", f"the page names several next pages, and none of them is followed: {listed}")
         return addresses[0] if addresses else None
 
-    def total(self) -> int | None:
-        """Return how many datasets there are on all pages: Hydra's ``totalItems`` of what has pages, or is the list."""
-        paged = {subject for subject, predicate, _ in self.statements if predicate != _TOTAL}
-        totals = {subject: _text(value) for subject, name, value in self.statements if name == _TOTAL}
-        found = (text for subject, text in totals.items() if subject in paged or subject in self.lists)
-        return max((int(text) for text in found if re.fullmatch("[0-9]{1,9}", text)), default=None)
+    def total(self, here: str) -> int | None:
+        """Return how many datasets there are on all pages: Hydra's ``totalItems`` of what lists them, or has this page.
+
+        A file may count other things: services, keywords, the comments on a dataset.
+        """
+        place, own = _place(here), set(self.lists)
+        for subject, predicate, value in self.statements:
+            if place in (_place(subject), None if predicate == _TOTAL else _place(_text(value))):
+                own.add(subject)
+        totals = (_text(value) for subject, name, value in self.statements if name == _TOTAL and subject in own)
+        return max((int(text) for text in totals if re.fullmatch("[0-9]{1,9}", text)), default=None)
 
     def counted(self) -> set[str]:
         """Return the nodes that say how many members they have."""
@@ -85,6 +90,15 @@ class Paging:
         if any(predicate in _NEXT for _, predicate, _ in self.statements):
             return None
         return next((address for address in self._named(_FIRST, here) if not _is_same(address, here)), None)
+
+    def leads_back(self, following: str, here: str, start: str) -> bool:
+        """Return whether the next page is the first one, which is not this page.
+
+        Args:
+            start: the address of the first page that was requested.
+        """
+        firsts = {start, *self._named(_FIRST, here)}
+        return not _is_same(following, here) and any(_is_same(following, first) for first in firsts)
 
     def last(self, here: str) -> str | None:
         """Return the last page's address if that is neither the first page nor this one."""
@@ -156,6 +170,16 @@ def an_hour_before(date: bytes | None) -> str:
 
 def _text(value: str | Literal) -> str:
     return (value.value if isinstance(value, Literal) else value).strip()
+
+
+def _place(address: str) -> str | None:
+    """Return what the pages of a list, in any format and behind any proxy, have in common; ``None`` for a part of one.
+
+    >>> _place("https://example.org/c.ttl?page=2"), _place("http://localhost/c/"), _place("https://example.org/c#x")
+    ('/c', '/c', None)
+    """
+    path, _, fragment = re.sub("^[a-z]+://[^/]*", "", address).partition("#")
+    return None if fragment else re.sub(r"\.\w+$|/$", "", path.partition("?")[0])
 
 
 def _is_same(address: str, here: str) -> bool:

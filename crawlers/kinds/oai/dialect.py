@@ -1,7 +1,8 @@
 """How a repository lists its records: in one list, or in windows of their datestamps where that is too long, or fails.
 
-Each record comes once, the deleted ones too, and none is missing. A list that does not come whole is listed from its
-beginning again, then in windows. A window ends where the next one begins: servers disagree on what an end is.
+What it says of itself (Identify, ListMetadataFormats) comes first, and is a help: without it, the list is asked for all
+the same. A list that does not come whole is listed from its beginning again, then in windows. A window ends where the
+next one begins: servers disagree on what an end is.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 from scrapy import Request
 
@@ -20,7 +22,8 @@ from crawlers.kinds.oai.metadata import is_service
 from crawlers.listing import ladder
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault
-from crawlers.listing.ladder import Again, Onward, Other, Renew
+from crawlers.listing.ladder import Again, Instead, Onward, Other, Renew
+from crawlers.listing.since import beginning
 from crawlers.listing.walk import Entry, ListingPage, Part, Walk
 from crawlers.politeness import failures
 from crawlers.resume.records import listed_among
@@ -41,8 +44,8 @@ _SUSPICIOUS = 1_000
 """Records after which a list that ends too early may have come to a limit of the server."""
 _PAGES = 20
 """Pages of a list that is read from its beginning again; a longer one is read in windows."""
-_BARREN, _FAILURES = 40, 3
-"""Windows without a new record, and requests without an answer, after which no other window is requested."""
+_FAILURES = 8
+"""Windows in a row without an answer, or tokens that brought nothing new, after which no window is made smaller."""
 _FARTHEST = datetime(1970, 1, 1, tzinfo=UTC)
 _TOLERANCE = timedelta(days=1)
 """How far a datestamp may be outside its window: some servers' are in local time."""
@@ -50,6 +53,11 @@ _LISTS = ("datasets", "deleted", "services")
 """Where the ledger has the records that came."""
 _ERRORS = [400, 403, 404, 405, 406, 410, 422, 500, 501]
 """Statuses with which servers send the errors of OAI-PMH: Invenio 422, pycsw 400."""
+_LEAST = "oai_dc"
+"""The format that every repository has to give."""
+_RICHEST = ("dcat_ap", "dcat", "oai_datacite", "datacite", "iso19115-3", "iso19139", _LEAST)
+"""The formats that are read, the richest first; a longer name is of the first that it begins with: datacite4."""
+_IDENTITY = ("earliestDatestamp", "granularity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +65,7 @@ class Question:
     """What a page is asked by. A list has a window, or holds all records.
 
     Args:
+        verb: ListRecords; before it, what the repository says of itself.
         prefix: the metadataPrefix.
         formats: those that may be requested, the best one first.
         is_daily: whether the repository takes days only, as its granularity says.
@@ -67,15 +76,18 @@ class Question:
         token: of this page; empty for the first page of a list.
         has_prefix_beside: whether the metadataPrefix is sent with the token, as pycsw asks for.
         attempt: how many lists were begun before this one.
-        pages: how many pages of this list came.
+        pages: how many pages of this list came: a token may be the same for each.
         newest: the last datestamp of this list.
         is_sorted: whether its datestamps have ascended so far.
         is_dated: whether all records have a datestamp, so that windows find them.
         known: how many records were known when a window was split last.
-        barren: how often windows were split since then without a new record.
+        barren: how many tokens failed since then, and no new record came.
+        silent: how often windows were split in a row, and nothing was answered.
+        longest: how many records came at most of a list whose token was refused.
     """
 
-    prefix: str = "oai_dc"
+    verb: str = "ListRecords"
+    prefix: str = _LEAST
     formats: tuple[str, ...] = ()
     is_daily: bool = False
     earliest: str = ""
@@ -91,6 +103,8 @@ class Question:
     is_dated: bool = True
     known: int = 0
     barren: int = 0
+    silent: int = 0
+    longest: int = 0
 
     def first(self, **changes: Any) -> Question:
         """Return what the first page of a list is asked by.
@@ -103,7 +117,9 @@ class Question:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The arguments of ListRecords."""
+        """The arguments of its verb."""
+        if self.verb != "ListRecords":
+            return {}
         prefix = {"metadataPrefix": self.prefix}
         if self.token:
             return {"resumptionToken": self.token} | (prefix if self.has_prefix_beside else {})
@@ -121,6 +137,7 @@ class Question:
             newest=max(moments, default=self.newest),
             is_sorted=self.is_sorted and is_after and moments == sorted(moments),
             is_dated=self.is_dated and len(moments) == len(answer.records),
+            silent=0,
         )
 
     @property
@@ -130,11 +147,6 @@ class Question:
     @property
     def start(self) -> datetime:
         return moment(self.begin or self.earliest) or _FARTHEST
-
-    def half(self) -> Question:
-        """Return the same, as if half of the records had come."""
-        last = moment(self.newest)
-        return replace(self, newest=written(self.start + (last - self.start) / 2)) if last else self
 
     def windows(self, *, size: int | None) -> Sequence[Part]:
         """Return both windows into which this one is split; none if that can't be done.
@@ -147,11 +159,14 @@ class Question:
         """
         if not self.is_dated:
             return ()
-        start = self.start
+        start, last = self.start, moment(self.newest)
         end = moment(self.until) or datetime.now(UTC)
-        last = moment(self.newest) if self.is_sorted and not size else None
-        share = min(LARGE / size, 0.5) if size else 0.5
-        length = last - start - self.granule if last and last <= end else (end - start) * share
+        if size:
+            length = (end - start) * min(LARGE / size, 0.5)
+        elif last and last <= end:
+            length = last - start - self.granule if self.is_sorted else (last - start) / 2
+        else:
+            length = (end - start) / 2
         middle = start + max(length // self.granule, 1) * self.granule
         return ((self.begin, written(middle)), (written(middle), self.until)) if start < middle < end else ()
 
@@ -168,81 +183,13 @@ class OddError(AnswerError):
         self.code = code
 
 
-# What may help
-
-
-@dataclass(frozen=True, slots=True)
-class NextFormat:
-    """The next format, before anything was listed: a format counts once a record in it was read."""
-
-    most: int = 20
-    name: str = "format"
-
-    def instead(self, walk: Walk[Question], fault: Fault, dialect: Any) -> Walk[Question] | None:  # noqa: ARG002
-        ask = walk.ask
-        if walk.listed or fault.about not in ("cannotDisseminateFormat", "unread"):
-            return None
-        others = ask.formats[ask.formats.index(ask.prefix) + 1 :] if ask.prefix in ask.formats else ()
-        return ladder.begun(walk, ask.first(prefix=others[0])) if others else None
-
-
-@dataclass(frozen=True, slots=True)
-class Everything:
-    """All records, if a repository ignores the moment after which changes are wanted."""
-
-    most: int = 1
-    name: str = "everything"
-
-    def instead(self, walk: Walk[Question], fault: Fault, dialect: OAI) -> Walk[Question] | None:
-        if fault.about != "windows" or not walk.ask.since or walk.parts:
-            return None
-        dialect.crawl.run_state.since = ""
-        return ladder.begun(walk, walk.ask.first(since="", begin=""))
-
-
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """What is not older than the newest record, if nothing says that there is more: it shows whether there is.
-
-    It holds all the rest only if the records come in the order of their datestamps.
-    """
-
-    most: int = 20
-    name: str = "rest"
-
-    def instead(self, walk: Walk[Question], fault: Fault, dialect: Any) -> Walk[Question] | None:  # noqa: ARG002
-        ask = walk.ask
-        is_all = walk.came >= walk.total if walk.total is not None else fault.about == "none"
-        is_further = ask.token and ask.is_sorted and ask.is_dated and ask.newest > ask.begin
-        if not is_all or not is_further:
-            return None
-        parts = ((ask.newest, ask.until), *walk.parts[1:])
-        stated = walk.stated if walk.parts else walk.total
-        return ladder.begun(walk, ask.first(begin=ask.newest), parts=parts, turned=walk.turned, stated=stated)
-
-
-@dataclass(frozen=True, slots=True)
-class Narrow:
-    """Smaller windows, until one comes whole."""
-
-    most: int = 500
-    name: str = "narrow"
-
-    def instead(self, walk: Walk[Question], fault: Fault, dialect: Any) -> Walk[Question] | None:
-        ask, known = walk.ask, walk.listed + walk.apart
-        is_final = fault.about == "windows" or (fault.is_spoken and fault.about != "badResumptionToken")
-        is_silent = fault.error.kind in ("http", "timeout", "connection") and len(walk.tried) >= _FAILURES
-        barren = ask.barren + 1 if known == ask.known else 1
-        is_all = walk.total is not None and walk.came >= walk.total
-        is_answered = walk.pages or walk.parts or fault.error.kind == "truncated"
-        if is_final or is_silent or is_all or barren > _BARREN or not is_answered:
-            return None
-        there = ask.half() if fault.about == "repeats" else ask  # the last record came because of it
-        return ladder.split(replace(walk, ask=replace(there, known=known, barren=barren)), dialect)
-
-
 def _is_bad_argument(fault: Fault) -> bool:
     return fault.about == "badArgument"
+
+
+def _is_refused(fault: Fault) -> bool:
+    """Return whether a repository refuses what was asked, in words of its own or with a 4xx."""
+    return fault.is_spoken or (fault.error.kind == "http" and fault.is_of_question)
 
 
 def _is_broken(fault: Fault) -> bool:
@@ -262,32 +209,79 @@ class OAI(Dialect[Question]):
     traits = Traits(way="stated", total="hint", windows=frozenset((LARGE,)), longest=LARGE)
     subject = "the repository"
     ladder = (
-        NextFormat(),
-        Other(
-            "has_prefix_beside", lambda walk: (True,) if walk.ask.token else (), when=lambda f: f.about == "badArgument"
-        ),
-        Other("is_daily", lambda walk: () if walk.ask.token else (True,), when=lambda f: f.about == "badArgument"),
-        Everything(),
+        Instead("untold", most=2),
+        Instead("next_format", most=20),
+        Other("has_prefix_beside", lambda walk: (True,) if walk.ask.pages == 1 else (), when=_is_bad_argument),
+        Other("is_daily", lambda walk: () if walk.ask.token else (True,), when=_is_bad_argument),
+        Instead("everything"),
         Again(when=_is_broken),
-        Rest(),
+        Instead("rest", most=20),
         Renew(when=_is_lost),
-        Narrow(),
-        Onward(when=lambda fault: fault.about != "windows"),
+        Instead("narrow", most=500),
+        Onward(most=3, when=lambda fault: fault.about != "windows"),
     )
 
     def __init__(self, crawl: Crawl, metadata: Metadata) -> None:
         self.crawl, self.metadata = crawl, metadata
 
     def first(self) -> Walk[Question]:
-        return Walk(ask=Question())
+        return Walk(ask=Question(verb="Identify"), purpose="count")
+
+    def told(self, walk: Walk[Question], root: Any) -> Walk[Question]:
+        """Return what follows Identify, or ListMetadataFormats.
+
+        Args:
+            root: of the answer; ``None`` if there is none.
+        """
+        ask = walk.ask
+        if ask.verb == "Identify":
+            return self._identified(walk, root)
+        names = [] if root is None else [(each.text or "").strip() for each in root.iterfind(".//{*}metadataPrefix")]
+        held = self._held_prefix()
+        formats = tuple(dict.fromkeys((*ordered(names or [held], held), _LEAST)))
+        self.crawl.logger.info("The formats are %s; requesting %s", ", ".join(names)[:500] or "unknown", formats[0])
+        return replace(walk, ask=replace(ask, verb="ListRecords", prefix=formats[0], formats=formats), purpose="page")
+
+    def _identified(self, walk: Walk[Question], root: Any) -> Walk[Question]:
+        """Return what follows Identify; where the granularity is unknown, days are asked for: all take them.
+
+        What changed since a moment is requested from one granule before it: a page may have been cut within that.
+        """
+        said = ["" if root is None else root.findtext(f"{{*}}Identify/{{*}}{name}") or "" for name in _IDENTITY]
+        earliest, granularity = moment(said[0].strip()), said[1].lower()
+        prefix = self.crawl.args["prefix"]
+        ask = Question(
+            prefix=prefix or _LEAST, is_daily="hh" not in granularity, earliest=written(earliest) if earliest else ""
+        )
+        if since := moment(beginning(self.crawl)):
+            since = since.replace(hour=0, minute=0, second=0) if ask.is_daily else since
+            ask = replace(ask, since=written(since - ask.granule), begin=written(since - ask.granule))
+        if prefix:
+            return replace(walk, ask=ask, purpose="page")
+        return replace(walk, ask=replace(ask, verb="ListMetadataFormats"))
+
+    def _held_prefix(self) -> str:
+        """Return the format of the records on disk: another one would change every document; empty if there is none."""
+        held = next(self.crawl.opened_index().documents.held(), None)
+        found = parse_qs(urlsplit(held.metadata_url or "").query).get("metadataPrefix", []) if held else []
+        return next(iter(found), "")
 
     def request(self, walk: Walk[Question]) -> Request:
         headers = {"Cache-Control": "no-cache"} if walk.ask.since or walk.ask.token else {}
-        address = self.metadata.endpoint.address("ListRecords", **walk.ask.parameters)
+        address = self.metadata.endpoint.address(walk.ask.verb, **walk.ask.parameters)
         return Request(address, headers=headers, meta={"handle_httpstatus_list": _ERRORS})
 
     def read(self, response: Response, walk: Walk[Question]) -> ListingPage[Question]:
-        found, ask = self.answer(response, walk), walk.ask
+        if walk.purpose == "count":
+            there = self.told(walk, answers.content(response))
+            return ListingPage(next=there.ask, purpose=there.purpose)
+        ask = walk.ask
+        try:
+            found = self.answer(response, walk)
+        except AnswerError as error:
+            if not _is_behind_end(walk, self.fault(error, response, walk)):
+                raise
+            found = Answer(is_none=True)
         for sentence in found.flaws:
             self.crawl.failed("parse", AnswerError("repaired_text", sentence), response.request)
         if self.is_repeated(found, walk):
@@ -330,12 +324,12 @@ class OAI(Dialect[Question]):
                 raise
             found = Answer(is_none=True)
         ask, is_whole = walk.ask, not (walk.parts or walk.ask.since)
-        if found.is_none and ask.token and not _is_proven(walk):
+        if found.is_none and ask.token:
             of = f" of {walk.total}" if walk.total and walk.total > walk.came else ""
             message = f"the repository answered a token with noRecordsMatch after {walk.came}{of}"
             raise OddError("none", "paging", message)
         if not found.records and is_whole and not walk.pages:
-            raise AnswerError("no_datasets", "the repository has no records, or none in this set")
+            raise OddError("empty", "no_datasets", "the repository has no records, or none in this set")
         _check_dates(ask, found)
         is_first = not walk.listed and is_whole and ask.prefix in ask.formats[:-1]
         if is_first and self.metadata.is_unread([record for record in found.records if not record.is_deleted]):
@@ -346,8 +340,7 @@ class OAI(Dialect[Question]):
         """Return whether another page of this list began with the same record; after a kill, the same page may."""
         ask, first = walk.ask, next((record.identifier for record in found.records if record.identifier), "")
         name = f"{walk.lap} {ask.attempt} {ask.begin} {ask.until} {first}"
-        by = f"{ask.attempt} {ask.pages}"
-        return bool(first) and not found.fault and not self.crawl.seen(name, list_name="pages", listed_by=by)
+        return bool(first) and not found.fault and not self.crawl.seen(name, list_name="pages", listed_by=walk.key)
 
     def alive(self, found: Answer, walk: Walk[Question]) -> tuple[list[Record], int]:
         """Return the records that are datasets, and how many others are new: deleted ones, services, doubles."""
@@ -368,14 +361,15 @@ class OAI(Dialect[Question]):
         return [each for each in alive if not each.identifier or each.identifier not in ids], apart
 
     def is_double(self, record: Record, walk: Walk[Question]) -> bool:
-        """Note a record at which a window begins and that the window before had; return whether that is new."""
-        ask = walk.ask
-        stamp, begin = moment(record.datestamp), moment(ask.begin) if ask.begin != ask.since else None
-        if not walk.parts or begin is None or stamp is None or stamp - begin >= ask.granule:
+        """Note a record at an edge of a window that another window had, too; return whether that is new."""
+        ask, stamp = walk.ask, moment(record.datestamp)
+        begin, until = moment(ask.begin) if ask.begin != ask.since else None, moment(ask.until)
+        if not walk.parts or stamp is None or not self.crawl.records.is_listed(str(record.identifier), *_LISTS):
             return False
-        if not self.crawl.records.is_listed(str(record.identifier), *_LISTS):
-            return False
-        return self.crawl.seen(f"{ask.begin} {record.identifier}", list_name="doubles", listed_by=walk.key)
+        is_first, is_last = begin and stamp < begin + ask.granule, until and stamp >= until
+        edge = begin if is_first else until if is_last else None
+        name = f"{edge} {record.identifier}"
+        return edge is not None and self.crawl.seen(name, list_name="doubles", listed_by=walk.key)
 
     def note_moved(self, named: list[Record], walk: Walk[Question]) -> None:
         """Note that a record came twice: it moved while the list was read, and what was behind it moved up."""
@@ -396,12 +390,60 @@ class OAI(Dialect[Question]):
         else:
             yield from self.metadata.keep(response, entry.record, walk.ask.prefix, allowed)
 
-    # What may be said besides
+    # What did not come
+
+    def untold(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:  # noqa: ARG002
+        """Return what comes next, where the repository does not say what it is: that is a help, no need."""
+        return self.told(walk, None) if walk.purpose == "count" else None
+
+    def next_format(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
+        """Return the list in the next format, before anything was listed: one counts once a record in it was read."""
+        ask = walk.ask
+        if walk.listed or fault.about not in ("cannotDisseminateFormat", "unread") or ask.prefix not in ask.formats:
+            return None
+        others = ask.formats[ask.formats.index(ask.prefix) + 1 :]
+        return ladder.begun(walk, ask.first(prefix=others[0])) if others else None
+
+    def everything(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
+        """Return all records, if the repository ignores the moment after which changes are wanted."""
+        if fault.about != "windows" or not walk.ask.since or walk.parts:
+            return None
+        self.crawl.run_state.since = ""
+        return ladder.begun(walk, walk.ask.first(since="", begin=""))
+
+    def rest(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
+        """Return what is not older than the newest record, if nothing says that there is more: it shows whether.
+
+        It holds all the rest only if the records come in the order of their datestamps.
+        """
+        ask = walk.ask
+        is_all = walk.came >= walk.total if walk.total is not None else fault.about == "none"
+        is_further = ask.token and ask.is_sorted and ask.is_dated and ask.newest > ask.begin
+        if not is_all or not is_further:
+            return None
+        parts = ((ask.newest, ask.until), *walk.parts[1:])
+        stated = walk.stated if walk.parts else walk.total
+        behind = ask.first(begin=ask.newest, longest=max(ask.longest, walk.came))
+        return ladder.begun(walk, behind, parts=parts, turned=walk.turned, stated=stated)
+
+    def narrow(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
+        """Return smaller windows, until one comes whole."""
+        ask, known = walk.ask, sum(map(self.crawl.records.count, _LISTS))
+        is_final = fault.about == "windows" or (_is_refused(fault) and not (ask.token or walk.pages))
+        is_foreign = fault.error.kind == "refused" and not (walk.pages or ask.earliest)  # nothing shows a repository
+        is_all = walk.total is not None and walk.came >= walk.total
+        barren = ask.barren + bool(ask.token) if known == ask.known else 0
+        if is_final or is_foreign or is_all or max(barren, ask.silent) >= _FAILURES:
+            return None
+        is_sorted = ask.is_sorted and fault.about != "repeats"  # the last record came because of it
+        ask = replace(ask, is_sorted=is_sorted, longest=max(ask.longest, walk.came))
+        ask = replace(ask, known=known, barren=barren, silent=ask.silent + 1)
+        return ladder.split(replace(walk, ask=ask), self, is_last=True)
 
     def fault(self, error: AnswerError, response: Response | None, walk: Walk[Question]) -> Fault:
-        status, is_spoken = None if response is None else response.status, isinstance(error, OAIError)
-        about = getattr(error, "code", "window" if walk.parts else "")
-        return Fault(error, status, is_spoken, about, is_first=not walk.pages)
+        code = getattr(error, "code", "")
+        found = super().fault(error, response, walk)
+        return replace(found, is_spoken=bool(code), about=code or ("window" if walk.parts else ""))
 
     def renewed(self, walk: Walk[Question]) -> Question | None:
         is_short = walk.ask.pages <= _PAGES or not walk.ask.is_dated
@@ -431,10 +473,16 @@ class OAI(Dialect[Question]):
                 self.metadata.gone.withdraw(name, walk.ask.prefix)
 
 
-def _is_proven(walk: Walk[Question]) -> bool:
-    """Return whether a list had its end when a token led to noRecordsMatch: some answer so to a dead one."""
-    is_rest = walk.ask.begin == walk.ask.newest and walk.came < walk.largest
-    return walk.came == walk.total or is_rest
+def _is_behind_end(walk: Walk[Question], fault: Fault) -> bool:
+    """Return whether a token that is refused was superfluous: all came, or nothing says how many there are.
+
+    Without a total that is believed of a window alone, and if its last page is short. As many records as a list gave
+    whose token was refused may be a limit of the server.
+    """
+    if not walk.ask.token or not _is_refused(fault) or fault.about == "windows":
+        return False
+    is_short = bool(walk.parts) and walk.came % walk.largest > 0 and walk.came < walk.ask.longest
+    return (walk.total is None and is_short) or (fault.about == "none" and walk.came == walk.total)
 
 
 def _check_dates(ask: Question, answer: Answer) -> None:
@@ -450,3 +498,25 @@ def _check_dates(ask: Question, answer: Answer) -> None:
     if moments and all(map(any, zip(is_before, is_behind, strict=True))):
         message = "the repository ignores from and until: it gives records of other dates"
         raise OddError("windows", "paging", message)
+
+
+def ordered(names: list[str], held: str = "") -> list[str]:
+    """Return the formats that can be read, the best one first.
+
+    Args:
+        names: the metadataPrefixes of a repository.
+        held: the one of the records on disk.
+
+    >>> ordered(["oai_dc", "marcxml", "oai_datacite4", "datacite", "DCAT"])
+    ['DCAT', 'oai_datacite4', 'datacite', 'oai_dc']
+    >>> ordered(["oai_dc", "iso19139", "oai_dc_terms"], held="oai_dc")
+    ['oai_dc', 'iso19139']
+    """
+    ranks = {name: rank for name in names if (rank := _rank(name)) is not None}
+    return sorted(ranks, key=lambda name: (name != held, ranks[name], len(name)))
+
+
+def _rank(name: str) -> int | None:
+    word = name.lower()
+    ranks = (rank for rank, known in enumerate(_RICHEST) if word.startswith(known))
+    return next((rank for rank in ranks if _RICHEST[rank] != _LEAST or word == _LEAST), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from crawlers import arguments
@@ -13,15 +13,9 @@ from crawlers.arguments import Argument
 from crawlers.kinds.oai.dialect import OAI
 from crawlers.kinds.oai.endpoint import Endpoint
 from crawlers.kinds.oai.metadata import Metadata
-from crawlers.kinds.oai.repository import Repository
 from crawlers.kinds.oai.withdrawals import GoneOAI
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import since
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from scrapy import Request
 
 _ARGUMENTS = ("verb", "metadataPrefix", "resumptionToken", "set", "from", "until", "identifier")
 
@@ -50,7 +44,6 @@ class OAISpider(ListedSpider):
     Attributes:
         url: its address, as Identify gives it; ``-a url=`` overrides it.
         endpoint: where it is asked.
-        repository: what it says of itself.
         metadata: the items of its records.
     """
 
@@ -67,7 +60,6 @@ class OAISpider(ListedSpider):
         self.endpoint = Endpoint(str(self.url), self.args["set"] or "")
         self.gone = GoneOAI(self, self.withdrawals, self.endpoint)
         self.metadata = Metadata(self, self.gone)
-        self.repository = Repository(self, self.endpoint, self.lister)
 
     def make_dialect(self) -> OAI:
         return OAI(self, self.metadata)
@@ -78,9 +70,6 @@ class OAISpider(ListedSpider):
         name = super().source
         chosen = self.args["set"]
         return name if self.args["source"] or not chosen else f"{name[:40]}__{set_name(chosen)}"
-
-    async def start(self) -> AsyncIterator[Request]:
-        yield self.repository.begin()
 
 
 def set_name(name: str) -> str:

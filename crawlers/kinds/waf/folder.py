@@ -1,4 +1,4 @@
-"""Reads a web server's directory listing, whatever the server: the links that lead below the start address."""
+"""Reads a web server's directory listing, whatever the server: what it links to, and what each link leads to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
     from scrapy.http import HtmlResponse
 
-_RECORD = re.compile(r"\.(xml|rdf|ttl|jsonld)$", re.IGNORECASE)
+_RECORD = re.compile(r"\.(xml|rdf|ttl|jsonld)(\.gz)?$", re.IGNORECASE)
+_OTHER = re.compile(r"\.(?!(php[0-9]?|aspx?|ashx|jsp|do|cgi|pl|py|cfm|action)$)[a-z][a-z0-9]{0,9}$", re.IGNORECASE)
+"""The suffix of a file that is no record; a script may give anything."""
 _LISTING = re.compile(
     rb"<title>\s*(Index of /|[^<]{1,200} - /)|\[To Parent Directory\]|>\s*Parent Directory\s*<", re.IGNORECASE
 )
@@ -26,6 +28,7 @@ _PAGER = {"page", "p", "pg", "offset", "start", "from", "limit", "per_page", "ma
 _TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}")
 _HIDDEN = frozenset(("head", "h1", "h2", "address", "script"))
 """What has no text that tells one listing from another: a heading has the folder's name."""
+_LONGEST = 300  # characters of what a link shows
 _TAGS = bounds.HTML._replace(where="the folder", most=20 * bounds.LINKS.most)
 
 
@@ -33,11 +36,25 @@ class Entry(NamedTuple):
     """A link of a listing.
 
     Args:
-        what: what it leads to: a record, another listing, another page of this one, or something unknown.
+        what: what it leads to: a record, another listing, another page of this one; or it is left, because it lies
+            outside of the start address, or may lead to anything.
     """
 
     address: str
-    what: Literal["record", "folder", "page", "unknown"]
+    what: Literal["record", "folder", "page", "left"]
+
+
+class Link(NamedTuple):
+    """A link as the page has it.
+
+    Args:
+        text: what it shows, up to some length.
+        is_iis_folder: whether IIS says that it is a folder, which is not in its address.
+    """
+
+    href: str
+    text: str
+    is_iis_folder: bool
 
 
 def root_of(address: str) -> str:
@@ -62,7 +79,7 @@ class Folder(html.Events):
         super().__init__()
         self.page = page
         self._base = ""
-        self._links: list[tuple[str, bool]] = []
+        self._links: list[Link] = []
         self._shown: list[str] = []
         self._text: list[str] = []
         self._before = [""]  # the text before the next child, of each element that is open
@@ -84,7 +101,7 @@ class Folder(html.Events):
         super().start(tag, attributes)
         self._end_text()
         if tag == "a" and "href" in attributes:
-            self._links.append((attributes["href"], self._before[-1].rstrip().endswith("<dir>")))
+            self._links.append(Link(attributes["href"], "", self._before[-1].rstrip().endswith("<dir>")))
         elif tag == "base":
             self._base = self._base or attributes.get("href", "")
         self._before.append("")
@@ -93,6 +110,8 @@ class Folder(html.Events):
     def end(self, tag: str) -> None:
         super().end(tag)
         self._end_text()
+        if tag == "a" and self._links and not self._links[-1].text:
+            self._links[-1] = self._links[-1]._replace(text=self._before[-1].strip()[:_LONGEST])
         if len(self._before) > 1:
             self._before.pop()
         self._hidden -= tag in _HIDDEN
@@ -109,23 +128,23 @@ class Folder(html.Events):
                 self._shown.append(text)
 
     def entries(self, root: str) -> Iterator[Entry]:
-        """Yield what lies below the start address, each once.
+        """Yield what it links to, each once: what lies below the start address, and what is left.
 
-        Links that sort the listing, to the page itself, and to parents are left out.
+        Links that sort the listing, to the page itself, to parents and to other files are left out; so is a gzipped
+        record beside the record itself.
         """
-        known, here = {self.page.url, root}, urlsplit(self.page.url).path
-        for address in self._addresses():
-            if _is_below(address, root) and address not in known and (what := _what(urlsplit(address), here)):
+        known, packed, here = {"", self.page.url, root}, list[Entry](), urlsplit(self.page.url)
+        for address, link in zip(self._addresses(), self._links, strict=True):
+            if address not in known and (what := _what(address, link.text, root, here)):
                 known.add(address)
-                yield Entry(address, what)
-
-    def outside(self, root: str) -> list[str]:
-        """Return the records that are linked, and do not lie below the start address; each once."""
-        records = (each for each in self._addresses() if _RECORD.search(urlsplit(each).path))
-        return list(dict.fromkeys(each for each in records if not _is_below(each, root)))
+                if address.endswith(".gz"):
+                    packed.append(Entry(address, what))
+                else:
+                    yield Entry(address, what)
+        yield from (each for each in packed if each.address.removesuffix(".gz") not in known)
 
     def _addresses(self) -> Iterator[str]:
-        for href, is_iis_folder in self._links:
+        for href, _, is_iis_folder in self._links:
             address = absolute(href.partition("#")[0], self.page.url, self._base) or ""
             yield address if address.endswith("/") or not is_iis_folder else f"{address}/"
 
@@ -139,35 +158,51 @@ class Folder(html.Events):
         if not _TIME.search(text):
             return None
         here = root_of(self.page.url)
-        names = [each.address.removeprefix(here) for each in found]
+        names = [each.address.removeprefix(here) for each in found if each.what != "left"]
         return hashlib.sha256("\n".join([text, *names]).encode(errors="replace")).hexdigest()[:32]
 
 
-def _is_below(address: str, root: str) -> bool:
-    return address.startswith(root) and ".." not in unquote(address[len(root) :]).split("/")
-
-
 def entries(page: HtmlResponse, root: str) -> Iterator[Entry]:
-    """Yield what a listing has below the start address, as `Folder.entries`."""
+    """Yield what a listing links to, as `Folder.entries`."""
     folder = Folder(page)
     for _ in folder.read():
         pass
     return folder.entries(root)
 
 
-def _what(link: SplitResult, here: str) -> Literal["record", "folder", "page", "unknown"] | None:
-    """Return what a link below the start address leads to; ``None`` for what is neither records nor a listing."""
+def _what(address: str, text: str, root: str, here: SplitResult) -> Literal["record", "folder", "page", "left"] | None:
+    """Return what a link leads to; ``None`` for what is neither records nor a listing.
+
+    Args:
+        text: what it shows.
+        here: the listing's address.
+    """
+    link = urlsplit(address)
+    names = {name.lower() for name, _ in parse_qsl(link.query.replace(";", "&"), keep_blank_values=True)}
+    is_folder, is_here, is_pager = link.path.endswith("/"), link.path == here.path, bool(names) and names <= _PAGER
+    if not address.startswith(root) or ".." in unquote(address[len(root) :]).split("/"):
+        is_listed = is_folder and not link.query and _is_named(link.path, text) and not root.startswith(address)
+        is_left = is_listed or _RECORD.search(link.path) or (is_pager and link.netloc == here.netloc)
+        return "left" if is_left else None
     if _RECORD.search(link.path):
         return "record"
-    is_folder = link.path.endswith("/")
     if not link.query:
         return "folder" if is_folder else None
-    names = {name.lower() for name, _ in parse_qsl(link.query.replace(";", "&"), keep_blank_values=True)}
-    if names <= _SORT and (is_folder or link.path == here):
+    if names <= _SORT and (is_folder or is_here):
         return None
-    if names <= _PAGER and link.path == here:
+    if is_pager and (is_here or not (is_folder or _OTHER.search(link.path))):
         return "page"
-    return "unknown" if is_folder or link.path == here or _RECORD.search(link.query) else None
+    return None if _OTHER.search(link.path) and not (is_here or _RECORD.search(link.query)) else "left"
+
+
+def _is_named(path: str, text: str) -> bool:
+    """Return whether a link shows the name of its folder, as those of listings do, cut or not, and those of menus not.
+
+    >>> _is_named("/data/a%20b/", "a b/"), _is_named("/data/abcdef/", "abc..>"), _is_named("/data/", "The data")
+    (True, True, False)
+    """
+    name, shown = unquote(path.rstrip("/")).rpartition("/")[2], text.rstrip("/")
+    return bool(name) and (shown == name or (shown.endswith("..>") and name.startswith(shown[:-3])))
 
 
 def is_listing(body: bytes) -> bool:

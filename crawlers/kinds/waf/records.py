@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import re
+from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
+
+from scrapy.http import Response
 
 from crawlers import xml_records
 from crawlers.exceptions import AnswerError
-from crawlers.items import Flaw
-from crawlers.kinds.dcat.answer import read
+from crawlers.items import Dataset, Flaw
+from crawlers.kinds.dcat.answer import open_body, read
 from crawlers.listing.spider import in_turns
 from crawlers.rdf.namespaces import RDF
+from crawlers.spool.compression import unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from typing import Any
+    from crawlers.kinds.dcat.page import Page
 
-    from scrapy.http import Response
-
-    from crawlers.items import Dataset
+_GZIP = re.compile(r"\.gz(?=$|\?)", re.IGNORECASE)
 
 
 class StatementError(AnswerError):
@@ -36,23 +37,52 @@ class StatementError(AnswerError):
         self.dataset_id = dataset_id
 
 
-async def datasets(response: Response, *, source: str, most_json: int) -> AsyncIterator[Dataset | AnswerError | None]:
-    """Yield the datasets of a file, what is wrong with a record of it that can't be read, ``None`` for one of no data.
+class RecordFile(NamedTuple):
+    """What is in a file.
 
     Args:
+        found: its datasets; what is wrong with a record that can't be read; ``None`` for one of no data.
+        close: releases what they need.
+    """
+
+    found: Iterator[Dataset | AnswerError | None]
+    close: Callable[[], None] | None = None
+
+
+async def opened(response: Response, *, source: str, most: int, most_json: int) -> RecordFile:
+    """Return what is in a file.
+
+    Args:
+        most: the largest file that is unpacked, in bytes.
         most_json: the largest JSON-LD that is read, in bytes.
 
     Raises:
         AnswerError: the file is not one that can be read.
     """
-    misread: list[str] = []
+    response, misread = _unpacked(response, most), list[str]()
     root = xml_records.root(response, misread) if urlsplit(response.url).path.lower().endswith(".xml") else None
     if root is not None and not root.tag.startswith(f"{{{RDF}"):
-        for found in _of_elements(root, response, source, misread):
-            yield found
-        return
-    async for dataset in _of_rdf(response, source, most_json):
-        yield dataset
+        return RecordFile(_of_elements(root, response, source, misread))
+    page = read(response, name=source, language=None, max_json=most_json)
+    if page is None:
+        raise AnswerError("not_rdf", "an HTML page came instead of a record")
+    try:
+        await in_turns(page.load())
+    except BaseException:
+        page.close()
+        raise
+    return RecordFile(_of_rdf(page), page.close)
+
+
+def _unpacked(response: Response, most: int) -> Response:
+    """Return the answer as it is without gzip, which some files are in, whatever the server says of it."""
+    url = _GZIP.sub("", response.url)
+    if url == response.url:
+        return response
+    with open_body(response) as file:
+        packed = file.read()
+    body = unpacked(packed, [b"gzip"], most) if packed.startswith(b"\x1f\x8b") else packed
+    return Response(url, body=body, request=response.request)
 
 
 def _of_elements(
@@ -79,29 +109,24 @@ def _of_elements(
             yield None if error.kind == "unsupported" and is_known else error
 
 
-async def _of_rdf(response: Response, source: str, most_json: int) -> AsyncIterator[Dataset | AnswerError]:
-    page = read(response, name=source, language=None, max_json=most_json)
-    if page is None:
-        raise AnswerError("not_rdf", "an HTML page came instead of a record")
-    with closing(page):
-        await in_turns(page.load())
-        records = page.records()
-        first = list(islice(records, 2))
-        page.is_of_one = len(first) == 1
-        for record in chain(first, records):
-            if record.id is None:
-                yield AnswerError("missing_id", f"{record.what} has no identifier, so it is not kept")
-                continue
-            try:
-                dataset = record.item()
-            except AnswerError as error:
-                yield error
-                continue
-            dataset.metadata_source = page.source
-            _add(page.misread, dataset)
-            yield dataset
-        for fault in page.faults:
-            yield StatementError(fault.message, page.owner(fault), is_flaw=page.costs_a_statement(fault))
+def _of_rdf(page: Page) -> Iterator[Dataset | AnswerError]:
+    records = page.records()
+    first = list(islice(records, 2))
+    page.is_of_one = len(first) == 1
+    for record in chain(first, records):
+        if record.id is None:
+            yield AnswerError("missing_id", f"{record.what} has no identifier, so it is not kept")
+            continue
+        try:
+            dataset = record.item()
+        except AnswerError as error:
+            yield error
+            continue
+        dataset.metadata_source = page.source
+        _add(page.misread, dataset)
+        yield dataset
+    for fault in page.faults:
+        yield StatementError(fault.message, page.owner(fault), is_flaw=page.costs_a_statement(fault))
 
 
 def _add(misread: list[str], dataset: Dataset) -> None:

@@ -49,6 +49,9 @@ WHERE source = ? AND kind = ? AND dataset_id > ? AND status != 'withdrawn' ORDER
 """
 _COUNT = "SELECT count(*) FROM documents WHERE source = ? AND kind = 'dataset' AND status != 'withdrawn'"
 _NEWEST = "SELECT max(metadata_modified) FROM documents WHERE source = ? AND kind = 'dataset'"
+_DESCRIBED = """
+SELECT uri FROM datasets WHERE source = ? AND withdrawn = 0 AND uri IN (SELECT value FROM json_each(?))
+"""
 _TITLE = "SELECT title FROM datasets WHERE source = ? AND dataset_id = ?"
 
 _CURRENT_EXPORT = """
@@ -302,6 +305,11 @@ class Documents:
     def count(self) -> int:
         """Return how many of the source's datasets are in the database and not withdrawn."""
         return int(self.database.rows(_COUNT, (self.folder.name,))[0][0])
+
+    def described(self, uris: Collection[str]) -> set[str]:
+        """Return those of some IRIs that are the names of the source's datasets."""
+        rows = self.database.rows(_DESCRIBED, (self.folder.name, json.dumps([*uris]))) if uris else ()
+        return {row[0] for row in rows}
 
     def title(self, dataset_id: str) -> str | None:
         """Return a dataset's title; ``None`` if the index does not have it."""
