@@ -129,6 +129,27 @@ def test_what_may_not_stand_there_stands_elsewhere(rivers: Dataset) -> None:
     assert values(found, subject, DCT + "isPartOf") == ["https://example.org/series"]
 
 
+@pytest.mark.parametrize(
+    "says",
+    [
+        'dcat:accessURL "https://example.org/f.csv"^^xsd:anyURI',
+        'dcat:downloadURL "https://example.org/f.csv"',
+        'dcat:accessURL "https://example.org/f.csv" ; dcat:downloadURL <https://example.org/f.csv>',
+    ],
+)
+@pytest.mark.parametrize("name", [f"<{RIVERS}/f>", "_:f"])
+def test_a_file_whose_address_is_a_text_is_kept_with_it(says: str, name: str, tmp_path: Path) -> None:
+    """Its dataset's page does not stand for it."""
+    given = f"""@prefix dcat: <{DCAT}> . @prefix dct: <{DCT}> . @prefix xsd: <{XSD}> .
+    <{RIVERS}> a dcat:Dataset ; dct:title "Rivers" ; dcat:landingPage <{RIVERS}> ; dcat:distribution {name} .
+    {name} a dcat:Distribution ; dct:title "Table" ; {says} ."""
+    put_rdf(tmp_path, "nation", given.encode())
+    found, subject = described(*items(tmp_path))
+    (file_,) = values(found, subject, DCAT + "distribution")
+    assert values(found, file_, DCAT + "accessURL") == ["https://example.org/f.csv"]
+    assert values(found, file_, DCT + "title") == [Literal("Table")]
+
+
 def test_what_the_operator_set_stands_before_what_the_source_said(rivers: Dataset) -> None:
     rivers.title, rivers.license, rivers.set_by_operator = "Our rivers", License(id="CC0-1.0"), ["title", "license"]
     found, subject = described(rivers)

@@ -94,6 +94,9 @@ class Completion:
         return next((each.removeprefix("mailto:") for each in found if isinstance(each, str)), None)
 
     def _address(self, subject: str, *properties: str) -> str | None:
+        """Return the first address under any of the properties; many catalogues write it as a text."""
         node = self.nodes.get(subject, {})
-        found = (each for name in properties for each in node.get(name, ()) if isinstance(each, str))
-        return next(found, None)
+        given = (each for name in properties for each in node.get(name, ()))
+        return next(
+            filter(None, (each if isinstance(each, str) else terms.address(each.value) for each in given)), None
+        )

@@ -74,7 +74,9 @@ class Conformity:
     def _fits(self, term: Term, rule: Rule) -> bool:
         if rule.value in _LITERALS:
             return terms.literal_as(rule.value, self.nodes, term) is not None
-        return isinstance(term, str) and not (rule.is_iri and is_blank(term))
+        if isinstance(term, Literal):
+            return rule.value == "node" and terms.address(term.value) is not None
+        return not (rule.is_iri and is_blank(term))
 
     def _apply(self, subject: str, rule: Rule) -> None:
         node = self.nodes[subject]
