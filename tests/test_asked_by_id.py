@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -60,8 +61,9 @@ class Some(Batches):
         self.came += records
         yield from ()
 
-    def leave(self, ids: list[str]) -> None:
+    def give_up(self, ids: list[str], *_: Any) -> Any:
         self.left += ids
+        yield from ()
 
     def batches_done(self, batch: Batch) -> Any:
         self.end = batch
@@ -153,6 +155,30 @@ def test_a_batch_outlives_json() -> None:
     batch = Batch(ids=("a",), sizes=(3, 4), about={"variant": 1})
     assert Batch.restored(json.loads(json.dumps(batch.plain()))) == batch
     assert batch.instead(Fault(AnswerError("refused", "no"), 200, is_spoken=True)) is None
+
+
+def test_given_ids_may_be_asked_for_in_another_way_each() -> None:
+    """What is asked for otherwise is so for its own ids alone, and no list of the ledger follows."""
+
+    class Given(Some):
+        batch_list = ""
+
+        def usual(self) -> dict[str, Any]:
+            return {"form": "short"}
+
+        def batch_question(self, batch: Batch) -> Request:
+            ways.append((len(batch.ids), batch.way["form"]))
+            return super().batch_question(batch)
+
+        def instead(self, batch: Batch, fault: Fault) -> Batch | None:
+            is_short = batch.way["form"] == "short" and "n001" in batch.ids
+            return replace(batch, way={"form": "long"}) if is_short else super().instead(batch, fault)
+
+    ways: list[tuple[int, str]] = []
+    some = Given([])
+    run(some, lambda ids, _: 500 if "n001" in ids else json.dumps(ids), Batch(given=("n001", "n000", "n002"), most=2))
+    assert ways == [(2, "short"), (2, "long"), (1, "short"), (1, "long"), (1, "short"), (1, "short")]
+    assert (some.came, some.left) == (["n000", "n002"], ["n001"])
 
 
 def test_a_batch_that_is_answered_forgets_those_that_failed_alone() -> None:

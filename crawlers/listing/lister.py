@@ -388,9 +388,6 @@ class Lister(Generic[A]):
         if following := ladder.next_part(walk, self.dialect):
             yield self.onward(walk, replace(following, gaps=following.gaps + self._is_torn(walk, page, request)))
             return
-        if (aside := self.dialect.aside(walk, is_whole=True)) is not None:
-            yield from aside
-            return
         is_doubtful = walk.purpose == "page" and self._is_doubtful(walk)
         if is_doubtful and walk.lap == 1 and not walk.has_moved and (ask := self.dialect.count(walk)) is not None:
             yield self.onward(walk, replace(walk, ask=ask, purpose="count"))
@@ -426,10 +423,7 @@ class Lister(Generic[A]):
         message, changed = "%s: %d of %s datasets were listed%s: listing again", ", and the list changed meanwhile"
         of = walk.listed, walk.expected, changed if walk.has_moved else ""
         self.crawl.logger.info(message, self.crawl.place, *of)
-        first = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False}
-        first |= {"lost": 0, "left": "", "stated": None}
-        fresh = ladder.begun(walk, ask, lap=walk.lap + 1, **first)
-        yield self.onward(walk, fresh)
+        yield self.onward(walk, ladder.lapped(walk, ask))
 
     def counted(self, here: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield what follows the number of records: a next question about it, the first page, or what it settles."""
@@ -464,9 +458,6 @@ class Lister(Generic[A]):
         self, walk: Walk[A], error: AnswerError, request: Request | None, status: int | None = None
     ) -> Iterator[Any]:
         """End a list that was not read to its end, and report why."""
-        if (aside := self.dialect.aside(walk, is_whole=False)) is not None:
-            yield from aside
-            return
         self._close(walk, "short")
         self.crawl.failed("list", error, request, http_status=status)
         is_open = False
