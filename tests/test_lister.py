@@ -1804,6 +1804,19 @@ def test_what_a_page_has_twice_is_taken_once(tmp_path, ids, limits):
     assert [item.id for item in done.items] == [*dict.fromkeys(ids)]
 
 
+def test_a_record_without_an_id_is_known_by_its_content_in_whatever_order(tmp_path):
+    def read(self, response, walk):
+        page = Numbers.read(self, response, walk)
+        record = {"a": 1, "b": 2} if walk.pages else {"b": 2, "a": 1}
+        return replaced(page, entries=[Entry(None, record)])
+
+    def items(self, response, entry, *_):
+        yield Dataset(id="x", title=str(entry.record), source="x", document={})
+
+    done = listed(tmp_path, Server(ids=names(20), way="stated"), read=read, items=items, **stated())
+    assert (len(done.asked), len(done.items)) == (2, 1)
+
+
 def test_a_part_that_repeats_itself_is_told_and_the_next_one_is_read(tmp_path):
     class Clamped(Server):
         def page(self, asked):
