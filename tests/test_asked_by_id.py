@@ -252,3 +252,8 @@ def test_only_a_host_that_says_when_to_come_again_ends_the_list(is_answered: Any
 
     assert len(asyncio.run(outputs())) == (0 if is_ended else 1)
     assert some.ended == ([("some", "short")] if is_ended else [])
+
+
+def test_a_hundred_are_asked_for_at_once() -> None:
+    some = Some([*IDS, "one more"])
+    assert run(some, lambda ids, _: json.dumps(ids)) == [100, 1]
