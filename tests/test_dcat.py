@@ -25,6 +25,7 @@ from crawlers.kinds.dcat.frontier import Frontier
 from crawlers.kinds.dcat.generic import DCAT
 from crawlers.rdf.document import document as written
 from crawlers.rdf.terms import Literal
+from crawlers.safety import bounds
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import SERIALISATIONS, Catalogue
@@ -730,7 +731,7 @@ def test_a_limit_holds_no_part_back(harvest, turtle):
     assert (crawl.code, crawl.report["verdict"], crawl.report["errors"]) == (0, "partial", {})
 
 
-def test_descriptions_are_joined_once():
+def test_descriptions_are_joined_once_and_within_bounds(monkeypatch):
     """Also if a part is joined again, as after a kill; equal blank nodes are one, others stay apart."""
     subject = "http://a.org/1"
     first = {subject: {"p": ["_:a", Literal("x")]}, "_:a": {"q": ["_:b"]}, "_:b": {"r": [Literal("1")]}}
@@ -740,6 +741,10 @@ def test_descriptions_are_joined_once():
     assert written(both, subject) == written(joined(both, second), subject) == written(joined(second, first), subject)
     assert len(both[subject]["p"]) == 4
     assert first == {subject: {"p": ["_:a", Literal("x")]}, "_:a": {"q": ["_:b"]}, "_:b": {"r": [Literal("1")]}}
+    few = bounds.STATEMENTS._replace(most=8)
+    monkeypatch.setattr(bounds, "STATEMENTS", few)
+    with pytest.raises(AnswerError, match="more than 8"):
+        joined(first, second)
 
 
 def test_datasets_of_one_identifier_are_known_by_their_iris(harvest, turtle):
