@@ -603,7 +603,7 @@ def test_what_opens_a_row_is_no_way_on(walked):
     one, two = ("".join(map(row.format, rows)) for rows in ((1, 2, 3), (4,)))
     pages = two_pages(f"<ul>{two}</ul>", first=f'<ul>{one}</ul><a rel=next href="/list?page=2">next</a>')
     assert told(walked(pages, "{ next = true }", rules)) == ({"pager"}, [])
-    two = "".join(map(row.format, (4, 5)))
+    two = "".join(map(row.replace(' <a href="/t/{0}">Trees</a>', "").format, (4, 5)))
     assert told(walked(two_pages(f"<ul>{two}</ul>"), "{ next = true }", rules)) == ({"pager"}, [])
     flat = '<li><a href="/d/{0}">{0}</a></li><p><a href="#">Show more</a></p>'
     pages = two_pages("".join(map(flat.format, (4, 5, 6))))
