@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.exceptions import DownloadTimeoutError
 from scrapy.http import TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
@@ -28,7 +30,8 @@ class Some(Batches):
     def __init__(self, ids: list[str]) -> None:
         self.errors: list[AnswerError] = []
         records = SimpleNamespace(behind=lambda last, _, count: [one for one in ids if one > last][:count])
-        walks = SimpleNamespace(open={"some"}, end=lambda *_: None)
+        self.ended: list[tuple[str, str]] = []
+        walks = SimpleNamespace(open={"some"}, end=lambda *ended: self.ended.append(ended))
         super().__init__(
             SimpleNamespace(  # type: ignore[arg-type]
                 records=records,
@@ -58,8 +61,9 @@ class Some(Batches):
         self.came += records
         yield from ()
 
-    def leave(self, ids: list[str]) -> None:
+    def give_up(self, ids: list[str], *_: Any) -> Any:
         self.left += ids
+        yield from ()
 
     def batches_done(self, batch: Batch) -> Any:
         self.end = batch
@@ -153,6 +157,30 @@ def test_a_batch_outlives_json() -> None:
     assert batch.instead(Fault(AnswerError("refused", "no"), 200, is_spoken=True)) is None
 
 
+def test_given_ids_may_be_asked_for_in_another_way_each() -> None:
+    """What is asked for otherwise is so for its own ids alone, and no list of the ledger follows."""
+
+    class Given(Some):
+        batch_list = ""
+
+        def usual(self) -> dict[str, Any]:
+            return {"form": "short"}
+
+        def batch_question(self, batch: Batch) -> Request:
+            ways.append((len(batch.ids), batch.way["form"]))
+            return super().batch_question(batch)
+
+        def instead(self, batch: Batch, fault: Fault) -> Batch | None:
+            is_short = batch.way["form"] == "short" and "n001" in batch.ids
+            return replace(batch, way={"form": "long"}) if is_short else super().instead(batch, fault)
+
+    ways: list[tuple[int, str]] = []
+    some = Given([])
+    run(some, lambda ids, _: 500 if "n001" in ids else json.dumps(ids), Batch(given=("n001", "n000", "n002"), most=2))
+    assert ways == [(2, "short"), (2, "long"), (1, "short"), (1, "long"), (1, "short"), (1, "short")]
+    assert (some.came, some.left) == (["n000", "n002"], ["n001"])
+
+
 def test_a_batch_that_is_answered_forgets_those_that_failed_alone() -> None:
     batch = Batch(ids=("a", "b"), last="0", sizes=(2, 3), most=5, alone=2, count=7)
     assert batch.behind(1) == Batch(last="b", sizes=(3,), most=5, count=8)
@@ -185,3 +213,42 @@ def test_what_follows_a_batch_that_is_not_answered_in_any_form(batch: Batch, beh
 )
 def test_an_address_that_is_too_long_even_for_a_few(batch: Batch, instead: Batch) -> None:
     assert batch.instead(Fault(AnswerError("http", "HTTP 414"), 414)) == instead
+
+
+@pytest.mark.parametrize(("alone", "sizes"), [(2, (5, 5)), (3, None)])
+def test_no_large_batch_is_halved_after_three_small_ones_in_a_row_failed(alone: int, sizes: Any) -> None:
+    batch = Batch(ids=(*"0123456789",), alone=alone)
+    found = batch.instead(Fault(AnswerError("http", "HTTP 500"), 500))
+    assert (found and found.sizes) == sizes
+
+
+@pytest.mark.parametrize(("most", "asked"), [(100, 100), (99, 99), (2, 2), (1, 1), (0, 1)])
+def test_a_batch_that_one_request_can_not_ask_for_is_shorter(most: int, asked: int) -> None:
+    some = Some(IDS)
+    some.fits = lambda batch: len(batch.ids) <= most  # type: ignore[method-assign]
+    assert len([*some.ask_batch(Batch())]) == 1
+    assert [len(ids) for _, ids in some.asked] == [asked]
+
+
+@pytest.mark.parametrize(("sizes", "retries"), [((), {}), ((3, 4), {"max_retry_times": 0})])
+def test_a_batch_comes_from_no_cache_and_half_of_one_is_not_retried(sizes: Any, retries: Any) -> None:
+    (request,) = Some(IDS).ask_batch(Batch(sizes=sizes))
+    assert (request.meta, request.dont_filter) == ({"dont_cache": True} | retries, True)
+
+
+@pytest.mark.parametrize(
+    ("is_answered", "headers", "is_ended"),
+    [(True, {"Retry-After": "9"}, True), (True, {}, False), (False, {}, False)],
+)
+def test_only_a_host_that_says_when_to_come_again_ends_the_list(is_answered: Any, headers: Any, is_ended: Any) -> None:
+    some = Some(IDS)
+    (request,) = some.ask_batch(Batch())
+    response = TextResponse(request.url, status=503, headers=headers, request=request)
+    failure = Failure(HttpError(response) if is_answered else DownloadTimeoutError())
+    failure.request = request  # type: ignore[attr-defined]
+
+    async def outputs() -> list[Any]:
+        return [each async for each in some.batch_failed(failure)]
+
+    assert len(asyncio.run(outputs())) == (0 if is_ended else 1)
+    assert some.ended == ([("some", "short")] if is_ended else [])

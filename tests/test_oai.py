@@ -208,6 +208,14 @@ def test_of_a_page_that_breaks_off_the_whole_records_are_kept(tmp_path, traps, k
     assert len(done.asked) < most
 
 
+def test_a_crawl_loses_only_the_record_that_breaks_its_page(crawled):
+    """By HTTP 500; what the repository says of itself is a page for people."""
+    traps = {"breaks_at": ("r00012",), "breaks_with": 500, "identify": 200}
+    done = crawled(Repository(held(35), traps), {"RETRY_TIMES": "0"})
+    assert (done.code, len(names(done)), set(done.kinds())) == (3, 34, {("list", "http")})
+    assert len(done.asked) < 80
+
+
 def test_a_crawl_keeps_the_whole_records_of_a_page_that_breaks_off(crawled):
     done = crawled(Repository(held(35), {"cut_in": ("r00012",)}))
     assert (done.code, len(names(done)), set(done.kinds())) == (3, 34, {("list", "truncated")})

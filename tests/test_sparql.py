@@ -14,9 +14,10 @@ from scrapy.http import TextResponse
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.sparql import answers, queries
-from crawlers.kinds.sparql.batches import Batch, Batches
+from crawlers.kinds.sparql.descriptions import Descriptions
 from crawlers.kinds.sparql.endpoint import Endpoint as Where
 from crawlers.kinds.sparql.generic import SPARQL
+from crawlers.listing.batches import Batch
 from crawlers.operate.sources import load
 from crawlers.rdf.reader import Fault
 from tests import forked
@@ -259,10 +260,11 @@ def test_what_was_repaired_in_a_description_is_told_and_is_no_evidence():
     faults = [Fault("attributes without a namespace are left out: x", is_passed=True, is_repaired=True)]
     about = {"owner": lambda _: None, "costs_a_statement": lambda _: True, "close": lambda: None}
     page = SimpleNamespace(reader=SimpleNamespace(count=9), faults=faults, misread=["U+FFFD stands for it."], **about)
-    batches = Batches(spider, Where(DATA), 10)
+    descriptions = Descriptions(spider, Where(DATA), 10)
     with pytest.raises(AnswerError, match="10"):
-        batches.is_proven(Batch([], "GET", "construct", least=10), page)
-    assert not list(batches.described(SimpleNamespace(request=None), Batch([], "GET", "construct", least=9), page))
+        descriptions.check(Batch(way={"form": "construct", "least": 10}), page)
+    descriptions.check(Batch(way={"form": "construct", "least": 9}), page)
+    descriptions.told(page, None)
     assert told == [("repaired_text",), ("unreadable_statement", None)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,7 +13,7 @@ from crawlers.listing.spider import flat
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Awaitable, Iterator
 
     from scrapy import Request
     from scrapy.http import Response
@@ -34,6 +35,8 @@ class Batch:
 
     Args:
         about: what the kind carries along, as JSON.
+        given: ids that are asked for in place of those of a list of the ledger.
+        way: how the kind asks for the present ids, as JSON; empty for the usual way.
         ids: what is asked for now.
         last: the id behind which those begin.
         sizes: of the batches that a halved one became, the present one first.
@@ -48,6 +51,8 @@ class Batch:
     """
 
     about: dict[str, Any] = field(default_factory=dict)
+    given: tuple[str, ...] = ()
+    way: dict[str, Any] = field(default_factory=dict)
     ids: tuple[str, ...] = ()
     last: str = ""
     sizes: tuple[int, ...] = ()
@@ -63,10 +68,10 @@ class Batch:
     @classmethod
     def restored(cls, plain: dict[str, Any]) -> Batch:
         """Return the batch of a stored request: JSON knows lists alone."""
-        return cls(**plain | {"ids": tuple(plain["ids"]), "sizes": tuple(plain["sizes"])})
+        return cls(**plain | {name: tuple(plain[name]) for name in ("given", "ids", "sizes")})
 
     def plain(self) -> dict[str, Any]:
-        return asdict(self) | {"ids": list(self.ids), "sizes": list(self.sizes)}
+        return asdict(self) | {"given": list(self.given), "ids": list(self.ids), "sizes": list(self.sizes)}
 
     @property
     def size(self) -> int:
@@ -85,7 +90,8 @@ class Batch:
         return replace(self._next(), most=most, alone=self.alone + 1, is_unanswered=True)
 
     def _next(self) -> Batch:
-        return replace(self, last=self.ids[-1], ids=(), sizes=self.sizes[1:])
+        given = self.given[len(self.ids) :]
+        return replace(self, given=given, way={}, last=self.ids[-1], ids=(), sizes=self.sizes[1:])
 
     def instead(self, fault: Fault) -> Batch | None:
         """Return how the same is asked for in another way; ``None`` if no question about many helps.
@@ -93,7 +99,7 @@ class Batch:
         Args:
             fault: why it was not answered.
         """
-        count, again = len(self.ids), replace(self, ids=())
+        count, again = len(self.ids), replace(self, way={}, ids=())
         if fault.status in TOO_LONG and not self.is_post:
             if self.is_halved or count == 1:
                 return replace(again, most=self.whole, sizes=(), is_post=True)
@@ -106,16 +112,16 @@ class Batch:
 
 
 class Batches(ABC):
-    """Asks for the datasets of a list of the ledger, in the order of their ids.
+    """Asks for datasets: those that are given, or those of a list of the ledger, in the order of their ids.
 
     A kind says how some are asked for (`batch_question`), which an answer has (`found`), what they lead to (`take`),
-    and what becomes of those that it lacks (`leave`). The spider has it as an attribute: its callbacks are stored so.
+    and what becomes of those that it lacks (`give_up`). The spider has it as an attribute: its callbacks are stored so.
 
     Attributes:
-        batch_list: the list of the ledger.
+        batch_list: the list of the ledger; empty if all are given.
     """
 
-    batch_list: ClassVar[str]
+    batch_list: ClassVar[str] = ""
 
     def __init__(self, crawl: Crawl) -> None:
         self.crawl = crawl
@@ -125,7 +131,7 @@ class Batches(ABC):
         """Return the request for a batch, without callback, errback and keywords."""
 
     @abstractmethod
-    def found(self, response: Response, batch: Batch) -> dict[str, Any]:
+    def found(self, response: Response, batch: Batch) -> dict[str, Any] | Awaitable[dict[str, Any]]:
         """Return the records of an answer, by id.
 
         Raises:
@@ -141,16 +147,29 @@ class Batches(ABC):
         """
 
     @abstractmethod
-    def leave(self, ids: list[str]) -> None:
-        """Note ids whose records did not come."""
+    def give_up(self, ids: list[str], batch: Batch, fault: Fault | None, request: Request | None) -> Iterator[Any]:
+        """Yield what follows for ids whose records did not come.
 
-    @abstractmethod
-    def batches_done(self, batch: Batch) -> Iterator[Any]:
+        Args:
+            batch: what was asked for.
+            fault: why it was not answered in any form; ``None`` if its answer lacks these.
+        """
+
+    def batches_done(self, batch: Batch) -> Iterator[Any]:  # noqa: ARG002
         """Yield what follows the last batch."""
+        return iter(())
+
+    def instead(self, batch: Batch, fault: Fault) -> Batch | None:
+        """Return how the same is asked for in another way; ``None`` if no question about many helps."""
+        return batch.instead(fault)
 
     def fault(self, error: AnswerError, response: Response | None) -> Fault:
         """Return why a batch did not come, with what the portal says of it in words of its own."""
         return Fault(error, None if response is None else response.status)
+
+    def usual(self) -> dict[str, Any]:
+        """Return the way in which ids are asked for first, see `Batch`."""
+        return {}
 
     def fits(self, batch: Batch) -> bool:  # noqa: ARG002
         """Return whether one request can ask for a batch; if not, it is made shorter."""
@@ -158,15 +177,17 @@ class Batches(ABC):
 
     def ask_batch(self, batch: Batch) -> Iterator[Any]:
         """Yield the request for the next batch, or what follows the last."""
-        ids = tuple(self.crawl.records.behind(batch.last, self.batch_list, batch.size))
+        ids = batch.given[: batch.size]
+        if not ids and self.batch_list:
+            ids = tuple(self.crawl.records.behind(batch.last, self.batch_list, batch.size))
         if not ids:
             yield from self.batches_done(batch)
             return
         while len(ids) > 1 and not self.fits(replace(batch, ids=ids)):
             ids = ids[:-1]
-        batch = replace(batch, ids=ids)
+        batch = replace(batch, ids=ids, way=batch.way or self.usual())
         request = self.batch_question(batch)
-        meta = {**request.meta, "dont_cache": True} | ({"max_retry_times": 0} if batch.sizes else {})
+        meta = ({"max_retry_times": 0} if batch.sizes else {}) | request.meta
         yield request.replace(
             callback=self.parse_batch,
             errback=self.batch_failed,
@@ -175,18 +196,24 @@ class Batches(ABC):
             dont_filter=True,  # the same may be asked twice: of what is not given, then of what is gone
         )
 
-    def parse_batch(self, response: Response, batch: dict[str, Any]) -> AsyncIterator[Any]:
-        return flat(self._taken(response, Batch.restored(batch)))
-
-    def _taken(self, response: Response, batch: Batch) -> Iterator[Any]:
+    async def parse_batch(self, response: Response, batch: dict[str, Any]) -> AsyncIterator[Any]:
+        here = Batch.restored(batch)
         try:
-            records = self.found(response, batch)
+            records = self.found(response, here)
+            records = await records if inspect.isawaitable(records) else records
         except AnswerError as error:
-            yield from self._not_taken(self.fault(error, response), response.request, batch)
-            return
+            outputs = self._not_taken(self.fault(error, response), response.request, here)
+        else:
+            outputs = self._taken(response, here, records)
+        async for output in flat(outputs):
+            yield output
+
+    def _taken(self, response: Response, batch: Batch, records: dict[str, Any]) -> Iterator[Any]:
         given = {dataset_id: records[dataset_id] for dataset_id in batch.ids if dataset_id in records}
-        self.leave([dataset_id for dataset_id in batch.ids if dataset_id not in given])
+        lacking = [dataset_id for dataset_id in batch.ids if dataset_id not in given]
         behind = batch.behind(len(given))
+        if lacking:
+            yield from self.give_up(lacking, batch, None, response.request)
         yield from self.take(response, given, behind)
         yield from self.ask_batch(behind)
 
@@ -199,14 +226,19 @@ class Batches(ABC):
     def _not_taken(self, fault: Fault, request: Request | None, batch: Batch) -> Iterator[Any]:
         """Ask in another way, or leave each of the ids to be asked for by itself."""
         if fault.is_of_host:
-            if self.batch_list in self.crawl.run_state.walks.open:
-                self.crawl.run_state.walks.end(self.batch_list, "short")
-            self.crawl.failed("list", fault.error, request, http_status=fault.status)
+            yield from self.closed(batch, fault, request)
             return
         message = "%s: %s; asking for %d datasets in another way"
         self.crawl.logger.info(message, self.crawl.place, fault.error, len(batch.ids))
-        if there := batch.instead(fault):
+        if there := self.instead(batch, fault):
             yield from self.ask_batch(there)
             return
-        self.leave([*batch.ids])
+        yield from self.give_up([*batch.ids], batch, fault, request)
         yield from self.ask_batch(batch.left())
+
+    def closed(self, batch: Batch, fault: Fault, request: Request | None) -> Iterator[Any]:  # noqa: ARG002
+        """Yield what follows where the host answers no further question."""
+        if self.batch_list in self.crawl.run_state.walks.open:
+            self.crawl.run_state.walks.end(self.batch_list, "short")
+        self.crawl.failed("list", fault.error, request, http_status=fault.status)
+        return iter(())

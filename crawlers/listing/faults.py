@@ -33,6 +33,7 @@ class Fault:
         is_spoken: whether the portal refused in words of its own protocol.
         about: the codes and names that those words have.
         is_first: whether no page came before.
+        is_of_page: whether a smaller page may help, whatever the portal says of this one.
         has_waited: whether the host said when to come again (Retry-After), and was obeyed.
     """
 
@@ -41,6 +42,7 @@ class Fault:
     is_spoken: bool = False
     about: str = ""
     is_first: bool = False
+    is_of_page: bool = False
     has_waited: bool = False
 
     @property
@@ -54,7 +56,7 @@ class Fault:
     def is_of_question(self) -> bool:
         """Whether the portal would repeat its answer to this question: a 4xx, or a refusal in words of its own."""
         is_refused = self.status is not None and 400 <= self.status < 500 and self.status not in (408, 429)
-        return self.is_spoken or is_refused or self.error.kind == "refused"
+        return not self.is_of_page and (self.is_spoken or is_refused or self.error.kind == "refused")
 
 
 def check_whole(response: Response) -> None:

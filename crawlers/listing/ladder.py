@@ -186,6 +186,13 @@ def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
     return replace(walk, ask=ask, **fresh | changes)
 
 
+def lapped(walk: Walk[Any], ask: Any) -> Walk[Any]:
+    """Return the beginning of a further look at a list."""
+    first: dict[str, Any] = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False}
+    first |= {"lost": 0, "left": "", "stated": None}
+    return begun(walk, ask, lap=walk.lap + 1, **first)
+
+
 def split(walk: Walk[Any], dialect: Dialect[Any], *, is_last: bool = False) -> Walk[Any] | None:
     """Return the first part of a list that is too long, or of a range of it; ``None`` if it can't be split.
 

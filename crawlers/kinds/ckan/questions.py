@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from crawlers.exceptions import AnswerError
@@ -41,7 +42,9 @@ class ById(Batches):
         self.take_new = take
 
     def batch_question(self, batch: Batch) -> Request:
-        return self.way(batch).request("package_search", among([*batch.ids], self.api.query))
+        request = self.way(batch).request("package_search", among([*batch.ids], self.api.query))
+        request.meta["dont_cache"] = True
+        return request
 
     def fits(self, batch: Batch) -> bool:
         way = self.way(batch)
@@ -57,6 +60,14 @@ class ById(Batches):
 
     def fault(self, error: AnswerError, response: Response | None) -> Fault:
         return refused(error, response)
+
+    @abstractmethod
+    def leave(self, ids: list[str]) -> None:
+        """Note what is to be asked for by itself."""
+
+    def give_up(self, ids: list[str], batch: Batch, fault: Fault | None, request: Request | None) -> Iterator[Any]:  # noqa: ARG002
+        self.leave(ids)
+        return iter(())
 
     def take(self, response: Response, records: dict[str, Any], batch: Batch) -> Iterator[Any]:
         for position, record in enumerate(records.values()):

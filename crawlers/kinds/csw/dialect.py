@@ -21,7 +21,7 @@ from crawlers.kinds.csw.results import ServiceError, mark, of_failure, results
 from crawlers.listing.dialect import WINDOWS, Dialect, Traits
 from crawlers.listing.evidence import is_windowed
 from crawlers.listing.faults import LASTING, Fault, Rung
-from crawlers.listing.ladder import Again, Onward, Other, Smaller, begun
+from crawlers.listing.ladder import Again, Instead, Onward, Other, Smaller, begun
 from crawlers.listing.since import beginning
 from crawlers.listing.spider import repeated
 from crawlers.listing.walk import Entry, ListingPage, Offer, Part, Walk
@@ -70,7 +70,6 @@ class Ask:
         method: POST or GET.
         uris: the output schemas that may be tried, in their order.
         uri: the present one.
-        is_fixed: whether no other schema may be taken: another one changes all ids.
         is_plain: whether the type is csw:Record for any schema.
         sort: the property that orders the records, of csw:Record and of ISO's types; empty if the server orders none.
         modified: the property of the last change, of both, too; empty if the server does not filter by it.
@@ -91,7 +90,6 @@ class Ask:
     method: str = "POST"
     uris: tuple[str, ...] = ()
     uri: str = ""
-    is_fixed: bool = False
     is_plain: bool = False
     sort: tuple[str, ...] = ()
     modified: tuple[str, ...] = ()
@@ -121,14 +119,6 @@ class Ask:
         return replace(self, start=start, last="", is_back=False, is_single=False, **changes)
 
 
-class Refusal(Fault):
-    """A server's refusal of which one record of the page may be the reason: servers name other reasons for that."""
-
-    @property
-    def is_of_question(self) -> bool:
-        return False
-
-
 # Rungs
 
 
@@ -143,7 +133,7 @@ def _coded(*codes: str) -> Callable[[Fault], bool]:
 
 def _is_unnamed(fault: Fault) -> bool:
     """Return whether a server refuses a first page for a reason that it does not name."""
-    return isinstance(fault, Refusal) and fault.is_first and fault.error.kind not in LASTING
+    return fault.is_of_page and fault.is_first and fault.error.kind not in LASTING
 
 
 def _is_a_part(fault: Fault) -> bool:
@@ -156,64 +146,9 @@ def _is_broken(fault: Fault) -> bool:
     return fault.error.kind != "refused"
 
 
-@dataclass(frozen=True, slots=True)
-class Unfiltered:
-    """The whole list in one, from a server that does not filter by date."""
-
-    most: int = 2
-    name: str = "unfiltered"
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: GetRecords) -> Walk[Ask] | None:
-        if not (walk.parts or walk.ask.since) or not _named(*_FILTER)(fault):
-            return None
-        if walk.ask.since:
-            dialect.crawl.logger.info("The server does not filter by date: everything is listed")
-            dialect.crawl.run_state.since = ""
-        modified = () if walk.parts else walk.ask.modified
-        return begun(walk, walk.ask.at(1, since="", modified=modified), parts=(), before=0)
-
-
-@dataclass(frozen=True, slots=True)
-class OtherSchema:
-    """One record, which alone may be the reason; then the next schema."""
-
-    most: int = 20
-    name: str = "schema"
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: GetRecords) -> Walk[Ask] | None:  # noqa: ARG002
-        is_own = _named("outputschema")(fault)
-        if walk.pages or not (is_own or _named("otherschema")(fault)):
-            return None
-        if is_own and walk.rows != 1:
-            return replace(walk, rows=1)
-        behind = walk.ask.uris[walk.ask.uris.index(walk.ask.uri) + 1 :]
-        return replace(walk, rows=ROWS, ask=replace(walk.ask, uri=behind[0])) if behind else None
-
-
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """The record that breaks its page as Dublin Core, which servers give without rendering it."""
-
-    most: int = 3
-    name: str = "alone"
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: GetRecords) -> Walk[Ask] | None:
-        if not dialect.is_found(walk, fault) or walk.ask.is_single or not walk.ask.has_substitute:
-            return None
-        return replace(walk, ask=replace(walk.ask.at(walk.ask.start), is_single=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Without:
-    """Behind the record that breaks its page, which is reported as lost."""
-
-    most: int = 3
-    name: str = "without"
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: GetRecords) -> Walk[Ask] | None:
-        ask = walk.ask.at(walk.ask.start + 1)
-        lost = replace(walk, ask=ask, came=walk.came + 1, lost=walk.lost + 1, skipped=walk.skipped + 1)
-        return lost if dialect.is_found(walk, fault) else None
+def _is_found(walk: Walk[Ask], fault: Fault) -> bool:
+    """Return whether the record that breaks its page is known: it is the first one."""
+    return fault.about == _HOLE or (walk.rows == 1 and fault.is_of_page)
 
 
 class GetRecords(Dialect[Ask]):
@@ -228,8 +163,8 @@ class GetRecords(Dialect[Ask]):
     subject = "the server"
     ladder: ClassVar[tuple[Rung, ...]] = (
         Onward(when=_is_a_part),
-        Unfiltered(),
-        OtherSchema(),
+        Instead("unfiltered", most=2),
+        Instead("other_schema", most=20),
         Other("sort", ((),), is_for_first_only=True, when=_named("sort")),
         Other("is_plain", (True,), is_for_first_only=True, when=_named("typename")),
         Other("version", ("3.0.0",), is_for_first_only=True, when=_coded("version", "versionnegotiationfailed")),
@@ -238,8 +173,8 @@ class GetRecords(Dialect[Ask]):
         Other("method", ("GET",), is_for_first_only=True, when=_is_unnamed),
         Again(when=_is_broken),
         Smaller((25, 5, 1)),
-        Alone(),
-        Without(),
+        Instead("alone", most=3),
+        Instead("without", most=3),
     )
 
     def __init__(self, crawl: Crawl, url: str) -> None:
@@ -281,8 +216,7 @@ class GetRecords(Dialect[Ask]):
         sort, modified = (
             tuple(default.queryable(word, prefix, name) for prefix, name in both) for word, both in _PROPERTIES.items()
         )
-        ask = replace(ask, version=version, uris=uris, uri=uris[0], is_fixed=self.schema is not None)
-        return replace(ask, sort=sort, modified=modified)
+        return replace(ask, version=version, uris=uris, uri=uris[0], sort=sort, modified=modified)
 
     # Requests
 
@@ -446,8 +380,8 @@ class GetRecords(Dialect[Ask]):
         if found.is_of_host:
             return found
         reason = self._reason(walk, about, found)
-        if reason is None:
-            return Refusal(found.error, found.status, about=about, is_first=found.is_first)
+        if reason is None:  # one record of the page may be the reason: servers name others for that
+            return replace(found, about=about, is_of_page=True)
         return replace(found, is_spoken=True, about=reason)
 
     def _reason(self, walk: Walk[Ask], about: str, fault: Fault) -> str | None:  # noqa: PLR0911
@@ -468,21 +402,50 @@ class GetRecords(Dialect[Ask]):
         is_silent = fault.status is not None and 400 <= fault.status < 500 and not about
         return _UNREAD if is_silent or any(word in about for word in ("html", "noresults")) else None
 
-    def is_found(self, walk: Walk[Ask], fault: Fault) -> bool:
-        """Return whether the record that breaks its page is known: it is the first one."""
-        return fault.about == _HOLE or (walk.rows == 1 and isinstance(fault, Refusal))
-
     def reported(self, fault: Fault, walk: Walk[Ask]) -> Fault:
         """Return the fault; with advice, if the schema that the source has is no longer given."""
         if fault.about in (_PART, _NO_UNDATED):
             message = f"{self.subject} listed {walk.listed} datasets, and {fault.about}"
             return replace(fault, error=AnswerError("unproven", message))
         error = fault.error
-        if walk.pages or not walk.ask.is_fixed or "schema" not in str(getattr(error, "about", "")):
+        if walk.pages or self.schema is None or "schema" not in str(getattr(error, "about", "")):
             return fault
         advice = "another schema changes the ids of all datasets: to take it, choose it with -a schema="
         message = f"{error}; this source's records are in {self.schema}, and {advice}"
         return replace(fault, error=AnswerError(error.kind, message))
+
+    def unfiltered(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
+        """Return the whole list in one, from a server that does not filter by date."""
+        if not (walk.parts or walk.ask.since) or not _named(*_FILTER)(fault):
+            return None
+        if walk.ask.since:
+            self.crawl.logger.info("The server does not filter by date: everything is listed")
+            self.crawl.run_state.since = ""
+        modified = () if walk.parts else walk.ask.modified
+        return begun(walk, walk.ask.at(1, since="", modified=modified), parts=(), before=0)
+
+    def other_schema(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
+        """Return the first record alone, which may be the reason; then the next schema."""
+        is_own = _named("outputschema")(fault)
+        if walk.pages or not (is_own or _named("otherschema")(fault)):
+            return None
+        if is_own and walk.rows != 1:
+            return replace(walk, rows=1)
+        behind = walk.ask.uris[walk.ask.uris.index(walk.ask.uri) + 1 :]
+        return replace(walk, rows=ROWS, ask=replace(walk.ask, uri=behind[0])) if behind else None
+
+    def alone(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
+        """Return the record that breaks its page as Dublin Core, which servers give without rendering it."""
+        if not _is_found(walk, fault) or walk.ask.is_single or not walk.ask.has_substitute:
+            return None
+        return replace(walk, ask=replace(walk.ask.at(walk.ask.start), is_single=True))
+
+    def without(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
+        """Return what is behind the record that breaks its page, which is reported as lost."""
+        if not _is_found(walk, fault):
+            return None
+        ask = walk.ask.at(walk.ask.start + 1)
+        return replace(walk, ask=ask, came=walk.came + 1, lost=walk.lost + 1, skipped=walk.skipped + 1)
 
     # Ranges of dates, and a further look
 

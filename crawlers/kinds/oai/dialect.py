@@ -187,14 +187,9 @@ def _is_bad_argument(fault: Fault) -> bool:
     return fault.about == "badArgument"
 
 
-def _is_refused(fault: Fault) -> bool:
-    """Return whether a repository refuses what was asked, in words of its own or with a 4xx."""
-    return fault.is_spoken or (fault.error.kind == "http" and fault.is_of_question)
-
-
 def _is_broken(fault: Fault) -> bool:
-    """Return whether an answer to the whole list broke off; a window is made smaller at once."""
-    return fault.error.kind == "truncated" and not fault.about
+    """Return whether an answer to the whole list broke off, or is foreign; a window is made smaller at once."""
+    return fault.error.kind in ("truncated", "refused") and not fault.about
 
 
 def _is_lost(fault: Fault) -> bool:
@@ -429,8 +424,8 @@ class OAI(Dialect[Question]):
     def narrow(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
         """Return smaller windows, until one comes whole."""
         ask, known = walk.ask, sum(map(self.crawl.records.count, _LISTS))
-        is_final = fault.about == "windows" or (_is_refused(fault) and not (ask.token or walk.pages))
-        is_foreign = fault.error.kind == "refused" and not (walk.pages or ask.earliest)  # nothing shows a repository
+        is_final = fault.about == "windows" or (fault.is_of_question and not (ask.token or walk.pages))
+        is_foreign = fault.is_of_page and not (walk.pages or ask.earliest)  # nothing shows that it is a repository
         is_all = walk.total is not None and walk.came >= walk.total
         barren = ask.barren + bool(ask.token) if known == ask.known else 0
         if is_final or is_foreign or is_all or max(barren, ask.silent) >= _FAILURES:
@@ -443,7 +438,9 @@ class OAI(Dialect[Question]):
     def fault(self, error: AnswerError, response: Response | None, walk: Walk[Question]) -> Fault:
         code = getattr(error, "code", "")
         found = super().fault(error, response, walk)
-        return replace(found, is_spoken=bool(code), about=code or ("window" if walk.parts else ""))
+        is_foreign = error.kind == "refused" and not code
+        about = code or ("window" if walk.parts else "")
+        return replace(found, is_spoken=bool(code), about=about, is_of_page=is_foreign)
 
     def renewed(self, walk: Walk[Question]) -> Question | None:
         is_short = walk.ask.pages <= _PAGES or not walk.ask.is_dated
@@ -479,7 +476,7 @@ def _is_behind_end(walk: Walk[Question], fault: Fault) -> bool:
     Without a total that is believed of a window alone, and if its last page is short. As many records as a list gave
     whose token was refused may be a limit of the server.
     """
-    if not walk.ask.token or not _is_refused(fault) or fault.about == "windows":
+    if not walk.ask.token or not fault.is_of_question or fault.about == "windows":
         return False
     is_short = bool(walk.parts) and walk.came % walk.largest > 0 and walk.came < walk.ask.longest
     return (walk.total is None and is_short) or (fault.about == "none" and walk.came == walk.total)

@@ -150,13 +150,12 @@ def dataflows(response: Response, misread: list[str]) -> Iterator[Any]:
                 raise AnswerError("refused", f"the service answered: {_line(element)}")
             elif (parent, name) == ("Footer", "Message"):
                 lack = lack or _lack(element)
-            elif parent == "Dataflows":
-                if name == "Dataflow":
+            elif parent in ("Dataflows", "Structures"):
+                if (parent, name) == ("Dataflows", "Dataflow"):
                     yield element
-                _forget(element)
-                held = 0
-            elif parent == "Structures":
-                _forget(element)
+                element.clear()
+                while element.getprevious() is not None:  # frees the memory of what was read
+                    del element.getparent()[0]
                 held = 0
     except etree.XMLSyntaxError as error:
         raise AnswerError("truncated", f"the XML can't be read to its end: {error}") from None
@@ -165,11 +164,16 @@ def dataflows(response: Response, misread: list[str]) -> Iterator[Any]:
 
 
 def _opened(element: Any) -> str:
-    """Check an element that begins, if it is the root; return whether its list is partial, as a word for messages."""
-    if element.getparent() is None:
-        check(element)
-    is_partial = etree.QName(element).localname == "Dataflows" and element.get("isPartial", "").strip() in ("true", "1")
-    return "isPartial" if is_partial else ""
+    """Return whether the list that begins is partial, as a word for messages.
+
+    Raises:
+        AnswerError: it is the root, of something else.
+    """
+    name = etree.QName(element).localname
+    if element.getparent() is None and not is_sdmx(element):
+        message = f"the answer is not SDMX-ML: its root is {name[:100]}. Is url the root of the service?"
+        raise AnswerError("refused", message)
+    return "isPartial" if name == "Dataflows" and element.get("isPartial", "").strip() in ("true", "1") else ""
 
 
 def _parent(element: Any) -> str:
@@ -185,21 +189,3 @@ def _lack(message: Any) -> str:
     """Return what a footer's message says of dataflows that are missing; empty if it is of something else."""
     code, severity = message.get("code", "").strip(), message.get("severity", "").strip()
     return f"{code} {_line(message)}".strip() if code in _TOO_LARGE or severity.lower() == "error" else ""
-
-
-def _forget(element: Any) -> None:
-    """Free the memory of an element that was read, and of those before it."""
-    element.clear()
-    while element.getprevious() is not None:
-        del element.getparent()[0]
-
-
-def check(root: Any) -> None:
-    """Check that an element is the root of SDMX-ML.
-
-    Raises:
-        AnswerError: it is something else.
-    """
-    if not is_sdmx(root):
-        name = etree.QName(root).localname[:100]
-        raise AnswerError("refused", f"the answer is not SDMX-ML: its root is {name}. Is url the root of the service?")

@@ -29,57 +29,44 @@ class BlankNodes:
     def __init__(self, crawl: Crawl, endpoint: Endpoint, then: Callable[[], Iterator[Any]]) -> None:
         self.crawl, self.endpoint, self.then = crawl, endpoint, then
 
-    def count(self, since: str, method: str, *, is_whole: bool) -> Request:
-        """Return the request for their number.
+    def request(self, since: str, method: str, *, is_whole: bool, is_one: bool) -> Request:
+        """Return the request for their number, or for one of them.
 
         Args:
             since: only those modified on this day or later; empty for all.
             method: the HTTP method that the endpoint takes.
             is_whole: whether the list was whole.
+            is_one: whether one of them is asked for.
         """
-        query = queries.count(self.endpoint.graph, since, is_blank=True)
-        about = {"since": since, "method": method, "is_whole": is_whole}
-        return self.endpoint.request(query, method, self.parse_count, self.count_failed, about)
-
-    def one(self, since: str, method: str, *, is_whole: bool) -> Request:
-        """Return the request for one of them."""
-        about = {"since": since, "method": method, "is_whole": is_whole}
-        return self.endpoint.request(
-            queries.blank(self.endpoint.graph, since), method, self.parse_one, self.one_failed, about
+        ask = (
+            queries.blank(self.endpoint.graph, since)
+            if is_one
+            else queries.count(self.endpoint.graph, since, is_blank=True)
         )
+        about = {"since": since, "method": method, "is_whole": is_whole, "is_one": is_one}
+        return self.endpoint.request(ask, method, self.parse, self.failed, about)
 
-    def parse_count(self, response: Response, **about: Any) -> Iterator[Any]:
+    def parse(self, response: Response, **about: Any) -> Iterator[Any]:
         try:
-            count = answers.number(response)
-        except AnswerError:
-            yield self.one(**about)
-            return
-        yield from self.told(count, response.request, **about)
-
-    def count_failed(self, failure: Failure) -> Iterator[Any]:
-        yield self.one(**failures.request(failure).cb_kwargs)
-
-    def parse_one(self, response: Response, **about: Any) -> Iterator[Any]:
-        try:
-            found = answers.values(response, "d")
+            count = len(answers.values(response, "d")) and "some" if about["is_one"] else answers.number(response)
         except AnswerError as error:
-            yield from self.unknown(error, response.request, **about)
+            yield from self.not_told(error, response.request, **about)
             return
-        yield from self.told("some" if found else 0, response.request, **about)
-
-    def one_failed(self, failure: Failure) -> Iterator[Any]:
-        request = failures.request(failure)
-        yield from self.unknown(failures.from_failure(failure), request, **request.cb_kwargs)
-
-    def unknown(self, error: AnswerError, request: Request | None, **about: Any) -> Iterator[Any]:
-        message = f"it is not known whether datasets are blank nodes, which can't be requested: {error}"
-        self.crawl.failed("list", AnswerError(error.kind, message), request)
-        yield from self.followed(**about)
-
-    def told(self, count: int | str, request: Request | None, **about: Any) -> Iterator[Any]:
         if count:
             message = f"{count} datasets have no IRI (blank nodes): they can't be requested, so they are not kept"
-            self.crawl.failed("list", AnswerError("missing_id", message), request)
+            self.crawl.failed("list", AnswerError("missing_id", message), response.request)
+        yield from self.followed(**about)
+
+    def failed(self, failure: Failure) -> Iterator[Any]:
+        request = failures.request(failure)
+        yield from self.not_told(failures.from_failure(failure), request, **request.cb_kwargs)
+
+    def not_told(self, error: AnswerError, request: Request | None, **about: Any) -> Iterator[Any]:
+        if not about["is_one"]:
+            yield self.request(**about | {"is_one": True})
+            return
+        message = f"it is not known whether datasets are blank nodes, which can't be requested: {error}"
+        self.crawl.failed("list", AnswerError(error.kind, message), request)
         yield from self.followed(**about)
 
     def followed(self, *, is_whole: bool, **_: Any) -> Iterator[Any]:

@@ -13,7 +13,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.sparql import answers, queries
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault
-from crawlers.listing.ladder import Again, Other
+from crawlers.listing.ladder import Again, Instead, Other
 from crawlers.listing.since import beginning
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
 from crawlers.safety import bounds
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
-    from crawlers.kinds.sparql.batches import Batches
     from crawlers.kinds.sparql.blanks import BlankNodes
+    from crawlers.kinds.sparql.descriptions import Descriptions
     from crawlers.listing.crawl import Crawl
 
 FEWEST = 10
@@ -53,20 +53,6 @@ class Query:
     is_over: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fewer:
-    """A page of fewer IRIs, whatever the endpoint says of the larger one; later ones stay small."""
-
-    most: int = 20
-    name: str = "fewer"
-
-    def instead(self, walk: Walk[Query], fault: Fault, dialect: Any) -> Walk[Query] | None:  # noqa: ARG002
-        if walk.purpose != "page" or walk.rows is None or walk.rows <= FEWEST:
-            return None
-        rows = max(FEWEST, walk.rows // 4)
-        return replace(walk, rows=rows, most=rows)
-
-
 def _refuses_post(fault: Fault) -> bool:
     return fault.status in _REFUSE_POST or fault.error.kind in ("not_json", "refused")
 
@@ -83,13 +69,13 @@ class Datasets(Dialect[Query]):
     ladder = (
         Other("method", ("GET",), is_for_first_only=True, when=_refuses_post),
         Again(when=("truncated",)),
-        Fewer(),
+        Instead("fewer", most=20),
     )
     subject = "the endpoint"
 
-    def __init__(self, crawl: Crawl, batches: Batches, blanks: BlankNodes, rows: int) -> None:
-        self.crawl, self.batches, self.blanks, self.endpoint = crawl, batches, blanks, batches.endpoint
-        self.rows = rows
+    def __init__(self, crawl: Crawl, descriptions: Descriptions, blanks: BlankNodes, rows: int) -> None:
+        self.crawl, self.descriptions, self.blanks = crawl, descriptions, blanks
+        self.endpoint, self.rows = descriptions.endpoint, rows
 
     def first(self) -> Walk[Query]:
         return Walk(ask=Query(since=beginning(self.crawl)), purpose="count", rows=self.rows, most=self.rows)
@@ -128,24 +114,29 @@ class Datasets(Dialect[Query]):
 
     def together(self, response: Response, taken: list[tuple[Entry, int]], walk: Walk[Query]) -> Iterator[Request]:  # noqa: ARG002
         """Yield the requests for the descriptions of datasets, some at a time."""
-        yield from self.batches.requests([str(entry.id) for entry, _ in taken], walk.ask.method)
+        yield from self.descriptions.requests([str(entry.id) for entry, _ in taken], walk.ask.method)
 
     def items(self, response: Response, entry: Entry, allowed: int, walk: Walk[Query], position: int) -> Iterator[Any]:
         raise NotImplementedError
 
     # What may be said besides
 
+    def fewer(self, walk: Walk[Query], fault: Fault) -> Walk[Query] | None:  # noqa: ARG002
+        """Return a page of fewer IRIs, whatever the endpoint says of the larger one; later ones stay small."""
+        if walk.purpose != "page" or walk.rows is None or walk.rows <= FEWEST:
+            return None
+        rows = max(FEWEST, walk.rows // 4)
+        return replace(walk, rows=rows, most=rows)
+
     def count(self, walk: Walk[Query]) -> Query | None:
         """Return what the number is asked by if fewer came than there were when the crawl began: some may be gone."""
         return walk.ask if walk.ask.is_over else None
 
     def whole(self, walk: Walk[Query]) -> Iterator[Request]:
-        ask = self.blanks.one if walk.total is None else self.blanks.count
-        yield ask(walk.ask.since, walk.ask.method, is_whole=True)
+        yield self.blanks.request(walk.ask.since, walk.ask.method, is_whole=True, is_one=walk.total is None)
 
     def stopped(self, walk: Walk[Query]) -> Iterator[Request]:
-        ask = self.blanks.one if walk.total is None else self.blanks.count
-        yield ask(walk.ask.since, walk.ask.method, is_whole=False)
+        yield self.blanks.request(walk.ask.since, walk.ask.method, is_whole=False, is_one=walk.total is None)
 
 
 def _nothing(graph: str | None) -> AnswerError:

@@ -34,7 +34,6 @@ class Endpoint(NamedTuple):
         keywords: dict[str, Any] | None = None,
         *,
         is_graph: bool = False,
-        page: int | None = None,
     ) -> Request:
         """Return the request for a query.
 
@@ -42,11 +41,10 @@ class Endpoint(NamedTuple):
             method: POST sends it as a form; GET as a parameter, for endpoints that refuse POST.
             keywords: what the callback takes besides the answer.
             is_graph: whether the answer is RDF, which may be large; else it is a table.
-            page: a number that tells the request from one for the same query, which would be dropped as known.
         """
         headers = {"Accept": _GRAPH if is_graph else _ROWS}
-        meta = {"page": page} | ({"spool": True} if is_graph else {})
-        given: dict[str, Any] = {"headers": headers, "errback": errback, "cb_kwargs": keywords, "meta": meta}
+        given: dict[str, Any] = {"headers": headers, "errback": errback, "cb_kwargs": keywords}
+        given["meta"] = {"spool": True} if is_graph else {}
         if method == "POST":
             return FormRequest(self.url, callback, formdata={"query": query}, **given)
         return Request(f"{self.url}{'&' if '?' in self.url else '?'}{urlencode({'query': query})}", callback, **given)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.kinds.sparql import queries
-from crawlers.kinds.sparql.batches import Batches
 from crawlers.kinds.sparql.blanks import BlankNodes
+from crawlers.kinds.sparql.descriptions import Descriptions
 from crawlers.kinds.sparql.dialect import Datasets
 from crawlers.kinds.sparql.endpoint import Endpoint
 from crawlers.listing import since
@@ -33,7 +33,7 @@ class SPARQLSpider(ListedSpider):
 
     Attributes:
         graph: the named graph with the catalogue; ``any`` for all; ``None`` for the default graph.
-        batches: the descriptions.
+        descriptions: what asks for them.
     """
 
     kind = "sparql"
@@ -58,7 +58,7 @@ class SPARQLSpider(ListedSpider):
     def __init__(self, **given: str) -> None:
         super().__init__(**given)
         endpoint = Endpoint(str(self.url), self.args["graph"] or self.graph)
-        self.batches = Batches(self, endpoint, self.args["batch"])
+        self.descriptions = Descriptions(self, endpoint, self.args["batch"])
         self.blanks = BlankNodes(self, endpoint, self.found_all)
 
     def found_all(self) -> Iterator[Any]:
@@ -66,4 +66,4 @@ class SPARQLSpider(ListedSpider):
         yield from self.lister.find_gone()
 
     def make_dialect(self) -> Datasets:
-        return Datasets(self, self.batches, self.blanks, self.args["rows"])
+        return Datasets(self, self.descriptions, self.blanks, self.args["rows"])
