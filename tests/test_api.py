@@ -525,6 +525,25 @@ SHOWN = {
 }
 
 
+@pytest.mark.parametrize("paging", [OFFSET, NUMBER])
+@pytest.mark.parametrize("status", [500, 408, 200])
+@pytest.mark.parametrize("place", [0, 9, 10, 34])
+def test_a_record_that_breaks_its_page_hides_no_other(tmp_path, place, status, paging):
+    """Wherever it is, and however it breaks the page: 200 is JSON that is cut."""
+
+    def page(api, given):
+        found = (by_offset if paging == OFFSET else by_number)(api, given)
+        size = int(given["limit"])
+        start = int(given["offset"]) if paging == OFFSET else (int(given["page"]) - 1) * size
+        found["r"] = api.records(start, size)
+        is_broken = start <= place < start + size
+        return Answer(json.dumps(found).encode()[:-9], status) if is_broken else found
+
+    done = Example(page).walked(tmp_path, TOTAL, paging)
+    assert (len(done.items), done.kinds(), done.judged) == (34, {"refused": 1}, ("incomplete", 35, 34))
+    assert f"record {place + 1} of the listing" in done.errors[0].error
+
+
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_the_pages_of_an_api_show(tmp_path, name):
     page, more, paging, judged, shown, requests = SHOWN[name]
@@ -574,7 +593,7 @@ def test_records_without_a_stamp_have_a_window_of_their_own(tmp_path, count, err
         ("opendatasoft", {"window", "clamped", "equal"}, "have the same metas.default.modified"),
         ("zenodo", {"window", "clamped", "undated"}, "records without created can't be listed behind the window"),
         ("arcgis-hub", {"window", "clamped"}, "records without properties.modified can't be listed behind the window"),
-        ("opendatasoft-v1", {"window", "clamped"}, "never gives more"),
+        ("opendatasoft-v1", {"window", "clamped"}, "gives no more than 300 records at once"),
         ("opendatasoft-v1", {"window"}, "says it has 700 datasets, and listed 300"),
     ],
 )
@@ -948,6 +967,48 @@ def test_a_static_stac_catalogue(output):
         ran = scrapy("crawl", "api", *words)
         done = Crawl(ran.returncode, ran.stderr, output / "127.0.0.1")
     assert (done.code, sorted(done.kinds())) == (3, [("list", "http"), ("list", "offsite")])
+
+
+def walked_tree(files, tmp_path, **given):
+    with Site(lambda asked: Answer(json.dumps(files[asked.path]).encode())) as site:
+        done = walk(
+            generic.API, answers_of(site), tmp_path, portal=f"{site.url}/catalog.json", kind="stac-static", **given
+        )
+        return done, [one.path for one in site.asked]
+
+
+@pytest.mark.parametrize("twice", range(20))
+def test_a_kill_between_any_two_files_of_a_tree_loses_nothing(tmp_path, twice):
+    files = tree()
+    done, asked = walked_tree(files, tmp_path, twice=twice)
+    assert (len(set(done.ids())), done.judged, done.evidence) == (15, ("complete", 15, 15), {"datasets": "file"})
+    assert sorted(asked) == sorted(files)
+
+
+@pytest.mark.parametrize("twice", range(6))
+@pytest.mark.parametrize(("limit", "verdict"), [("3", "partial"), ("15", "complete"), ("16", "complete")])
+def test_a_limit_of_a_tree_asks_for_no_more_than_it_needs(tmp_path, limit, verdict, twice):
+    """One file after the other; and whether that is all is known once none waits."""
+    done, asked = walked_tree(tree(), tmp_path, max_datasets=limit, twice=twice)
+    assert (len(set(done.ids())), done.judged[0]) == (min(int(limit), 15), verdict)
+    assert len(asked) == (5 if limit == "3" else 19), "the root, a catalogue, three collections"
+
+
+@pytest.mark.parametrize("twice", range(6))
+def test_resources_within_a_limit_are_the_same_after_a_kill(tmp_path, twice):
+    files = tree()
+    for path in (path for path in files if not path.endswith("catalog.json")):
+        files[path]["assets"] = {f"a{each}": {"href": f"./{each}"} for each in range(5)}
+    done, _ = walked_tree(files, tmp_path, max_resources="7", twice=twice)
+    assert [len(item.resources) for item in {item.id: item for item in done.items}.values()] == [5, 2]
+    assert done.judged[0] == "partial"
+
+
+def test_a_copy_of_a_dataset_is_none_and_another_one_is_told(tmp_path):
+    files = tree(["copy.json", "other.json"])
+    files |= {"/copy.json": files["/0/c0.json"], "/other.json": files["/0/c1.json"] | {"description": "Another"}}
+    done, _ = walked_tree(files, tmp_path)
+    assert (len(done.items), [(each.stage, each.kind) for each in done.errors]) == (15, [("list", "duplicate_id")])
 
 
 @pytest.mark.parametrize(("rel", "address"), [("item", "i.json"), ("data", "/collections")])

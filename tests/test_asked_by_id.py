@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from scrapy import Request
+from scrapy.exceptions import DownloadTimeoutError
 from scrapy.http import TextResponse
 from scrapy.spidermiddlewares.httperror import HttpError
 from twisted.python.failure import Failure
@@ -29,7 +30,8 @@ class Some(Batches):
     def __init__(self, ids: list[str]) -> None:
         self.errors: list[AnswerError] = []
         records = SimpleNamespace(behind=lambda last, _, count: [one for one in ids if one > last][:count])
-        walks = SimpleNamespace(open={"some"}, end=lambda *_: None)
+        self.ended: list[tuple[str, str]] = []
+        walks = SimpleNamespace(open={"some"}, end=lambda *ended: self.ended.append(ended))
         super().__init__(
             SimpleNamespace(  # type: ignore[arg-type]
                 records=records,
@@ -211,3 +213,42 @@ def test_what_follows_a_batch_that_is_not_answered_in_any_form(batch: Batch, beh
 )
 def test_an_address_that_is_too_long_even_for_a_few(batch: Batch, instead: Batch) -> None:
     assert batch.instead(Fault(AnswerError("http", "HTTP 414"), 414)) == instead
+
+
+@pytest.mark.parametrize(("alone", "sizes"), [(2, (5, 5)), (3, None)])
+def test_no_large_batch_is_halved_after_three_small_ones_in_a_row_failed(alone: int, sizes: Any) -> None:
+    batch = Batch(ids=(*"0123456789",), alone=alone)
+    found = batch.instead(Fault(AnswerError("http", "HTTP 500"), 500))
+    assert (found and found.sizes) == sizes
+
+
+@pytest.mark.parametrize(("most", "asked"), [(100, 100), (99, 99), (2, 2), (1, 1), (0, 1)])
+def test_a_batch_that_one_request_can_not_ask_for_is_shorter(most: int, asked: int) -> None:
+    some = Some(IDS)
+    some.fits = lambda batch: len(batch.ids) <= most  # type: ignore[method-assign]
+    assert len([*some.ask_batch(Batch())]) == 1
+    assert [len(ids) for _, ids in some.asked] == [asked]
+
+
+@pytest.mark.parametrize(("sizes", "retries"), [((), {}), ((3, 4), {"max_retry_times": 0})])
+def test_a_batch_comes_from_no_cache_and_half_of_one_is_not_retried(sizes: Any, retries: Any) -> None:
+    (request,) = Some(IDS).ask_batch(Batch(sizes=sizes))
+    assert (request.meta, request.dont_filter) == ({"dont_cache": True} | retries, True)
+
+
+@pytest.mark.parametrize(
+    ("is_answered", "headers", "is_ended"),
+    [(True, {"Retry-After": "9"}, True), (True, {}, False), (False, {}, False)],
+)
+def test_only_a_host_that_says_when_to_come_again_ends_the_list(is_answered: Any, headers: Any, is_ended: Any) -> None:
+    some = Some(IDS)
+    (request,) = some.ask_batch(Batch())
+    response = TextResponse(request.url, status=503, headers=headers, request=request)
+    failure = Failure(HttpError(response) if is_answered else DownloadTimeoutError())
+    failure.request = request  # type: ignore[attr-defined]
+
+    async def outputs() -> list[Any]:
+        return [each async for each in some.batch_failed(failure)]
+
+    assert len(asyncio.run(outputs())) == (0 if is_ended else 1)
+    assert some.ended == ([("some", "short")] if is_ended else [])

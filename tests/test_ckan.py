@@ -352,7 +352,7 @@ def test_where_a_window_begins(base, newest, begun):
     spider.opened_index = lambda: SimpleNamespace(documents=SimpleNamespace(newest_stamp=lambda: newest))
     spider.run_state = RunState(since=base)
     spider.run_state.walks = SimpleNamespace(begin=lambda *_: True, end=lambda *_: None)
-    assert spider.incremental.window(1, None) == Walk(ask=Ask(variant=1, since=begun), rows=1000, most=1000)
+    assert spider.dialect.window(1, None) == Walk(ask=Ask(variant=1, since=begun), rows=1000, most=1000)
 
 
 def test_a_filter_sees_a_part():

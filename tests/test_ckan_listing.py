@@ -301,7 +301,7 @@ def test_less_is_asked_for_until_a_record_is_passed_over() -> None:
     ]
     again = climbed(later, fault("truncated", 200, first=False))
     assert [one.most for one in again] == [1000, 100, 10, 1, 1000, 1000], "the record breaks its page, not the size"
-    assert [one.tried[-1] for one in again] == ["again", "smaller", "smaller", "smaller", "id alone", "offset"]
+    assert [one.tried[-1] for one in again] == ["again", "smaller", "smaller", "smaller", "id_alone", "offset"]
     many = replace(begun(1, last="j", passed=MOST_ALONE), pages=1, came=10)
     assert [one.ask.start for one in climbed(many, fault(status=500, first=False))] == [10]
     assert climbed(replace(many, ask=Ask(start=10)), fault(status=500, first=False)) == []

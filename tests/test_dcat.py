@@ -25,6 +25,7 @@ from crawlers.kinds.dcat.frontier import Frontier
 from crawlers.kinds.dcat.generic import DCAT
 from crawlers.rdf.document import document as written
 from crawlers.rdf.terms import Literal
+from crawlers.safety import bounds
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import SERIALISATIONS, Catalogue
@@ -286,6 +287,24 @@ def test_where_a_ring_leads(walked, turtle, third, judged_):
     assert done.judged == judged_
     assert done.kinds() == ({} if judged_[0] == "complete" else {"paging": 1})
     assert len(site.asked) <= 4
+
+
+@pytest.mark.parametrize(
+    ("said", "judged_"),
+    [
+        (b"hydra:last </c?p=3>", ("incomplete", 2, 2)),
+        (b"hydra:last </c?p=2>", ("complete", 2, 2)),
+        (b"hydra:last </c>", ("complete", 2, 2)),
+        (b"hydra:last </c?p=3> ; hydra:totalItems 2", ("complete", 2, 2)),
+    ],
+    ids=["a page that no page leads to", "this page", "a page that was read", "all came"],
+)
+def test_a_last_page_that_was_not_read_contradicts_the_end_of_the_pages(walked, turtle, said, judged_):
+    pages = {"/c": described("a") + b"<> hydra:next </c?p=2> .", "/c?p=2": described("b") + b"<> %b ." % said}
+    site = turtle(pages)
+    done = walked(site, site.url + "/c")
+    assert done.judged == judged_
+    assert done.kinds() == ({} if judged_[0] == "complete" else {"unproven": 1})
 
 
 def test_pages_that_repeat_take_nothing_for_gone(harvest, catalogue):
@@ -658,7 +677,8 @@ def test_parts_of_a_description_on_several_pages_are_joined(harvest, turtle):
     first = harvest(site.url + "/c")
     assert (first.code, judged(first), first.report["errors"]) == (0, ("complete", 2, 2), {})
     assert ids(first) == ["1", "sha256-" + hashlib.sha256(b"http://a.org/b").hexdigest()[:32]]
-    whole = first.documents()["1.json"]
+    before = first.documents()
+    whole = before["1.json"]
     assert {"a", "the rest", "rain"} <= set(re.findall(r"[\w ]+", json.dumps(whole)))
     addresses = [one["accessURL"] for one in whole["distribution"]]
     assert addresses == ["http://a.org/1.csv", "http://a.org/2.csv"]
@@ -666,10 +686,10 @@ def test_parts_of_a_description_on_several_pages_are_joined(harvest, turtle):
     assert (again.code, again.report["counts"]["unchanged"], again.report["counts"]["updated"]) == (0, 2, 0)
     (again.folder / "memory.json").unlink()
     forgotten = harvest(site.url + "/c")
-    assert (forgotten.code, forgotten.documents()) == (0, first.documents())
+    assert (forgotten.code, forgotten.documents()) == (0, before)
     pages["/c?page=2"] = None
     broken = harvest(site.url + "/c")
-    assert (broken.code, broken.report["verdict"], broken.documents()) == (3, "incomplete", first.documents())
+    assert (broken.code, broken.report["verdict"], broken.documents()) == (3, "incomplete", before)
     pages["/c?page=2"] = second.replace(b"1.csv", b"3.csv").replace(b"the rest", b"all else")
     changed = harvest(site.url + "/c")
     assert (changed.code, changed.report["counts"]["updated"]) == (0, 1)
@@ -711,7 +731,7 @@ def test_a_limit_holds_no_part_back(harvest, turtle):
     assert (crawl.code, crawl.report["verdict"], crawl.report["errors"]) == (0, "partial", {})
 
 
-def test_descriptions_are_joined_once():
+def test_descriptions_are_joined_once_and_within_bounds(monkeypatch):
     """Also if a part is joined again, as after a kill; equal blank nodes are one, others stay apart."""
     subject = "http://a.org/1"
     first = {subject: {"p": ["_:a", Literal("x")]}, "_:a": {"q": ["_:b"]}, "_:b": {"r": [Literal("1")]}}
@@ -721,6 +741,10 @@ def test_descriptions_are_joined_once():
     assert written(both, subject) == written(joined(both, second), subject) == written(joined(second, first), subject)
     assert len(both[subject]["p"]) == 4
     assert first == {subject: {"p": ["_:a", Literal("x")]}, "_:a": {"q": ["_:b"]}, "_:b": {"r": [Literal("1")]}}
+    few = bounds.STATEMENTS._replace(most=8)
+    monkeypatch.setattr(bounds, "STATEMENTS", few)
+    with pytest.raises(AnswerError, match="more than 8"):
+        joined(first, second)
 
 
 def test_datasets_of_one_identifier_are_known_by_their_iris(harvest, turtle):
@@ -889,6 +913,20 @@ def test_what_has_no_rdf_any_more_is_not_gone_and_hides_nothing_that_is(harvest,
         crawl = harvest(site.url + "/c")
         assert (crawl.code, crawl.report["errors"]) == (0, {"no_rdf": 1})
     assert statuses(crawl)["withdrawn"] == 1
+
+
+@pytest.mark.parametrize("named", [b"dcat:dataset", b"tree:node"])
+def test_an_address_that_is_forbidden_keeps_nothing_from_the_others(harvest, turtle, named):
+    """A dataset, or a TREE node, that robots.txt disallows, or that leads to a private host."""
+    names = b", ".join(b"</%b>" % name for name in (b"closed/1", b"away", b"open/1", b"open/2"))
+    pages = {"/c": MORE + described("a") + b":c %b %b ." % (named, names), "/away": "http://10.0.0.1/x"}
+    pages |= {f"/open/{number}": linked(b"") for number in (1, 2)}
+    site = turtle(pages)
+    whole = site.answer
+    robots = Answer(b"User-agent: *\nDisallow: /closed/", headers={"Content-Type": "text/plain"})
+    site.answer = lambda asked: robots if asked.path == "/robots.txt" else whole(asked)
+    crawl = harvest(site.url + "/c")
+    assert (crawl.code, crawl.report["listed"], sum(crawl.report["errors"].values())) == (3, 3, 2)
 
 
 def test_relative_iris_are_those_of_the_address(walked):

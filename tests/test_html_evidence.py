@@ -8,12 +8,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from crawlers.kinds.html import dropdown
-from crawlers.kinds.html.cursor import cursor_link
+from crawlers.kinds.html import postback
 from crawlers.kinds.html.generic import HTML
-from crawlers.kinds.html.letters import letters
 from crawlers.kinds.html.mapping.page import Page
-from crawlers.kinds.html.paging import next_link, offered
+from crawlers.kinds.html.paging import cursor_link, letters, next_link, offered
 from crawlers.kinds.html.rules.rules import Paging
 from tests.site import Answer
 from tests.test_html_odd import Pages, harvest, html, judged, links
@@ -396,7 +394,7 @@ SELECTS = [
 
 @pytest.mark.parametrize(("text", "last"), SELECTS)
 def test_selects(text, last):
-    found = dropdown.dropdown(Page(text, URL), 2)
+    found = postback.dropdown(Page(text, URL), 2)
     assert (found and found.last) == last
 
 
@@ -410,10 +408,10 @@ CHOICES = [
 @pytest.mark.parametrize(("text", "address"), CHOICES)
 def test_what_a_select_asks_for(text, address):
     page = Page(text.format(options(2)), URL)
-    found = dropdown.dropdown(page, 2)
-    form = dropdown.turned(page, found, 3)
+    found = postback.dropdown(page, 2)
+    form = postback.turned(page, found, 3)
     assert (form and form.url.removeprefix("https://example.org")) == address
-    assert dropdown.turned(page, found, 4) is None
+    assert postback.turned(page, found, 4) is None
 
 
 CURSORS = [
@@ -537,6 +535,203 @@ def test_pages_of_forms_that_are_offered_and_not_read_contradict(harvest):
         crawl = harvest(site, """paging = { postback = { xpath = "//a[.='2']" } }""")
     assert judged(crawl) == ("incomplete", 4, [("list", "unproven")])
     assert "offers page 5, and 2 were read" in crawl.errors[0]["error"]
+
+
+# What was seen at the end and not followed
+
+PRESSED = [
+    "<button>Load more</button>",
+    "<button type=button onclick='more()'>Next</button>",
+    '<a href="#">Next ›</a>',
+    '<div class=more><a href="javascript:void(0)" onclick="more()">Show more</a></div>',
+    "<div role=button tabindex=0>Mehr laden</div>",
+    "<form method=post action=/list><input type=hidden name=page value=3><button>Next</button></form>",
+    '<form action=/list><input type=hidden name=page value=3><input type=submit value="Weiter »"></form>',
+    "<table><tr><td colspan=2><button aria-label='Next page'><svg></svg></button></td></tr></table>",
+]
+
+
+@pytest.mark.parametrize("control", PRESSED)
+def test_what_would_load_more_and_nobody_presses_contradicts(walked, control):
+    done = walked(two_pages(links(3, more=control)), "{ next = true }")
+    assert told(done) == (set(), ["unproven"])
+    assert "page 2" in done.errors[0].error
+    assert "nobody pressed" in done.errors[0].error
+
+
+def test_a_single_page_that_would_load_more_is_not_whole_because_it_is_short(walked):
+    pages = {"/a": links(1, 2, 3, following="/a2"), "/a2": links(4), "/b": links(5, more="<button>Load more</button>")}
+    done = walked(pages, "{ next = true }", start=("/a", "/b"))
+    assert (done.evidence, [error.url for error in done.errors]) == ({f"{BASE}/a": "pager"}, [f"{BASE}/b"])
+
+
+def test_a_page_that_scrolls_and_then_has_a_button(walked):
+    rows = turned(2, 2, end="unchanged")
+    rows = [*rows[:-1], rows[-1]._replace(body=rows[-1].body + "<button>Load more</button>")]
+    assert told(walked({"/list": rows}, "{ scroll = true }", BROWSER)) == (set(), ["unproven"])
+
+
+QUIET = [
+    "<button disabled>Load more</button>",
+    '<a href="#" aria-disabled="true">Next</a>',
+    '<p class=pager><span class="disabled"><a href="#">Next</a></span></p>',
+    "<button hidden>Load more</button>",
+    '<div style="display: none"><button>Load more</button></div>',
+    '<p class="d-none"><a href="#">Show more</a></p>',
+    '<div class="carousel"><button>Next</button></div>',
+    '<section class="comments"><p>Nice.</p><button>Load more</button></section>',
+    "<button>Load more comments</button>",
+    "<aside><p><a href='/t/1'>Trees</a></p><a href='#'>Show more</a></aside>",
+    "<p><a href='/news/1'>News</a></p><button>Show more</button>",
+]
+
+
+@pytest.mark.parametrize("control", QUIET)
+def test_what_loads_nothing_more_of_the_listing_is_no_way_on(walked, control):
+    assert told(walked(two_pages(links(3, more=control)), "{ next = true }")) == ({"pager"}, [])
+
+
+def test_a_button_behind_numbered_pages_that_were_all_read(walked):
+    first = links(1, 2, more='<p class="pager"><b>1</b> <a href="/list?page=2">2</a></p><button>Load more</button>')
+    last = links(3, more='<p class="pager"><a href="/list">1</a> <b>2</b></p><button>Load more</button>')
+    assert told(walked(two_pages(last, first), "{ next = true }")) == ({"pager"}, [])
+
+
+def test_what_opens_a_row_is_no_way_on(walked):
+    rules = "links = { css = 'a', pattern = '/d/', id = '/d/([0-9]+)' }"
+    row = '<li><a href="/d/{0}">{0}</a> <a href="/t/{0}">Trees</a> <a href="#">Show more</a></li>'
+    one, two = ("".join(map(row.format, rows)) for rows in ((1, 2, 3), (4,)))
+    pages = two_pages(f"<ul>{two}</ul>", first=f'<ul>{one}</ul><a rel=next href="/list?page=2">next</a>')
+    assert told(walked(pages, "{ next = true }", rules)) == ({"pager"}, [])
+    flat = '<li><a href="/d/{0}">{0}</a></li><p><a href="#">Show more</a></p>'
+    pages = two_pages("".join(map(flat.format, (4, 5, 6))))
+    assert told(walked(pages, "{ next = true }", rules)) == ({"pager"}, [])
+
+
+def test_a_second_list_beside_the_first_with_a_button_of_its_own(walked):
+    second = links(8, 9) + "<button>Load more</button>"
+    on = "<a rel=next href='/list?page=2'>Next</a>"
+    for first in (links(1, 2) + on + second, second + links(1, 2) + on):
+        done = walked(two_pages(links(3), first=first), "{ next = true }")
+        assert (told(done), len(done.items)) == ((set(), ["unproven"]), 5)
+        assert "beside" in done.errors[0].error
+    both = links(1, 2) + "<button>Load more</button>" + on
+    assert told(walked(two_pages(links(3), first=both), "{ next = true }")) == ({"pager"}, []), (
+        "two ways on of one list"
+    )
+
+
+AHEAD = [
+    '<p>Page 2 <a href="/list?page=12">Last</a></p>',
+    '<div class="pager"><a href="/list?page=1">«</a> 2 <a href="/list?page=12">»|</a></div>',
+    '<a href="/list?page=1">1</a> 2 <a href="/list?page=12">12</a>',
+    '<nav class="pagination"><a href="/list?page=12">12</a></nav>',
+    "<p>Page 2 of 12</p>",
+]
+
+
+@pytest.mark.parametrize("pager", AHEAD)
+def test_a_pager_that_leads_further_than_the_walk_came(walked, pager):
+    done = walked(two_pages(links(3, more=pager)), "{ next = true }")
+    assert told(done) == (set(), ["unproven"])
+    assert "2 were read" in done.errors[0].error
+
+
+BEHIND = [
+    '<p><a href="/list?page=1">First</a> <a href="/list?page=2#top">Last</a></p>',
+    '<div class="pager"><a href="/list?page=2&rows=50">50</a> <a href="/list?page=1">Previous</a></div>',
+    '<p><a href="/data?page=7">Last</a></p>',
+    "<p>Page 2 of 2</p><p>Page 1 of 3 of the news</p>",
+]
+
+
+@pytest.mark.parametrize("pager", BEHIND)
+def test_a_pager_that_leads_no_further(walked, pager):
+    assert told(walked(two_pages(links(3, more=pager)), "{ next = true }")) == ({"pager"}, [])
+
+
+def two_pages(last: str, first: str = links(1, 2, following="/list?page=2")) -> dict[str, str]:
+    return {"/list": first, "/list?page=2": last}
+
+
+FOREIGN = [
+    "<h1>Checking your browser</h1><p>Please wait</p>",
+    "<title>504 Gateway Time-out</title><h1>504 Gateway Time-out</h1>",
+    "<h1>Down for maintenance</h1>",
+    "<title>Wartungsarbeiten</title><p>Wir sind bald zurück.</p>",
+    "<h2>Service temporarily unavailable</h2>",
+]
+
+
+@pytest.mark.parametrize("foreign", FOREIGN)
+def test_another_page_in_place_of_a_counted_one_is_no_end(walked, foreign):
+    pages = {"/list": links(1, 2), "/list?page=2": links(3, 4), "/list?page=3": foreign, "/list?page=4": foreign}
+    done = walked(pages, '{ query = "page" }')
+    assert told(done) == (set(), ["no_datasets"] * 2)
+    asked = [path(request) for request in done.asked if "/list" in request.url]
+    assert asked == ["/list", "/list?page=2", *["/list?page=3"] * 2, "/list?page=4"], "once more, then it is told"
+
+
+def test_a_page_that_has_nothing_of_those_before_it_is_no_end(walked):
+    menu = "".join(f'<a href="/{name}">{name}</a>' for name in ("home", "about", "contact"))
+    pages = {
+        "/list": menu + links(1, 2),
+        "/list?page=2": menu + links(3, 4),
+        "/list?page=3": "<p>Wracamy za chwilę.</p>",
+    }
+    assert told(walked(pages, '{ query = "page" }')) == (set(), ["no_datasets"])
+    pages |= {"/list?page=3": menu + "<p>Brak wyników.</p>", "/list?page=4": menu}
+    assert told(walked(pages, '{ query = "page" }')) == ({"short_page"}, [])
+
+
+def test_a_foreign_page_that_is_gone_when_it_is_asked_for_again(walked):
+    last = ["<h1>502 Bad Gateway</h1>", links(5)]
+
+    class Once(dict):
+        def get(self, path, default=None):
+            return last.pop(0) if path == "/list?page=3" and last else super().get(path, default)
+
+    pages = Once({"/list": links(1, 2), "/list?page=2": links(3, 4)})
+    done = walked(pages, '{ query = "page" }')
+    assert (told(done), len(done.items)) == (({"short_page"}, []), 5)
+
+
+def test_a_next_link_back_to_a_page_that_is_not_the_first_contradicts(walked):
+    pages = {f"/{page}": links(2 * page, 2 * page + 1, following=f"/{page + 1}") for page in (1, 2, 3)}
+    pages["/4"] = links(8, 9, following="/3")
+    done = walked(pages, "{ next = true }", start=("/1",))
+    assert (told(done), len(done.items)) == ((set(), ["paging"]), 8)
+    assert len([request for request in done.asked if "/d/" not in request.url]) <= 4 + 2
+    pages["/4"] = links(8, 9, following="/1")
+    assert told(walked(pages, "{ next = true }", start=("/1",))) == ({"pager"}, [])
+
+
+def test_a_listing_that_ends_with_what_it_does_not_follow(harvest):
+    """In whole crawls: a button, a last page far ahead, and a page of the firewall."""
+    pages = {
+        "/one": links(1, 2, following="/one?page=2"),
+        "/one?page=2": links(3, more="<button>Load more</button>"),
+        "/two": links(4, 5, following="/two?page=2"),
+        "/two?page=2": links(6, more='<a href="/two?page=9">Last</a>'),
+        "/three": links(7, 8, following="/three?page=2"),
+        "/three?page=2": links(9, 10, following="/three?page=3"),
+        "/three?page=3": links(11, 12, following="/three?page=2"),
+    }
+    with Pages(pages) as site:
+        crawl = harvest(site, starts("one", "two", "three"), "paging = { next = true }")
+    assert (crawl.report["verdict"], len(crawl.documents()), crawl.code) == ("incomplete", 12, 3)
+    told = {urlsplit(error["url"]).path: error["kind"] for error in crawl.errors}
+    assert told == {"/one": "unproven", "/two": "unproven", "/three": "paging"}
+
+
+def test_a_foreign_page_ends_no_counted_listing(harvest):
+    """The pages behind it are read, too."""
+    pages = {f"/list?page={page}": links(page, page + 10) for page in (2, 4)}
+    pages |= {"/list": links(1, 11), "/list?page=3": "<h1>504 Gateway Time-out</h1>"}
+    with Pages(pages) as site:
+        crawl = harvest(site, 'paging = { query = "page" }')
+        assert site.counts()["/list?page=3"] == 2
+    assert judged(crawl) == ("incomplete", 6, [("list", "no_datasets"), ("list", "paging")])
 
 
 # A browser

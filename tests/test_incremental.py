@@ -595,6 +595,27 @@ def test_a_ghost_among_what_changed_since_a_date_is_looked_for_there(tmp_path):
     assert done.evidence["datasets"] == "total less 1 that the portal does not have"
 
 
+@pytest.mark.parametrize(("status", "kinds"), [(429, {"http": 1, "count_mismatch": 1}), (500, {"count_mismatch": 1})])
+def test_a_list_of_ids_that_does_not_come_ends_no_crawl(tmp_path, status, kinds):
+    """If the host closes, the list of records is judged as it is; else it is read again."""
+    records = [{"id": f"id{number:03}", "title": "T", "resources": []} for number in range(40)]
+
+    def portal(asked):
+        query, fq = asked.parameters, asked.parameters.get("fq", "")
+        if query.get("fl") == "id":
+            return Answer(b"", status)
+        start = int(query.get("start", 0))
+        found = [one for one in records[start:] if "id:{" not in fq or fq < f"+id:{{{one['id']}"]
+        given = [one for one in found if one["id"] != "id003"]
+        return result({"count": 40 if "start" in query else len(found), "results": given})
+
+    with Site(portal) as site:
+        done = walk(CKAN, answers_of(site), tmp_path, {"RETRY_TIMES": 0}, portal="https://example.org")
+    assert (done.judged[0], len(done.items), done.kinds()) == ("incomplete", 39, kinds)
+    assert set(done.spider.run_state.lists.values()) == {"ended"}
+    assert ("start" in done.asked[-1].url and "fl=" not in done.asked[-1].url) == (status == 500)
+
+
 class Haunted:
     """A portal of 40 datasets that counts three of them, and gives their ids, without a record.
 

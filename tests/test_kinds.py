@@ -74,7 +74,7 @@ DUBLIN_CORE = b"""<dc xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title xml:
 
 def _dublin_core():
     response = TextResponse(f"{URL}.xml", body=DUBLIN_CORE)
-    item = next(asyncio.run(waf.opened(response, source="s", most=0, most_json=0)).found)
+    item = next(asyncio.run(waf.opened(response, source="s", most=0, most_json=0))[0])
     assert (item.title, item.issued, item.keywords, item.resources[0].title) == ("Elbe", "2020-03", ["Wasser"], "Daten")
     return item
 

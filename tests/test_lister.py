@@ -1069,13 +1069,7 @@ class Ranged(Numbers):
             {"ask": Ask(at=1), "came": 8, "lost": 2, "skipped": 1, "most": 100},
         ),
         (Skip(), {"rows": 2}, CUT, None),
-        (Skip(is_for_first_too=False), {"rows": 1}, CUT, None),
-        (
-            Skip(is_for_first_too=False),
-            {"rows": 1, "pages": 1},
-            CUT,
-            {"ask": Ask(at=1), "came": 1, "lost": 1, "skipped": 1, "most": 100},
-        ),
+        (Skip(), {"rows": 1}, Fault(AnswerError("http", "HTTP 404"), 404), None),
         (Renew(), {}, CUT, None),
         (Renew(when=("not_json",)), {"came": 1}, CUT, None),
         (
@@ -1378,15 +1372,15 @@ def test_what_explains_a_difference_comes_before_a_further_look(tmp_path):
     """A list of ids, say, which is read for the sake of the other one; here it shows that two are not there."""
 
     class Explaining(Numbers):
-        def explained(self, walk):
-            ids = replace(ladder.begun(walk, Ask(since="n")), name="all ids", is_of_ids=True)
-            yield self.spider.lister.onward(walk, ids)
+        def is_doubtful(self, walk):
+            return walk.name == "all ids" or Numbers.is_doubtful(self, walk)
 
-        def aside(self, walk, *, is_whole):
-            if walk.name != "all ids":
-                return None
-            short = Walk(ask=Ask(), total=12, listed=10, came=10, pages=2)
-            return self.spider.lister.judged(short, ListingPage(), None, absent=2)
+        def explained(self, walk):
+            if walk.name == "all ids":
+                short = Walk(ask=Ask(), total=12, listed=10, came=10, pages=2)
+                return self.spider.lister.judged(short, ListingPage(), None, absent=2)
+            ids = replace(ladder.begun(walk, Ask(since="n")), name="all ids", is_of_ids=True)
+            return iter([self.spider.lister.onward(walk, ids)])
 
         def whole(self, walk):
             async def found():
@@ -1394,7 +1388,7 @@ def test_what_explains_a_difference_comes_before_a_further_look(tmp_path):
 
             yield found()
 
-    explaining = {name: vars(Explaining)[name] for name in ("explained", "aside", "whole")}
+    explaining = {name: vars(Explaining)[name] for name in ("is_doubtful", "explained", "whole")}
     done = listed(tmp_path, Server(ids=names(10), says=12), **explaining)
     assert (done.evidence, done.errors) == ({"datasets": "total less 2 that the portal does not have"}, [])
     assert (done.spider.run_state.expected, done.ids()) == (10, ["later", *names(10)])
@@ -1800,6 +1794,27 @@ def test_records_without_an_id_are_told_apart_in_a_page(tmp_path):
 
     done = listed(tmp_path, Server(ids=names(29), way="stated"), read=read, items=items, **stated())
     assert (len(done.items), done.evidence) == (29, {"datasets": "pager"})
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_datasets": "2"}])
+@pytest.mark.parametrize("ids", [["a", "a", "b"], ["a", "b", "a"], ["a\0", "a\0", "b"], ["a\0", "a", "a\0"]])
+def test_what_a_page_has_twice_is_taken_once(tmp_path, ids, limits):
+    """NUL ends a text in SQLite's JSON: such an id is noted by itself."""
+    done = listed(tmp_path, Server(ids=ids, way="stated"), limits, **stated())
+    assert [item.id for item in done.items] == [*dict.fromkeys(ids)]
+
+
+def test_a_record_without_an_id_is_known_by_its_content_in_whatever_order(tmp_path):
+    def read(self, response, walk):
+        page = Numbers.read(self, response, walk)
+        record = {"a": 1, "b": 2} if walk.pages else {"b": 2, "a": 1}
+        return replaced(page, entries=[Entry(None, record)])
+
+    def items(self, response, entry, *_):
+        yield Dataset(id="x", title=str(entry.record), source="x", document={})
+
+    done = listed(tmp_path, Server(ids=names(20), way="stated"), read=read, items=items, **stated())
+    assert (len(done.asked), len(done.items)) == (2, 1)
 
 
 def test_a_part_that_repeats_itself_is_told_and_the_next_one_is_read(tmp_path):

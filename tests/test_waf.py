@@ -271,7 +271,7 @@ def test_a_statement_behind_a_limit_is_neither_flaw_nor_error(tmp_path, limit, t
 
 
 def read(response):
-    return list(asyncio.run(opened(response, source="s", most=1000, most_json=1000)).found)
+    return list(asyncio.run(opened(response, source="s", most=1000, most_json=1000))[0])
 
 
 @pytest.mark.parametrize(("names", "kind"), [("a", "unreadable_statement"), ("ab", "invalid_rdf")])
@@ -579,6 +579,17 @@ def test_a_kill_between_any_two_answers_loses_nothing(tmp_path, twice):
     assert sorted(set(done.ids())) == ids
     assert (done.evidence, done.judged) == ({"folders": "file"}, ("complete", 7, 7))
     assert set(asked) == set(DEEP)
+
+
+def test_a_crawl_that_was_stopped_goes_on_in_its_jobdir(output, tmp_path):
+    with Site(answers(DEEP)) as site:
+        job = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": "1"}
+        assert crawled(site, output, CLOSESPIDER_PAGECOUNT="4", **job).report["verdict"] == "partial"
+        done = crawled(site, output, **job)
+        asked = [one.path for one in site.asked if one.path != "/robots.txt"]
+    assert (done.code, done.report["resumed"]) == (0, True)
+    assert (done.report["listed"], done.report["evidence"], len(done.manifest)) == (7, {"folders": "file"}, 7)
+    assert sorted(asked) == sorted(DEEP)
 
 
 @pytest.mark.parametrize("twice", range(5))

@@ -192,14 +192,9 @@ class Dialect(ABC, Generic[A]):
         return None
 
     def explained(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
-        """Yield what may explain why fewer came than there are; ``None``: a further look at the list is taken."""
-        return None
+        """Yield what may explain why fewer came than there are; ``None``: a further look at the list is taken.
 
-    def aside(self, walk: Walk[A], *, is_whole: bool) -> Iterator[Any] | None:  # noqa: ARG002
-        """Yield what follows a list that is read for the sake of another, and is not judged; ``None`` for any other.
-
-        Args:
-            is_whole: whether it was read to its end.
+        A list that is read for the sake of another is doubtful, too, and explains that one.
         """
         return None
 

@@ -108,10 +108,9 @@ class Skip:
 
     most: int = 3
     name: str = "skip"
-    is_for_first_too: bool = True
 
-    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:  # noqa: ARG002
-        ask = dialect.place(walk, 1) if walk.rows == 1 and (walk.pages or self.is_for_first_too) else None
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        ask = dialect.place(walk, 1) if walk.rows == 1 and not fault.is_of_question else None
         if ask is None:
             return None
         most = dialect.first().most  # the record broke its page, not the size
@@ -185,6 +184,13 @@ def begun(walk: Walk[Any], ask: Any, **changes: Any) -> Walk[Any]:
     fresh: dict[str, Any] = {"turned": 0, "came": 0, "reached": 0, "total": None, "counted": None}
     fresh |= {"first": "", "digest": "", "stale": 0}
     return replace(walk, ask=ask, **fresh | changes)
+
+
+def lapped(walk: Walk[Any], ask: Any) -> Walk[Any]:
+    """Return the beginning of a further look at a list."""
+    first: dict[str, Any] = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False}
+    first |= {"lost": 0, "left": "", "stated": None}
+    return begun(walk, ask, lap=walk.lap + 1, **first)
 
 
 def split(walk: Walk[Any], dialect: Dialect[Any], *, is_last: bool = False) -> Walk[Any] | None:

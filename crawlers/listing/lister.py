@@ -68,13 +68,16 @@ class Intake:
 
     def take(self, entries: list[Entry], here: Walk[Any]) -> tuple[list[Allowed], Taken]:
         """Return the entries to take, each with the number of its resources that the limits leave; and their sum."""
+        names = [repr(entry.record) if entry.id is None else entry.id for entry in entries]
+        first = {entry.id: place for place, entry in reversed([*enumerate(entries)])}
+        distinct = [entry for place, entry in enumerate(entries) if entry.id is None or first[entry.id] == place]
         if self.crawl.limits.is_set:
-            taken = list(self._within_limits(entries, here))
-            seen = set() if self.is_one_list else self._seen(_ids(entries), here)
+            taken = list(self._within_limits(distinct, here))
+            seen = set() if self.is_one_list else self._seen(_ids(distinct), here)
         else:
-            seen = self._seen(_ids(entries), here)
-            taken = [(entry, entry.resources) for entry in self._new(entries, here, seen)]
-        digest = hashlib.sha256("\n".join(map(_called, entries)).encode("utf-8", "replace")).hexdigest()
+            seen = self._seen(_ids(distinct), here)
+            taken = [(entry, entry.resources) for entry in self._new(distinct, here, seen)]
+        digest = hashlib.sha256("\n".join(names).encode("utf-8", "replace")).hexdigest()
         return taken, Taken(
             came=len(entries),
             new=len(taken),
@@ -105,16 +108,13 @@ class Intake:
             return see_all(self.crawl.records, ids, here.name, here.key)
 
     def _new(self, entries: list[Entry], here: Walk[Any], seen: set[str]) -> Iterator[Entry]:
-        """Yield the entries that no other page had, each once; all are noted at once."""
-        new = set(seen)
+        """Yield the entries that no other page had; all are noted at once, but those that the ledger takes singly."""
+        new = seen
         if here.has_records:
             with remembering(self.crawl):
                 new = expect_all(self.crawl.records, self.crawl.listed_kind, _ids(entries), here.key)
         for entry in entries:
-            if entry.id in new:
-                new.remove(entry.id)
-                yield entry
-            elif (entry.id is None or "\0" in entry.id) and self.is_new(entry, here):
+            if self.is_new(entry, here) if _is_single(entry) else entry.id in new:
                 yield entry
 
     def is_new(self, entry: Entry, here: Walk[Any]) -> bool:
@@ -388,9 +388,6 @@ class Lister(Generic[A]):
         if following := ladder.next_part(walk, self.dialect):
             yield self.onward(walk, replace(following, gaps=following.gaps + self._is_torn(walk, page, request)))
             return
-        if (aside := self.dialect.aside(walk, is_whole=True)) is not None:
-            yield from aside
-            return
         is_doubtful = walk.purpose == "page" and self._is_doubtful(walk)
         if is_doubtful and walk.lap == 1 and not walk.has_moved and (ask := self.dialect.count(walk)) is not None:
             yield self.onward(walk, replace(walk, ask=ask, purpose="count"))
@@ -426,10 +423,7 @@ class Lister(Generic[A]):
         message, changed = "%s: %d of %s datasets were listed%s: listing again", ", and the list changed meanwhile"
         of = walk.listed, walk.expected, changed if walk.has_moved else ""
         self.crawl.logger.info(message, self.crawl.place, *of)
-        first = {"parts": (), "before": 0, "splits": 0, "has_moved": False, "has_shrunk": False}
-        first |= {"lost": 0, "left": "", "stated": None}
-        fresh = ladder.begun(walk, ask, lap=walk.lap + 1, **first)
-        yield self.onward(walk, fresh)
+        yield self.onward(walk, ladder.lapped(walk, ask))
 
     def counted(self, here: Walk[A], page: ListingPage[A], request: Request | None) -> Iterator[Any]:
         """Yield what follows the number of records: a next question about it, the first page, or what it settles."""
@@ -464,9 +458,6 @@ class Lister(Generic[A]):
         self, walk: Walk[A], error: AnswerError, request: Request | None, status: int | None = None
     ) -> Iterator[Any]:
         """End a list that was not read to its end, and report why."""
-        if (aside := self.dialect.aside(walk, is_whole=False)) is not None:
-            yield from aside
-            return
         self._close(walk, "short")
         self.crawl.failed("list", error, request, http_status=status)
         is_open = False
@@ -548,7 +539,7 @@ class Lister(Generic[A]):
         if not is_limited and (outputs := self.dialect.ended(walk)) is not None:
             yield from self._begun(outputs, walk)
             return
-        if self.dialect.traits.tree in self.walks.open:
+        if self.walks.lists.get(self.dialect.traits.tree) == "begun":
             yield from self._judge_tree()
             return
         if is_limited:
@@ -582,13 +573,13 @@ class Lister(Generic[A]):
         return iter(())
 
 
-def _called(entry: Entry) -> str:
-    return repr(entry.record) if entry.id is None else entry.id
+def _is_single(entry: Entry) -> bool:
+    """Return whether the ledger takes an entry by itself: it has no id, or one with NUL, which ends SQLite's JSON."""
+    return entry.id is None or "\0" in entry.id
 
 
 def _ids(entries: list[Entry]) -> list[str]:
-    """Return the ids that the ledger takes many of at once: NUL ends a text in SQLite's JSON."""
-    return [entry.id for entry in entries if entry.id is not None and "\0" not in entry.id]
+    return [str(entry.id) for entry in entries if not _is_single(entry)]
 
 
 def _nameless(walk: Walk[Any]) -> str:

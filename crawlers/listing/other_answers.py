@@ -39,8 +39,8 @@ def named(response: Response, wanted: str = "", *, spider: str = "") -> str | No
     begin = body[:_HEAD].decode("utf-16" if body[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "replace")
     begin = begin[found.end() :] if (found := _SKIPPED.match(begin)) else begin
     known = _of_xml(begin) if begin[:1] == "<" else _of_json(body) if begin[:1] == "{" else None
-    if not known and begin[:1] == "<" and _is_login(response, body):
-        known = _table()["login"]["page"]
+    if not known and begin[:1] == "<":
+        known = _of_html(response, body)
     if not known or f"scrapy crawl {spider} " in known[1]:
         return None
     what = f"{known[0]}, not {wanted}" if wanted else known[0]
@@ -81,14 +81,14 @@ def _of_json(body: bytes) -> list[str] | None:
     return None
 
 
-def _is_login(response: Response, body: bytes) -> bool:
-    """Return whether an HTML page is there to log in, and not a page with such a form in its corner."""
+def _of_html(response: Response, body: bytes) -> list[str] | None:
+    """Return what an HTML page is by its title, headings and address: an error, or, with a password, a login."""
     content_type = (response.headers.get("Content-Type") or b"").decode("latin-1")
     page = of_page(body, content_type).text
-    if not _PASSWORD.search(page):
-        return False
-    said = " ".join((urlsplit(response.url).path, *_HEADINGS.findall(page))).casefold()
-    return any(word in said for word in _table()["login"]["words"])
+    headings = " ".join(_HEADINGS.findall(page))
+    said = {"error": headings, "login": f"{urlsplit(response.url).path} {headings}" if _PASSWORD.search(page) else ""}
+    known = (_table()[name] for name in said if any(word in said[name].casefold() for word in _table()[name]["words"]))
+    return next((one["page"] for one in known), None)
 
 
 def _places(url: str) -> dict[str, str]:

@@ -8,21 +8,22 @@ meanwhile is moved to the pages that were read already, so what changed since th
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.api import answers, twins
+from crawlers.kinds.api import answers
 from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.api.query import SIZES, Answer, Ask
 from crawlers.listing import other_answers
 from crawlers.listing.dialect import WINDOWS, Dialect, Traits
 from crawlers.listing.evidence import is_met
-from crawlers.listing.ladder import Again, Other, Renew, Skip, Smaller
+from crawlers.listing.ladder import Again, Instead, Other, Renew, Skip, Smaller
 from crawlers.listing.since import OVERLAP
+from crawlers.listing.spider import repeated
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
 from crawlers.safety import bounds
 from crawlers.values.moment import moment, written
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.faults import Fault, Rung
 
-_BROKEN = ("timeout", "truncated", "not_json", "connection", "too_large")
-_PASSING = (*_BROKEN, "http", "refused")
+_PASSING = ("timeout", "truncated", "not_json", "connection", "too_large", "http", "refused")
 _LONGEST = 100
 """Characters of a stamp."""
 _QUOTES = "'\"\\`"
@@ -56,48 +56,6 @@ class RoundedError(AnswerError):
     """A page ends with the record that it should begin with: the server rounds offsets down to the border of a page."""
 
 
-# What may help
-
-
-def _is_broken(fault: Fault) -> bool:
-    return fault.error.kind in _BROKEN or (fault.status or 0) >= 500
-
-
-class _Fewer(Smaller):
-    """A smaller page than the one that was asked for."""
-
-    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
-        asked = walk.rows and dialect.query.size(walk)  # type: ignore[attr-defined]
-        return Smaller.instead(self, replace(walk, rows=asked), fault, dialect) if _is_broken(fault) else None
-
-
-class _Over(Skip):
-    """Behind the single record that breaks its page."""
-
-    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
-        return Skip.instead(self, walk, fault, dialect) if _is_broken(fault) else None
-
-
-class _Renewed(Renew):
-    """The list from its beginning, unless it is a link that the server fails at."""
-
-    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
-        is_failing = dialect.paging.kind == "next" and (fault.status or 0) >= 500  # type: ignore[attr-defined]
-        return None if is_failing else Renew.instead(self, walk, fault, dialect)
-
-
-@dataclass(frozen=True, slots=True)
-class _Instead:
-    """Another question, which the method of this name of the dialect returns for a walk and a fault."""
-
-    name: str
-    most: int = 1
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Dialect[Any]) -> Walk[Ask] | None:
-        ask: Ask | None = getattr(dialect, self.name)(walk, fault)
-        return None if ask is None else replace(walk, ask=ask, rows=walk.most)
-
-
 class APIDialect(Dialect[Ask]):
     """What a declaration says of a listing.
 
@@ -110,14 +68,14 @@ class APIDialect(Dialect[Ask]):
     asks = Ask
     lacking = "the portal can't give record {number} of the listing"
     ladder: ClassVar[tuple[Rung, ...]] = (
-        _Instead("token"),
+        Instead("token"),
         Other("overlap", (1, 0), when=lambda fault: isinstance(fault.error, RoundedError)),
         Again(),
-        _Fewer(SIZES),
-        _Over(is_for_first_too=False),
-        _Instead("onward"),
-        _Renewed(when=_PASSING),
-        _Instead("collections"),
+        Instead("smaller", most=20),
+        Instead("over", most=3),
+        Instead("onward"),
+        Instead("again_from_the_beginning"),
+        Instead("collections"),
     )
 
     def __init__(
@@ -208,7 +166,7 @@ class APIDialect(Dialect[Ask]):
 
     def _page(self, answer: Answer, total: int | None, walk: Walk[Ask]) -> ListingPage[Ask]:
         entries = [self._entry(each) for each in answer.records if each.is_dataset]
-        twins.report(self.crawl, entries, walk.key)
+        self._report_twins(entries, walk)
         count, asked = len(answer.records), self.query.size(walk)
         overlap = min(self.query.overlap(walk), count)
         is_as_long = count > 1 and count >= walk.largest  # a rest that is short may end with the same record
@@ -229,6 +187,15 @@ class APIDialect(Dialect[Ask]):
         if page.next is None and page.fault is None:
             page.offers = [Offer("left", walk.key, why_not=left) for left in self._left(answer, seen, walk) if left]
         return page
+
+    def _report_twins(self, entries: list[Entry], walk: Walk[Ask]) -> None:
+        """Report the ids that several records of a page have, if those differ: the first one is kept."""
+        first: dict[str, Entry] = {}
+        for entry in entries:
+            known = entry if entry.id is None else first.setdefault(entry.id, entry)
+            if known.record != entry.record and self.crawl.seen(str(entry.id), list_name="twins", listed_by=walk.key):
+                title, again = (each.reading.dataset("", self.crawl.source).title for each in (known, entry))
+                self.crawl.failed("list", repeated(title, again, "the page"), dataset_id=entry.id)
 
     def _passed(self, answer: Answer, walk: Walk[Ask]) -> int:
         """Return how many records are not datasets, and were not known before."""
@@ -413,22 +380,42 @@ class APIDialect(Dialect[Ask]):
             about = next((match[1] for cookie in cookies if (match := _XSRF.match(cookie))), "")
         return replace(found, error=error, is_spoken=is_spoken, about=about)
 
-    def token(self, walk: Walk[Ask], fault: Fault) -> Ask | None:
+    def token(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
         """Return the page with the token that the portal sets as a cookie and wants to get back with each POST."""
-        return replace(walk.ask, xsrf=fault.about) if fault.about and not walk.ask.xsrf else None
+        is_new = fault.about and not walk.ask.xsrf
+        return replace(walk, ask=replace(walk.ask, xsrf=fault.about)) if is_new else None
 
-    def onward(self, walk: Walk[Ask], fault: Fault) -> Ask | None:
+    def smaller(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
+        """Return a smaller page than the one that was asked for."""
+        return Smaller(SIZES).instead(self._as_asked(walk), fault, self)
+
+    def over(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
+        """Return the page behind the single record that was asked for."""
+        return Skip().instead(self._as_asked(walk), fault, self)
+
+    def _as_asked(self, walk: Walk[Ask]) -> Walk[Ask]:
+        """Return the walk with the size of its page: the end of a window, or its place, may make that smaller."""
+        return replace(walk, rows=walk.rows and self.query.size(walk))
+
+    def again_from_the_beginning(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
+        """Return the beginning of the list, unless it is a link that the server fails at."""
+        is_failing = self.paging.kind == "next" and (fault.status or 0) >= 500
+        return None if is_failing else Renew(when=_PASSING).instead(walk, fault, self)
+
+    def onward(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
         """Return the records from the last stamp on, as behind a window that is declared."""
         ask, is_passing = walk.ask, fault.error.kind in _PASSING and (fault.status or 0) < 500
         is_new = ask.received > 0 and ask.seen not in (None, ask.bound) and not ask.is_shuffled
-        is_listed = ask.section in ("all", "window")
-        return ask.behind(walk.pages) if self.restart and is_passing and is_new and is_listed else None
+        is_listed = self.restart and ask.section in ("all", "window")
+        return (
+            replace(walk, ask=ask.behind(walk.pages), rows=walk.most) if is_passing and is_new and is_listed else None
+        )
 
-    def collections(self, walk: Walk[Ask], fault: Fault) -> Ask | None:
+    def collections(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
         """Return the collections of a server whose root may have been given for one of them."""
         is_root = fault.status == 404 and not walk.pages
         has_collections = self.declaration.recognise.collections is not None
-        return replace(walk.ask, refused=str(fault.error)) if is_root and has_collections else None
+        return replace(walk, ask=replace(walk.ask, refused=str(fault.error))) if is_root and has_collections else None
 
     def place(self, walk: Walk[Ask], count: int) -> Ask | None:
         if self.paging.kind not in ("offset", "page"):
@@ -470,9 +457,6 @@ class APIDialect(Dialect[Ask]):
             return ()
         is_doubled = ask.is_changed or walk.came >= (walk.total or 0)
         return (begun,) if (is_doubled if self._is_trusted(walk.total) else ask.shift > 0) else ()
-
-    def whole(self, walk: Walk[Ask]) -> Iterator[Any] | None:
-        return iter(()) if walk.lost else None
 
     # Records
 

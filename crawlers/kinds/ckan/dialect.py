@@ -21,7 +21,7 @@ from crawlers.kinds.ckan.query import behind
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.evidence import fits
 from crawlers.listing.faults import Fault
-from crawlers.listing.ladder import Again, Smaller
+from crawlers.listing.ladder import Again, Instead, Smaller
 from crawlers.listing.walk import Entry, ListingPage, Walk
 from crawlers.politeness import failures
 
@@ -189,20 +189,6 @@ def of_failure(failure: Failure) -> Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherVariant:
-    """The next variant of the API, before a page came."""
-
-    most: int = 20
-    name: str = "variant"
-
-    def instead(self, walk: Walk[Ask], fault: Any, dialect: Any) -> Walk[Ask] | None:
-        following = walk.ask.variant + 1
-        if walk.pages or not fault.is_elsewhere or following == len(dialect.api.variants):
-            return None
-        return replace(walk, ask=replace(walk.ask, variant=following))
-
-
-@dataclass(frozen=True, slots=True)
 class ByOffset:
     """The same page by its offset, at a portal that refuses the one behind an id, or does not give it."""
 
@@ -214,34 +200,6 @@ class ByOffset:
         if not walk.ask.is_by_id or not self.when(fault):
             return None
         return replace(walk, ask=replace(walk.ask, start=walk.came, alone=""))
-
-
-@dataclass(frozen=True, slots=True)
-class IdAlone:
-    """The id of the single record that does not come, to go on behind it."""
-
-    most: int = 1
-    name: str = "id alone"
-
-    def instead(self, walk: Walk[Ask], fault: Any, dialect: Any) -> Walk[Ask] | None:
-        ask = walk.ask
-        is_single = walk.rows == 1 and ask.start is None and not walk.is_of_ids and not ask.alone
-        if not is_single or ask.passed >= MOST_ALONE or fault.is_of_question:
-            return None
-        most = dialect.walk(ask).most  # this record broke its pages, and not their size
-        return replace(walk, ask=replace(ask, alone=str(fault.error)), skipped=1, most=most)
-
-
-@dataclass(frozen=True, slots=True)
-class OtherList:
-    """Another list, in place of one of ids with stamps that the portal does not give."""
-
-    most: int = 1
-    name: str = "other list"
-
-    def instead(self, walk: Walk[Ask], fault: Any, dialect: Any) -> Walk[Ask] | None:
-        found: Walk[Ask] | None = dialect.otherwise(walk, fault)
-        return found
 
 
 def _is_refused(fault: Refusal) -> bool:
@@ -266,13 +224,13 @@ class Packages(Dialect[Ask]):
     traits = Traits(way="place", windows=(), ends_by="short_page")
     subject = "the portal"
     ladder: ClassVar[tuple[Rung, ...]] = (
-        OtherVariant(),
+        Instead("other_variant", most=20),
         ByOffset(when=_is_refused),
         Again(),
         Smaller((100, 10, 1)),
-        IdAlone(),
+        Instead("id_alone"),
         ByOffset(when=_is_of_page),
-        OtherList(),
+        Instead("otherwise"),
     )
 
     def __init__(self, crawl: Crawl, portal_api: API, take: Take) -> None:
@@ -385,6 +343,22 @@ class Packages(Dialect[Ask]):
         error = AnswerError(first.error.kind, f"{first.error}: {_NO_CKAN}") if is_no_ckan else first.error
         return replace(first, error=error)
 
+    def other_variant(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:
+        """Return the walk by the next variant of the API, before a page came."""
+        following = walk.ask.variant + 1
+        if walk.pages or not fault.is_elsewhere or following == len(self.api.variants):
+            return None
+        return replace(walk, ask=replace(walk.ask, variant=following))
+
+    def id_alone(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:
+        """Return the walk that asks for the id of the single record that does not come, to go on behind it."""
+        ask = walk.ask
+        is_single = walk.rows == 1 and ask.start is None and not walk.is_of_ids and not ask.alone
+        if not is_single or ask.passed >= MOST_ALONE or fault.is_of_question:
+            return None
+        most = self.walk(ask).most  # this record broke its pages, and not their size
+        return replace(walk, ask=replace(ask, alone=str(fault.error)), skipped=1, most=most)
+
     def otherwise(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:  # noqa: ARG002 -- for subclasses
         """Return the list that stands in for one of stamps that the portal refuses."""
         return None
@@ -396,13 +370,13 @@ class Packages(Dialect[Ask]):
         ask = walk.ask
         if walk.stale >= self.traits.patience and walk.lap == 1:
             return False  # pages repeat; a second list would, too
-        if walk.contradiction:
+        if walk.contradiction or ask.instead_of:
             return not ask.count
         is_nothing = walk.total == 0 and not (self.query(ask).filtered or ask.since or walk.is_of_ids or ask.count)
         return is_nothing or super().is_doubtful(walk)
 
     def count(self, walk: Walk[Ask]) -> Ask | None:
-        return replace(walk.ask, count="all", alone="")
+        return None if walk.ask.instead_of else replace(walk.ask, count="all", alone="")
 
     def laps(self, walk: Walk[Ask]) -> list[Ask]:
         """Return the list by offset: paging by id fails if the portal sorts and compares apart."""

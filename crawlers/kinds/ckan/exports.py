@@ -123,76 +123,56 @@ class Exports:
         """Whether the portal has an export of its own, HDX's; else actions of the API are the exports."""
         return self.export == DOWNLOAD_METADATA
 
-    def request(self, export: Export, variant: int) -> Request:
-        """Return the request for an export.
+    def request(self, export: Export, variant: int, reason: str = "") -> Request:
+        """Return the request for an export, or for CKAN's own record in its place.
 
         It comes before the next page of the listing, so no more than two pages' exports wait in memory.
+
+        Args:
+            reason: why the portal's own export could not be had.
         """
         keywords: dict[str, Any] = {
             "callback": self.parse,
             "errback": self.failed,
-            "cb_kwargs": {"export": _plain(export), "variant": variant},
+            "cb_kwargs": {"export": _plain(export), "variant": variant, "reason": reason},
             "priority": 1,
         }
-        if self.is_own:
+        if self.is_own and not reason:
             url = download_metadata(self.api.portal, export)
             return Request(url, headers={"Accept": "application/json"}, meta={"route": "export"}, **keywords)
+        keywords["dont_filter"] = bool(reason)  # two datasets may list one resource, and each has its document
         return self.api.variants[variant].request(*show(export), **keywords)
 
-    def parse(self, response: Response, export: dict[str, Any], variant: int) -> Output:
-        asked = Export(**export)
+    def parse(self, response: Response, export: dict[str, Any], variant: int, reason: str) -> Output:
+        asked, source = Export(**export), self.export
+        is_action = bool(reason) or not self.is_own
         try:
-            document = read(response, asked, action=not self.is_own)
+            document = read(response, asked, action=is_action)
         except AnswerError as error:
-            yield from self.not_given(asked, variant, refused(error, response), response.request)
+            yield from self.not_given(asked, variant, reason, refused(error, response), response.request)
             return
-        source = self.export if self.is_own else show(asked)[0]
-        yield replace(asked, document=document, metadata_source=source, metadata_url=response.url)
+        if is_action:
+            source = show(asked)[0]
+        if reason:
+            document, source = in_its_place(document, asked, reason), f"ckan_{source}_fallback"
+        asked = replace(asked, metadata_source=source, metadata_url=response.url)
+        yield replace(asked, fallback=bool(reason), document=document)
 
     def failed(self, failure: Failure) -> Output:
         request = failures.request(failure)
-        asked, variant = Export(**request.cb_kwargs["export"]), request.cb_kwargs["variant"]
-        yield from self.not_given(asked, variant, of_failure(failure), request)
+        asked, variant, reason = (request.cb_kwargs[name] for name in ("export", "variant", "reason"))
+        yield from self.not_given(Export(**asked), variant, reason, of_failure(failure), request)
 
-    def not_given(self, asked: Export, variant: int, refusal: Refusal, request: Request | None) -> Output:
+    def not_given(self, asked: Export, variant: int, reason: str, refusal: Refusal, request: Request | None) -> Output:
         """Request CKAN's own record in place of HDX's export; nothing can replace that record."""
-        if not self.is_own:
-            self.crawl.failed("fetch", refusal.error, request, http_status=refusal.status, **_subject(asked))
+        error = refusal.error
+        if self.is_own and not reason:
+            # Without the stamp the next run finds the replacement out of date, and requests the export again
+            instead_of = asked if refusal.is_lasting else replace(asked, metadata_modified=None)
+            yield self.request(instead_of, variant, str(error))
             return
-        # Without the stamp the next run finds the replacement out of date, and requests the export again
-        instead_of = asked if refusal.is_lasting else replace(asked, metadata_modified=None)
-        yield self.api.variants[variant].request(
-            *show(asked),
-            callback=self.parse_fallback,
-            errback=self.fallback_failed,
-            cb_kwargs={"instead_of": _plain(instead_of), "reason": str(refusal.error)},
-            priority=1,
-            dont_filter=True,  # two datasets may list one resource, and each has its document
-        )
-
-    def parse_fallback(self, response: Response, instead_of: dict[str, Any], reason: str) -> Output:
-        asked = Export(**instead_of)
-        try:
-            record = read(response, asked, action=True)
-        except AnswerError as error:
-            self.nothing_left(asked, reason, refused(error, response), response.request)
-            return
-        yield replace(
-            asked,
-            fallback=True,
-            document=in_its_place(record, asked, reason),
-            metadata_source=f"ckan_{show(asked)[0]}_fallback",
-            metadata_url=response.url,
-        )
-
-    def fallback_failed(self, failure: Failure) -> None:
-        request = failures.request(failure)
-        asked, reason = Export(**request.cb_kwargs["instead_of"]), request.cb_kwargs["reason"]
-        self.nothing_left(asked, reason, of_failure(failure), request)
-
-    def nothing_left(self, asked: Export, reason: str, refusal: Refusal, request: Request | None) -> None:
-        sentence = f"{self.export}: {reason}; {show(asked)[0]}: {refusal.error}"
-        error = AnswerError(refusal.error.kind, sentence)
+        if reason:
+            error = AnswerError(error.kind, f"{self.export}: {reason}; {show(asked)[0]}: {error}")
         self.crawl.failed("fetch", error, request, http_status=refusal.status, **_subject(asked))
 
 

@@ -8,11 +8,12 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from crawlers.kinds.ckan import api
-from crawlers.kinds.ckan.dialect import Ask
+from crawlers.kinds.ckan.dialect import Ask, Packages, by_offset
 from crawlers.kinds.ckan.exports import LEVELS
 from crawlers.kinds.ckan.questions import FEW, ById
 from crawlers.listing.batches import SIZE, Batch
 from crawlers.listing.evidence import less
+from crawlers.listing.ladder import lapped
 from crawlers.listing.since import LAST, OVERLAP, base
 from crawlers.listing.walk import Walk, restored
 from crawlers.values.moment import moment, written
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.kinds.ckan.api import API
-    from crawlers.kinds.ckan.dialect import Packages, Refusal, Take
+    from crawlers.kinds.ckan.dialect import Refusal, Take
     from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.lister import Lister
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-class Incremental:
-    """Decides what ``-a since=`` lists, by what earlier crawls stored.
+class Incremental(Packages):
+    """The listing of what ``-a since=`` wants, by what earlier crawls stored.
 
     With ``-a since=last`` the portal lists ids and stamps, 1,000 per request. A dataset with another stamp than the
     record on disk has changed, whatever any clock says; `Changes` requests it. A portal that does not list stamps is
@@ -40,23 +41,27 @@ class Incremental:
 
     Args:
         level: which exports each dataset has.
-        packages: the listing.
     """
 
-    def __init__(self, crawl: Crawl, level: str, packages: Packages) -> None:
-        self.crawl = crawl
+    def __init__(self, crawl: Crawl, portal_api: API, take: Take, level: str) -> None:
+        super().__init__(crawl, portal_api, take)
         self.level = level
-        self.packages = packages
 
-    def beginning(self) -> Walk[Ask]:
-        """Return the walk of the list that is read first."""
+    def first(self) -> Walk[Ask]:
         since = self.crawl.args["since"]
         if since != LAST:
-            return self.packages.walk(Ask(since=since or ""))
-        return self.packages.walk(Ask(fields="stamps") if base(self.crawl) else Ask())
+            return self.walk(Ask(since=since or ""))
+        return self.walk(Ask(fields="stamps") if base(self.crawl) else Ask())
+
+    def check_ids(self, records: list[Any], walk: Walk[Ask]) -> None:
+        super().check_ids(records, walk)
+        if not walk.ask.instead_of:
+            self.note_changes(records, walk)
 
     def otherwise(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:
-        """Return the walk of the list that stands in for a list of stamps that the portal does not give."""
+        if walk.ask.instead_of:  # all records again, by offset
+            short = restored(walk.ask.instead_of, Ask)
+            return lapped(short, by_offset(short.ask))
         if walk.name != "stamps" or walk.pages:
             return None
         if fault.is_no_list and fault.is_whole:
@@ -65,7 +70,7 @@ class Incremental:
             found = self.window(walk.ask.variant, fault.date)
         else:
             return None
-        walks = self.crawl.run_state.walks
+        walks, self.first_fault = self.crawl.run_state.walks, None
         walks.end(walk.name, "stopped")
         walks.begin(found.name)
         return found
@@ -74,7 +79,7 @@ class Incremental:
         """Return the walk of all records, which are listed for a reason."""
         self.crawl.logger.info("%s: everything is listed", reason)
         self.crawl.run_state.since = ""
-        return self.packages.walk(Ask(variant=variant))
+        return self.walk(Ask(variant=variant))
 
     def note_changes(self, records: list[Any], walk: Walk[Ask]) -> None:
         """Remember which of a page's datasets have changed, or lack their document or an export."""
@@ -108,7 +113,7 @@ class Incremental:
         begun = written(min(found for found in known if found) - OVERLAP - _distance(date))
         message = "%s does not list stamps: requesting what changed since %s"
         self.crawl.logger.info(message, self.crawl.place, begun)
-        return self.packages.walk(Ask(variant=variant, since=begun))
+        return self.walk(Ask(variant=variant, since=begun))
 
 
 class Changes(ById):
@@ -125,13 +130,13 @@ class Changes(ById):
         portal_api: API,
         take: Take,
         *,
-        incremental: Incremental,
+        dialect: Incremental,
         lister: Lister[Ask],
         ghosts: Ghosts,
         gone: Gone,
     ) -> None:
         super().__init__(crawl, portal_api, take)
-        self.incremental = incremental
+        self.dialect = dialect
         self.lister = lister
         self.ghosts = ghosts
         self.gone = gone
@@ -162,7 +167,7 @@ class Changes(ById):
         left = self.crawl.records.count(ghosts.list_name)
         if walk.ask.fields == "stamps" and batch.is_unanswered and not batch.count and ghosts.is_too_much(left):
             reason = f"The portal answers no question about many datasets, and {left} have changed"
-            yield from self.lister.begin(self.incremental.everything(walk.ask.variant, reason))
+            yield from self.lister.begin(self.dialect.everything(walk.ask.variant, reason))
         else:
             yield from ghosts.check({**batch.about, "count": batch.count})
 

@@ -11,7 +11,7 @@ from crawlers.exceptions import AnswerError, ArgumentError
 from crawlers.kinds.ckan import api, exports, mapping, query
 from crawlers.kinds.ckan.access import Access
 from crawlers.kinds.ckan.api import identity
-from crawlers.kinds.ckan.dialect import Ask, Packages
+from crawlers.kinds.ckan.dialect import Ask
 from crawlers.kinds.ckan.exports import Exports
 from crawlers.kinds.ckan.incremental import Changes, Incremental, is_cheaper_whole
 from crawlers.kinds.ckan.packages import ROWS, PackageSpider
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.dialect import Found, Output, Refusal
+    from crawlers.kinds.ckan.dialect import Found, Output
 
 
 class CKANSpider(PackageSpider):
@@ -46,7 +46,6 @@ class CKANSpider(PackageSpider):
         export: what ``level`` requests: CKAN's ``package_show`` (``resource_show`` for resources), or HDX's
             ``download_metadata``, which falls back to those.
         level: the default of ``-a level=``.
-        incremental: what ``since=`` lists.
         changes: the records that have changed.
         gone: the questions about what is no longer listed.
         ghosts: those about ids that are listed without a dataset.
@@ -73,7 +72,7 @@ class CKANSpider(PackageSpider):
 
     export = "package_show"
     level: str = "snapshot"
-    incremental: Incremental
+    dialect: Datasets
     gone: Gone
     ghosts: Ghosts
 
@@ -84,13 +83,12 @@ class CKANSpider(PackageSpider):
         self.api = api.API(str(self.portal), Query(**{name: self.args[name] for name in FILTERS}))
         self.dialect = Datasets(self)
         self.lister = Lister(self, self.dialect, self.withdrawals)
-        self.incremental = Incremental(self, self.level, self.dialect)
         self.access = Access(self, self.api, self.go_on)
         asking = (self, self.api, self.parse_record)
         confirming: dict[str, Any] = {"withdrawals": self.withdrawals, "access": self.access}
         self.gone = Gone(*asking, **confirming)
         self.ghosts = Ghosts(*asking, **confirming, lister=self.lister, then=self.changes_given)
-        listing: dict[str, Any] = {"incremental": self.incremental, "lister": self.lister}
+        listing: dict[str, Any] = {"dialect": self.dialect, "lister": self.lister}
         self.changes = Changes(*asking, **listing, ghosts=self.ghosts, gone=self.gone)
         self.exports = Exports(self, self.api, self.export)
 
@@ -167,7 +165,7 @@ class CKANSpider(PackageSpider):
         changed, is_of_stamps = self.records.count("changed") if walk.is_of_ids else 0, walk.ask.fields == "stamps"
         if is_of_stamps and is_cheaper_whole(changed, walk):
             reason = f"{changed} of {walk.listed} datasets have changed"
-            for request in self.lister.begin(self.incremental.everything(walk.ask.variant, reason)):
+            for request in self.lister.begin(self.dialect.everything(walk.ask.variant, reason)):
                 yield request
             return
         if changed or is_of_stamps:
@@ -178,35 +176,21 @@ class CKANSpider(PackageSpider):
                 yield found
 
 
-class Datasets(Packages):
+class Datasets(Incremental):
     """A portal's datasets: all, what changed, or the ids that show what did; and what explains a difference."""
 
     def __init__(self, spider: CKANSpider) -> None:
-        super().__init__(spider, spider.api, spider.parse_record)
+        super().__init__(spider, spider.api, spider.parse_record, spider.level)
         self.spider = spider
 
-    def first(self) -> Walk[Ask]:
-        return self.spider.incremental.beginning()
-
-    def check_ids(self, records: list[Any], walk: Walk[Ask]) -> None:
-        super().check_ids(records, walk)
-        if not walk.ask.instead_of:
-            self.spider.incremental.note_changes(records, walk)
-
-    def otherwise(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:
-        found = self.spider.incremental.otherwise(walk, fault)
-        if found:
-            self.first_fault = None
-        return found
-
     def explained(self, walk: Walk[Ask]) -> Iterator[Any] | None:
+        if walk.ask.instead_of:
+            return self.spider.ghosts.explain(walk)
         is_list_of_all = walk.lap == 1 and not walk.is_of_ids
         return self.spider.ghosts.list_ids(walk) if is_list_of_all and not walk.has_moved else None
 
-    def aside(self, walk: Walk[Ask], *, is_whole: bool) -> Iterator[Any] | None:
-        if not walk.ask.instead_of:
-            return None
-        return self.spider.ghosts.explain(walk) if is_whole else self.spider.ghosts.list_again(walk)
+    def short(self, walk: Walk[Ask]) -> Iterator[Any]:
+        return self.spider.ghosts.unexplained(walk) if walk.ask.instead_of else iter(())
 
     def whole(self, walk: Walk[Ask]) -> Iterator[Any]:
         yield self.spider.list_complete(walk)

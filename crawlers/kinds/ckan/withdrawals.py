@@ -14,7 +14,6 @@ from crawlers.kinds.ckan.dialect import Ask, by_offset, of_failure
 from crawlers.kinds.ckan.questions import FEW, ById, check_identity
 from crawlers.listing.batches import Batch
 from crawlers.listing.confirmation import THERE, Confirmation, Fate
-from crawlers.listing.ladder import begun
 from crawlers.listing.walk import ListingPage, Walk, restored
 from crawlers.listing.withdrawals import CONTROLS, LIST
 from crawlers.resume.records import listed_among
@@ -196,18 +195,9 @@ class Ghosts(Absences):
 
     def list_ids(self, short: Walk[Ask]) -> Iterator[Any]:
         """Request a list of all ids, by offset: what a list of records lacks of them may be found by its id."""
-        ask = replace(by_offset(short.ask), fields="id", instead_of=short.plain())
-        rows = self.crawl.args["rows"]
-        known: dict[str, Any] = {
-            "listed": 0,
-            "resources": 0,
-            "apart": 0,
-            "lost": 0,
-            "rows": rows,
-            "most": rows,
-            "tried": (),
-        }
-        yield self.lister.onward(short, begun(short, ask, name="all ids", is_of_ids=True, **known))
+        ask, rows = replace(by_offset(short.ask), fields="id", instead_of=short.plain()), self.crawl.args["rows"]
+        ids = Walk(ask=ask, name="all ids", is_of_ids=True, rows=rows, most=rows, pages=short.pages)
+        yield self.lister.onward(short, ids)
 
     def explain(self, walk: Walk[Ask]) -> Iterator[Any]:
         """Yield the questions about what a list of all ids has and the list of records lacks.
@@ -221,7 +211,7 @@ class Ghosts(Absences):
             self.crawl.seen(dataset_id, list_name=self.batch_list, listed_by=None)
         count, about = records.count(self.batch_list), {"variant": short.ask.variant, "walk": short.plain()}
         if count > most:
-            yield from self.list_again(walk)
+            yield from self.lister.lap(short, by_offset(short.ask))
         elif count and (question := self.access.question(walk)):
             yield question
         elif count > FEW:
@@ -232,10 +222,9 @@ class Ghosts(Absences):
         else:
             yield from self.lister.judged(short, ListingPage(), None)
 
-    def list_again(self, walk: Walk[Ask]) -> Iterator[Any]:
-        """List all records again, by offset, where a list of ids does not help."""
-        short = restored(walk.ask.instead_of or {}, Ask)
-        return self.lister.lap(short, by_offset(short.ask))
+    def unexplained(self, walk: Walk[Ask]) -> Iterator[Any]:
+        """Judge the list of records where the host does not give the list of ids either."""
+        return self.lister.judged(restored(walk.ask.instead_of or {}, Ask), ListingPage(), None)
 
     def batches_done(self, batch: Batch) -> Iterator[Any]:
         return self.check({**batch.about, "count": batch.count})

@@ -103,7 +103,13 @@ class Descriptions:
 
 
 def joined(first: Graph, second: Graph) -> Graph:
-    """Return two descriptions as one; what both say stands once, blank nodes of the same content too."""
+    """Return two descriptions as one; what both say stands once, blank nodes of the same content too.
+
+    Raises:
+        AnswerError: they have more statements than one description may have.
+    """
+    nodes = (*first.values(), *second.values())
+    bounds.STATEMENTS.check(sum(len(values) for node in nodes for values in node.values()))
     content, other = Order(first, {}), Order(second, {})
     same = {content.key(subject)[0]: subject for subject in first if is_blank(subject)}
     new = {subject: f"{subject}-{len(first)}" for subject in second if is_blank(subject)}

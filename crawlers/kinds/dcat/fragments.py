@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from crawlers.kinds.dcat.page import RDFPage, Record
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.withdrawals import Withdrawals
-    from crawlers.rdf.terms import Graph
+    from crawlers.rdf.terms import Graph, Node
 
 _REMEMBERED = "described in parts"
 _MAX_REMEMBERED = 10_000
@@ -118,11 +118,11 @@ class Fragments:
                 part = graph_of(written)
                 if not is_later:
                     whole, address = part, url
-                elif whole is None or count == _MAX_PARTS or contradicts(whole, part, iri):
-                    self._tell(iri, identity, part)
-                else:
-                    whole = joined(whole, part)
-                    count += 1
+                    continue
+                try:
+                    whole, count = _with(whole if count < _MAX_PARTS else None, part, iri), count + 1
+                except AnswerError as error:
+                    self._tell(error, identity, part.get(iri, {}))
             if count and len(names) < _MAX_REMEMBERED:
                 names.add(iri)
             if whole is not None:
@@ -141,12 +141,25 @@ class Fragments:
             found = None
         return found, str(known and known.metadata_url)
 
-    def _tell(self, iri: str, identity: str, part: Graph) -> None:
+    def _tell(self, error: AnswerError, identity: str, said: Node) -> None:
         """Report what a page says and is not kept; what has a date was edited meanwhile, and comes next time."""
-        if DCT + "modified" in part.get(iri, {}) or self.crawl.records.is_listed(identity, EXCLUDED):
-            return
-        message = f"{iri} is described on several pages: what one of them says of it is not kept"
-        self.crawl.failed("list", AnswerError("duplicate_id", message), dataset_id=identity)
+        if DCT + "modified" not in said and not self.crawl.records.is_listed(identity, EXCLUDED):
+            error = AnswerError(error.kind, f"{error}: what one of them says is not kept")
+            self.crawl.failed("list", error, dataset_id=identity)
+
+
+def _with(whole: Graph | None, part: Graph, iri: str) -> Graph:
+    """Return a description with a part of it.
+
+    Args:
+        whole: what is known of it; ``None`` if it was not kept, or has too many parts.
+
+    Raises:
+        AnswerError: the part is another version (duplicate_id), or too long (too_large).
+    """
+    if whole is None or contradicts(whole, part, iri):
+        raise AnswerError("duplicate_id", f"{iri} is described on several pages in other ways")
+    return joined(whole, part)
 
 
 def _digest(written: Any) -> str:

@@ -2,75 +2,38 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from scrapy import Request
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.dcat.answer import NoRDFError
 from crawlers.kinds.dcat.frontier import same_host
-from crawlers.kinds.dcat.records import PageRecords
-from crawlers.listing.spider import in_turns
-from crawlers.listing.walk import Walk, restored
-from crawlers.politeness import failures
-from crawlers.rdf import formats
 from crawlers.resume.records import listed_by
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
     from scrapy.http import Response
-    from twisted.python.failure import Failure
 
-    from crawlers.kinds.dcat.frontier import Frontier
+    from crawlers.kinds.dcat.frontier import Ask, Frontier
     from crawlers.kinds.dcat.page import Page
     from crawlers.listing.crawl import Crawl
 
 MAX_UNREAD = 20
 """Datasets in a row that were requested one by one and did not come."""
-MAX_HOPS = 2
-"""HTML pages between an address and the RDF."""
 _WITHOUT = "without rdf"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """A dataset that is requested by its own address; the step of its walk is the number of those requested.
-
-    Args:
-        name: its IRI.
-        unread: how many of the last ones in a row did not come.
-        hops: how many HTML pages led to its RDF.
-    """
-
-    name: str = ""
-    unread: int = 0
-    hops: int = 0
-
-
-@dataclass(kw_only=True, eq=False)
 class NamedDatasets:
-    """Requests the datasets that are described nowhere, within bounds.
+    """Keeps the names in the ledger, says which dataset is requested next, and reports what does not come.
 
     Args:
         catalogue: the catalogue's address.
-        read: returns the page in an answer; ``None`` for one of HTML.
-        linked: returns the address of the RDF that a page of HTML links to, see `DCATDialect.linked`.
-        end: does what there is to do at the end of the crawl: with the number of datasets that were named and
-            did not come, and that were requested here.
-        has_any: whether a page named one; ``None`` if that is to be looked up.
     """
 
-    crawl: Crawl
-    catalogue: str
-    frontier: Frontier
-    read: Callable[[Response], Page | None]
-    linked: Callable[[Response, str, int], str]
-    end: Callable[[int, int], None]
-    has_any: bool | None = None
+    def __init__(self, crawl: Crawl, catalogue: str, frontier: Frontier) -> None:
+        self.crawl, self.catalogue, self.frontier = crawl, catalogue, frontier
+        self.has_any: bool | None = None  # to be looked up
 
     @property
     def limit(self) -> int:
@@ -93,93 +56,57 @@ class NamedDatasets:
         by = listed_by(self.crawl.records, name, "named") if self.has_any else None
         return by is not None and by.rpartition(" ")[0] == list_name
 
-    def following(self, walk: Walk[Named]) -> Iterator[Request]:
-        """Yield the request for a dataset that is described nowhere yet; if there is none, end the crawl."""
-        ask = walk.ask
-        while walk.step < self.limit and ask.unread < MAX_UNREAD and (name := self.frontier.take("named", walk.key)):
-            address = absolute(name, self.catalogue)
-            if address is None or not self._is_own(address) or self.crawl.records.is_listed(name, "nodes"):
-                continue
-            if not self.frontier.is_new(address, walk.key):
-                continue
-            if self.crawl.limits.is_reached(datasets=walk.earlier, resources=walk.resources):
-                self.crawl.run_state.is_limited = True
-            else:
-                yield self._request(address, replace(walk, ask=replace(ask, name=name, hops=0), step=walk.step + 1))
-            return
-        self.end(self._report_all(walk), walk.step)
+    def following(self, ask: Ask, by: str) -> Ask | None:
+        """Return what the next dataset that is described nowhere is asked by.
 
-    async def answered(self, response: Response, walk: dict[str, Any]) -> AsyncIterator[Any]:
-        """Yield the items that the answer for a dataset has, then the next request."""
-        here = restored(walk, Named)
-        self.frontier.note(response.url)
-        if "cached" in response.flags:
-            self.crawl.run_state.has_stale_answer = True
-        try:
-            page = self.read(response)
-            if page is None:
-                address = self.linked(response, here.key, here.ask.hops)
-                yield self._request(address, replace(here, ask=replace(here.ask, hops=here.ask.hops + 1)))
-                return
-            with closing(page):
-                await in_turns(page.load())
-                for output in self._taken(response, page, here):
-                    yield output
-        except AnswerError as error:
-            for output in self._lost(error, response.request, None, here):
-                yield output
+        Args:
+            by: the key of the request that this follows.
+        """
+        while ask.asked < self.limit and (name := self.frontier.take("named", by)):
+            address = self._address(name)
+            if address and not self.crawl.records.is_listed(name, "nodes") and self.frontier.is_new(address, by):
+                return replace(ask, url=address, name=name, asked=ask.asked + 1, hops=0)
+        return None
 
-    def failed(self, failure: Failure) -> Iterator[Request]:
-        """Report a dataset that did not come; yield the next request."""
-        request = failures.request(failure)
-        here = restored(request.cb_kwargs["walk"], Named)
-        yield from self._lost(failures.from_failure(failure), request, failures.status(failure), here)
+    def _address(self, name: str) -> str | None:
+        """Return where a dataset may be requested; ``None`` if that is nowhere, or on another host."""
+        address = absolute(name, self.catalogue)
+        return address if address and same_host(address, self.catalogue) else None
 
-    def _taken(self, response: Response, page: Page, here: Walk[Named]) -> Iterator[Any]:
-        name, records = here.ask.name, PageRecords(self.crawl, page, response, here, None, address=self.catalogue)
-        for record in page.records():
-            if records.is_enough():
-                self.crawl.run_state.is_limited = True
-                return
-            yield from records.outside(record)
-        records.report_faults()
+    # What came, and what did not
+
+    def came(self, name: str, page: Page, response: Response) -> None:
+        """Note that a dataset's address was read; report one that the answer does not describe."""
         if page.is_described(name):
             self.crawl.seen(name, list_name="settled", listed_by=response.url)
         elif not self.crawl.records.is_listed(name, "nodes"):
-            self._report(name, "the answer from its address does not describe it", response.request)
-        ask, earlier = replace(here.ask, unread=0), records.earlier + records.new
-        yield from self.following(replace(here, ask=ask, earlier=earlier, resources=records.resources))
+            error = self.lost(name, "the answer from its address does not describe it")
+            self.crawl.failed("list", error, response.request)
 
-    def _lost(
-        self, error: AnswerError, request: Request | None, status: int | None, here: Walk[Named]
-    ) -> Iterator[Request]:
-        if isinstance(error, NoRDFError):
-            self.crawl.seen(here.ask.name, list_name=_WITHOUT, listed_by=here.key)
-        else:
-            self._report(here.ask.name, str(error), request, status)
-        yield from self.following(replace(here, ask=replace(here.ask, unread=here.ask.unread + 1)))
+    def note_without(self, name: str, by: str) -> None:
+        """Note that a dataset's address gave no RDF."""
+        self.crawl.seen(name, list_name=_WITHOUT, listed_by=by)
 
-    def _request(self, address: str, walk: Walk[Named]) -> Request:
-        given: dict[str, Any] = {"headers": {"Accept": formats.ACCEPT}, "meta": {"spool": True}}
-        return Request(address, self.answered, errback=self.failed, cb_kwargs={"walk": walk.plain()}, **given)
+    def lost(self, name: str, reason: str) -> AnswerError:
+        """Return the error of a dataset that is not described; it is not reported again."""
+        self.crawl.seen(name, list_name="settled", listed_by=None)
+        return AnswerError("undescribed", f"the catalogue names the dataset {name}, and does not describe it: {reason}")
 
-    def _report(self, name: str, reason: str, request: Request | None = None, status: int | None = None) -> None:
-        """Report a dataset that is not described."""
-        self.crawl.seen(name, list_name="settled", listed_by=request)
-        message = f"the catalogue names the dataset {name}, and does not describe it: {reason}"
-        self.crawl.failed("list", AnswerError("undescribed", message), request, http_status=status)
+    def report(self, asked: int) -> int:
+        """Report the datasets that are not described and were not reported; return how many are missing.
 
-    def _report_all(self, walk: Walk[Named]) -> int:
-        """Report the datasets that are not described and were not reported; return how many are missing."""
+        Args:
+            asked: how many were requested.
+        """
         missing, without = 0, self._without_rdf()
         for name in self.crawl.records.listed("named", without="nodes"):
             if name in without:
                 message = f"the catalogue names the dataset {name}, which has no RDF: its address gives none"
-                self.crawl.failed("list", AnswerError("no_rdf", message), Request(str(absolute(name, self.catalogue))))
+                self.crawl.failed("list", AnswerError("no_rdf", message), Request(str(self._address(name))))
                 continue
             missing += 1
             if not self.crawl.records.is_listed(name, "settled"):
-                self._report(name, self._reason(name, walk))
+                self.crawl.failed("list", self.lost(name, self._reason(name, asked)))
         return missing
 
     def _without_rdf(self) -> set[str]:
@@ -189,20 +116,16 @@ class NamedDatasets:
             return set()
         return set(names) - self.crawl.opened_index().documents.described(names)
 
-    def _reason(self, name: str, walk: Walk[Named]) -> str:
-        """Return why a dataset was not requested."""
-        address = absolute(name, self.catalogue)
-        if address is None:
-            return "its name is no web address"
-        if not self._is_own(address):
-            return "its address is on another host"
+    def _reason(self, name: str, asked: int) -> str:
+        """Return why a dataset was not requested, or what came."""
         if self.crawl.records.is_listed(name, _WITHOUT):
             return "an HTML page came instead of RDF"
-        if walk.ask.unread >= MAX_UNREAD:
-            return f"{MAX_UNREAD} datasets in a row were not available, and no more were requested"
-        if walk.step >= self.limit:
+        if absolute(name, self.catalogue) is None:
+            return "its name is no web address"
+        if self._address(name) is None:
+            return "its address is on another host"
+        if asked >= self.limit:
             return f"LINKED_DATASETS_MAX allows {self.limit} to be requested one by one"
-        return "no answer from its address does"
-
-    def _is_own(self, address: str) -> bool:
-        return same_host(address, self.catalogue)
+        if self.crawl.records.is_listed(name, "chosen"):
+            return "no answer from its address does"
+        return "no more datasets were requested, because those before it did not come"

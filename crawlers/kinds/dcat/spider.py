@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Self, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from crawlers import arguments
 from crawlers.arguments import Argument
@@ -14,10 +14,6 @@ from crawlers.listing.listed import ListedSpider
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from scrapy.crawler import Crawler
-
-    from crawlers.kinds.dcat.named import NamedDatasets
 
 
 class DCATSpider(ListedSpider):
@@ -36,7 +32,6 @@ class DCATSpider(ListedSpider):
     Attributes:
         url: the catalogue's RDF, or a page that links to it; ``-a url=`` overrides it.
         rules: a file in ``catalogues/`` that says which property is which field; ``-a rules=`` overrides it.
-        named: what requests the datasets that pages name and do not describe.
     """
 
     kind = "dcat"
@@ -56,7 +51,6 @@ class DCATSpider(ListedSpider):
     }
 
     rules: str | None = None
-    named: NamedDatasets
 
     def __init__(self, **given: str) -> None:
         self.make_page: Callable[..., RDFPage] = RDFPage
@@ -64,12 +58,6 @@ class DCATSpider(ListedSpider):
         self.rules = self.args["rules"] or self.rules
         if self.rules:
             self._follow(self.rules)
-
-    @classmethod
-    def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
-        spider = super().from_crawler(crawler, **given)
-        spider.named = cast("DCATDialect", spider.lister.dialect).named  # its callbacks are stored by this name
-        return spider
 
     def _follow(self, file: str) -> None:
         """Read pages by the rules of a file; few catalogues need any, so what reads them is imported here."""

@@ -11,18 +11,17 @@ from scrapy import Request
 from w3lib.url import canonicalize_url
 
 from crawlers.exceptions import AnswerError
-from crawlers.kinds.html import turn
+from crawlers.kinds.html import turn, unread
 from crawlers.kinds.html.answer import page_of
-from crawlers.kinds.html.letters import is_of, letters
 from crawlers.kinds.html.links import dataset_links, follow_links, foreign
-from crawlers.kinds.html.paging import counted
+from crawlers.kinds.html.paging import counted, is_index_of, letters
 from crawlers.kinds.html.totals import printed, total
 from crawlers.kinds.html.turn import Ask
 from crawlers.kinds.html.withdrawals import GONE, GonePages
 from crawlers.listing import other_answers
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault, Rung
-from crawlers.listing.ladder import begun
+from crawlers.listing.ladder import Again, begun
 from crawlers.listing.walk import A, Entry, ListingPage, Offer, Walk
 from crawlers.resume.records import see_all
 
@@ -43,30 +42,26 @@ _LOOKED_AT = 50
 _MOST_STRANGERS = 100  # error lines for one page
 
 
-@dataclass(frozen=True, slots=True)
-class Once:
-    """A counted page that is not there, once more: a page behind it may be."""
-
-    name: str = "once more"
-    most: int = 1
-
-    def instead(self, walk: Walk[Ask], fault: Fault, dialect: Listings) -> Walk[Ask] | None:
-        return walk if dialect.is_guess(walk) and fault.status in GONE and not walk.ask.gap else None
+def _is_another_page(fault: Fault) -> bool:
+    """Return whether a later page is a login, or an error page that came with HTTP 200."""
+    return fault.error.kind == "no_datasets" and not fault.is_first
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The page behind a counted one that did not come, which may be the end or a gap."""
+    """A counted page that is not there, once more; then the one behind it: it may be the end, or a gap."""
 
     name: str = "past"
     most: int = 1000
 
     def instead(self, walk: Walk[Ask], fault: Fault, dialect: Listings) -> Walk[Ask] | None:
-        is_gone = fault.status in GONE
-        is_passed = dialect.is_guess(walk) and (is_gone or fault.error.kind == "http")
-        if not is_passed or walk.stale + 1 >= dialect.traits.patience:
+        is_gone, number = fault.status in GONE, walk.ask.number
+        if not dialect.is_guess(walk) or not (is_gone or fault.error.kind in ("http", "no_datasets")):
             return None
-        number = walk.ask.number
+        if is_gone and not walk.ask.gap and self.name not in walk.tried:
+            return walk
+        if walk.stale + 1 >= dialect.traits.patience:
+            return None
         url = counted(walk.ask.start, dialect.site.paging, number)
         ask = replace(walk.ask, url=url, number=number + 1, gap=walk.ask.gap or number, digest="")
         return replace(walk, ask=ask, stale=walk.stale + 1, gaps=walk.gaps + (not is_gone or number == 2))
@@ -141,15 +136,14 @@ class Listings(LinkedDatasets[Ask]):
     """
 
     asks = Ask
-    ladder: ClassVar[tuple[Rung, ...]] = (NewSession(), Once(), Past())
+    ladder: ClassVar[tuple[Rung, ...]] = (NewSession(), Again(when=_is_another_page), Past())
 
     def __init__(
         self, crawl: Crawl, site: Rules, pages: DatasetPages, gone: GonePages, search: Search | None = None
     ) -> None:
         super().__init__(crawl, site, pages, gone)
         self.paging, self.search = site.paging, search
-        kind = site.paging.kind
-        is_counted, in_browser = kind in turn.COUNTED, kind in turn.BY_BROWSER
+        is_counted, in_browser = site.paging.is_counted, site.paging.in_browser
         self.traits = Traits(
             way="place" if is_counted else "turn" if in_browser else "stated",
             patience=site.paging.patience,
@@ -209,7 +203,7 @@ class Listings(LinkedDatasets[Ask]):
     def is_doubtful(self, walk: Walk[Ask]) -> bool:
         """Return whether pages listed datasets of earlier ones again, so that others may have been on none."""
         is_met = walk.total is not None and walk.listed + walk.apart == walk.total
-        return walk.ask.is_shifted and walk.lap == 1 and not is_met
+        return walk.has_moved and walk.lap == 1 and not is_met
 
     # What a page lists
 
@@ -220,8 +214,10 @@ class Listings(LinkedDatasets[Ask]):
         links, strangers = foreign(dataset_links(page, self.site), self.site)
         if self.search:
             self.search.check(walk.ask, None if links else page)
-        if not links and (other := other_answers.named(response, "a listing")):
-            raise AnswerError("no_datasets", other)
+        if not links:
+            common = walk.ask.frame or ()
+            if other := other_answers.named(response, "a listing") or unread.strange(page, walk.ask.number, common):
+                raise AnswerError("no_datasets", other)
         self.report_offsite(strangers, response.request)
         first = {link.id: link for link in reversed(links)}  # of several addresses with one id
         return _Reading(self, page, response, walk, [link for link in links if first[link.id] is link]).page()
@@ -244,7 +240,7 @@ class Listings(LinkedDatasets[Ask]):
     def is_guess(self, walk: Walk[Ask]) -> bool:
         """Return whether nothing showed that there is such a page, and more than what came is awaited."""
         is_all = walk.total is not None and walk.listed + walk.apart >= walk.total
-        return self.paging.kind in turn.COUNTED and walk.ask.number > 1 and not is_all
+        return self.paging.is_counted and walk.ask.number > 1 and not is_all
 
     def fault(self, error: AnswerError, response: Response | None, walk: Walk[Ask]) -> Fault:
         status = None if response is None else response.status
@@ -253,14 +249,14 @@ class Listings(LinkedDatasets[Ask]):
         return Fault(error, status, is_first=not walk.pages)
 
     def reported(self, fault: Fault, walk: Walk[Ask]) -> Fault:
-        if fault.status in GONE and self.paging.kind in turn.COUNTED and walk.ask.number == 2:
+        if fault.status in GONE and self.paging.is_counted and walk.ask.number == 2:
             message = f"there is no page 2 of {walk.name}: does [paging] name what turns the page?"
             return replace(fault, error=AnswerError("paging", message))
         return fault
 
     def ending(self, fault: Fault, walk: Walk[Ask]) -> ListingPage[Ask] | None:
         """Return the end that a counted page is which is not there."""
-        is_counted = self.paging.kind in turn.COUNTED and walk.ask.number > 2
+        is_counted = self.paging.is_counted and walk.ask.number > 2
         return ListingPage(entries=[]) if is_counted and fault.status in GONE else None
 
 
@@ -273,7 +269,6 @@ class _Reading:
         self.listings, self.shown, self.response, self.walk, self.links = listings, page, response, walk, links
         self.crawl, self.site, self.paging = listings.crawl, listings.site, listings.paging
         self.ask, self.request = walk.ask, response.request
-        self.in_browser = self.paging.kind in turn.BY_BROWSER
         self.gaps, self.left = 0, ""
         self.fault: AnswerError | None = None
 
@@ -284,26 +279,24 @@ class _Reading:
         self.here = self._behind()
         self._check()
         self.walks = self._offers(follow_links(self.shown, self.site))
-        following = self._following()
-        is_indexed = following is None and self._is_indexed()
-        is_closed = following is None and self.has_led and not (self.links or self.walk.came or self.fault)
-        if following is None and self.fault is None and not is_closed:
+        onward = self._following()
+        is_indexed = onward is None and self._is_indexed()
+        is_closed = onward is None and self.has_led and not (self.links or self.walk.came or self.fault)
+        if self._is_last(onward) and self.fault is None and not is_closed:
             self._conclude(is_indexed=is_indexed)
-        turns = turn.made(self.response) if self.in_browser else int(is_indexed) or None
-        offers = [*self.walks]
-        if self.left:
-            offers.append(Offer("left", f"{self.walk.name} page {self.ask.number}", why_not=self.left))
+        left = [Offer("left", f"{self.walk.name} page {self.ask.number}", why_not=self.left)] if self.left else []
         return ListingPage(
             entries=[Entry(link.id, {"id": link.id}, reading=link) for link in self.links],
-            next=following,
+            next=onward,
             ask=self.here,
-            came=0 if self.is_repeated else len(self.links),
+            came=0 if self.paging.is_counted and not self.new and not self.is_full else len(self.links),
             total=stated,
-            printed=self._printed(following),
+            printed=self._printed(onward),
             is_new=bool(self.new),
-            turns=turns,
+            turns=turn.made(self.response) if self.paging.in_browser else int(is_indexed) or None,
             end="declared" if self.paging.kind == "none" else "closed" if is_closed else "",
-            offers=offers,
+            offers=[*self.walks, *left],
+            has_moved=self.has_moved,
             gaps=self.gaps,
             fault=self.fault,
         )
@@ -317,12 +310,13 @@ class _Reading:
     def _behind(self) -> Ask:
         """Return the ask of this page, with what it showed."""
         ask, digest = self.ask, _digest(self.links)
-        self.is_repeated = bool(digest) and digest == ask.digest and not self.in_browser and ask.number > 1
-        is_read_once = self.paging.kind in turn.READ_ONCE and self.walk.came >= self.walk.reached
-        is_shifted = is_read_once and 0 < len(self.new) < len(self.links)
+        self.is_repeated = bool(digest) and digest == ask.digest and not self.paging.in_browser and ask.number > 1
+        is_read_once = not self.paging.in_browser and self.walk.came >= self.walk.reached
+        self.has_moved = is_read_once and 0 < len(self.new) < len(self.links)
         digests = (*ask.digests, digest) if len(ask.digests) < _LOOKED_AT else ask.digests
         gap = None if self.links else ask.gap or ask.number
-        return replace(ask, gap=gap, digest=digest, digests=digests, is_shifted=ask.is_shifted or is_shifted)
+        there = replace(ask, gap=gap, digest=digest, digests=digests)
+        return turn.seen(self.shown, there)
 
     @property
     def is_all(self) -> bool:
@@ -380,83 +374,76 @@ class _Reading:
             return False
         found = letters(self.shown)
         self.walks += self._offers(found)
-        return bool(found) and is_of(self.shown.url, found) and all(map(self.site.follows, found))
+        return bool(found) and is_index_of(self.shown.url, found) and all(map(self.site.follows, found))
 
     # The next page
 
     def _following(self) -> Ask | None:
-        """Return what the next page is asked by; ``None`` if there is none, or nothing more is to be expected."""
-        there = turn.seen_pager(self.shown, replace(self.here, number=self.ask.number + 1))
-        self.here = replace(there, number=self.ask.number)
-        onward = turn.following(self.shown, self.site, there)
-        is_stale = not self.new and self.walk.stale + 1 >= (1 if self.is_all else self.paging.patience)
-        has_ended = b"Page-End" in self.response.headers and self.in_browser
-        self.goes_on = onward is not None and is_stale and not (self.is_repeated or has_ended)
-        if onward is None or self.fault or has_ended or self.is_repeated or is_stale or not self._is_unread(onward):
+        """Return what the next page is asked by; ``None`` if there is none, or it is the first one again."""
+        if self.fault or (self.paging.in_browser and b"Page-End" in self.response.headers):
             return None
-        if self.walk.lap > 1 and self.ask.number >= _LOOKED_AT:
+        is_over = self.is_repeated or (self.is_all and not self.new)
+        if is_over or (self.walk.lap > 1 and self.ask.number >= _LOOKED_AT):
+            return None
+        onward = turn.following(self.shown, self.site, replace(self.here, number=self.ask.number + 1))
+        is_page = onward is not None and onward.body is None and not onward.times
+        if onward is None or (is_page and canonicalize_url(onward.url) == canonicalize_url(onward.start)):
             return None
         if self.ask.number >= self.paging.max_pages:
             message = f"the listing goes on beyond paging.max_pages ({self.ask.number}): a calendar, a session id?"
             self._fail("trap", message)
             return None
-        return onward
+        left = self.here.left or unread.beside(self.shown, self.site, self.ask.number, onward.url)
+        self.here = replace(self.here, left=left)
+        return replace(onward, left=left)
 
-    def _is_unread(self, to: Ask) -> bool:
-        """Return whether the page was not requested before in this look; a form or a browser's page may be the same."""
-        if to.body is not None or to.times or self.walk.lap > 1 or self.walk.came < self.walk.reached:
-            return True
-        self.crawl.seen(canonicalize_url(self.ask.start), list_name="pages", listed_by="")
-        return self.crawl.seen(canonicalize_url(to.url), list_name="pages", listed_by=self.walk.key)
+    def _is_last(self, onward: Ask | None) -> bool:
+        """Return whether nothing follows this page: there is no way on, or patience is at its end."""
+        return onward is None or (not self.new and self.walk.stale + 1 >= self.paging.patience)
 
-    def _printed(self, following: Ask | None) -> int | None:
+    def _printed(self, onward: Ask | None) -> int | None:
         """Return how many datasets the page prints; what the rules call the total counts alone."""
         if self.site.links.total is not None or self.walks:
             return None
         is_one_of_many = bool(self.walk.above or self.site.links.follow or len(self.site.start) > 1)
-        rows = len(self.links) + (following is not None or self.ask.number > 1)
+        rows = len(self.links) + (onward is not None or self.ask.number > 1)
         return printed(self.shown, rows, is_one_of_many=is_one_of_many)
 
     # The end
 
     def _conclude(self, *, is_indexed: bool) -> None:
         """Note what contradicts that the last page was the last one."""
-        walk, ask, here, name = self.walk, self.ask, self.here, self.walk.name
+        walk, here, name, kind = self.walk, self.here, self.walk.name, self.paging.kind
         seen = walk.listed + walk.apart + (len(self.new) if walk.lap == 1 else 0)
-        kind = self.paging.kind
-        read = ask.number - self.is_repeated
-        came = walk.came + len(self.links)
-        if here.gap and here.gap > 1 and kind in turn.PROMISED:
+        if here.gap and here.gap > 1 and self.paging.is_promised:
             self._fail("paging", f"{name} leads to a page {here.gap} that lists no dataset")
         elif here.gap == 1 and not walk.above and len(self.site.start) > 1 and not is_indexed:
             self._fail("no_datasets", f"{name} has no link to a dataset")
-        elif came < walk.reached:
-            message = f"{name} listed {walk.reached} datasets before its session ended, and {came} after"
+        elif walk.came + len(self.links) < walk.reached:
+            message = f"{name} listed {walk.reached} datasets before its session ended, and {walk.came} after"
             self._fail("paging", message)
         elif walk.lap > 1 and not self._is_steady() and not self.is_all:
             self._fail("paging", f"{name} lists its {seen} datasets in another order on each look: some may be missing")
-        elif kind == "none":
-            return
-        elif here.offered > read:
-            self.left = f"its pager offers page {here.offered}, and {read} {'was' if read == 1 else 'were'} read"
-        elif self._is_same_again():
-            self._fail("paging", f"{name} gives the same pages again after {seen} datasets")
-        elif turn.made(self.response) and self.in_browser and not turn.has_ended(self.response, kind):
-            self.left = "a further turn changes nothing, though nothing says that this is the last page"
-        else:
-            self.left = ask.left
+        elif kind != "none":
             is_nothing = here.gap == 1 and not walk.above and not is_indexed
             self.gaps += is_nothing  # which is told of the whole catalogue
+            self.left = self._left()
+            if self.is_repeated and self.is_full and not (self.left or self.is_all):
+                self._fail("paging", f"{name} gives the same pages again after {seen} datasets")
 
-    def _is_same_again(self) -> bool:
-        """Return whether pages that had been read came again, though they are full, or lead on: there may be more."""
-        is_promised = self.goes_on and self.paging.kind not in turn.COUNTED
-        is_again = self.is_repeated or self.goes_on
-        return not self.is_all and bool(self.links) and is_again and (self.is_full or is_promised)
+    def _left(self) -> str:
+        """Return what was seen and not followed, as a clause."""
+        read, offered = self.ask.number - self.is_repeated, self.here.offered
+        if offered > read:
+            return f"its pager offers page {offered}, and {read} {'was' if read == 1 else 'were'} read"
+        if self.paging.in_browser and turn.made(self.response) and not turn.has_ended(self.response, self.paging.kind):
+            return "a further turn changes nothing, though nothing says that this is the last page"
+        return "" if self.is_all else self.here.left or unread.left(self.shown, self.site, read, is_counted=offered > 1)
 
     def _is_steady(self) -> bool:
         """Return whether the second look saw the pages in an order, or the first one's."""
-        return not self.here.is_shifted or self.here.digests == (self.ask.before or ())[: len(self.here.digests)]
+        has_moved = self.walk.has_moved or self.has_moved
+        return not has_moved or self.here.digests == (self.ask.before or ())[: len(self.here.digests)]
 
 
 def _digest(links: Sequence[Link]) -> str:

@@ -1,4 +1,4 @@
-"""The next page of a listing: by the link to it, by the link with its number, or by an address that is counted up."""
+"""The next page of a listing: by the link to it, by its number, by the shape of an address, or counted up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote_plus, urljoin, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, unquote, unquote_plus, urljoin, urlsplit, urlunsplit
 
 from lxml import etree
 
@@ -37,6 +37,16 @@ CALENDAR = re.compile(r"calendar|datepicker|carousel|slide|breadcrumb", re.IGNOR
 _NEXT_CLASS = re.compile(
     r"(?:^|[\s_-])(?:next|(?:chevron|angle|arrow|caret)-(?:circle-)?right)(?:$|[\s_-])", re.IGNORECASE
 )
+_NAMES = re.compile(
+    r"(?:.{1,20}[_.\[-])?(?:page|pg|p|seite|pagina|after|before|offset|start|from|skip|until|marker|position|next"
+    r"|(?:last|max|since|start|from)[_-]?(?:id|key|after)?)\]?|.{0,20}(?:cursor|token|offset|continu\w{1,9})",
+    re.IGNORECASE,
+)
+_PAGES = re.compile(r"page|pg|p|seite|pagina", re.IGNORECASE)
+_SIZES = re.compile(r"per[_-]?page|(?:page)?[_-]?(?:size|limit|rows)|.{0,10}csrf.{0,10}", re.IGNORECASE)
+SIZE = re.compile(rf"(?:[?&]|^)(?:{_SIZES.pattern})=$", re.IGNORECASE)
+_STEPS = re.compile(r"/(?:page|p|seite|pagina|offset|before|after|cursor|older|start)[/-]?[^/]{0,200}/?", re.IGNORECASE)
+_CLASS = re.compile(r"(?:^|[\s_-])(?:older|next|load-?more|show-?more|view-?more|more-link)(?:$|[\s_-])", re.IGNORECASE)
 _NUMBER = re.compile(r"[\W_]{0,3}(\d{1,9})[\W_]{0,3}")
 _LABELLED = re.compile(r"([^\d]{1,40})(\d{1,9})[\W_]{0,3}")
 _DIGITS = re.compile(r"\d{1,18}")
@@ -44,6 +54,11 @@ _DATED = re.compile(r"(?:19|20)\d\d(?:[-/.]?\d{1,2})?[-/.]?\Z")
 _PICTURES = etree.XPath(".//img/@alt | .//img/@title | .//*[local-name()='svg']/*[local-name()='title']/text()")
 _LONGEST = 200  # characters of a pager link's text
 _YEARS = range(1900, 2100)
+_FEWEST = 5  # letters of an index
+_OTHERS = frozenset(("#", "0-9", "0–9", "1-9", "0 - 9", "123", "*"))
+_ADDRESS = 500  # characters
+_INDEX = re.compile(r"(?:/(?:index|default))?\.\w{1,5}\Z|/(?:index|default)\Z", re.IGNORECASE)
+_PLACES = 4  # where in an address the letter may stand, from its end
 _PARENTS = 6
 _MOST = 100  # elements within a pager's link
 
@@ -61,7 +76,7 @@ def next_link(page: Page, paging: Paging) -> str | None:
     usable = list(anchors(page, page.root))
     links = [link for link in usable if link.element.tag != "link"]
     if paging.text is not None:
-        return _best(links, paging.text)
+        return found.address if (found := best(links, paging.text)) else None
     related = [link for link in usable if "next" in (link.element.get("rel") or "").lower().split()]
     return related[0].address if related else _by_text(page, links)
 
@@ -94,7 +109,7 @@ def offered(page: Page) -> dict[int, str]:
     Its element must be named as a pager, or show the page's own number beside the links: other numbers may be facets.
     """
     links = [link for link in anchors(page, page.root) if link.element.tag != "link"]
-    numbered = [(item, link) for link in links if (item := number_of(link)) is not None]
+    numbered = [(item, link) for link in links if (item := number_of(link)) is not None and not _is_size(item, link)]
     shaped = _by_shape(numbered)
     if not any(_is_among_numbers(value, link.element) for value, link in shaped):
         shaped = [(value, link) for value, link in numbered if _is_among_numbers(value, link.element)]
@@ -164,19 +179,19 @@ def _all_anchors(page: Page) -> Sequence[Anchor]:
 def _anchors(page: Page, root: Any) -> Iterator[Anchor]:
     here = canonical(page.url)
     for element in page.find(_LINKS, root):
-        href = _href(element)
-        if not href or is_off(element):
+        found = href(element)
+        if not found or is_off(element):
             continue
-        address = page.absolute(href.replace("\\", "/"))
+        address = page.absolute(found.replace("\\", "/"))
         if address is not None and canonical(address) != here:
             yield Anchor(element, address, texts(element))
 
 
-def _href(element: Any) -> str:
+def href(element: Any) -> str:
     """Return a link's address; for a link within the page, the address that a script loads."""
-    href = (element.get("href") or "").strip()
-    if href and not href.startswith("#") and not href.lower().startswith("javascript:"):
-        return str(href)
+    given = (element.get("href") or "").strip()
+    if given and not given.startswith("#") and not given.lower().startswith("javascript:"):
+        return str(given)
     return next((found for name in _LOADED if (found := (element.get(name) or "").strip())), "")
 
 
@@ -223,7 +238,7 @@ def _selected(page: Page, xpath: str, wanted: str | None) -> str | None:
 def _within(page: Page, found: Any, wanted: str | None) -> str | None:
     links = list(anchors(page, found)) or _around(page, found)
     if wanted is not None:
-        return _best(links, wanted)
+        return found.address if (found := best(links, wanted)) else None
     if len(links) == 1 and (links[0].element is found or found.tag in ("span", "i", "img")):
         return links[0].address
     left = [link for link in links if not leads_back(link) and number_of(link) is None]
@@ -238,11 +253,11 @@ def _around(page: Page, element: Any) -> list[Anchor]:
     return []
 
 
-def _best(links: Iterable[Anchor], wanted: str) -> str | None:
-    """Return the link whose text is most similar to the wanted text."""
-    scored = [(max((words.alike(shown, wanted) for shown in link.texts), default=0.0), link) for link in links]
-    score, link = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-    return link.address if link and score >= words.ALIKE else None
+def best(items: Iterable[Any], wanted: str) -> Any | None:
+    """Return the link or button with the text that is most similar to the wanted one."""
+    scored = [(max((words.alike(shown, wanted) for shown in item.texts), default=0.0), item) for item in items]
+    score, item = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+    return item if score >= words.ALIKE else None
 
 
 def _by_text(page: Page, links: Sequence[Anchor]) -> str | None:
@@ -283,16 +298,77 @@ def has_next_class(link: Anchor) -> bool:
 
 def is_in(element: Any, names: re.Pattern[str]) -> bool:
     """Return whether the class or id of an element or of one just above it matches."""
-    for _, upward in zip(range(_PARENTS), _upwards(element), strict=False):
+    for _, upward in zip(range(_PARENTS), upwards(element), strict=False):
         called = " ".join(upward.get(name) or "" for name in ("class", "id", "role", "aria-label"))
         if names.search(called[:_LONGEST]):
             return True
     return False
 
 
-def _upwards(element: Any) -> Iterator[Any]:
+def upwards(element: Any) -> Iterator[Any]:
     yield element
     yield from element.iterancestors()
+
+
+# Links without a known word: their addresses or classes show what they are
+
+
+def cursor_link(page: Page, link_text: str) -> Anchor | None:
+    """Return the link to the next page by its shape.
+
+    It leads to the page's own path with another cursor, offset or page, or its class says "older" or "more". On the
+    first page there must be one address only; later the link counts that says what the first one did.
+
+    Args:
+        link_text: the text of the link that was followed before; "" on the first page.
+    """
+    found = [link for link in anchors(page, page.root) if link.element.tag in ("a", "button") and leads_on(page, link)]
+    if link_text:
+        return next((link for link in found if link.text == link_text), None)
+    in_pager = [link for link in found if is_in(link.element, PAGER) or _is_called(link)]
+    for some in (found, in_pager):
+        if len({link.address for link in some}) == 1 and some[0].text:
+            return some[0]
+    return None
+
+
+def leads_on(page: Page, link: Anchor) -> bool:
+    """Return whether a link leads to another place of the same listing, by its address."""
+    if leads_back(link) or number_of(link) is not None or is_in(link.element, CALENDAR):
+        return False
+    here, there = urlsplit(page.url), urlsplit(link.address)
+    if here.netloc != there.netloc:
+        return False
+    if here.path == there.path:
+        return _is_cursor(here.query, there.query) or (_is_called(link) and here.query != there.query)
+    return there.path.startswith(here.path.rstrip("/")) and bool(
+        _STEPS.fullmatch(there.path.removeprefix(here.path.rstrip("/")))
+    )
+
+
+def _is_cursor(here: str, there: str) -> bool:
+    """Return whether queries differ only in where a page begins."""
+    item, other = (dict(parse_qsl(query[:2000], keep_blank_values=True)) for query in (here, there))
+    changed = [name for name in {*item, *other} if item.get(name) != other.get(name)]
+    values = [(name, other[name]) for name in changed if other.get(name)]
+    return _are_places(changed) and bool(values) and not any(_is_name(*value) for value in values)
+
+
+def _is_name(name: str, value: str) -> bool:
+    """Return whether a parameter names a page of the site, not of a listing: ``?page=contact``."""
+    return _PAGES.fullmatch(name) is not None and value.isalpha()
+
+
+def _are_places(names: Sequence[str]) -> bool:
+    """
+    >>> _are_places(["page_token"]), _are_places(["before", "page"]), _are_places(["sort"]), _are_places(["per_page"])
+    (True, True, False, False)
+    """
+    return bool(names) and all(_NAMES.fullmatch(name) and not _SIZES.fullmatch(name) for name in names)
+
+
+def _is_called(link: Anchor) -> bool:
+    return has_next_class(link) or bool(_CLASS.search((link.element.get("class") or "")[:200]))
 
 
 # Numbers
@@ -316,12 +392,12 @@ def page_number(text: str) -> int | None:
 
 def _by_shape(numbered: Sequence[tuple[int, Anchor]]) -> list[tuple[int, Anchor]]:
     """Return the links of the most likely pager: in an element named as one, then with the most links."""
-    shapes: defaultdict[tuple[str, int, str], list[tuple[int, int, Anchor]]] = defaultdict(list)
+    groups: defaultdict[tuple[str, int, str], list[tuple[int, int, Anchor]]] = defaultdict(list)
     for value, link in numbered:
         if not is_in(link.element, CALENDAR):
-            for shape, digits in _shapes(link.address):
-                shapes[shape].append((value, digits, link))
-    pagers = [(is_in(group[0][2].element, PAGER), group) for group in shapes.values() if _is_even(group)]
+            for shape, digits in shapes(link.address):
+                groups[shape].append((value, digits, link))
+    pagers = [(is_in(group[0][2].element, PAGER), group) for group in groups.values() if _is_even(group)]
     best = max(pagers, key=lambda pager: (pager[0], len({value for value, _, _ in pager[1]})), default=(False, []))
     return [(value, link) for value, _, link in best[1]]
 
@@ -366,13 +442,18 @@ def _is_alone(element: Any, parent: Any) -> bool:
     return not has_siblings and not (parent.text or "").strip() and not (element.tail or "").strip()
 
 
-def _shapes(address: str) -> Iterator[tuple[tuple[str, int, str], int]]:
+def shapes(address: str) -> Iterator[tuple[tuple[str, int, str], int]]:
     """Yield the address without each of its last numbers, except days of dates."""
     runs = list(_DIGITS.finditer(address[-_LONGEST:]))[-8:]
     before, address = address[:-_LONGEST], address[-_LONGEST:]
     for at, run in enumerate(runs):
         if not _DATED.search(address[: run.start()]):
             yield (before + address[: run.start()], at - len(runs), address[run.end() :]), int(run[0])
+
+
+def _is_size(number: int, link: Anchor) -> bool:
+    """Return whether a link's number is that of the rows of a page."""
+    return any(digits == number and SIZE.search(shape[0]) for shape, digits in shapes(link.address))
 
 
 def _is_even(group: Sequence[tuple[int, int, Any]]) -> bool:
@@ -393,3 +474,63 @@ def _dots(links: Sequence[Anchor], numbered: Sequence[tuple[int, Anchor]], numbe
     at = next(at for at, link in enumerate(links) if link.element is last.element)
     behind = [link for link in links[at + 1 : at + 3] if any(shown in words.ELLIPSIS for shown in link.texts)]
     return behind[0].address if behind else None
+
+
+# An index from A to Z: a row of links, each to the datasets whose titles begin with one letter
+
+
+def letters(page: Page) -> list[str]:
+    """Return the addresses of an index by letters, in its order; none where the page has no such row.
+
+    At least five links say one letter each, and their addresses differ in that letter only. A link for digits or signs
+    belongs to the row if its address is built like the others.
+
+    >>> from crawlers.kinds.html.mapping.page import Page
+    >>> row = "".join(f'<a href="/list?letter={one}">{one.upper()}</a>' for one in "abcde")
+    >>> letters(Page(row + '<a href="/list?letter=num">0-9</a><a href="/f">F</a>', "https://example.org/"))[4:]
+    ['https://example.org/list?letter=e', 'https://example.org/list?letter=num']
+    """
+    rows: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+    others = []
+    for link in anchors(page, page.root):
+        if link.text in _OTHERS:
+            others.append(link.address)
+        elif len(link.text) == 1 and link.text.isalpha() and len(link.address) <= _ADDRESS:
+            for shape in _around_letter(unquote(link.address), link.text):
+                rows[shape][link.address] = None
+    shape, best = max(rows.items(), key=lambda row: len(row[1]), default=(("", ""), {}))
+    if len(best) < _FEWEST:
+        return []
+    return list(
+        dict.fromkeys([*best, *(other for other in others if other.startswith(shape[0]) and other.endswith(shape[1]))])
+    )
+
+
+def is_index_of(url: str, row: Sequence[str]) -> bool:
+    """Return whether an index by letters is that of a listing, and not of the whole site.
+
+    The listing's own path is theirs, or theirs are below it, or the listing is one of them itself.
+
+    >>> row = ["https://a.org/az/a", "https://a.org/az/c"]
+    >>> [is_index_of(f"https://a.org/{path}", row) for path in ("az/", "az/b", "data")]
+    [True, True, False]
+    >>> is_index_of("https://a.org/", row), is_index_of("https://a.org/list", ["https://a.org/list?l=a"])
+    (False, True)
+    """
+    path = urlsplit(url).path
+    base = _INDEX.sub("", path).rstrip("/")
+    paths = [urlsplit(item).path for item in row]
+    below = re.compile(rf"{re.escape(base)}(?![^\W_]).*", re.DOTALL)
+    one_letter = re.compile(rf"{re.escape(paths[0].rpartition('/')[0])}/[^\W\d_](?:\.\w{{1,5}})?/?")
+    return (
+        all(item == path for item in paths)
+        or bool(base and all(map(below.fullmatch, paths)))
+        or (len(set(paths)) > 1 and one_letter.fullmatch(path) is not None)
+    )
+
+
+def _around_letter(address: str, letter: str) -> Iterator[tuple[str, str]]:
+    """Yield the address without the letter, wherever it stands by itself."""
+    places = re.finditer(rf"(?<![^\W\d_]){re.escape(letter)}(?![^\W\d_])", address, re.IGNORECASE)
+    for found in list(places)[-_PLACES:]:
+        yield address[: found.start()], address[found.end() :]

@@ -1,4 +1,4 @@
-"""ASP.NET pagers without a browser: the form that a page number's script would post.
+"""Pagers that are forms, without a browser: a select of pages, and what a page number's script of ASP.NET would post.
 
 ``__doPostBack(target, argument)`` posts the page's form with both in hidden fields; the form's other fields carry the
 server's state (``__VIEWSTATE``, ``__EVENTVALIDATION`` ...).
@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from crawlers.kinds.html import words
-from crawlers.kinds.html.form import filled
+from crawlers.kinds.html.form import Form, filled
 from crawlers.kinds.html.links import outermost
-from crawlers.kinds.html.paging import cell_of, is_off, page_number, texts
+from crawlers.kinds.html.mapping.page import text
+from crawlers.kinds.html.paging import PAGER, best, cell_of, is_in, is_off, page_number, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from crawlers.kinds.html.form import Form
     from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.rules.rules import Paging
 
@@ -31,6 +31,12 @@ _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|(.))")
 _PAGE = re.compile(r"Page\$(\d{1,9}|Next|Prev|First|Last)")
 _NO_PAGER = re.compile(r"(?:Select|Edit|Delete|Update|Cancel|New|Insert|Sort)\$")
 _LONGEST = 8192  # characters of a script in an attribute
+_OPTIONS = 10_000  # of a select
+_RANGE = re.compile(r"\D{0,20}(\d{1,9})\s*(?:[-–—]|\.\.\.?|\w{1,5})\s*(\d{1,9})\D{0,20}")
+_OF = re.compile(r"\D{0,20}(\d{1,9})\s*(?:/|\w{1,5})\s*(\d{1,9})\D{0,20}")
+_NAMED = re.compile(r"(?:^|[^a-z])(?:page|pg|p|seite|pagina|strona|strana|side|sida|start|offset|skip)(?:$|[^a-z])")
+_MOVES = re.compile(r"location|__doPostBack|submit", re.IGNORECASE)
+_PREFIX = re.compile(r"""location(?:\.href)?\s*=\s*["']([^"']{1,500})["']\s*\+\s*(?:this|event\.target)\b""")
 _MOST = 2000  # parts of a row of a pager
 _CONTROLS = (
     "descendant-or-self::*[contains(@href, '__doPostBack') or contains(@onclick, '__doPostBack')"
@@ -115,7 +121,7 @@ def _chosen(page: Page, paging: Paging, number: int) -> _Control | None:
     roots = [item for item in found if not isinstance(item, str)]
     controls = [control for root in outermost(roots) for control in _controls(page, root)]
     if paging.text is not None and paging.text not in words.ELLIPSIS:
-        return _best(controls, paging.text)
+        return best(controls, paging.text)
     if paging.xpath is not None and len(controls) == 1 and controls[0].element in roots and _is_nameless(controls[0]):
         return controls[0]
     rows = _rows(controls)
@@ -169,14 +175,6 @@ def _unescaped(found: re.Match[str]) -> str:
 def _is_nameless(control: _Control) -> bool:
     """Return whether a control's text shows nothing about where it leads, so that the rules' selector decides."""
     return control.number is None and not _is_dots(control) and not any(map(words.says_back, control.texts))
-
-
-def _best(controls: Iterable[_Control], wanted: str) -> _Control | None:
-    scored = [
-        (max((words.alike(text, wanted) for text in control.texts), default=0.0), control) for control in controls
-    ]
-    score, control = max(scored, key=lambda pair: pair[0], default=(0.0, None))
-    return control if score >= words.ALIKE else None
 
 
 # The pager: a row of controls and bare numbers
@@ -270,6 +268,89 @@ def _dots(rows: Iterable[_Row], number: int) -> _Control | None:
             if behind:
                 return behind[0]
     return None
+
+
+# A pager that is a select: each option is a page
+
+
+@dataclass(frozen=True, slots=True)
+class Dropdown:
+    """
+    Args:
+        values: of the options, one for each page.
+    """
+
+    element: Any
+    values: Sequence[str]
+
+    @property
+    def last(self) -> int:
+        """Return how many pages there are."""
+        return len(self.values)
+
+
+def dropdown(page: Page, number: int) -> Dropdown | None:
+    """Return the page's ``<select>`` of pages.
+
+    Its options are 1, 2, 3 ... or ranges that follow one another, the chosen one is this page, and it is called a
+    pager or leads somewhere: a month or a page's size is none.
+
+    Args:
+        number: this page's own, from 1.
+    """
+    for element in page.find("//select"):
+        options = [node for node in islice(element.iter("option"), _OPTIONS) if node.get("disabled") is None]
+        chosen = next((at for at, option in enumerate(options) if option.get("selected") is not None), 0)
+        if chosen == number - 1 and _turns_pages(element) and _are_pages([text(option) for option in options]):
+            return Dropdown(element, [(option.get("value") or text(option)).strip() for option in options])
+    return None
+
+
+def turned(page: Page, found: Dropdown, number: int, encoding: str | None = None) -> Form | None:
+    """Return what choosing a page asks for: an address that the option has, or the form that is sent with it.
+
+    Args:
+        number: the wanted page's.
+        encoding: that the page came in.
+    """
+    if number > found.last:
+        return None
+    value = found.values[number - 1]
+    prefix = _PREFIX.search((found.element.get("onchange") or "")[:2000])
+    if prefix or "/" in value or "?" in value:
+        address = page.absolute(prefix[1] + value if prefix else value)
+        return Form(address, b"") if address else None
+    return chosen_option(page, found.element, value, encoding)
+
+
+def _turns_pages(element: Any) -> bool:
+    named = f"{element.get('name') or ''} {element.get('id') or ''}"[:200].lower()
+    return bool(
+        _NAMED.search(named)
+        or _MOVES.search((element.get("onchange") or "")[:2000])
+        or is_in(element, PAGER)
+        or any("?" in (node.get("value") or "") for node in islice(element.iter("option"), 3))
+    )
+
+
+def _are_pages(texts: Sequence[str]) -> bool:
+    """
+    >>> _are_pages(["1", "2", "3"]), _are_pages(["1 of 2", "2 of 2"]), _are_pages(["1-20", "21-40", "41-47"])
+    (True, True, True)
+    >>> _are_pages(["10", "20", "50"]), _are_pages(["2024", "2025"]), _are_pages(["1"])
+    (False, False, False)
+    """
+    if len(texts) < 2:
+        return False
+    wanted = list(range(1, len(texts) + 1))
+    if [page_number(shown) for shown in texts] == wanted:
+        return True
+    counted = [(int(found[1]), int(found[2])) for shown in texts if (found := _OF.fullmatch(shown))]
+    if counted == [(item, len(texts)) for item in wanted]:
+        return True
+    ranges = [(int(found[1]), int(found[2])) for shown in texts if (found := _RANGE.fullmatch(shown))]
+    follow = all(before[1] + 1 == after[0] for before, after in pairwise(ranges))
+    return len(ranges) == len(texts) and ranges[0][0] in (0, 1) and follow
 
 
 # The form

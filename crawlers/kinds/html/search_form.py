@@ -21,8 +21,6 @@ from crawlers.kinds.html.form import fields, filled
 from crawlers.kinds.html.paging import texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scrapy.http import Response
 
     from crawlers.kinds.html.form import Form
@@ -182,7 +180,7 @@ def button_of(page: Page, form: Any, wanted: str | bool | None) -> Any | None:
     if not isinstance(wanted, str):
         return buttons[0] if buttons and wanted is None else None
     for element in buttons:
-        if element.get("name") == wanted or _is_called(texts(element), wanted):
+        if element.get("name") == wanted or any(words.alike(text, wanted) >= words.ALIKE for text in texts(element)):
             return element
     raise AnswerError("paging", f"the form has no button {wanted!r}")
 
@@ -190,7 +188,3 @@ def button_of(page: Page, form: Any, wanted: str | bool | None) -> Any | None:
 def _is_button(element: Any) -> bool:
     kind = (element.get("type") or ("submit" if element.tag == "button" else "")).strip().lower()
     return element.tag in ("input", "button") and kind in ("submit", "image") and element.get("disabled") is None
-
-
-def _is_called(found: Sequence[str], wanted: str) -> bool:
-    return any(words.alike(text, wanted) >= words.ALIKE for text in found)

@@ -14,6 +14,7 @@ from crawlers.kinds.html import own_fields
 from crawlers.kinds.html.dialect import Listings
 from crawlers.kinds.html.pages import DatasetPages
 from crawlers.kinds.html.rules import load
+from crawlers.kinds.html.search_form import Search
 from crawlers.kinds.html.sitemaps import Sitemaps
 from crawlers.kinds.html.withdrawals import GonePages
 from crawlers.listing.lister import Lister
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from crawlers.kinds.html.rules import Rules
-    from crawlers.kinds.html.search_form import Search
 
 
 class HTMLSpider(CatalogueSpider):
@@ -77,9 +77,10 @@ class HTMLSpider(CatalogueSpider):
         self.pages = DatasetPages(self, self.site, own_fields.methods(self))
         self.linked_rdf = self.pages.linked_rdf
         self.gone = GonePages(self, self.withdrawals, self.pages)
+        search = Search(self, self.site, self.site.form) if self.site.form else None
         what = self, self.site, self.pages, self.gone
         self.sitemaps = Sitemaps(*what) if self.site.paging.kind == "sitemap" else None
-        self.dialect = self.sitemaps or Listings(*what, self._search())
+        self.dialect = self.sitemaps or Listings(*what, search)
         self.lister: Lister[Any] = Lister(self, self.dialect, self.withdrawals)
 
     @classmethod
@@ -92,14 +93,6 @@ class HTMLSpider(CatalogueSpider):
         if spider.sitemaps and spider.site.paging.address is None:
             crawler.signals.connect(spider.sitemaps.robots_read, signals.robots_parsed)
         return spider
-
-    def _search(self) -> Search | None:
-        """Return what sends the form of listings; few are behind one, so it is imported here."""
-        if self.site.form is None:
-            return None
-        from crawlers.kinds.html.search_form import Search  # noqa: PLC0415
-
-        return Search(self, self.site, self.site.form)
 
     @property
     def portal(self) -> str:

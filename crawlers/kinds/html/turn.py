@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from w3lib.url import safe_url_string
 
-from crawlers.kinds.html import dropdown, paging, postback, words
-from crawlers.kinds.html.cursor import cursor_link
+from crawlers.kinds.html import paging, postback, unread, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,14 +18,8 @@ if TYPE_CHECKING:
     from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.rules import Paging, Rules
 
-BY_BROWSER = ("button", "buttons", "scroll", "script")
-COUNTED = ("query", "path")
-"""The ways in which no page shows that there is a next one."""
-PROMISED = ("next", "numbers", "postback")
-"""The ways in which a page shows it."""
-READ_ONCE = (*COUNTED, *PROMISED)
-"""The ways whose pages list a dataset once: a browser's page may keep what it had before."""
 _AHEAD = 50
+_FRAME = 50  # links of the first page
 _IDLE = 3  # times that a button is pressed in vain
 _ENDS = {
     "button": ("gone", "disabled"),
@@ -50,9 +43,9 @@ class Ask:
         link_text: the text of the link that led here, where its shape alone showed what it was.
         offered: the highest page that a pager has named so far.
         ahead: numbers and addresses of later pages: what a script loads may come without the pager.
+        frame: digests of what all pages before link to; ``None`` if there is none yet.
         gap: the first of the pages in a row without any dataset.
         digest: of the page before: what it linked to.
-        is_shifted: whether a page listed datasets of earlier ones beside new ones, so that others may be on none.
         digests: of the first pages, in order.
         before: of the first look, if this is the second one.
         left: what the first look left, as a clause.
@@ -69,9 +62,9 @@ class Ask:
     link_text: str = ""
     offered: int = 1
     ahead: tuple[tuple[int, str], ...] = ()
+    frame: tuple[int, ...] | None = None
     gap: int | None = None
     digest: str = ""
-    is_shifted: bool = False
     digests: tuple[str, ...] = ()
     before: tuple[str, ...] | None = None
     left: str = ""
@@ -93,11 +86,11 @@ def following(page: Page, rules: Rules, after: Ask) -> Ask | None:
     """
     after = replace(after, body=None, times=0)
     way = rules.paging
-    if way.kind in BY_BROWSER:
+    if way.in_browser:
         return replace(after, url=after.start, times=after.number - 1)
-    if way.kind in COUNTED:
+    if way.is_counted:
         return replace(after, url=paging.counted(after.start, way, after.number - 1))
-    if way.kind not in PROMISED:
+    if not way.is_promised:
         return None
     found = next(filter(None, promised(page, way, after)), None)
     return _by_button(page, way, after) if not found and rules.form and way.kind == "next" else found
@@ -134,13 +127,13 @@ def _offered(page: Page, after: Ask) -> Ask | None:
 
 
 def _chosen(page: Page, after: Ask) -> Ask | None:
-    pages = dropdown.dropdown(page, after.number - 1)
-    form = dropdown.turned(page, pages, after.number, page.encoding) if pages else None
+    pages = postback.dropdown(page, after.number - 1)
+    form = postback.turned(page, pages, after.number, page.encoding) if pages else None
     return after.to(form) if form else None
 
 
 def _by_shape(page: Page, after: Ask) -> Ask | None:
-    link = cursor_link(page, after.link_text) if after.link_text or after.number == 2 else None
+    link = paging.cursor_link(page, after.link_text) if after.link_text or after.number == 2 else None
     return replace(after, url=_safe(page, link.address), link_text=link.text) if link else None
 
 
@@ -148,14 +141,16 @@ UNNAMED: tuple[Callable[[Page, Ask], Ask | None], ...] = (_offered, _chosen, _by
 """The pagers that are tried in this order if the rules name none: page numbers, a select, a link by its shape."""
 
 
-def seen_pager(page: Page, after: Ask) -> Ask:
-    """Return the ask, with what the page's pager offers: how many pages, and where they are."""
-    numbers, pages = paging.offered(page), dropdown.dropdown(page, after.number - 1)
+def seen(page: Page, ask: Ask) -> Ask:
+    """Return the ask of a page, with what its pager offers: how many pages, and where they are."""
+    numbers, pages = paging.offered(page), postback.dropdown(page, ask.number)
     posted = postback.offered(page)
-    ahead = {**dict(after.ahead), **numbers}
-    kept = [(item, address) for item, address in ahead.items() if item >= after.number]
-    highest = max([after.offered, *numbers, *posted, pages.last if pages else 1])
-    return replace(after, offered=highest, ahead=tuple(kept[:_AHEAD]))
+    ahead = {**dict(ask.ahead), **numbers}
+    kept = [(item, address) for item, address in ahead.items() if item > ask.number]
+    highest = max([ask.offered, *numbers, *posted, pages.last if pages else 1])
+    links = unread.frame(page)
+    common = links[:_FRAME] if ask.frame is None else tuple(link for link in links if link in ask.frame)
+    return replace(ask, offered=highest, ahead=tuple(kept[:_AHEAD]), frame=common)
 
 
 def made(response: Response | None) -> int:
@@ -185,7 +180,7 @@ def is_short(response: Response, times: int) -> bool:
 
 def browser(way: Paging, times: int) -> dict[str, Any]:
     """Return the page turns as data: the ``browser`` of a request's meta."""
-    if way.kind not in BY_BROWSER:
+    if not way.in_browser:
         return {"kind": None, "times": 0, "wait": way.wait}
     texts = [way.text] if way.text else [] if way.xpath else list(words.more())
     return {

@@ -48,6 +48,11 @@ def _next() -> tuple[str, ...]:
 
 
 @cache
+def _more() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(plain, _listed("more"))))
+
+
+@cache
 def _back() -> frozenset[str]:
     return frozenset(map(plain, _listed("back", "newer")))
 
@@ -77,6 +82,17 @@ def says_next(text: str) -> bool:
         bool(word) and process.extractOne(word, _next(), scorer=fuzz.ratio, score_cutoff=ALIKE) is not None
         for word in {words, bare}
     )
+
+
+@lru_cache(maxsize=4096)
+def says_more(text: str) -> bool:
+    """Return whether a text means "load more" in any language.
+
+    >>> says_more("Mehr laden ..."), says_more("Load more comments"), says_more("more")
+    (True, False, False)
+    """
+    word = plain(text) if len(text) <= _LONGEST else ""
+    return bool(word) and process.extractOne(word, _more(), scorer=fuzz.ratio, score_cutoff=ALIKE) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from crawlers.items import Dataset
     from crawlers.kinds.waf.folder import Entry
-    from crawlers.kinds.waf.records import RecordFile
+    from crawlers.kinds.waf.records import Found
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.faults import Fault
 
@@ -102,15 +102,15 @@ class Folders(Tree[Place]):
         settings = self.crawl.crawler.settings
         most = {"most": settings.getint("DOWNLOAD_MAXSIZE"), "most_json": settings.getint("JSON_MAXSIZE")}
         try:
-            file = await opened(response, source=self.crawl.source, **most)
+            found, page.close = await opened(response, source=self.crawl.source, **most)
         except AnswerError as error:
             self._lose(error, page, response)
         else:
-            page.entries, page.close = self.entries(self._datasets(file, page, response), page, response), file.close
+            page.entries = self.entries(self._datasets(found, page, response), page, response)
 
-    def _datasets(self, file: RecordFile, page: ListingPage[Place], response: Response) -> Iterator[Dataset]:
+    def _datasets(self, records: Found, page: ListingPage[Place], response: Response) -> Iterator[Dataset]:
         """Yield the datasets of a file; report the others."""
-        for number, found in enumerate(file.found):
+        for number, found in enumerate(records):
             if isinstance(found, StatementError):
                 owner = found.dataset_id
                 if not page.is_limited or owner is None or self.is_wanted(owner):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy.http import Response
@@ -21,6 +21,9 @@ from crawlers.spool.compression import unpacked
 if TYPE_CHECKING:
     from crawlers.kinds.dcat.page import Page
 
+Found = Iterator[Dataset | AnswerError | None]
+"""The datasets of a file; what is wrong with a record that can't be read; ``None`` for one of no data."""
+Close = Callable[[], None]
 _GZIP = re.compile(r"\.gz(?=$|\?)", re.IGNORECASE)
 
 
@@ -37,20 +40,8 @@ class StatementError(AnswerError):
         self.dataset_id = dataset_id
 
 
-class RecordFile(NamedTuple):
-    """What is in a file.
-
-    Args:
-        found: its datasets; what is wrong with a record that can't be read; ``None`` for one of no data.
-        close: releases what they need.
-    """
-
-    found: Iterator[Dataset | AnswerError | None]
-    close: Callable[[], None] | None = None
-
-
-async def opened(response: Response, *, source: str, most: int, most_json: int) -> RecordFile:
-    """Return what is in a file.
+async def opened(response: Response, *, source: str, most: int, most_json: int) -> tuple[Found, Close | None]:
+    """Return what is in a file, and what releases what that needs.
 
     Args:
         most: the largest file that is unpacked, in bytes.
@@ -62,7 +53,7 @@ async def opened(response: Response, *, source: str, most: int, most_json: int) 
     response, misread = _unpacked(response, most), list[str]()
     root = xml_records.root(response, misread) if urlsplit(response.url).path.lower().endswith(".xml") else None
     if root is not None and not root.tag.startswith(f"{{{RDF}"):
-        return RecordFile(_of_elements(root, response, source, misread))
+        return _of_elements(root, response, source, misread), None
     page = read(response, name=source, language=None, max_json=most_json)
     if page is None:
         raise AnswerError("not_rdf", "an HTML page came instead of a record")
@@ -71,7 +62,7 @@ async def opened(response: Response, *, source: str, most: int, most_json: int) 
     except BaseException:
         page.close()
         raise
-    return RecordFile(_of_rdf(page), page.close)
+    return _of_rdf(page), page.close
 
 
 def _unpacked(response: Response, most: int) -> Response:

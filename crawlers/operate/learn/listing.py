@@ -8,9 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from crawlers.exceptions import CrawlersError
 from crawlers.kinds.html import turn, words
-from crawlers.kinds.html.letters import letters
 from crawlers.kinds.html.links import dataset_links
-from crawlers.kinds.html.paging import counted, is_off, next_link, numbered_link, page_number, texts
+from crawlers.kinds.html.paging import counted, is_off, letters, next_link, numbered_link, page_number, texts
 from crawlers.kinds.html.postback import postback
 from crawlers.kinds.html.rules import Rules, rules
 from crawlers.kinds.html.rules.rules import Paging

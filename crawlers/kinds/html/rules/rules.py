@@ -158,6 +158,20 @@ class Paging:
     patience: int = 2
     wait: float = 10.0
 
+    @property
+    def in_browser(self) -> bool:
+        return self.kind in ("button", "buttons", "scroll", "script")
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether no page shows that there is a next one."""
+        return self.kind in ("query", "path")
+
+    @property
+    def is_promised(self) -> bool:
+        """Whether a page shows that there is a next one."""
+        return self.kind in ("next", "numbers", "postback")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchForm:
