@@ -231,7 +231,7 @@ def test_a_batch_that_one_request_can_not_ask_for_is_shorter(most: int, asked: i
 
 
 @pytest.mark.parametrize(("sizes", "retries"), [((), {}), ((3, 4), {"max_retry_times": 0})])
-def test_half_of_a_batch_is_not_retried(sizes: Any, retries: Any) -> None:
+def test_a_batch_is_never_taken_for_one_of_before_and_half_of_one_is_not_retried(sizes: Any, retries: Any) -> None:
     (request,) = Some(IDS).ask_batch(Batch(sizes=sizes))
     assert (request.meta, request.dont_filter) == (retries, True)
 
@@ -252,3 +252,8 @@ def test_only_a_host_that_says_when_to_come_again_ends_the_list(is_answered: Any
 
     assert len(asyncio.run(outputs())) == (0 if is_ended else 1)
     assert some.ended == ([("some", "short")] if is_ended else [])
+
+
+def test_a_hundred_are_asked_for_at_once() -> None:
+    some = Some([*IDS, "one more"])
+    assert run(some, lambda ids, _: json.dumps(ids)) == [100, 1]

@@ -603,6 +603,8 @@ def test_what_opens_a_row_is_no_way_on(walked):
     one, two = ("".join(map(row.format, rows)) for rows in ((1, 2, 3), (4,)))
     pages = two_pages(f"<ul>{two}</ul>", first=f'<ul>{one}</ul><a rel=next href="/list?page=2">next</a>')
     assert told(walked(pages, "{ next = true }", rules)) == ({"pager"}, [])
+    two = "".join(map(row.replace(' <a href="/t/{0}">Trees</a>', "").format, (4, 5)))
+    assert told(walked(two_pages(f"<ul>{two}</ul>"), "{ next = true }", rules)) == ({"pager"}, [])
     flat = '<li><a href="/d/{0}">{0}</a></li><p><a href="#">Show more</a></p>'
     pages = two_pages("".join(map(flat.format, (4, 5, 6))))
     assert told(walked(pages, "{ next = true }", rules)) == ({"pager"}, [])
@@ -619,6 +621,19 @@ def test_a_second_list_beside_the_first_with_a_button_of_its_own(walked):
     assert told(walked(two_pages(links(3), first=both), "{ next = true }")) == ({"pager"}, []), (
         "two ways on of one list"
     )
+
+
+def test_a_second_list_beside_one_of_numbered_pages(walked):
+    numbers = '<p class="pager"><b>1</b> <a href="/list?page=2">2</a></p>'
+    first = links(31, 45) + numbers + links(58, 89) + "<button>Load more</button>"
+    assert told(walked(two_pages(links(97), first), "{ numbers = true }")) == (set(), ["unproven"])
+
+
+def test_a_total_that_is_met_needs_no_button(walked):
+    rules = "links = { css = 'li a', id = '/d/([0-9]+)', total = '.n' }"
+    for count, shown in (("3", ({"total"}, [])), ("4", (set(), ["count_mismatch"]))):
+        last = links(97, more=f'<i class="n">{count}</i><button>Load more</button>')
+        assert told(walked(two_pages(last), "{ next = true }", rules)) == shown
 
 
 AHEAD = [
@@ -648,6 +663,13 @@ BEHIND = [
 @pytest.mark.parametrize("pager", BEHIND)
 def test_a_pager_that_leads_no_further(walked, pager):
     assert told(walked(two_pages(links(3, more=pager)), "{ next = true }")) == ({"pager"}, [])
+
+
+def test_more_rows_on_a_page_are_no_page_ahead(walked):
+    sizes = '<p class="pager"><a href="/list?page=2&amp;limit=50">All</a></p>'
+    pages = {"/list": links(1, 2, following="/list?page=2&amp;limit=20")}
+    pages["/list?page=2&limit=20"] = links(3, more=sizes)
+    assert told(walked(pages, "{ next = true }")) == ({"pager"}, [])
 
 
 def two_pages(last: str, first: str = links(1, 2, following="/list?page=2")) -> dict[str, str]:
@@ -703,7 +725,9 @@ def test_a_next_link_back_to_a_page_that_is_not_the_first_contradicts(walked):
     assert (told(done), len(done.items)) == ((set(), ["paging"]), 8)
     assert len([request for request in done.asked if "/d/" not in request.url]) <= 4 + 2
     pages["/4"] = links(8, 9, following="/1")
-    assert told(walked(pages, "{ next = true }", start=("/1",))) == ({"pager"}, [])
+    done = walked(pages, "{ next = true }", start=("/1",))
+    assert told(done) == ({"pager"}, [])
+    assert len([request for request in done.asked if "/d/" not in request.url]) == 4
 
 
 def test_a_listing_that_ends_with_what_it_does_not_follow(harvest):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
@@ -865,7 +865,10 @@ def test_whether_all_came_and_a_refusal_behind_it_is_the_end(walked, traits, is_
 
 def test_a_walk_begins_with_nothing():
     begun = Walk(ask=Ask())
-    assert {name for name, value in begun.plain().items() if value} == {"ask", "name", "purpose", "lap"}
+    given = {field.name for field in fields(begun) if getattr(begun, field.name)}
+    assert (given, begun.plain().keys()) == ({"ask", "name", "purpose", "lap"}, {"ask"}), (
+        "what is by default is not stored"
+    )
     assert (begun.lap, begun.expected, begun.seen) == (1, None, 0)
     assert [replace(begun, **each).has_records for each in ({}, {"is_of_ids": True}, {"purpose": "count"})] == [
         True,

@@ -137,6 +137,44 @@ def test_a_list_that_ends_at_a_limit_within_a_page_is_no_end(tmp_path):
     assert (done.judged[0], len(done.ids())) == ("complete", 100)
 
 
+def test_a_token_that_dies_behind_a_full_page_of_a_window_is_no_end(tmp_path):
+    class Dying(Repository):
+        def page(self, found, start, rest):
+            dies = start >= (30 if not (rest[2] or rest[3]) else 10)
+            return self.error("badResumptionToken") if dies else super().page(found, start, rest)
+
+    done = walked(Dying(shuffled(100), {"says": None}), tmp_path)
+    assert (done.judged[0], len(done.ids())) == ("complete", 100)
+
+
+def test_a_page_for_people_is_asked_for_once_more(tmp_path):
+    repository = Repository(held(35), {})
+    repository.page = lambda found, start, rest: (
+        oops(200) if repository.served == 2 else Repository.page(repository, found, start, rest)
+    )
+    done = walked(repository, tmp_path)
+    assert (done.judged, done.errors, len(done.asked)) == (("complete", 35, 35), [], 7)
+
+
+@pytest.mark.parametrize("records", [held(35), shuffled(35)], ids=["sorted", "shuffled"])
+def test_a_record_at_the_edge_of_two_windows_counts_once(tmp_path, records):
+    done = walked(Repository(records, {"breaks_behind": 20}), tmp_path)
+    assert (done.judged, done.errors) == (("complete", 35, 35), [])
+
+
+def test_a_token_behind_an_empty_page_is_no_end(tmp_path):
+    """Nothing came at all since then, and it is refused."""
+    repository = Repository([], {"extra_token": "badResumptionToken", "says": None})
+    repository.page = lambda found, start, rest: (
+        repository.answered("<ListRecords><resumptionToken>10||||!0</resumptionToken></ListRecords>")
+        if not start
+        else repository.error("badResumptionToken")
+    )
+    done = walked(repository, tmp_path, since="2026-11-01")
+    assert (done.judged[0], done.evidence) == ("incomplete", {})
+    assert len(done.asked) < 60
+
+
 @pytest.mark.parametrize("records", [held(50), shuffled(50)], ids=["sorted", "shuffled"])
 @pytest.mark.parametrize("says", [{}, {"says": None}], ids=str)
 @pytest.mark.parametrize(

@@ -88,6 +88,11 @@ def test_what_is_seen_and_not_followed(text, left):
     assert found == [urljoin(ROOT, one) for one in left]
 
 
+def test_a_parent_is_no_folder_that_is_left():
+    below = page(APACHE % shown("/meta/ meta", "/other/ other"), f"{ROOT}sub/")
+    assert [one.address for one in entries(below, f"{ROOT}sub/")] == ["https://example.org/other/"]
+
+
 @pytest.mark.parametrize("link", ["?page=2", "list?start=10", "index.php?page=2&limit=5"])
 def test_a_page_of_a_listing_is_followed(link):
     assert [one.what for one in entries(page(APACHE % links(link)), ROOT)] == ["page"]

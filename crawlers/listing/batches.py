@@ -187,7 +187,7 @@ class Batches(ABC):
             ids = ids[:-1]
         batch = replace(batch, ids=ids, way=batch.way or self.usual())
         request = self.batch_question(batch)
-        meta = ({"max_retry_times": 0} if batch.sizes else {}) | request.meta
+        meta = {"dont_cache": True} | ({"max_retry_times": 0} if batch.sizes else {}) | request.meta
         yield request.replace(
             callback=self.parse_batch,
             errback=self.batch_failed,

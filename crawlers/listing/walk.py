@@ -7,7 +7,7 @@ address. An **entry** is a record as a page lists it. An **offer** is another wa
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
@@ -126,9 +126,15 @@ class Walk(Generic[A]):
         return self.listed + self.lost
 
     def plain(self) -> dict[str, Any]:
-        """Return the walk as a stored request carries it, which is JSON."""
-        plain: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        """Return the walk as a stored request carries it, which is JSON: what is not as it is by default."""
+        plain: dict[str, Any] = json.loads(json.dumps(_changed(self) | {"ask": _changed(self.ask)}))
         return plain
+
+
+def _changed(found: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass that have not their default."""
+    values = {field.name: (getattr(found, field.name), field.default) for field in fields(found)}
+    return {name: value for name, (value, default) in values.items() if value is not default and value != default}
 
 
 def restored(plain: dict[str, Any], asks: type[A]) -> Walk[A]:

@@ -42,9 +42,7 @@ class ById(Batches):
         self.take_new = take
 
     def batch_question(self, batch: Batch) -> Request:
-        request = self.way(batch).request("package_search", among([*batch.ids], self.api.query))
-        request.meta["dont_cache"] = True
-        return request
+        return self.way(batch).request("package_search", among([*batch.ids], self.api.query))
 
     def fits(self, batch: Batch) -> bool:
         way = self.way(batch)

@@ -476,9 +476,9 @@ def _is_behind_end(walk: Walk[Question], fault: Fault) -> bool:
     Without a total that is believed of a window alone, and if its last page is short. As many records as a list gave
     whose token was refused may be a limit of the server.
     """
-    if not walk.ask.token or not fault.is_of_question or fault.about == "windows":
+    if not walk.ask.token or not fault.is_of_question or fault.is_of_host or fault.about == "windows":
         return False
-    is_short = bool(walk.parts) and walk.came % walk.largest > 0 and walk.came < walk.ask.longest
+    is_short = bool(walk.parts and walk.came) and walk.came % walk.largest > 0 and walk.came < walk.ask.longest
     return (walk.total is None and is_short) or (fault.about == "none" and walk.came == walk.total)
 
 

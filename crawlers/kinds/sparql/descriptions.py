@@ -89,6 +89,7 @@ class Descriptions(Batches):
         is_graph = "size" not in batch.way
         query = (_QUERIES[form] if is_graph else queries.count_statements)(batch.ids, graph)
         request = self.endpoint.request(query, "POST" if batch.is_post else "GET", is_graph=is_graph)
+        request.meta["dont_cache"] = False
         if len(batch.ids) == 1:  # nothing helps behind it
             request.meta["max_retry_times"] = self.crawl.crawler.settings.getint("RETRY_TIMES")
         return request.replace(priority=2 if len(batch.way) > 1 or batch.sizes else 1)
