@@ -231,9 +231,9 @@ def test_a_batch_that_one_request_can_not_ask_for_is_shorter(most: int, asked: i
 
 
 @pytest.mark.parametrize(("sizes", "retries"), [((), {}), ((3, 4), {"max_retry_times": 0})])
-def test_a_batch_is_never_taken_for_one_of_before_and_half_of_one_is_not_retried(sizes: Any, retries: Any) -> None:
+def test_a_batch_comes_from_no_cache_and_half_of_one_is_not_retried(sizes: Any, retries: Any) -> None:
     (request,) = Some(IDS).ask_batch(Batch(sizes=sizes))
-    assert (request.meta, request.dont_filter) == (retries, True)
+    assert (request.meta, request.dont_filter) == ({"dont_cache": True} | retries, True)
 
 
 @pytest.mark.parametrize(
