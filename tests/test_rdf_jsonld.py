@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
 import pytest
@@ -21,14 +19,7 @@ from tests.conftest import ROOT
 from tests.site import Answer, Site
 from tests.waiting import HANG
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 FIXTURES = ROOT.parent / "shared" / "fixtures"
-W3C = ROOT.parent / "shared" / "jsonld-tests"
-W3C_BASE = "https://w3c.github.io/json-ld-api/tests/"
-FETCHED = {f"#t{name}" for name in "c031 c034 e126 e127 e128 so05 so06 so08 so09 so11".split()}
-"""W3C's tests that need a context of another address."""
 POD = "https://project-open-data.cio.gov/v1.1/schema/catalog.jsonld"
 SCHEMA_ORG = [
     f"{scheme}://{host}{path}"
@@ -393,86 +384,3 @@ def test_coerced_values_have_their_datatypes():
     document = b'{"@context": "%s", "@id": "a:1", "modified": "2020-01-01"}' % POD.encode()
     [quad] = pyoxigraph.parse(jsonld.local(document), pyoxigraph.RdfFormat.JSON_LD)
     assert quad.object.datatype.value == XSD + "date"
-
-
-# As specified
-
-
-TWO = {
-    "@version": 1.1,
-    "dct": "http://purl.org/dc/terms/",
-    "dcat": "http://www.w3.org/ns/dcat#",
-    "type": "@type",
-    "Dataset": {"@id": "dcat:Dataset", "@context": {"title": {"@id": "dct:title", "@container": "@language"}}},
-    "Member": {"@id": "dcat:Resource", "@context": {"inSeries": {"@id": "dcat:inSeries", "@type": "@id"}}},
-}
-
-
-@pytest.mark.parametrize("key", ["@type", "type"])
-@pytest.mark.parametrize("types", [["Dataset", "Member"], ["Member", "dct:Thing", "Dataset"]])
-@pytest.mark.parametrize("outside", [[], [{"Dataset": TWO["Dataset"]}]])
-def test_a_node_of_two_types_has_the_terms_of_both(key: str, types: list[str], outside: list[Any]) -> None:
-    """By JSON-LD 1.1, each scoped context is applied on those before; the parser applies the last alone."""
-    below = {key: types, "title": {"de": "Reihe"}, "inSeries": "http://a.org/s"}
-    node = {
-        "@id": "http://a.org/1",
-        key: types,
-        "title": {"en": "T"},
-        "inSeries": "http://a.org/s",
-        "dct:relation": below,
-    }
-    body = jsonld.local(
-        json.dumps(
-            {"@context": [TWO, *outside], "@graph": [node, {"@id": "http://a.org/2", key: "Member", "title": "x"}]}
-        ).encode()
-    )
-    found = list(pyoxigraph.parse(body, format=pyoxigraph.RdfFormat.JSON_LD))
-    said = sorted(str(triple.predicate.value).rpartition("#")[2].rpartition("/")[2] for triple in found)
-    known = len({"Dataset": 1, "Member": 1} | {"dct:Thing": 1}) if "dct:Thing" in types else 2
-    assert said == sorted([*["type"] * (2 * known + 1), *["title", "inSeries"] * 2, "relation"])
-
-
-def canonical(quads: Iterable[Any]) -> set[str]:
-    """Quads without the names of blank nodes, and without the direction of texts, which items have not."""
-    plain = pyoxigraph.Dataset(
-        pyoxigraph.Quad(
-            one.subject,
-            one.predicate,
-            pyoxigraph.Literal(one.object.value, language=one.object.language),
-            one.graph_name,
-        )
-        if isinstance(one.object, pyoxigraph.Literal) and one.object.language
-        else one
-        for one in quads
-    )
-    plain.canonicalize(pyoxigraph.CanonicalizationAlgorithm.RDFC_1_0)
-    return set(map(str, plain))
-
-
-def passes(test: dict[str, Any]) -> bool:
-    base = test.get("option", {}).get("base") or W3C_BASE + test["input"]
-    try:
-        body = jsonld.local((W3C / test["input"]).read_bytes())
-        found = list(pyoxigraph.parse(body, format=pyoxigraph.RdfFormat.JSON_LD, base_iri=base))
-    except (AnswerError, SyntaxError, ValueError):
-        return "jld:NegativeEvaluationTest" in test["@type"]
-    if "jld:PositiveEvaluationTest" not in test["@type"]:
-        return "jld:PositiveSyntaxTest" in test["@type"]
-    with suppress(SyntaxError):  # some expect what is no RDF
-        return canonical(found) == canonical(
-            pyoxigraph.parse((W3C / test["expect"]).read_bytes(), format=pyoxigraph.RdfFormat.N_QUADS)
-        )
-    return False
-
-
-@pytest.mark.skipif(not W3C.exists(), reason="W3C's tests are not here")
-def test_what_w3c_tests_is_read_but_for_what_the_page_lists() -> None:
-    tests = json.loads((W3C / "toRdf-manifest.jsonld").read_bytes())["sequence"]
-    of_1_1 = [each for each in tests if each.get("option", {}).get("specVersion") != "json-ld-1.0"]
-    asked = [each for each in of_1_1 if each["@id"] not in FETCHED and (W3C / each["input"]).exists()]
-    failed = {each["@id"].removeprefix("#") for each in asked if not passes(each)}
-    page = (ROOT / "docs" / "dcat.md").read_text(encoding="utf-8").partition("\n## JSON-LD\n")[2].partition("\n## ")[0]
-    assert failed == set(re.findall(r"`(t[a-z0-9]+)`", "\n".join(re.findall(r"^\|([^|]+)\|", page, re.MULTILINE))))
-    for is_positive, words in ((True, "positive ones pass"), (False, "negative ones")):
-        these = [each["@id"][1:] for each in asked if ("jld:NegativeEvaluationTest" in each["@type"]) != is_positive]
-        assert f"{len(set(these) - failed)} of {len(these)} {words}" in page

@@ -11,17 +11,12 @@ from __future__ import annotations
 import io
 import json
 import re
-from typing import TYPE_CHECKING, Any
-
-import orjson
+from typing import Any
 
 from crawlers.exceptions import AnswerError
 from crawlers.rdf.bundled import bundled
 from crawlers.safety.bounds import outline
 from crawlers.safety.text import is_utf8
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _MAX_DEPTH = 64  # each level costs pyoxigraph time, and at some thousand its stack overflows
 _STEP = 32
@@ -31,9 +26,6 @@ _MAX_ADDED = 128 << 20  # bytes that contexts may add to a document which repeat
 _LENGTHS = (1 << 12, 1 << 18)  # bytes of a list of contexts: usual, and at most
 
 _CONTEXT = re.compile(rb'"@context"\s*:\s*(?:("(?:[^"\\]|\\.)*+")|(?=\[))')
-_TYPES = re.compile(rb'"@?type"\s*:\s*\[\s*"(?:[^"\\]|\\.)*+"\s*,', re.IGNORECASE)
-_LAST = "\U0010ffff"
-"""What the names begin with of types that are made here: they are sorted behind all others."""
 _IMPORT = re.compile(rb'"@import"\s*:\s*("(?:[^"\\]|\\.)*+")?')
 _NO_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|NaN|-?Infinity', re.DOTALL)
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -69,8 +61,6 @@ def local(body: bytes, flaws: list[str] | None = None) -> bytes:
         body = _NO_NUMBER.sub(lambda found: found[0] if found[0].startswith(b'"') else b"null", body)
     if b'"@context"' in body:
         body = _with_contexts(body, with_vocabulary=b'"@vocab"' not in body)
-        if body.count(b'"@context"') > 2 and _TYPES.search(body):  # the document's, and those of two types
-            body = _joined(body)
     return body
 
 
@@ -185,52 +175,3 @@ def _refusal(url: str) -> AnswerError:
         "remote_context",
         f"the catalogue names the JSON-LD context {url[:300]!r}, which is not bundled; none is fetched",
     )
-
-
-def _joined(body: bytes) -> bytes:
-    """Return a document in which a node of several types has the terms of all of them.
-
-    pyoxigraph applies the scoped context of the last type alone; JSON-LD 1.1 (API, 5.1.2) wants each, on those before.
-    So the last type of such a node becomes one of the same IRI whose scoped context joins them.
-    """
-    try:
-        document = orjson.loads(body)
-    except ValueError:  # which its parser will say
-        return body
-    return orjson.dumps(document) if _join(document, {}, {"@type"}) else body
-
-
-def _join(value: Any, scoped: Mapping[str, dict[str, Any]], names: set[str]) -> bool:
-    """Join the scoped contexts of a value's types and of all that it holds; return whether there were any to join.
-
-    Args:
-        scoped: the context object that defines each term with a scoped context.
-        names: what ``@type`` is called.
-    """
-    if isinstance(value, list):
-        return any([*(_join(each, scoped, names) for each in value)])
-    if not isinstance(value, dict):
-        return False
-    given = value.get("@context")
-    for context in given if isinstance(given, list) else [given]:
-        if isinstance(context, dict):
-            own = {term for term, is_ in context.items() if isinstance(is_, dict) and "@context" in is_}
-            scoped = {**scoped, **dict.fromkeys(own, context)}
-            names = names | {term for term, is_ in context.items() if is_ in ("@type", {"@id": "@type"})}
-    is_joined = False
-    for name in names & value.keys():
-        is_joined = _join_types(value, name, scoped) or is_joined
-    return any([is_joined, *(_join(each, scoped, names) for key, each in value.items() if key != "@context")])
-
-
-def _join_types(node: dict[str, Any], name: str, scoped: Mapping[str, dict[str, Any]]) -> bool:
-    types = node[name] if isinstance(node[name], list) else []
-    known = sorted({each for each in types if isinstance(each, str) and each in scoped})
-    contexts = [scoped[each][each]["@context"] for each in known]
-    if len(known) < 2 or not all(isinstance(context, dict) for context in contexts):
-        return False
-    last, joined = known[-1], f"{_LAST}{' '.join(known)}"
-    terms = {term: is_ for context in contexts for term, is_ in context.items()}
-    scoped[last][joined] = scoped[last][last] | {"@id": scoped[last][last].get("@id", last), "@context": terms}
-    node[name] = [joined if each == last else each for each in types]
-    return True
