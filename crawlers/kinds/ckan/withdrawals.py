@@ -235,7 +235,7 @@ class Ghosts(Absences):
         Args:
             about: the ``variant``, the ``walk`` behind the list, and the ``count`` of records that came by their ids.
         """
-        controls = self.some_listed(about["walk"]["name"])
+        controls = self.some_listed(restored(about["walk"], Ask).name)
         count = self.crawl.records.count(self.list_name)
         if self.is_too_much(count):
             self.crawl.failed("list", self.too_much(count))
