@@ -182,7 +182,7 @@ class Dataset:
     )
     description: str | None = spec(
         "markdown",
-        "Its description.",
+        "Its description, in Markdown; at CKAN as written.",
         rdf="dct:description dct:abstract dc:description schema:description",
         data_json="description descriptionMap",
         schema_org="description abstract disambiguatingDescription",
@@ -224,11 +224,11 @@ class Dataset:
     )
     publisher: Agent | None = spec(
         "agent",
-        "Who publishes it: a name, else an address.",
+        "Who publishes it.",
         rdf="dct:publisher dc:publisher schema:publisher",
         data_json="publisher",
         schema_org="publisher",
-        ckan="organization publisher publisher_name publisher_uri publisher_email publisher_url",
+        ckan="organization publisher_name publisher_uri publisher_email publisher_url publisher",
     )
     contacts: list[Agent] = spec(
         "agents",
@@ -238,7 +238,7 @@ class Dataset:
         rdf="dcat:contactPoint adms:contactPoint",
         data_json="contactPoint mbox",
         schema_org="contactPoint",
-        ckan="contact contact_name contact_uri contact_email contact_url author maintainer creator",
+        ckan="author maintainer contact_name contact_uri contact_email contact_url creator contact",
     )
     creator: Agent | None = spec(
         "agent",
@@ -246,7 +246,7 @@ class Dataset:
         rdf="dct:creator dc:creator schema:creator",
         data_json="creator",
         schema_org="creator author",
-        ckan="creator author author_email",
+        ckan="author author_email creator",
         found=True,
     )
     maintainer: Agent | None = spec(
@@ -284,7 +284,7 @@ class Dataset:
     )
     license: License | None = spec(
         "license",
-        "The licence: its SPDX identifier, else the source's own, its title or its address.",
+        "Its licence.",
         label="Licence",
         rdf="dct:license dct:#license cc:license schema:license dct:rights dc:rights",
         data_json="license",
@@ -303,6 +303,7 @@ class Dataset:
     rights: str | None = spec(
         "markdown",
         "A statement of rights.",
+        brief=True,
         rdf="dct:rights dc:rights",
         data_json="rights accessLevelComment",
         schema_org="usageInfo copyrightNotice",
@@ -336,7 +337,7 @@ class Dataset:
     )
     spatial: list[Place] = spec(
         "places",
-        "The places that the data cover: name, code (ISO 3166-1 alpha-3), uri; of an outline alone its type.",
+        "The places that the data cover.",
         label="Places",
         rdf="dct:spatial dcat:spatial schema:spatialCoverage",
         data_json="spatial geographicBoundingBox",
@@ -417,7 +418,7 @@ class Dataset:
     )
     relations: list[Relation] = spec(
         "relations",
-        "What it has to do with: role, uri, title.",
+        "What it has to do with.",
         rdf="dct:relation dcat:qualifiedRelation",
         data_json="relation source isReferencedBy hasVersion isVersionOf hasCurrentVersion previousVersion replaces"
         " isReplacedBy inSeries isPartOf qualifiedRelation",
@@ -555,7 +556,7 @@ class Resource:
     title: str | None = as_of(
         Dataset, "title", rdf="dct:title dc:title rdfs:label schema:name", ckan="name name_translated"
     )
-    description: str | None = as_of(Dataset, "description", ckan="description description_translated")
+    description: str | None = as_of(Dataset, "description", brief=True, ckan="description description_translated")
     url: str | None = spec(
         "address",
         "Its address: the file's, else that of the page or service which leads to it.",
@@ -609,7 +610,7 @@ class Resource:
     )
     checksum: Checksum | None = spec(
         "checksum",
-        "The algorithm, a colon, the value.",
+        "Its checksum.",
         rdf="spdx:checksum",
         data_json="checksum",
         schema_org="sha256 sha512 sha1 md5",
@@ -641,7 +642,7 @@ class Resource:
     )
     access_services: list[Service] = spec(
         "services",
-        "Programmes that give the data: title, url.",
+        "Programmes that give the data.",
         label="Services",
         one="services",
         rdf="dcat:accessService",

@@ -22,6 +22,8 @@ from crawlers.kinds.api.mapping import Reading
 from crawlers.kinds.ckan import mapping as ckan
 from crawlers.kinds.dcat import data_json
 from crawlers.kinds.dcat import mapping as rdf
+from crawlers.kinds.dcat.data_json.details import BY_KIND as JSON_KINDS
+from crawlers.kinds.dcat.mapping.details import BY_KIND as RDF_KINDS
 from crawlers.kinds.html.mapping import Page, dataset, document
 from crawlers.kinds.html.mapping.synonyms import fields as labelled
 from crawlers.kinds.html.rules import loads
@@ -31,7 +33,7 @@ from crawlers.operate.dashboard.api import answers
 from crawlers.rdf.graphs import graph
 from crawlers.rdf.namespaces import DCAT, TYPE, iris
 from crawlers.rdf.terms import Literal
-from crawlers.store.export import holdings
+from crawlers.store.export import holdings, item_triples
 from crawlers.store.export.writers import WRITERS
 from crawlers.store.index import catch_up
 from crawlers.store.index.columns import DATASETS, FORMS, RESOURCES
@@ -130,6 +132,15 @@ def test_the_docs_have_the_fields_and_columns_as_the_specs_say_them() -> None:
     for name, columns in (("datasets", DATASETS), ("resources", RESOURCES)):
         described = index[name]["columns"]
         assert not [each.name for each in columns if described.get(each.name) != each.described]
+
+
+def test_a_field_of_a_plain_kind_needs_no_code() -> None:
+    kinds = {
+        *("text", "markdown", "moment", "frequency", "code", "metres", "duration", "iri", "address"),
+        *("addresses", "references", "labels", "languages", "license"),
+    }
+    for known in (RDF_KINDS, JSON_KINDS, ckan._BY_KIND, item_triples._BY_KIND):
+        assert kinds <= known.keys(), kinds - known.keys()
 
 
 # From each source
@@ -303,6 +314,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for role in ("publisher", "creator", "contact"):
         record[role] = [{"name": f"Water {role}", "email": f"{role}@example.org"}]
     record["spatial_text"] = "Kenya"
+    record["author_email"] = "author@example.org"
     record["maintainer_email"] = "maintainer@example.org"
     output = tmp_path_factory.mktemp("fields") / "output"
     put_ckan(output, "all", record)

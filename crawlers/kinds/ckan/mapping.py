@@ -58,7 +58,7 @@ def dataset(record: dict[str, Any], *, source: str, portal: str) -> Dataset:
     """
     fields, portal = Record(record), portal.rstrip("/")
     item = Dataset(source=source, id=record["id"], flaws=fields.flaws, document=record, **_PACKAGE.read(fields))
-    item.identifier = item.identifier or record["id"]
+    item.identifier = fields.text("identifier", "guid") or record["id"]
     item.uri = fields.text("uri") or _page(portal, "dataset", record["id"])
     item.landing_page = _landing_page(fields, portal)
     item.publisher, item.contacts = _publisher(fields, portal), _contacts(fields)
@@ -225,7 +225,8 @@ _BY_KIND: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("text", "markdown"), Record.text),
     "address": Record.url,
     "moment": Record.date,
-    **dict.fromkeys(("references", "addresses"), Record.texts),
+    "iri": Record.text,
+    **dict.fromkeys(("references", "addresses", "labels"), Record.texts),
     "languages": lambda fields, *names: languages(fields.texts(*names)),
     "code": lambda fields, *names: fields.read(code, *names),
     "frequency": lambda fields, *names: fields.read(frequency, *names),
@@ -246,7 +247,7 @@ _PACKAGE = Fields.of(
         "state": details.state,
         "relations": details.relations,
     },
-    without=("uri", "landing_page", "caveats", "data_modified", "metadata_modified"),
+    without=("identifier", "uri", "landing_page", "caveats", "data_modified", "metadata_modified"),
 )
 _RESOURCE = Fields.of(
     Resource,

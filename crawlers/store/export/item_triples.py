@@ -190,6 +190,8 @@ def _one(writer: Callable[[Nodes, Any], Term | None]) -> Writer:
 _BY_KIND: dict[str, Writer] = {
     **dict.fromkeys(("text", "markdown"), lambda _, text: [literal(text)]),
     "moment": lambda _, text: [moment(text)],
+    "code": _coded(lambda _: None),
+    "iri": lambda _, text: [iri(text)],
     "address": _one(_named(FOAF + "Document")),
     "addresses": _each(_labelled(FOAF + "Document")),
     "references": _each(lambda _, text: iri(text) or literal(text)),

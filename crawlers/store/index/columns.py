@@ -128,28 +128,41 @@ def _objects(rows: Iterable[Mapping[str, str | None]]) -> str | None:
     return as_json([{key: text for key, value in row.items() if (text := short(value))} for row in rows])
 
 
+_OF_PLACES = (
+    "{says} Name, code (ISO 3166-1 alpha-3) and uri of each, or the type of its outline (`geometry`);"
+    " outlines are in the document."
+)
 _SHORT: Form = (("", "text", short, "{says}"),)
 _LIST: Form = (("", "list", _list, "{says}"),)
 FORMS: dict[str, Form] = {
     **dict.fromkeys(("text", "code", "frequency", "moment", "duration", "stamp", "iri", "address"), _SHORT),
     **dict.fromkeys(("addresses", "references", "labels", "languages"), _LIST),
     "markdown": (("", "text", long, "{says}"),),
-    "license": (("", "text", _license, "{says}"),),
-    "checksum": (("", "text", _checksum, "{says}"),),
-    "agent": (("", "text", name, "{says}"), ("_email", "text", _email, "The {one}'s e-mail address.")),
+    "license": (
+        ("", "text", _license, "{says} The SPDX identifier, else the source's own, its title or its address."),
+    ),
+    "checksum": (("", "text", _checksum, "{says} The algorithm, a colon, the value."),),
+    "agent": (
+        ("", "text", name, "{says} A name, else an address."),
+        ("_email", "text", _email, "The {one}'s e-mail address."),
+    ),
     "agents": (
         ("", "text", _first_name, "The first {one}'s name, else address."),
         ("_email", "text", _first_email, "The first e-mail address of a {one}."),
     ),
-    "period": (
-        ("_start", "text", _start, "The start of this: {says}"),
-        ("_end", "text", _end, "The end of this: {says}"),
-    ),
+    "period": (("_start", "text", _start, "{says} Its start."), ("_end", "text", _end, "{says} Its end.")),
     "metres": (("", "real", _number, "{says}"),),
     "size": (("", "integer", _number, "{says}"),),
-    "places": (("", "objects", _places, "{says}"),),
-    "relations": (("", "objects", _relations, "{says}"),),
-    "services": (("", "objects", _services, "{says}"),),
+    "places": (
+        (
+            "",
+            "objects",
+            _places,
+            _OF_PLACES,
+        ),
+    ),
+    "relations": (("", "objects", _relations, "{says} Role, uri and title of each."),),
+    "services": (("", "objects", _services, "{says} Title and url of each."),),
 }
 """What a field of each kind becomes: columns, by what their names have behind the field's, and what gives the cell."""
 
@@ -184,7 +197,7 @@ class Column(NamedTuple):
 def _columns(item: type) -> tuple[Column, ...]:
     """Return the columns of an item's fields; long texts are last, so that SQLite need not pass over them."""
     found = [
-        Column(f"{one}{end}", field, type_, says.format(says=spec.says, one=one), cell)
+        Column(f"{one}{end}", field, type_, says.format(says=spec.says, one=one), short if spec.brief else cell)
         for field, spec in specs(item).items()
         if "index" not in spec.without
         for one in (spec.one or field,)

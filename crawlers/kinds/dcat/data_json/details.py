@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers.items import Relation, Service
 from crawlers.values.codes import code
+from crawlers.values.frequencies import frequency
 from crawlers.values.languages import languages
 from crawlers.values.linked import LinkedRecord, iri, related
 from crawlers.values.resolutions import duration, metres
@@ -63,6 +64,9 @@ BY_KIND: dict[str, Callable[..., Any]] = {
     "markdown": LinkedRecord.markdown,
     "address": LinkedRecord.link,
     "moment": LinkedRecord.moment,
+    "frequency": lambda fields, *names: fields.read(frequency, *names),
+    "iri": lambda fields, *names: iri(fields.text(*names)),
+    "labels": LinkedRecord.texts,
     "references": LinkedRecord.references,
     "addresses": all_references,
     "languages": lambda fields, *names: languages(fields.texts(*names)),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawlers import values
 from crawlers.items import Relation, Service
+from crawlers.kinds.dcat.mapping.dates import earliest
 from crawlers.kinds.dcat.mapping.description import Description, in_order, reading
 from crawlers.kinds.dcat.mapping.licenses import license as license_of
 from crawlers.kinds.dcat.mapping.rights import CONFORMS_TO, conforms_to
@@ -13,6 +14,7 @@ from crawlers.kinds.dcat.mapping.themes import languages
 from crawlers.rdf.namespaces import DC, DCAT, DCT, FOAF, LOCN, PROV, SCHEMA, SCHEMA_HTTPS
 from crawlers.rdf.terms import Literal, is_blank
 from crawlers.values.codes import code
+from crawlers.values.frequencies import frequency
 from crawlers.values.record import Fields
 from crawlers.values.resolutions import duration, metres
 
@@ -141,6 +143,10 @@ BY_KIND: dict[str, Callable[..., Any]] = {
     "text": Description.text,
     "markdown": Description.markdown,
     "address": Description.url,
+    "moment": earliest,
+    "frequency": reading(frequency),
+    "iri": lambda node, *names: next(iter(_references(node, *names)), None),
+    "labels": lambda node, *names: sorted({*node.texts(*names)}),
     "code": _code,
     **dict.fromkeys(("references", "addresses"), _references),
     "metres": _metres,

@@ -120,7 +120,10 @@ def _fields(row: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
     for field in sorted(found.keys() - _HEADING, key=lambda field: (field in _IDS, list(found).index(field))):
         spec = found[field]
         values = [row[f"{spec.one or field}{end}"] for end, *_ in FORMS[spec.kind]]
-        yield spec.title(field), spec.kind, values if len(values) > 1 else values[0]
+        if spec.kind == "agents":  # the first name and the first address may be of two
+            yield from zip((spec.title(field), f"{spec.title(field)}’s mail"), ("text", "text"), values, strict=True)
+        else:
+            yield spec.title(field), spec.kind, values if len(values) > 1 else values[0]
 
 
 def by_query(site: Site, source: str) -> str | Response:
