@@ -170,14 +170,15 @@ class PageRecords:
             self.apart += 1
 
     def _compare(self, record: Record) -> None:
-        """Report a dataset that an earlier page describes otherwise; one with a date was edited meanwhile."""
+        """Report, once, a dataset that an earlier page describes otherwise; one with a date was edited meanwhile."""
         known = listed_by(self.crawl.records, record.key, "descriptions")
         if not known or record.iri is None:
             return
         digest, _, identity = known.partition(" ")
         with suppress(AnswerError):
             document = record.item().document
-            if _digest(document) != digest and isinstance(document, dict) and "modified" not in document:
+            is_other = _digest(document) != digest and isinstance(document, dict) and "modified" not in document
+            if is_other and self.crawl.seen(record.key, list_name="told", listed_by=self.by):
                 message = f"{record.what} is described on several pages: what this page says of it is not kept"
                 self._report("duplicate_id", message, identity)
 
