@@ -20,12 +20,8 @@ from scrapy.http import Response
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat.answer import read
-from crawlers.kinds.dcat.description import joined
 from crawlers.kinds.dcat.frontier import Frontier
 from crawlers.kinds.dcat.generic import DCAT
-from crawlers.rdf.document import document as written
-from crawlers.rdf.terms import Literal
-from crawlers.safety import bounds
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.dcat import SERIALISATIONS, Catalogue
@@ -662,89 +658,19 @@ def test_a_description_on_two_pages_is_told(walked, turtle, second, kinds):
     assert [error.dataset_id for error in done.errors] == ["1"] * len(kinds)
 
 
-PART = b":a dct:identifier '1' ; dcat:keyword 'rain' ; dcat:distribution [ dcat:accessURL <http://a.org/1.csv> ] . "
-OTHER = b":a a dcat:Dataset ; dct:description 'the rest' ; dcat:distribution [ dcat:accessURL <http://a.org/2.csv> ] . "
+def test_pages_that_repeat_end_though_each_says_something_else(walked):
+    """A server that ignores the page's number, and gives each answer a new session: none of its pages is news."""
 
+    def answer(_):
+        if (number := len(site.asked)) > 9:  # else a walk that takes them for news has no end
+            return Answer(b"", 404)
+        links = b"".join(b":%b dcat:landingPage </%d> . " % (name, number) for name in (b"a", b"b"))
+        return Answer(PREFIXES + described("a", "b") + links, headers=TURTLE)
 
-def test_parts_of_a_description_on_several_pages_are_joined(harvest, turtle):
-    """From the second crawl on in one write; what a part no longer has goes, and no fault leaves half of it."""
-    second = b":c dcat:dataset :a . " + OTHER + described("b")
-    pages = {
-        "/c": described("a") + PART + b"<> hydra:next </c?page=2> .",
-        "/c?page=2": second,
-    }
-    site = turtle(pages)
-    first = harvest(site.url + "/c")
-    assert (first.code, judged(first), first.report["errors"]) == (0, ("complete", 2, 2), {})
-    assert ids(first) == ["1", "sha256-" + hashlib.sha256(b"http://a.org/b").hexdigest()[:32]]
-    before = first.documents()
-    whole = before["1.json"]
-    assert {"a", "the rest", "rain"} <= set(re.findall(r"[\w ]+", json.dumps(whole)))
-    addresses = [one["accessURL"] for one in whole["distribution"]]
-    assert addresses == ["http://a.org/1.csv", "http://a.org/2.csv"]
-    again = harvest(site.url + "/c")
-    assert (again.code, again.report["counts"]["unchanged"], again.report["counts"]["updated"]) == (0, 2, 0)
-    (again.folder / "memory.json").unlink()
-    forgotten = harvest(site.url + "/c")
-    assert (forgotten.code, forgotten.documents()) == (0, before)
-    pages["/c?page=2"] = None
-    broken = harvest(site.url + "/c")
-    assert (broken.code, broken.report["verdict"], broken.documents()) == (3, "incomplete", before)
-    pages["/c?page=2"] = second.replace(b"1.csv", b"3.csv").replace(b"the rest", b"all else")
-    changed = harvest(site.url + "/c")
-    assert (changed.code, changed.report["counts"]["updated"]) == (0, 1)
-    assert "the rest" not in json.dumps(changed.documents()["1.json"])
-    pages["/c?page=2"] = described("b")
-    alone = harvest(site.url + "/c")
-    assert (alone.code, alone.report["counts"]["updated"]) == (0, 1)
-    assert "all else" not in json.dumps(alone.documents()["1.json"])
-    assert harvest(site.url + "/c").report["counts"]["unchanged"] == 2
-
-
-@pytest.mark.parametrize(
-    ("second", "kinds"),
-    [
-        (b"dct:title 'another'", {"duplicate_id": 1}),
-        (b"dct:title 'another' ; dct:modified '2026-11-20'", {}),
-        (b"dct:title 'autre'@fr", {}),
-    ],
-    ids=["another version", "edited meanwhile", "another language"],
-)
-def test_what_contradicts_is_another_version_and_no_part(harvest, turtle, second, kinds):
-    first = described("a") + PART + b"<> hydra:next </c?page=2> ."
-    part = b":a a dcat:Dataset ; %b . :c dcat:dataset :a . " % second
-    site = turtle({"/c": first, "/c?page=2": part + described("b")})
-    crawl = harvest(site.url + "/c")
-    assert crawl.report["errors"] == kinds
-    assert "another" not in json.dumps(crawl.documents())
-    assert ("autre" in json.dumps(crawl.documents())) == (b"@fr" in second)
-
-
-def test_a_limit_holds_no_part_back(harvest, turtle):
-    pages = {
-        "/c": described("a") + PART + b"<> hydra:next </c?page=2> .",
-        "/c?page=2": b":c dcat:dataset :a . " + OTHER + described("b"),
-    }
-    site = turtle(pages)
-    harvest(site.url + "/c")
-    crawl = harvest(site.url + "/c", max_datasets="1")
-    assert (crawl.code, crawl.report["verdict"], crawl.report["errors"]) == (0, "partial", {})
-
-
-def test_descriptions_are_joined_once_and_within_bounds(monkeypatch):
-    """Also if a part is joined again, as after a kill; equal blank nodes are one, others stay apart."""
-    subject = "http://a.org/1"
-    first = {subject: {"p": ["_:a", Literal("x")]}, "_:a": {"q": ["_:b"]}, "_:b": {"r": [Literal("1")]}}
-    second = {subject: {"p": ["_:a", "_:b", Literal("y")]}, "_:b": {"q": ["_:c"]}, "_:c": {"r": [Literal("1")]}}
-    second["_:a"] = {"q": [Literal("other")]}
-    both = joined(first, second)
-    assert written(both, subject) == written(joined(both, second), subject) == written(joined(second, first), subject)
-    assert len(both[subject]["p"]) == 4
-    assert first == {subject: {"p": ["_:a", Literal("x")]}, "_:a": {"q": ["_:b"]}, "_:b": {"r": [Literal("1")]}}
-    few = bounds.STATEMENTS._replace(most=8)
-    monkeypatch.setattr(bounds, "STATEMENTS", few)
-    with pytest.raises(AnswerError, match="more than 8"):
-        joined(first, second)
+    with Site(answer) as site:
+        done = walked(site, site.url + "/c?page=1")
+        assert (len(site.asked), done.judged, len(done.items)) == (3, ("incomplete", 2, 2), 2)
+        assert done.kinds() == {"duplicate_id": 2, "paging": 1}, "each dataset once"
 
 
 def test_datasets_of_one_identifier_are_known_by_their_iris(harvest, turtle):

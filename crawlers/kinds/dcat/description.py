@@ -1,20 +1,18 @@
-"""The description of one dataset: its node, and the nodes of the graph that belong to it; and two of them as one."""
+"""The description of one dataset: its node, and the nodes of the graph that belong to it."""
 
 from __future__ import annotations
 
 from collections import deque
 from typing import TYPE_CHECKING
 
-from crawlers.rdf.blank_nodes import Order
 from crawlers.rdf.namespaces import DCAT, DCT, FOAF, PROV, SKOS, TYPE
-from crawlers.rdf.terms import Literal, is_blank
 from crawlers.safety import bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from crawlers.rdf.nodes import Nodes
-    from crawlers.rdf.terms import Graph, Node, Term
+    from crawlers.rdf.terms import Graph, Node
 
 OTHER_DATASETS = {
     *(DCAT + name for name in ("servesDataset", "inSeries", "first", "last", "prev", "next", "hasVersion")),
@@ -32,7 +30,6 @@ _BEYOND = {  # thesauri never end; what a dataset is part of is not part of it
     *(OTHER_DATASETS - {DCT + "hasPart"}),
     TYPE,
 }
-_ONCE = {DCT + name for name in ("title", "description", "identifier", "issued", "modified")}
 _SEPARATE = {DCAT + name for name in ("Dataset", "DatasetSeries", "Catalog", "CatalogRecord")}
 MAX_NODES = 50_000
 """Nodes of one description; the largest dataset met has 8,327 resources."""
@@ -100,41 +97,6 @@ class Descriptions:
         """Return whether a node is a dataset or a catalogue of its own."""
         types = node.get(TYPE)
         return not self.separate.isdisjoint(types) if types else self.is_listed(subject)
-
-
-def joined(first: Graph, second: Graph) -> Graph:
-    """Return two descriptions as one; what both say stands once, blank nodes of the same content too.
-
-    Raises:
-        AnswerError: they have more statements than one description may have.
-    """
-    nodes = (*first.values(), *second.values())
-    bounds.STATEMENTS.check(sum(len(values) for node in nodes for values in node.values()))
-    content, other = Order(first, {}), Order(second, {})
-    same = {content.key(subject)[0]: subject for subject in first if is_blank(subject)}
-    new = {subject: f"{subject}-{len(first)}" for subject in second if is_blank(subject)}
-    names = {subject: same.get(other.key(subject)[0], name) for subject, name in new.items()}
-    found = {subject: dict(node) for subject, node in first.items()}
-    for subject, node in second.items():
-        into = found.setdefault(names.get(subject, subject), {})
-        for predicate, values in node.items():
-            named = (names.get(value, value) if type(value) is str else value for value in values)
-            into[predicate] = [*dict.fromkeys((*into.get(predicate, ()), *named))]
-    return found
-
-
-def contradicts(first: Graph, second: Graph, subject: str) -> bool:
-    """Return whether a description says otherwise what a dataset has once, in one language: it is another version."""
-    before, now = first.get(subject, {}), second.get(subject, {})
-    for predicate in _ONCE & before.keys() & now.keys():
-        languages = {_language(value) for value in before[predicate]}
-        if any(_language(value) in languages and value not in before[predicate] for value in now[predicate]):
-            return True
-    return False
-
-
-def _language(value: Term) -> str | None:
-    return value.language if isinstance(value, Literal) else None
 
 
 def _neighbours(node: Node, distance: int) -> tuple[list[tuple[str, int]], int, int]:

@@ -17,8 +17,7 @@ from scrapy.http import HtmlResponse, Response
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import paging
 from crawlers.kinds.dcat.answer import NoRDFError, alternate, check_known, open_body, read
-from crawlers.kinds.dcat.fragments import Fragments
-from crawlers.kinds.dcat.frontier import Ask, Frontier, same_host
+from crawlers.kinds.dcat.frontier import Ask, Frontier, Mentions, same_host
 from crawlers.kinds.dcat.named import MAX_UNREAD, NamedDatasets
 from crawlers.kinds.dcat.page import RDFPage
 from crawlers.kinds.dcat.records import PageRecords
@@ -90,7 +89,7 @@ class DCATDialect(Dialect[Ask]):
         self.frontier = Frontier(crawl)
         self.named = NamedDatasets(crawl, address, self.frontier)
         given = {"name": crawl.source, "language": crawl.args["language"]}
-        self.fragments = Fragments(crawl, changes.withdrawals, lambda *content: make(*content, **given))
+        self.mentions = Mentions(crawl, lambda *content: make(*content, **given))
 
     def first(self) -> Walk[Ask]:
         return Walk(ask=Ask(url=self.address, start=self.address), name=_PAGES)
@@ -152,15 +151,15 @@ class DCATDialect(Dialect[Ask]):
             self.crawl.run_state.expected = walk.total if listing.total is None else listing.total
         # Withdrawals look at the catalogue's own pages: another one that those name may be gone itself
         address = response.url if is_own else self.address
-        fragments = None if ask.name or not _leads_on(response, walk, page) else self.fragments
-        records = PageRecords(self.crawl, page, response, walk, fragments, address=address)
+        mentions = None if ask.name or not _leads_on(response, walk, page) else self.mentions
+        records = PageRecords(self.crawl, page, response, walk, mentions, address=address)
         new = described = 0
         for entry in records.entries():
             if records.new > new:
                 new = records.new
                 described += self.named.is_named(entry.record["key"], walk.name)
             yield entry
-        listing.gaps, listing.is_new, listing.fault = records.gaps, records.has_parts, records.fault
+        listing.gaps, listing.fault = records.gaps, records.fault
         if not (records.is_limited or records.fault):
             if ask.name:
                 self.named.came(ask.name, page, response)
@@ -182,7 +181,6 @@ class DCATDialect(Dialect[Ask]):
     ) -> None:
         """Say what the next page is; at the end, whether the pages repeat."""
         ask, here, pages = walk.ask, response.url, walk.pages - walk.ask.hops
-        is_news = bool(records.new or records.has_parts)
         if ask.is_behind_gap and records.count:
             message = f"the page before {here} was not found, so its datasets are missing"
             self._tell("paging", message, response, listing)
@@ -204,18 +202,18 @@ class DCATDialect(Dialect[Ask]):
             is_behind_gap=False,
             is_node=False,
             looked=ask.looked + bool(ask.look),
-            stale=0 if is_news else ask.stale + 1,
+            stale=0 if records.new else ask.stale + 1,
         )
         may_guess = records.count and not (ahead.had_next or listing.total is not None)
-        if stated and (is_news or ask.look) and page.paging.leads_back(stated, here, ask.start):
+        if stated and (records.new or ask.look) and page.paging.leads_back(stated, here, ask.start):
             stated = None  # a ring, whose end this is
         following = stated or (paging.counted(here) if may_guess else None)
-        is_stale = not is_news and walk.stale + 1 >= MAX_STALE
+        is_stale = not records.new and walk.stale + 1 >= MAX_STALE
         is_enough = is_all or ahead.looked >= MAX_SECOND_PAGES if ask.look else is_stale
         if following and not is_enough and self.frontier.is_new(following, walk.key, ask.look):
             listing.next = replace(ahead, url=following, is_guessed=not stated)
             return
-        is_last = not following and (not pages or ask.is_guessed or is_news)
+        is_last = not following and (not pages or ask.is_guessed or records.new)
         is_over = ask.look and (is_enough or not following)
         is_looping = ask.is_looping or not (is_all or is_over or ask.is_node or is_last)
         if node := self.next_node(replace(ahead, is_looping=is_looping), walk.key):
@@ -366,10 +364,7 @@ class DCATDialect(Dialect[Ask]):
 
     def _waiting(self, there: Walk[Ask]) -> Generator[Any, None, Walk[Ask]]:
         """Yield the datasets that waited for other pages; return the walk behind them."""
-        for page, record, identity, address, is_torn in self.fragments.joined():
-            found = PageRecords(self.crawl, page, Response(address), there, None, address=address)
-            yield from found.joined(record, identity, is_torn=is_torn)
-        for page, record, address in self.fragments.unlisted():
+        for page, record, address in self.mentions.unlisted():
             response = Response(address, request=Request(address))
             mentioned = replace(there, name="mentioned")
             found = PageRecords(self.crawl, page, response, mentioned, None, address=address)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from crawlers.items import Dataset
-    from crawlers.kinds.dcat.fragments import Fragments
+    from crawlers.kinds.dcat.frontier import Mentions
     from crawlers.kinds.dcat.page import Page, Record
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.walk import Walk
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 MAX_NAMELESS = 1000
 """Records of a page without an id: no error line for each of millions."""
 _LOST = Flaw("it lacks what the document on disk has, and a part of the file can't be read", "", "unreadable_statement")
-_UNJOINED = Flaw("pages that did not come had parts of its description in the last crawl", "", "unreadable_statement")
 _STEP = 10  # records between two moments in which their number is published
 
 
@@ -42,34 +42,26 @@ class PageRecords:
         response: the answer that has it.
         walk: where the reading of its list stands before it.
         address: where its datasets are said to come from.
-        fragments: takes what waits for other pages; ``None`` if there is no other page.
+        mentions: takes the datasets that wait for the list of another page; ``None`` if there is no other page.
 
     Attributes:
         count: how many records the page has.
         new: how many of them no other page had.
         apart: how many are known from another list.
         has_repeats: whether the page has a dataset that another page of its list had.
-        has_parts: whether it says more, or something else, of one.
         is_limited: whether the user wants no more.
         fault: why the rest of the page is not read.
     """
 
     def __init__(
-        self,
-        crawl: Crawl,
-        page: Page,
-        response: Response,
-        walk: Walk[Any],
-        fragments: Fragments | None,
-        *,
-        address: str,
+        self, crawl: Crawl, page: Page, response: Response, walk: Walk[Any], mentions: Mentions | None, *, address: str
     ) -> None:
-        self.crawl, self.page, self.response, self.walk, self.fragments = crawl, page, response, walk, fragments
+        self.crawl, self.page, self.response, self.walk, self.mentions = crawl, page, response, walk, mentions
         self.address = address
         self.by = walk.key
         self.earlier, self.resources = walk.earlier + walk.listed, walk.resources
         self.count = self.new = self.apart = self.nameless = 0
-        self.has_repeats = self.has_parts = self.is_limited = False
+        self.has_repeats = self.is_limited = False
         self.fault: AnswerError | None = None
         self.told: set[str] = set()
 
@@ -80,7 +72,7 @@ class PageRecords:
                 self.is_limited = self.is_enough()
                 if self.is_limited:
                     break
-                if record.is_mention and self._waits(record):
+                if record.is_mention and self.mentions and self._waits(record):
                     continue
                 entry = self.entry(record)
                 if self.fault:
@@ -130,17 +122,14 @@ class PageRecords:
                 read = record.item()
                 self.resources += len(read.resources)
         subject = {"id": record.id, "title": record.title, "key": key}
-        reading = partial(self.item, record, identity, read)
-        if identity and self.fragments and record.key in self.fragments.known:
-            reading = partial(self.part, record, identity, read)
-        return Entry(identity, subject, len(read.resources) if read else 0, reading)
+        return Entry(identity, subject, len(read.resources) if read else 0, partial(self.item, record, identity, read))
 
     def _waits(self, record: Record) -> bool:
         """Return whether a dataset that is described in passing waits for the list of another page."""
-        if self.page.faults or self.fragments is None:  # it may lack something
+        if self.page.faults or self.mentions is None:  # it may lack something
             return False
         with suppress(AnswerError, ValueError):
-            self.fragments.mention(record, self.response.url, self.by)
+            self.mentions.add(record, self.response.url, self.by)
             return True
         return False
 
@@ -175,11 +164,23 @@ class PageRecords:
         by = listed_by(self.crawl.records, key, "nodes") or ""
         if by.rpartition(" ")[0] == self.walk.name:
             self.has_repeats = True
-            if self.walk.lap == 1 and self.fragments:
-                with suppress(AnswerError, ValueError):
-                    self.has_parts |= self.fragments.later(record, self.response.url, self.by)
+            if self.walk.lap == 1:
+                self._compare(record)
         elif identity and listed_by(self.crawl.records, identity, self.walk.name) in {None, self.by}:
             self.apart += 1
+
+    def _compare(self, record: Record) -> None:
+        """Report, once, a dataset that an earlier page describes otherwise; one with a date was edited meanwhile."""
+        known = listed_by(self.crawl.records, record.key, "descriptions")
+        if not known or record.iri is None:
+            return
+        digest, _, identity = known.partition(" ")
+        with suppress(AnswerError):
+            document = record.item().document
+            is_other = _digest(document) != digest and isinstance(document, dict) and "modified" not in document
+            if is_other and self.crawl.seen(record.key, list_name="told", listed_by=self.by):
+                message = f"{record.what} is described on several pages: what this page says of it is not kept"
+                self._report("duplicate_id", message, identity)
 
     # Items
 
@@ -204,8 +205,8 @@ class PageRecords:
             return
         if identity != record.id:
             identified(dataset, identity)
-        if self.fragments:
-            self.fragments.note(record, identity, dataset.document)
+        if self.mentions:
+            self.crawl.seen(record.key, list_name="descriptions", listed_by=f"{_digest(dataset.document)} {identity}")
         if self.page.is_torn and not dataset.torn and self._has_lost(dataset):
             dataset.torn = True
             dataset.flaws.append(_LOST)
@@ -213,26 +214,6 @@ class PageRecords:
         dataset.metadata_url = self.address
         dataset.retrieved = now()
         yield dataset
-
-    def part(self, record: Record, identity: str, read: Dataset | None = None) -> Iterator[Dataset]:
-        """Keep a record back whose description may go on on another page; yield its item if it can't wait."""
-        with suppress(AnswerError, ValueError):
-            if self.fragments and not self.page.faults:
-                self.fragments.first(record, identity, self.response.url, self.by)
-                return
-        yield from self.item(record, identity, read)
-
-    def joined(self, record: Record, identity: str, *, is_torn: bool) -> Iterator[Dataset]:
-        """Yield the item of a description that was joined.
-
-        Args:
-            is_torn: whether other parts of it may be missing.
-        """
-        dataset = record.item()
-        if is_torn:
-            dataset.torn = True
-            dataset.flaws.append(_UNJOINED)
-        yield from self.crawl.guarded(self.item(record, identity, dataset), self.response, {"id": identity})
 
     def _report(self, kind: str, message: str, dataset_id: str | None, title: str | None = None) -> None:
         subject = {"dataset_id": dataset_id, "dataset_title": title}
@@ -266,3 +247,7 @@ class PageRecords:
     def gaps(self) -> int:
         """How many faults may have cost more than a statement of a dataset."""
         return sum(not self.page.costs_a_statement(fault) for fault in self.page.faults)
+
+
+def _digest(document: Any) -> str:
+    return hashlib.sha256(strict_json.dumps(document)).hexdigest()[:32]
