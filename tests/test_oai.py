@@ -10,13 +10,16 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
 from crawlers.kinds.oai import generic
+from crawlers.kinds.oai.answer import Answer as OAIAnswer
+from crawlers.kinds.oai.answer import Record
+from crawlers.kinds.oai.dialect import Question
 from tests import forked
 from tests.conftest import ROOT, Crawl, options, scrapy
 from tests.portal.oai import Held, Repository, held, oops
@@ -113,10 +116,13 @@ def shuffled(count: int) -> list[Held]:
     return records
 
 
-@pytest.mark.parametrize("records", [held(35), held(50), shuffled(35), shuffled(50)], ids=["35", "50", "a", "b"])
-@pytest.mark.parametrize("token", ["badResumptionToken", "noRecordsMatch", "badArgument", 404], ids=str)
+TOKENS = ["badResumptionToken", "noRecordsMatch", "badArgument", 404]
+
+
+@pytest.mark.parametrize("records", [held(35), held(50)], ids=["35", "50"])
+@pytest.mark.parametrize("token", TOKENS, ids=str)
 def test_a_superfluous_token_without_a_total_costs_few_requests(tmp_path, records, token):
-    """It is refused behind every list, so it is the end of a window that is shorter, and whose last page is short."""
+    """What is not older than the newest record is requested: one short page of that moment, so it is the end."""
     done = walked(Repository(records, {"extra_token": token, "says": None}), tmp_path)
     assert (done.judged, done.evidence, done.errors) == (
         ("complete", len(records), len(records)),
@@ -124,6 +130,86 @@ def test_a_superfluous_token_without_a_total_costs_few_requests(tmp_path, record
         [],
     )
     assert len(done.asked) < 30
+
+
+@pytest.mark.parametrize("token", TOKENS, ids=str)
+def test_a_superfluous_token_of_an_unsorted_list_without_a_total_is_no_end(tmp_path, token):
+    """Nothing shows what the list holds behind it; all is requested in windows, and kept."""
+    done = walked(Repository(shuffled(35), {"extra_token": token, "says": None}), tmp_path)
+    assert (done.judged[0], len(done.ids()), done.evidence) == ("incomplete", 35, {})
+    assert len(done.asked) < 60
+
+
+@dataclass
+class Uneven(Repository):
+    """Its pages have the lengths of `lengths`, in turn, and its tokens are good for `lives` pages, in turn.
+
+    Args:
+        code: what it answers to a token that died.
+    """
+
+    lengths: tuple[int, ...] = (10,)
+    lives: tuple[int, ...] = (4, 2)
+    code: str = "badResumptionToken"
+
+    def page(self, found, start, rest):
+        page, place = 0, 0
+        while place < start:
+            place, page = place + self.lengths[page % len(self.lengths)], page + 1
+        is_whole = len(found) == len(self.records)
+        life = self.lives[0] if is_whole else self.lives[1:][len(found) % len(self.lives[1:])]
+        if page >= life:
+            return self.error(self.code)
+        self.size = self.lengths[page % len(self.lengths)]
+        return super().page(found, start, rest)
+
+
+@pytest.mark.parametrize("code", ["badResumptionToken", "noRecordsMatch"])
+@pytest.mark.parametrize(
+    ("count", "lengths", "lives"),
+    [
+        (60, (10, 9, 10, 8), (3, 2)),
+        (120, (10, 9, 10, 8), (4, 1, 3, 2)),
+        (60, (5, 4, 6, 3), (4, 2)),
+        (60, (4, 6, 5, 3), (4, 1)),
+        (200, (7, 9, 8), (4, 2)),
+        (200, (9, 7), (4, 2)),
+        (100, (10, 10, 7), (3, 2)),
+        (100, (10, 10, 7), (5, 1, 3)),
+    ],
+    ids=str,
+)
+def test_a_token_that_dies_where_pages_vary_in_length_is_no_end(tmp_path, count, lengths, lives, code):
+    """Hidden records, or pages that are cut by their bytes: a short page is no last one."""
+    done = walked(Uneven(held(count), {"says": None}, lengths=lengths, lives=lives, code=code), tmp_path)
+    assert (done.judged[0], len(done.ids())) == ("complete", count)
+
+
+@pytest.mark.parametrize(
+    ("lists", "is_short"),
+    [
+        (["5t 5t 2t"], True),
+        (["5t 5t 2t", "1t"], True),
+        (["5t 5t 5t"], False),
+        (["2t"], False),
+        (["5t 4t 2t"], False),
+        (["5t 4t 5t", "5t 2t"], False),
+        (["5t 5t 6t", "2t"], False),
+        (["5t 5t 2", "5t 2t"], False),
+        (["5t 5t 2t", "5t 3", "2t"], False),
+        (["5t 5t 2t", "0", "2t"], True),
+    ],
+    ids=str,
+)
+def test_a_page_is_a_last_one_if_it_alone_is_shorter_and_no_list_ends_without_a_token(lists, is_short):
+    """Each word is a page: how many records it has, and whether a token."""
+    ask = Question()
+    for pages in lists:
+        ask = ask.first()
+        for page in pages.split():
+            records = [Record(identifier=str(n)) for n in range(int(page[0]))]
+            ask = ask.behind(OAIAnswer(records=records, token=page[1:]))
+    assert ask.is_short is is_short
 
 
 def test_a_list_that_ends_at_a_limit_within_a_page_is_no_end(tmp_path):
@@ -134,7 +220,7 @@ def test_a_list_that_ends_at_a_limit_within_a_page_is_no_end(tmp_path):
             return super().page(found[:25], start, rest)
 
     done = walked(Limited(shuffled(100), {"extra_token": "badResumptionToken", "says": None}), tmp_path)
-    assert (done.judged[0], len(done.ids())) == ("complete", 100)
+    assert (done.judged[0], len(done.ids())) == ("incomplete", 100)
 
 
 def test_a_token_that_dies_behind_a_full_page_of_a_window_is_no_end(tmp_path):

@@ -83,7 +83,9 @@ class Question:
         known: how many records were known when a window was split last.
         barren: how many tokens failed since then, and no new record came.
         silent: how often windows were split in a row, and nothing was answered.
-        longest: how many records came at most of a list whose token was refused.
+        length: how many records each page had that led to another one, of all lists; -1 if they differ, or if a list
+            ended without a token: such a repository gives no token too many.
+        last: how many records the page before had.
     """
 
     verb: str = "ListRecords"
@@ -104,7 +106,8 @@ class Question:
     known: int = 0
     barren: int = 0
     silent: int = 0
-    longest: int = 0
+    length: int = 0
+    last: int = 0
 
     def first(self, **changes: Any) -> Question:
         """Return what the first page of a list is asked by.
@@ -138,7 +141,21 @@ class Question:
             is_sorted=self.is_sorted and is_after and moments == sorted(moments),
             is_dated=self.is_dated and len(moments) == len(answer.records),
             silent=0,
+            length=self._length(answer),
+            last=len(answer.records),
         )
+
+    def _length(self, answer: Answer) -> int:
+        has_ended = bool(answer.records) and not answer.token and not answer.fault
+        lengths = {self.length, self.last} - {0} if self.token and answer.records else {self.length}
+        if has_ended or len(lengths) > 1 or len(answer.records) > max(lengths, default=0) > 0:
+            return -1
+        return max(lengths, default=0)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the page before may have been the last one: it alone is shorter than each before it."""
+        return 0 < self.last < self.length
 
     @property
     def granule(self) -> timedelta:
@@ -409,17 +426,18 @@ class OAI(Dialect[Question]):
     def rest(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
         """Return what is not older than the newest record, if nothing says that there is more: it shows whether.
 
-        It holds all the rest only if the records come in the order of their datestamps.
+        Without a total, a short page says so, and noRecordsMatch. It holds all the rest only if the records come in the
+        order of their datestamps.
         """
         ask = walk.ask
-        is_all = walk.came >= walk.total if walk.total is not None else fault.about == "none"
+        is_over = fault.about == "none" or (ask.is_short and _is_refused(walk, fault))
+        is_all = walk.came >= walk.total if walk.total is not None else is_over
         is_further = ask.token and ask.is_sorted and ask.is_dated and ask.newest > ask.begin
         if not is_all or not is_further:
             return None
         parts = ((ask.newest, ask.until), *walk.parts[1:])
         stated = walk.stated if walk.parts else walk.total
-        behind = ask.first(begin=ask.newest, longest=max(ask.longest, walk.came))
-        return ladder.begun(walk, behind, parts=parts, turned=walk.turned, stated=stated)
+        return ladder.begun(walk, ask.first(begin=ask.newest), parts=parts, turned=walk.turned, stated=stated)
 
     def narrow(self, walk: Walk[Question], fault: Fault) -> Walk[Question] | None:
         """Return smaller windows, until one comes whole."""
@@ -431,8 +449,7 @@ class OAI(Dialect[Question]):
         if is_final or is_foreign or is_all or max(barren, ask.silent) >= _FAILURES:
             return None
         is_sorted = ask.is_sorted and fault.about != "repeats"  # the last record came because of it
-        ask = replace(ask, is_sorted=is_sorted, longest=max(ask.longest, walk.came))
-        ask = replace(ask, known=known, barren=barren, silent=ask.silent + 1)
+        ask = replace(ask, is_sorted=is_sorted, known=known, barren=barren, silent=ask.silent + 1)
         return ladder.split(replace(walk, ask=ask), self, is_last=True)
 
     def fault(self, error: AnswerError, response: Response | None, walk: Walk[Question]) -> Fault:
@@ -470,16 +487,25 @@ class OAI(Dialect[Question]):
                 self.metadata.gone.withdraw(name, walk.ask.prefix)
 
 
-def _is_behind_end(walk: Walk[Question], fault: Fault) -> bool:
-    """Return whether a token that is refused was superfluous: all came, or nothing says how many there are.
+def _is_refused(walk: Walk[Question], fault: Fault) -> bool:
+    """Return whether a token is refused, in whatever words."""
+    is_answered = fault.is_of_host or fault.about in ("windows", "repeats")
+    return bool(walk.ask.token) and fault.is_of_question and not is_answered
 
-    Without a total that is believed of a window alone, and if its last page is short. As many records as a list gave
-    whose token was refused may be a limit of the server.
+
+def _is_behind_end(walk: Walk[Question], fault: Fault) -> bool:
+    """Return whether a token that is refused was superfluous: all came, or the rest is one short page of one moment.
+
+    A short page of other moments proves nothing: records may be hidden, or pages cut by their bytes. Where the token is
+    not answered by noRecordsMatch it may have died: then all pages before must have had one length.
     """
-    if not walk.ask.token or not fault.is_of_question or fault.is_of_host or fault.about == "windows":
+    ask = walk.ask
+    if not _is_refused(walk, fault):
         return False
-    is_short = bool(walk.parts and walk.came) and walk.came % walk.largest > 0 and walk.came < walk.ask.longest
-    return (walk.total is None and is_short) or (fault.about == "none" and walk.came == walk.total)
+    if walk.total is not None:
+        return fault.about == "none" and walk.came == walk.total
+    is_rest, is_none = bool(walk.parts) and ask.begin == ask.newest, fault.about == "none"
+    return is_rest and (0 < walk.came < walk.largest if is_none else ask.pages == 1 and ask.is_short)
 
 
 def _check_dates(ask: Question, answer: Answer) -> None:
