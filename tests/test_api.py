@@ -985,6 +985,12 @@ def test_a_kill_between_any_two_files_of_a_tree_loses_nothing(tmp_path, twice):
     assert sorted(asked) == sorted(files)
 
 
+@pytest.mark.parametrize("twice", range(1, 20))
+def test_a_kill_and_then_an_answer_in_part_lose_no_file_of_a_tree(tmp_path, twice):
+    done, _ = walked_tree(tree(), tmp_path, twice=twice, again=lambda response: response.replace(status=206))
+    assert (len(set(done.ids())), done.judged, done.evidence) == (15, ("complete", 15, 15), {"datasets": "file"})
+
+
 @pytest.mark.parametrize("twice", range(6))
 @pytest.mark.parametrize(("limit", "verdict"), [("3", "partial"), ("15", "complete"), ("16", "complete")])
 def test_a_limit_of_a_tree_asks_for_no_more_than_it_needs(tmp_path, limit, verdict, twice):

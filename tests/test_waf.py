@@ -586,6 +586,15 @@ def test_a_kill_between_any_two_answers_loses_nothing(tmp_path, twice):
     assert set(asked) == set(DEEP)
 
 
+@pytest.mark.parametrize("limit", [{}, {"max_datasets": "8"}])
+@pytest.mark.parametrize("twice", range(1, len(DEEP) + 1))
+def test_a_kill_and_then_an_answer_in_part_lose_nothing(tmp_path, twice, limit):
+    """The file is asked for once more, by another step; what it named before the kill is its own still."""
+    done, asked = walked(DEEP, tmp_path, twice=twice, again=lambda response: response.replace(status=206), **limit)
+    assert (len(set(done.ids())), done.evidence, done.judged) == (7, {"folders": "file"}, ("complete", 7, 7))
+    assert set(asked) == set(DEEP)
+
+
 def test_a_crawl_that_was_stopped_goes_on_in_its_jobdir(output, tmp_path):
     with Site(answers(DEEP)) as site:
         job = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": "1"}

@@ -76,7 +76,7 @@ class Tree(Dialect[F]):
     def offer(self, found: Iterable[F], page: ListingPage[F], walk: Walk[F], response: Response) -> Iterator[None]:
         """Add files that an answer names to its page, in steps; report those that are too deep, or too many."""
         for address in (walk.ask.url, response.url):
-            self.crawl.seen(address, list_name="addresses", listed_by=walk.key)
+            self.crawl.seen(address, list_name="addresses", listed_by=walk.name)
         offers = [*page.offers]
         page.offers = offers
         for file in found:
@@ -89,12 +89,12 @@ class Tree(Dialect[F]):
                 offers.append(Offer("walk", file.url, file))
 
     def _is_new(self, file: F, page: ListingPage[F], walk: Walk[F], response: Response) -> bool:
-        """Return whether no other file named it, and it may be read."""
-        if not self.crawl.seen(file.url, list_name="addresses", listed_by=walk.key):
+        """Return whether no other file named it, and it may be read; a file that is asked for again names the same."""
+        if not self.crawl.seen(file.url, list_name="addresses", listed_by=walk.name):
             return False
         if file.is_leaf:
             return True
-        self.branch_count += self.crawl.seen(file.url, list_name=self.branches, listed_by=walk.key)
+        self.branch_count += self.crawl.seen(file.url, list_name=self.branches, listed_by=walk.name)
         if file.depth <= self.traits.deepest and self.branch_count <= self.most:
             return True
         most = f"more than {self.traits.deepest} {self.branches} deep, or there are more than {self.most}"
@@ -106,7 +106,7 @@ class Tree(Dialect[F]):
     def ended(self, walk: Walk[F]) -> Iterator[Any] | None:
         """Yield the next of the files that wait, unless the user wants no more."""
         records = self.crawl.records
-        for address in records.pending(_WAITING, "begun", walk.key):
+        for address in records.pending(_WAITING, "begun", walk.name):
             if self.left() <= 0:
                 self.crawl.run_state.is_limited = True
                 return None
