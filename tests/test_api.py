@@ -1010,6 +1010,14 @@ def test_resources_within_a_limit_are_the_same_after_a_kill(tmp_path, twice):
     assert done.judged[0] == "partial"
 
 
+@pytest.mark.parametrize("twice", range(1, 20))
+def test_a_document_that_another_answer_changes_is_the_same_dataset(tmp_path, twice):
+    """Links are signed anew in each answer."""
+    again = lambda response: response.replace(body=response.body.replace(b'"id"', b'"sig": 1, "id"'))  # noqa: E731
+    done, _ = walked_tree(tree(), tmp_path, twice=twice, again=again)
+    assert (len(set(done.ids())), done.judged, done.errors) == (15, ("complete", 15, 15), [])
+
+
 def test_a_copy_of_a_dataset_is_none_and_another_one_is_told(tmp_path):
     files = tree(["copy.json", "other.json"])
     files |= {"/copy.json": files["/0/c0.json"], "/other.json": files["/0/c1.json"] | {"description": "Another"}}
