@@ -15,6 +15,7 @@ from scrapy.http import HtmlResponse, Request, Response
 
 from crawlers import settings
 from crawlers.kinds.waf.detection import WAFDetector
+from crawlers.kinds.waf.dialect import Folders
 from crawlers.kinds.waf.folder import entries
 from crawlers.kinds.waf.generic import WAF
 from crawlers.kinds.waf.records import opened
@@ -635,6 +636,15 @@ def test_a_folder_too_deep_is_told(tmp_path):
     files = {f"/meta/{'x/' * depth}": listing("x/") + f"<p>{depth}</p>" for depth in range(13)}
     done, asked = walked(files, tmp_path)
     assert (len(asked), done.kinds(), done.evidence) == (11, {"trap": 1}, {})
+
+
+@pytest.mark.parametrize("again", [None, lambda response: response.replace(status=206)])
+@pytest.mark.parametrize(("most", "kinds"), [(3, set()), (2, {"trap"})])
+def test_a_folder_that_is_named_again_after_a_kill_counts_once(tmp_path, monkeypatch, most, kinds, again):
+    monkeypatch.setattr(Folders, "most", most)
+    files = {f"/meta/{one}": listing() + one for one in ("a/", "b/", "c/")}
+    done, asked = walked(files | {"/meta/": listing("a/", "b/", "c/")}, tmp_path, twice=1, again=again)
+    assert (done.kinds().keys(), len(asked)) == (kinds, most + 1 + (again is not None))
 
 
 @pytest.mark.parametrize("name", ["a.xml.gz", "b.ttl.gz", "plain.xml.gz"])

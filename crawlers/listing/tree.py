@@ -70,7 +70,7 @@ class Tree(Dialect[F]):
 
     @cached_property
     def branch_count(self) -> int:
-        """How many files that may name others are known: to count them for each takes its time."""
+        """How many files that may name others are read: to count them for each takes its time."""
         return self.crawl.records.count(self.branches)
 
     def offer(self, found: Iterable[F], page: ListingPage[F], walk: Walk[F], response: Response) -> Iterator[None]:
@@ -92,10 +92,10 @@ class Tree(Dialect[F]):
         """Return whether no other file named it, and it may be read; a file that is asked for again names the same."""
         if not self.crawl.seen(file.url, list_name="addresses", listed_by=walk.name):
             return False
-        if file.is_leaf:
+        if file.is_leaf or self.crawl.records.is_listed(file.url, self.branches):
             return True
-        self.branch_count += self.crawl.seen(file.url, list_name=self.branches, listed_by=walk.name)
-        if file.depth <= self.traits.deepest and self.branch_count <= self.most:
+        if file.depth <= self.traits.deepest and self.branch_count < self.most:
+            self.branch_count += self.crawl.seen(file.url, list_name=self.branches, listed_by=walk.name)
             return True
         most = f"more than {self.traits.deepest} {self.branches} deep, or there are more than {self.most}"
         error = AnswerError("trap", f"{file.url[:_SHOWN]} is not read: it is {most}")
