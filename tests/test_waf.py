@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import json
+import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
+from types import SimpleNamespace
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 from scrapy.http import HtmlResponse, Request, Response
 
 from crawlers import settings
+from crawlers.exceptions import AnswerError
 from crawlers.kinds.waf.detection import WAFDetector
 from crawlers.kinds.waf.dialect import Folders
 from crawlers.kinds.waf.folder import entries
 from crawlers.kinds.waf.generic import WAF
 from crawlers.kinds.waf.records import opened
 from crawlers.operate.sources.detect import Detection
+from crawlers.spool import SpooledResponse
 from crawlers.xml_records import record
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
@@ -663,6 +668,32 @@ def test_a_gzipped_record_is_read(tmp_path, name):
         tmp_path,
     )
     assert (done.judged[0], asked) == ("complete", ["/meta/", f"/meta/{name[:-3]}"])
+
+
+@pytest.mark.parametrize(("body", "kind"), [(TURTLE.encode(), None), (gzip.compress(os.urandom(8 << 20)), "too_large")])
+def test_a_gzipped_file_is_never_in_memory_as_a_whole(body, kind):
+    """Neither one that came unpacked, nor one that is larger than what it may be unpacked to."""
+    parts = []
+
+    class Reader(io.BytesIO):
+        def read(self, size=-1):
+            parts.append(found := super().read(size))
+            return found
+
+    body += b"\n" * (4 << 20)
+    file = SimpleNamespace(open=lambda: Reader(body), size=len(body))
+    response = SpooledResponse(f"{ROOT}a.ttl.gz", file=file, received=1, request=Request(f"{ROOT}a.ttl.gz"))
+
+    async def read():
+        found, close = await opened(response, source="x", most=1 << 20, most_json=1)
+        list(found)
+        close()
+
+    with pytest.raises(AnswerError) if kind else nullcontext() as told:
+        asyncio.run(read())
+    assert kind is None or told.value.kind == kind
+    assert max(map(len, parts)) < 2 << 20
+    assert kind is None or sum(map(len, parts)) < 2 << 20
 
 
 @pytest.mark.parametrize(
