@@ -985,6 +985,12 @@ def test_a_kill_between_any_two_files_of_a_tree_loses_nothing(tmp_path, twice):
     assert sorted(asked) == sorted(files)
 
 
+@pytest.mark.parametrize("twice", range(1, 20))
+def test_a_kill_and_then_an_answer_in_part_lose_no_file_of_a_tree(tmp_path, twice):
+    done, _ = walked_tree(tree(), tmp_path, twice=twice, again=lambda response: response.replace(status=206))
+    assert (len(set(done.ids())), done.judged, done.evidence) == (15, ("complete", 15, 15), {"datasets": "file"})
+
+
 @pytest.mark.parametrize("twice", range(6))
 @pytest.mark.parametrize(("limit", "verdict"), [("3", "partial"), ("15", "complete"), ("16", "complete")])
 def test_a_limit_of_a_tree_asks_for_no_more_than_it_needs(tmp_path, limit, verdict, twice):
@@ -1002,6 +1008,14 @@ def test_resources_within_a_limit_are_the_same_after_a_kill(tmp_path, twice):
     done, _ = walked_tree(files, tmp_path, max_resources="7", twice=twice)
     assert [len(item.resources) for item in {item.id: item for item in done.items}.values()] == [5, 2]
     assert done.judged[0] == "partial"
+
+
+@pytest.mark.parametrize("twice", range(1, 20))
+def test_a_document_that_another_answer_changes_is_the_same_dataset(tmp_path, twice):
+    """Links are signed anew in each answer."""
+    again = lambda response: response.replace(body=response.body.replace(b'"id"', b'"sig": 1, "id"'))  # noqa: E731
+    done, _ = walked_tree(tree(), tmp_path, twice=twice, again=again)
+    assert (len(set(done.ids())), done.judged, done.errors) == (15, ("complete", 15, 15), [])
 
 
 def test_a_copy_of_a_dataset_is_none_and_another_one_is_told(tmp_path):

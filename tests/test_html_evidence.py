@@ -318,6 +318,23 @@ def test_an_answer_that_is_read_again_after_a_kill_changes_nothing(walked, twice
     assert (done.judged, told(done)) == (("complete", 5, 5), ({"total"}, []))
 
 
+@pytest.mark.parametrize("twice", range(1, 6))
+def test_a_kill_and_then_an_error_page_lose_no_listing_that_one_leads_to(walked, twice):
+    """The page is asked for once more, by another step; the listings that it named before the kill are new still."""
+    follow = '<p><a href="/sub">more</a></p>'
+    pages = {"/list": links(1, following="/b"), "/b": links(2) + follow, "/sub": links(8, following="/sub2")}
+    pages |= {"/sub2": links(9) + follow}
+    rules = "links = { css = 'li a', id = '/d/([0-9]+)', follow = 'p a' }"
+
+    def again(answer: Response) -> Response:
+        is_later = path(answer.request) in ("/b", "/sub2")
+        return answer.replace(body=b"<html><h1>504 Gateway Time-out</h1></html>") if is_later else answer
+
+    done = walked(pages, "{ next = true }", rules, twice=twice, again=again)
+    assert (done.judged, done.errors, len(set(done.ids()))) == (("complete", 4, 4), [], 4)
+    assert done.evidence.keys() == {f"{BASE}/list", f"{BASE}/sub"}
+
+
 # Pages that shift
 
 

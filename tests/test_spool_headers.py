@@ -178,10 +178,10 @@ def test_gzip_in_gzip_takes_the_memory_of_one(output):
 
 def test_layers_are_undone_together():
     text = bytes(range(256)) * 1000
-    assert unpacked(gzip.compress(gzip.compress(text)), [b"gzip", b"gzip"], 0) == text
+    assert unpacked([gzip.compress(gzip.compress(text))], [b"gzip", b"gzip"], 0) == text
     with pytest.raises(AnswerError, match=r"larger than DOWNLOAD_MAXSIZE \(1000 bytes\)"):
-        unpacked(gzip.compress(gzip.compress(text)), [b"gzip", b"gzip"], 1000)
+        unpacked([gzip.compress(gzip.compress(text))], [b"gzip", b"gzip"], 1000)
     with pytest.raises(NotUnpacked, match="it breaks off"):
-        unpacked(gzip.compress(gzip.compress(text)[:-20]), [b"gzip", b"gzip"], 0)
+        unpacked([gzip.compress(gzip.compress(text)[:-20])], [b"gzip", b"gzip"], 0)
     with pytest.raises(NotUnpacked, match="3 encodings on top of each other"):
-        unpacked(b"", [b"gzip"] * 3, 0)
+        unpacked([b""], [b"gzip"] * 3, 0)

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import io
 import json
+import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from dataclasses import replace
+from types import SimpleNamespace
 from urllib.parse import urljoin, urlsplit
 
 import pytest
 from scrapy.http import HtmlResponse, Request, Response
 
 from crawlers import settings
+from crawlers.exceptions import AnswerError
 from crawlers.kinds.waf.detection import WAFDetector
+from crawlers.kinds.waf.dialect import Folders
 from crawlers.kinds.waf.folder import entries
 from crawlers.kinds.waf.generic import WAF
 from crawlers.kinds.waf.records import opened
 from crawlers.operate.sources.detect import Detection
+from crawlers.spool import SpooledResponse
 from crawlers.xml_records import record
 from tests.conftest import Crawl, options, scrapy
 from tests.site import Answer, Site
@@ -586,6 +592,15 @@ def test_a_kill_between_any_two_answers_loses_nothing(tmp_path, twice):
     assert set(asked) == set(DEEP)
 
 
+@pytest.mark.parametrize("limit", [{}, {"max_datasets": "8"}])
+@pytest.mark.parametrize("twice", range(1, len(DEEP) + 1))
+def test_a_kill_and_then_an_answer_in_part_lose_nothing(tmp_path, twice, limit):
+    """The file is asked for once more, by another step; what it named before the kill is its own still."""
+    done, asked = walked(DEEP, tmp_path, twice=twice, again=lambda response: response.replace(status=206), **limit)
+    assert (len(set(done.ids())), done.evidence, done.judged) == (7, {"folders": "file"}, ("complete", 7, 7))
+    assert set(asked) == set(DEEP)
+
+
 def test_a_crawl_that_was_stopped_goes_on_in_its_jobdir(output, tmp_path):
     with Site(answers(DEEP)) as site:
         job = {"JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": "1"}
@@ -628,6 +643,15 @@ def test_a_folder_too_deep_is_told(tmp_path):
     assert (len(asked), done.kinds(), done.evidence) == (11, {"trap": 1}, {})
 
 
+@pytest.mark.parametrize("again", [None, lambda response: response.replace(status=206)])
+@pytest.mark.parametrize(("most", "kinds"), [(3, set()), (2, {"trap"})])
+def test_a_folder_that_is_named_again_after_a_kill_counts_once(tmp_path, monkeypatch, most, kinds, again):
+    monkeypatch.setattr(Folders, "most", most)
+    files = {f"/meta/{one}": listing() + one for one in ("a/", "b/", "c/")}
+    done, asked = walked(files | {"/meta/": listing("a/", "b/", "c/")}, tmp_path, twice=1, again=again)
+    assert (done.kinds().keys(), len(asked)) == (kinds, most + 1 + (again is not None))
+
+
 @pytest.mark.parametrize("name", ["a.xml.gz", "b.ttl.gz", "plain.xml.gz"])
 def test_a_gzipped_record_is_read(tmp_path, name):
     """Also one that the server has unpacked, though its name stays."""
@@ -644,6 +668,32 @@ def test_a_gzipped_record_is_read(tmp_path, name):
         tmp_path,
     )
     assert (done.judged[0], asked) == ("complete", ["/meta/", f"/meta/{name[:-3]}"])
+
+
+@pytest.mark.parametrize(("body", "kind"), [(TURTLE.encode(), None), (gzip.compress(os.urandom(8 << 20)), "too_large")])
+def test_a_gzipped_file_is_never_in_memory_as_a_whole(body, kind):
+    """Neither one that came unpacked, nor one that is larger than what it may be unpacked to."""
+    parts = []
+
+    class Reader(io.BytesIO):
+        def read(self, size=-1):
+            parts.append(found := super().read(size))
+            return found
+
+    body += b"\n" * (4 << 20)
+    file = SimpleNamespace(open=lambda: Reader(body), size=len(body))
+    response = SpooledResponse(f"{ROOT}a.ttl.gz", file=file, received=1, request=Request(f"{ROOT}a.ttl.gz"))
+
+    async def read():
+        found, close = await opened(response, source="x", most=1 << 20, most_json=1)
+        list(found)
+        close()
+
+    with pytest.raises(AnswerError) if kind else nullcontext() as told:
+        asyncio.run(read())
+    assert kind is None or told.value.kind == kind
+    assert max(map(len, parts)) < 2 << 20
+    assert kind is None or sum(map(len, parts)) < 2 << 20
 
 
 @pytest.mark.parametrize(

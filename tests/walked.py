@@ -39,6 +39,7 @@ class Walked:
     Attributes:
         asked: its requests, in order; one that is repeated is sent once.
         twice: the number of the request whose answer is read twice, as after a kill before what follows was stored.
+        again: what the repeated request is answered; by default the same.
         errors: the signals of what is missing.
         flaws: those of what could not be read of records that are kept.
     """
@@ -50,6 +51,7 @@ class Walked:
     flaws: list[signals.Failed] = field(default_factory=list)
     fingerprints: set[bytes] = field(default_factory=set)
     twice: int = 0
+    again: Callable[[Response], Response] | None = None
 
     def ids(self) -> list[str]:
         return sorted(item.id for item in self.items)
@@ -86,6 +88,9 @@ class Walked:
             response = followed(request, answers)
             if len(self.asked) == self.twice:
                 await self.outputs(request, response)
+                if self.again:
+                    Job.from_crawler(self.spider.crawler).resumed = True
+                    response = self.again(response)
             for each in await self.outputs(request, response):
                 (waiting if isinstance(each, Request) else self.items).append(each)
 
@@ -118,6 +123,7 @@ def walk(
     changes: dict[str, Any] | None = None,
     *,
     twice: int = 0,
+    again: Callable[[Response], Response] | None = None,
     **given: str,
 ) -> Walked:
     """Walk a spider through a catalogue.
@@ -127,6 +133,7 @@ def walk(
         folder: where the index is, which nothing fills.
         changes: other settings.
         twice: the number of a request whose answer is read twice.
+        again: what the repeated request is answered.
         given: the spider's arguments.
     """
     crawler = get_crawler(spider, SETTINGS | (changes or {}))
@@ -134,7 +141,7 @@ def walk(
     crawler.request_fingerprinter = build_from_crawler(load_object(FINGERPRINTER), crawler)
     index = Index(folder, crawler.spider.source)
     crawler.spider.opened_index = lambda: index
-    walked = Walked(crawler.spider, twice=twice)
+    walked = Walked(crawler.spider, twice=twice, again=again)
     crawler.signals.connect(walked.note, signal=signals.record_failed)
     try:
         asyncio.run(walked.run(answers))

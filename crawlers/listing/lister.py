@@ -554,13 +554,13 @@ class Lister(Generic[A]):
         """Return whether a list is open, besides what the end of this walk began before a kill."""
         records = self.crawl.records
         waiting = self.walks.waiting(self.dialect.traits.tree)
-        return any(listed_by(records, name, "begun") != walk.key for name in waiting)
+        return any(listed_by(records, name, "begun") != walk.name for name in waiting)
 
     def _begun(self, outputs: Iterator[Any], walk: Walk[A]) -> Iterator[Any]:
         """Yield what there is to do at the end of a walk; another walk among it is begun."""
         for output in outputs:
             if isinstance(output, Walk):
-                self.crawl.seen(output.name, list_name="begun", listed_by=walk.key)
+                self.crawl.seen(output.name, list_name="begun", listed_by=walk.name)
                 yield from self.begin(output)
             else:
                 yield output

@@ -70,13 +70,13 @@ class Tree(Dialect[F]):
 
     @cached_property
     def branch_count(self) -> int:
-        """How many files that may name others are known: to count them for each takes its time."""
+        """How many files that may name others are read: to count them for each takes its time."""
         return self.crawl.records.count(self.branches)
 
     def offer(self, found: Iterable[F], page: ListingPage[F], walk: Walk[F], response: Response) -> Iterator[None]:
         """Add files that an answer names to its page, in steps; report those that are too deep, or too many."""
         for address in (walk.ask.url, response.url):
-            self.crawl.seen(address, list_name="addresses", listed_by=walk.key)
+            self.crawl.seen(address, list_name="addresses", listed_by=walk.name)
         offers = [*page.offers]
         page.offers = offers
         for file in found:
@@ -89,13 +89,13 @@ class Tree(Dialect[F]):
                 offers.append(Offer("walk", file.url, file))
 
     def _is_new(self, file: F, page: ListingPage[F], walk: Walk[F], response: Response) -> bool:
-        """Return whether no other file named it, and it may be read."""
-        if not self.crawl.seen(file.url, list_name="addresses", listed_by=walk.key):
+        """Return whether no other file named it, and it may be read; a file that is asked for again names the same."""
+        if not self.crawl.seen(file.url, list_name="addresses", listed_by=walk.name):
             return False
-        if file.is_leaf:
+        if file.is_leaf or self.crawl.records.is_listed(file.url, self.branches):
             return True
-        self.branch_count += self.crawl.seen(file.url, list_name=self.branches, listed_by=walk.key)
-        if file.depth <= self.traits.deepest and self.branch_count <= self.most:
+        if file.depth <= self.traits.deepest and self.branch_count < self.most:
+            self.branch_count += self.crawl.seen(file.url, list_name=self.branches, listed_by=walk.name)
             return True
         most = f"more than {self.traits.deepest} {self.branches} deep, or there are more than {self.most}"
         error = AnswerError("trap", f"{file.url[:_SHOWN]} is not read: it is {most}")
@@ -106,7 +106,7 @@ class Tree(Dialect[F]):
     def ended(self, walk: Walk[F]) -> Iterator[Any] | None:
         """Yield the next of the files that wait, unless the user wants no more."""
         records = self.crawl.records
-        for address in records.pending(_WAITING, "begun", walk.key):
+        for address in records.pending(_WAITING, "begun", walk.name):
             if self.left() <= 0:
                 self.crawl.run_state.is_limited = True
                 return None
@@ -127,28 +127,43 @@ class Tree(Dialect[F]):
             return sys.maxsize
         return limits.resources_left(datasets=records.count(_CONTENTS), resources=records.count(_RESOURCES))
 
-    def entries(self, found: Iterable[Dataset], page: ListingPage[F], response: Response) -> Iterator[Entry]:
+    def entries(
+        self, found: Iterable[Dataset], page: ListingPage[F], walk: Walk[F], response: Response
+    ) -> Iterator[Entry]:
         """Yield the datasets of a file, up to the user's limit; of different ones with one id, the first."""
         known: dict[str, Dataset] = {}
         for dataset in found:
             if not page.is_limited:  # else what is behind it is not wanted, and may have faults of those that are
-                entry = self._entry(dataset, page, response, known)
+                entry = self._entry(dataset, page, walk, response, known)
                 yield from self.crawl.guarded(entry, response, {"id": dataset.id})
 
     def _entry(
-        self, dataset: Dataset, page: ListingPage[F], response: Response, known: dict[str, Dataset]
+        self, dataset: Dataset, page: ListingPage[F], walk: Walk[F], response: Response, known: dict[str, Dataset]
     ) -> Iterator[Entry]:
-        left, digest = self.left(), hashlib.sha256(repr(dataset.document).encode()).hexdigest()
+        left = self.left()
         if left <= 0 and not self.is_wanted(dataset.id):
             page.is_limited = True
             return
         first = known.setdefault(dataset.id, dataset)
-        if not self.crawl.seen(dataset.id, list_name=_CONTENTS, listed_by=digest):
+        if self._is_another(dataset, walk.name, is_first=first is dataset):
             self.crawl.failed("list", self.double(dataset, first, response), response.request, dataset_id=dataset.id)
             return
         allowed = self._allowed(dataset, left) if self.crawl.limits.resources else None
         page.is_limited = allowed is not None and allowed < len(dataset.resources)
         yield Entry(dataset.id, {"id": dataset.id}, allowed or 0, (dataset, allowed), self.aliases(dataset))
+
+    def _is_another(self, dataset: Dataset, name: str, *, is_first: bool) -> bool:
+        """Return whether an id was that of a dataset with other contents; after a kill those of a file may change.
+
+        Args:
+            name: the file's.
+            is_first: whether no other dataset of the file's answer has the id.
+        """
+        digest = hashlib.sha256(repr(dataset.document).encode()).hexdigest()
+        if self.crawl.seen(dataset.id, list_name=_CONTENTS, listed_by=f"{digest} {name}"):
+            return False
+        noted, _, of = (listed_by(self.crawl.records, dataset.id, _CONTENTS) or "").partition(" ")
+        return noted != digest and not (is_first and of == name)
 
     def _allowed(self, dataset: Dataset, left: int) -> int:
         """Return how many resources of a dataset are kept, which are noted; after a kill, as many as before."""

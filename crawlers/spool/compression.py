@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import struct
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 
 from crawlers.exceptions import AnswerError
 from crawlers.spool.encoding import ERRORS, Encoding
 from crawlers.spool.errors import NotUnpacked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _OF_GZIP = (OSError, EOFError, struct.error)
 
@@ -23,13 +28,14 @@ class BoundedCompression(HttpCompressionMiddleware):
                 return super()._handle_encoding(body, content_encoding, max_size)
             except (*ERRORS, *_OF_GZIP) as error:
                 raise NotUnpacked(f"{undoing[0].decode()}: {error}") from error
-        return unpacked(body, undoing, max_size), staying
+        return unpacked([body], undoing, max_size), staying
 
 
-def unpacked(body: bytes, encodings: list[bytes], largest: int) -> bytes:
+def unpacked(body: Iterable[bytes], encodings: list[bytes], largest: int) -> bytes:
     """Undo several encodings.
 
     Args:
+        body: in parts.
         encodings: the last one first.
         largest: maximum bytes of the unpacked body; 0 = no limit.
 
@@ -37,7 +43,7 @@ def unpacked(body: bytes, encodings: list[bytes], largest: int) -> bytes:
         AnswerError: there are more (too_large), or the encodings can't be undone (truncated).
     """
     encoding, found = Encoding(encodings), bytearray()
-    for part in encoding.decode(body):
+    for part in chain.from_iterable(map(encoding.decode, body)):
         found += part
         if largest and len(found) > largest:
             raise AnswerError(

@@ -59,7 +59,7 @@ class StaticTree(Tree[File]):
         page, document = ListingPage[File](is_limited=False), self.document(response)
         await in_turns(self.offer(self._children(document, page, walk, response), page, walk, response))
         records = answers.records(document, self.query.listing) or []
-        page.entries = self.entries(self._datasets(records, response), page, response)
+        page.entries = self.entries(self._datasets(records, response), page, walk, response)
         return page
 
     def _children(self, document: Any, page: ListingPage[File], walk: Walk[File], response: Response) -> Iterator[File]:

@@ -357,8 +357,9 @@ class _Reading:
     def _offers(self, addresses: Sequence[str]) -> list[Offer[Ask]]:
         """Return the listings that this one links to, and no other page did."""
         found, listings = [], self.listings
+        by = f"{self.walk.name} {self.walk.lap} {self.ask.number}"  # not by the step: it may be asked for once more
         for address in filter(self.site.follows, addresses):
-            if not self.crawl.seen(canonicalize_url(address), list_name="walks", listed_by=self.walk.key):
+            if not self.crawl.seen(canonicalize_url(address), list_name="walks", listed_by=by):
                 continue
             if len(self.walk.above) >= self.site.links.depth:
                 message = f"{address} is another listing, deeper than links.depth ({self.site.links.depth})"

@@ -98,7 +98,7 @@ class Folders(Tree[Place]):
 
     # Records
 
-    async def _record(self, response: Response, walk: Walk[Place], page: ListingPage[Place]) -> None:  # noqa: ARG002
+    async def _record(self, response: Response, walk: Walk[Place], page: ListingPage[Place]) -> None:
         settings = self.crawl.crawler.settings
         most = {"most": settings.getint("DOWNLOAD_MAXSIZE"), "most_json": settings.getint("JSON_MAXSIZE")}
         try:
@@ -106,7 +106,7 @@ class Folders(Tree[Place]):
         except AnswerError as error:
             self._lose(error, page, response)
         else:
-            page.entries = self.entries(self._datasets(found, page, response), page, response)
+            page.entries = self.entries(self._datasets(found, page, response), page, walk, response)
 
     def _datasets(self, records: Found, page: ListingPage[Place], response: Response) -> Iterator[Dataset]:
         """Yield the datasets of a file; report the others."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ from crawlers.items import Dataset, Flaw
 from crawlers.kinds.dcat.answer import open_body, read
 from crawlers.listing.spider import in_turns
 from crawlers.rdf.namespaces import RDF
+from crawlers.spool import SpooledResponse
 from crawlers.spool.compression import unpacked
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 Found = Iterator[Dataset | AnswerError | None]
 """The datasets of a file; what is wrong with a record that can't be read; ``None`` for one of no data."""
 Close = Callable[[], None]
+_PART = 256 * 1024
 _GZIP = re.compile(r"\.gz(?=$|\?)", re.IGNORECASE)
 
 
@@ -71,8 +74,12 @@ def _unpacked(response: Response, most: int) -> Response:
     if url == response.url:
         return response
     with open_body(response) as file:
-        packed = file.read()
-    body = unpacked(packed, [b"gzip"], most) if packed.startswith(b"\x1f\x8b") else packed
+        if file.read(2) != b"\x1f\x8b":
+            if isinstance(response, SpooledResponse):
+                return response.replace(url=url, headers={})
+            return Response(url, body=response.body, request=response.request)
+        file.seek(0)
+        body = unpacked(iter(partial(file.read, _PART), b""), [b"gzip"], most)
     return Response(url, body=body, request=response.request)
 
 
