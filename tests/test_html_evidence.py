@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
+from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from crawlers.kinds.html import postback
+from crawlers.kinds.html import postback, unread
 from crawlers.kinds.html.generic import HTML
 from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.paging import cursor_link, letters, next_link, offered
+from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.rules.rules import Paging
 from tests.site import Answer
 from tests.test_html_odd import Pages, harvest, html, judged, links
@@ -642,6 +644,8 @@ AHEAD = [
     '<a href="/list?page=1">1</a> 2 <a href="/list?page=12">12</a>',
     '<nav class="pagination"><a href="/list?page=12">12</a></nav>',
     "<p>Page 2 of 12</p>",
+    "<p>Page <b>2</b> of <b>12</b> (sorted by title)</p>",
+    '<div class="pagination"><span>Trees by page 2 / 12 of them</span></div>',
 ]
 
 
@@ -657,12 +661,24 @@ BEHIND = [
     '<div class="pager"><a href="/list?page=2&rows=50">50</a> <a href="/list?page=1">Previous</a></div>',
     '<p><a href="/data?page=7">Last</a></p>',
     "<p>Page 2 of 2</p><p>Page 1 of 3 of the news</p>",
+    "<p>See page 2 of 40 of our report</p>",
+    "<p>Page 2 of 40 of our report has a map.</p>",
+    '<p class="abstract">As we wrote on page 2 of 40, trees grow.</p>',
 ]
 
 
 @pytest.mark.parametrize("pager", BEHIND)
 def test_a_pager_that_leads_no_further(walked, pager):
     assert told(walked(two_pages(links(3, more=pager)), "{ next = true }")) == ({"pager"}, [])
+
+
+def test_a_long_text_is_searched_for_the_last_page_in_little_time():
+    rules = loads(f"start = '{URL}'\n[links]\ncss = 'a'\n[paging]\nnext = true\n[fields]\ntitle = 'h1'\n")
+    shown = "<p>" + "a" * 200_000 + "</p><p class=pager>" + "b" * 200_000 + " 1" * 50_000 + "</p>" + "<i>2 " * 150
+    page = Page(shown, URL)
+    begun = process_time()
+    assert unread.left(page, rules, 2, is_counted=False) == ""
+    assert process_time() - begun < 2
 
 
 def test_more_rows_on_a_page_are_no_page_ahead(walked):

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import islice
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
+
+from lxml import etree
 
 from crawlers.kinds.html import paging, words
 from crawlers.kinds.html.links import canonical, charset, dataset_links
 from crawlers.kinds.html.mapping.page import UNSEEN, text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from crawlers.kinds.html.mapping.page import Page
     from crawlers.kinds.html.paging import Anchor
     from crawlers.kinds.html.rules import Rules
 
-_OF_PAGES = re.compile(r"([^\W\d_]+)\s{0,3}(\d{1,6})\s{0,3}(?:\w{1,5}|/)\s{0,3}(\d{1,6})(?!\d)")
+_OF_PAGES = re.compile(r"(?<!\w)([^\W\d_]{1,20})\s{0,3}(\d{1,6})\s{0,3}(?:[^\W\d_]{1,5}|/)\s{0,3}(\d{1,6})(?!\d)")
+_UNREAD = UNSEEN | {"title", "option"}
+_AROUND = 3  # elements around a number in which a pager's text is
 _CLICKED = (
     "//a[@href or @onclick or @role] | //area | //button | //*[@role='button']"
     " | //input[@type='button' or @type='submit' or @type='image']"
@@ -28,7 +33,7 @@ _HIDDEN = re.compile(r"(?:^|\s)(?:hidden|hide|d-none|is-hidden|invisible|ng-hide
 _UNSHOWN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _APART = re.compile(rf"{paging.CALENDAR.pattern}|comment|review|facet|filter|modal|dialog|cookie|news", re.IGNORECASE)
 _IN_ROWS = 2  # what says the same more often belongs to the rows
-_LONGEST = 200  # characters of an attribute
+_LONGEST = 200  # characters of an attribute, or of a pager's text
 _FEW = 2  # links that all pages have
 
 
@@ -63,10 +68,39 @@ def beside(page: Page, rules: Rules, number: int, followed: str) -> str:
 
 
 def _last_page(page: Page, number: int) -> int:
-    """Return the number of the last page, where a page says in words which of how many it is; else its own number."""
-    said = _OF_PAGES.finditer(text(page.root))
-    found = (int(one[3]) for one in said if int(one[2]) == number and words.is_beside(one[1]))
+    """Return the number of the last page, where a pager says in words which of how many it is; else its own number."""
+    found = (last for shown, is_pager in _numbered(page) for last in _last_pages(shown, number, is_pager=is_pager))
     return max(number, next(found, number))
+
+
+def _last_pages(shown: str, number: int, *, is_pager: bool) -> Iterator[int]:
+    """Yield the number of the last page that a text names beside the page's own.
+
+    Args:
+        is_pager: whether other words may stand before and behind; in prose they mean something else.
+    """
+    for one in _OF_PAGES.finditer(shown):
+        before, behind = one[1] if is_pager else shown[: one.start(2)], shown[one.end() :].lstrip()[:1]
+        if int(one[2]) == number and words.is_beside(before) and (is_pager or not behind.isalnum()):
+            yield int(one[3])
+
+
+def _numbered(page: Page) -> Iterator[tuple[str, bool]]:
+    """Yield the short texts that have a number, and whether they are in a pager."""
+    known = set()
+    for element in page.root.iter(etree.Element):
+        if element.tag in _UNREAD:
+            continue
+        own = [
+            item for item in (element.text, *(child.tail for child in element)) if item and any(map(str.isdigit, item))
+        ]
+        yield from ((" ".join(item.split()), False) for item in own if len(item) <= _LONGEST)
+        for around in islice(paging.upwards(element), _AROUND) if own else ():
+            if around in known or next(islice(around.iter(), _LONGEST, None), None) is not None:
+                break
+            known.add(around)
+            if len(shown := text(around)) <= _LONGEST:
+                yield shown, paging.is_in(around, paging.PAGER)
 
 
 def _ahead(page: Page) -> str:
