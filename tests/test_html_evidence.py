@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
+from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from crawlers.kinds.html import postback
+from crawlers.kinds.html import postback, unread
 from crawlers.kinds.html.generic import HTML
 from crawlers.kinds.html.mapping.page import Page
 from crawlers.kinds.html.paging import cursor_link, letters, next_link, offered
+from crawlers.kinds.html.rules import loads
 from crawlers.kinds.html.rules.rules import Paging
 from tests.site import Answer
 from tests.test_html_odd import Pages, harvest, html, judged, links
@@ -559,12 +561,13 @@ def test_pages_of_forms_that_are_offered_and_not_read_contradict(harvest):
 PRESSED = [
     "<button>Load more</button>",
     "<button type=button onclick='more()'>Next</button>",
-    '<a href="#">Next ›</a>',
     '<div class=more><a href="javascript:void(0)" onclick="more()">Show more</a></div>',
     "<div role=button tabindex=0>Mehr laden</div>",
     "<form method=post action=/list><input type=hidden name=page value=3><button>Next</button></form>",
     '<form action=/list><input type=hidden name=page value=3><input type=submit value="Weiter »"></form>',
-    "<table><tr><td colspan=2><button aria-label='Next page'><svg></svg></button></td></tr></table>",
+    "<table><tr><td colspan=2><button aria-label='Load more'><svg></svg></button></td></tr></table>",
+    "<p>Showing 1 to 3</p><div><span>Loading...</span><button>Load more</button></div>",
+    '<p class=pager><a href="/list">1</a> <b>2</b></p><script>x()</script><button>Load more</button>',
 ]
 
 
@@ -578,6 +581,28 @@ def test_what_would_load_more_and_nobody_presses_contradicts(walked, control):
 
 def test_a_single_page_that_would_load_more_is_not_whole_because_it_is_short(walked):
     pages = {"/a": links(1, 2, 3, following="/a2"), "/a2": links(4), "/b": links(5, more="<button>Load more</button>")}
+    done = walked(pages, "{ next = true }", start=("/a", "/b"))
+    assert (done.evidence, [error.url for error in done.errors]) == ({f"{BASE}/a": "pager"}, [f"{BASE}/b"])
+
+
+DEAD = [
+    '<a href="#">Next ›</a>',
+    '<p class=pager><a href="/list">Prev</a> <a class="off" href="#">Next</a></p>',
+    '<p class=pager><a href="/list">Prev</a> <button class="page-link" tabindex="-1">Next</button></p>',
+    '<a href="#" onclick="return false;">»</a>',
+    "<table><tr><td colspan=2><button aria-label='Next page'><svg></svg></button></td></tr></table>",
+    "<button title=Next>x</button>",
+]
+
+
+@pytest.mark.parametrize("control", DEAD)
+def test_a_next_that_leads_nowhere_is_the_end_of_a_pager_that_worked_and_a_doubt_where_none_did(walked, control):
+    assert told(walked(two_pages(links(3, more=control)), "{ next = true }")) == ({"pager"}, [])
+    pages = {
+        "/a": links(1, 2, 3, following="/a2"),
+        "/a2": links(4),
+        "/b": links(5, more=control.replace("/list", "/b")),
+    }
     done = walked(pages, "{ next = true }", start=("/a", "/b"))
     assert (done.evidence, [error.url for error in done.errors]) == ({f"{BASE}/a": "pager"}, [f"{BASE}/b"])
 
@@ -600,6 +625,21 @@ QUIET = [
     "<button>Load more comments</button>",
     "<aside><p><a href='/t/1'>Trees</a></p><a href='#'>Show more</a></aside>",
     "<p><a href='/news/1'>News</a></p><button>Show more</button>",
+    "<form action=/search><input name=q><button type=submit>›</button></form>",
+    '<form action=/search><input name=q><input type=submit value="»"></form>',
+    "<form action=/list><input name=q><button>Show more</button></form>",
+    "<form action=/news><input name=mail><input type=submit value='>'></form>",
+    "<form action=/other><button>Show more</button></form>",
+    '<a href="#top">›</a>',
+    '<a href="#top" onclick="up()">Next</a>',
+    '<a href="#about">Show more</a><div id="about">About</div>',
+    "<button data-bs-toggle=collapse>Show more</button>",
+    "<button aria-expanded=false>Show more</button>",
+    "<div class=accordion><button>Show more</button></div>",
+    "<section><button>Show more</button><p>About this catalogue</p></section>",
+    "<h2>About</h2><p>A catalogue of trees.</p><button>Show more</button>",
+    '<div class="swiper"><button class="swiper-button-next" aria-label="Next"></button></div>',
+    '<div id=map><button title="Zoom in">+</button><button>></button></div>',
 ]
 
 
@@ -640,6 +680,22 @@ def test_a_second_list_beside_the_first_with_a_button_of_its_own(walked):
     )
 
 
+@pytest.mark.parametrize("heading", ["", "<h2>Popular</h2>", "<h3>Neueste Datensätze</h3>"])
+def test_some_of_the_datasets_beside_the_list_are_no_second_list(walked, heading):
+    """They are named so, or the list has one of them, too."""
+    chosen = links(8, 9) if heading else links(1, 3)
+    more = f"{heading}{chosen}<button>Show more</button>"
+    on = "<a rel=next href='/list?page=2'>Next</a>"
+    for first in (links(1, 2) + on + more, more + "<h2>All</h2>" + links(1, 2) + on):
+        assert told(walked(two_pages(links(3), first=first), "{ next = true }")) == ({"pager"}, [])
+
+
+def test_numbered_pages_that_end_with_a_greyed_next(walked):
+    first = links(1, 2, more='<p class=pager><b>1</b> <a href="/list?page=2">2</a> <a href="/list?page=2">»</a></p>')
+    last = links(3, more='<p class=pager><a href="/list">1</a> <b>2</b> <a href="#">»</a></p>')
+    assert told(walked(two_pages(last, first), "{ next = true }")) == ({"pager"}, [])
+
+
 def test_a_second_list_beside_one_of_numbered_pages(walked):
     numbers = '<p class="pager"><b>1</b> <a href="/list?page=2">2</a></p>'
     first = links(31, 45) + numbers + links(58, 89) + "<button>Load more</button>"
@@ -659,6 +715,8 @@ AHEAD = [
     '<a href="/list?page=1">1</a> 2 <a href="/list?page=12">12</a>',
     '<nav class="pagination"><a href="/list?page=12">12</a></nav>',
     "<p>Page 2 of 12</p>",
+    "<p>Page <b>2</b> of <b>12</b> (sorted by title)</p>",
+    '<div class="pagination"><span>Trees by page 2 / 12 of them</span></div>',
 ]
 
 
@@ -674,12 +732,31 @@ BEHIND = [
     '<div class="pager"><a href="/list?page=2&rows=50">50</a> <a href="/list?page=1">Previous</a></div>',
     '<p><a href="/data?page=7">Last</a></p>',
     "<p>Page 2 of 2</p><p>Page 1 of 3 of the news</p>",
+    "<p>See page 2 of 40 of our report</p>",
+    "<p>Page 2 of 40 of our report has a map.</p>",
+    '<p class="abstract">As we wrote on page 2 of 40, trees grow.</p>',
 ]
 
 
 @pytest.mark.parametrize("pager", BEHIND)
 def test_a_pager_that_leads_no_further(walked, pager):
     assert told(walked(two_pages(links(3, more=pager)), "{ next = true }")) == ({"pager"}, [])
+
+
+def test_a_long_text_is_searched_for_the_last_page_in_little_time():
+    rules = loads(f"start = '{URL}'\n[links]\ncss = 'a'\n[paging]\nnext = true\n[fields]\ntitle = 'h1'\n")
+    shown = "<p>" + "a" * 200_000 + "</p><p class=pager>" + "b" * 200_000 + " 1" * 50_000 + "</p>" + "<i>2 " * 150
+    page = Page(shown, URL)
+    begun = process_time()
+    assert unread.left(page, rules, 2, is_counted=False) == ""
+    assert process_time() - begun < 2
+
+
+def test_many_buttons_are_looked_at_in_little_time(walked):
+    buttons = "".join(f"<p>A</p><a href='#{one}'>Load more {one}</a>" for one in range(500))
+    begun = process_time()
+    assert told(walked(two_pages(links(3, more=buttons)), "{ next = true }")) == ({"pager"}, [])
+    assert process_time() - begun < 10
 
 
 def test_more_rows_on_a_page_are_no_page_ahead(walked):

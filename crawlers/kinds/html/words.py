@@ -95,6 +95,21 @@ def says_more(text: str) -> bool:
     return bool(word) and process.extractOne(word, _more(), scorer=fuzz.ratio, score_cutoff=ALIKE) is not None
 
 
+@cache
+def _chosen() -> tuple[str, ...]:
+    return tuple(map(plain, _listed("chosen")))
+
+
+def says_chosen(text: str) -> bool:
+    """Return whether a heading means some datasets of a catalogue: the popular or the latest ones.
+
+    >>> says_chosen("Most popular datasets"), says_chosen("Beliebte Datensätze"), says_chosen("Datasets")
+    (True, True, False)
+    """
+    found = f" {plain(text)}" if len(text) <= _LONGEST else ""
+    return any(f" {word}" in found for word in _chosen())
+
+
 @lru_cache(maxsize=4096)
 def says_back(text: str) -> bool:
     """Return whether a text means an earlier page, or the first or last one.
