@@ -209,10 +209,11 @@ def test_what_follows_a_batch_that_is_not_answered_in_any_form(batch: Batch, beh
         (Batch(ids=("a", "b")), Batch(most=1, is_halved=True)),
         (Batch(ids=("a",)), Batch(is_post=True)),
         (Batch(ids=("a", "b", "c"), most=3, is_halved=True), Batch(is_halved=True, is_post=True)),
+        (Batch(ids=("a", "b", "c"), takes_post=False), Batch(sizes=(2, 1), takes_post=False)),
     ],
 )
 def test_an_address_that_is_too_long_even_for_a_few(batch: Batch, instead: Batch) -> None:
-    assert batch.instead(Fault(AnswerError("http", "HTTP 414"), 414)) == instead
+    assert batch.instead(Fault(AnswerError("http", "HTTP 414"), 414, is_of_page=not batch.takes_post)) == instead
 
 
 @pytest.mark.parametrize(("alone", "sizes"), [(2, (5, 5)), (3, None)])

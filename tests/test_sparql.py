@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from crawlers.kinds.sparql.descriptions import Descriptions
 from crawlers.kinds.sparql.endpoint import Endpoint as Where
 from crawlers.kinds.sparql.generic import SPARQL
 from crawlers.listing.batches import Batch
+from crawlers.listing.faults import Fault as Why
 from crawlers.operate.sources import load
 from crawlers.rdf.reader import Fault
 from tests import forked
@@ -405,6 +407,30 @@ def test_each_fault_of_a_page_is_met_by_smaller_ones(tmp_path, fault):
     )
     assert (done.ids(), done.evidence, done.errors) == (ALL, {"datasets": "total"}, [])
     assert len(pages) <= 7
+
+
+def test_an_endpoint_that_takes_get_alone_is_asked_for_fewer_where_an_address_is_too_long(tmp_path):
+    """POST was refused when the list began: it is no way for the descriptions."""
+    endpoint = Endpoint(45, faults={"no_post"})
+    done, _ = listed(endpoint, tmp_path, lambda _, query: failing(414) if query.count("/dataset/") > 3 else None)
+    assert (done.ids(), done.evidence, done.errors) == (ALL, {"datasets": "total"}, [])
+    assert [one.method for one in endpoint.asked].count("POST") == 1
+
+
+def test_a_construct_that_was_answered_and_cut_shows_that_the_form_is_known():
+    """So one refusal of another batch does not change the form of all."""
+    page = SimpleNamespace(reader=SimpleNamespace(count=9), faults=[], close=lambda: None)
+
+    async def read(_):
+        return page
+
+    descriptions = Descriptions(SimpleNamespace(), Where(DATA), 10)
+    descriptions.page = read
+    batch = Batch(ids=("a", "b"), way={"form": "construct", "least": 10})
+    with pytest.raises(AnswerError, match="10"):
+        asyncio.run(descriptions.found(TextResponse(DATA), batch))
+    refused = Why(AnswerError("http", "HTTP 400"), 400, is_of_page=True)
+    assert not descriptions.may_describe(batch, refused)
 
 
 def test_a_host_that_is_closed_is_asked_once(tmp_path):

@@ -44,6 +44,7 @@ class Batch:
         whole: how many were before an address was refused for its length.
         least: so many that fail are not halved, but left to be asked for by themselves.
         is_post: whether they are asked for by POST, in no address.
+        takes_post: whether POST may be tried; if not, an address that is too long is halved as what fails otherwise.
         is_halved: whether half of an address that was refused for its length has been tried.
         count: how many datasets came.
         alone: how many of the smallest batches failed in a row.
@@ -60,6 +61,7 @@ class Batch:
     whole: int = SIZE
     least: int = 1
     is_post: bool = False
+    takes_post: bool = True
     is_halved: bool = False
     count: int = 0
     alone: int = 0
@@ -100,7 +102,7 @@ class Batch:
             fault: why it was not answered.
         """
         count, again = len(self.ids), replace(self, way={}, ids=())
-        if fault.status in TOO_LONG and not self.is_post:
+        if fault.status in TOO_LONG and self.takes_post and not self.is_post:
             if self.is_halved or count == 1:
                 return replace(again, most=self.whole, sizes=(), is_post=True)
             return replace(again, most=count // 2, sizes=(), is_halved=True)

@@ -81,7 +81,8 @@ class Descriptions(Batches):
         """Yield the requests for the descriptions of datasets."""
         for first in range(0, len(iris), self.size):
             given, is_post = tuple(iris[first : first + self.size]), method == "POST"
-            yield from self.ask_batch(Batch(given=given, most=self.size, whole=self.size, is_post=is_post))
+            batch = Batch(given=given, most=self.size, whole=self.size, is_post=is_post, takes_post=is_post)
+            yield from self.ask_batch(batch)
 
     def batch_question(self, batch: Batch) -> Request:
         """Return the request for a batch: it precedes the next page, and what is asked again precedes other batches."""
@@ -102,12 +103,12 @@ class Descriptions(Batches):
         if "size" in batch.way:
             raise self.counted(batch.way["size"], answers.number(response))
         page = await self.page(response)
+        self.has_constructed |= batch.way["form"] == "construct"
         try:
             self.check(batch, page)
         except AnswerError:
             page.close()
             raise
-        self.has_constructed |= batch.way["form"] == "construct"
         described = {iri: page for iri in batch.ids if page.is_described(iri)}
         self.failed = 0 if described else self.failed + (len(batch.ids) > 1)
         if not described:
