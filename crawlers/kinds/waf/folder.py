@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _RECORD = re.compile(r"\.(xml|rdf|ttl|jsonld)(\.gz)?$", re.IGNORECASE)
 _OTHER = re.compile(r"\.(?!(php[0-9]?|aspx?|ashx|jsp|do|cgi|pl|py|cfm|action)$)[a-z][a-z0-9]{0,9}$", re.IGNORECASE)
-"""The suffix of a file that is no record; a script may give anything."""
+"""The suffix of a file that is no record, also in a query; a script may give anything."""
 _LISTING = re.compile(
     rb"<title>\s*(Index of /|[^<]{1,200} - /)|\[To Parent Directory\]|>\s*Parent Directory\s*<", re.IGNORECASE
 )
@@ -28,7 +28,6 @@ _PAGER = {"page", "p", "pg", "offset", "start", "from", "limit", "per_page", "ma
 _TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}")
 _HIDDEN = frozenset(("head", "h1", "h2", "address", "script"))
 """What has no text that tells one listing from another: a heading has the folder's name."""
-_LONGEST = 300  # characters of what a link shows
 _TAGS = bounds.HTML._replace(where="the folder", most=20 * bounds.LINKS.most)
 
 
@@ -48,12 +47,10 @@ class Link(NamedTuple):
     """A link as the page has it.
 
     Args:
-        text: what it shows, up to some length.
         is_iis_folder: whether IIS says that it is a folder, which is not in its address.
     """
 
     href: str
-    text: str
     is_iis_folder: bool
 
 
@@ -101,7 +98,7 @@ class Folder(html.Events):
         super().start(tag, attributes)
         self._end_text()
         if tag == "a" and "href" in attributes:
-            self._links.append(Link(attributes["href"], "", self._before[-1].rstrip().endswith("<dir>")))
+            self._links.append(Link(attributes["href"], self._before[-1].rstrip().endswith("<dir>")))
         elif tag == "base":
             self._base = self._base or attributes.get("href", "")
         self._before.append("")
@@ -110,8 +107,6 @@ class Folder(html.Events):
     def end(self, tag: str) -> None:
         super().end(tag)
         self._end_text()
-        if tag == "a" and self._links and not self._links[-1].text:
-            self._links[-1] = self._links[-1]._replace(text=self._before[-1].strip()[:_LONGEST])
         if len(self._before) > 1:
             self._before.pop()
         self._hidden -= tag in _HIDDEN
@@ -134,8 +129,8 @@ class Folder(html.Events):
         record beside the record itself.
         """
         known, packed, here = {"", self.page.url, root}, list[Entry](), urlsplit(self.page.url)
-        for address, link in zip(self._addresses(), self._links, strict=True):
-            if address not in known and (what := _what(address, link.text, root, here)):
+        for address in self._addresses():
+            if address not in known and (what := _what(address, root, here)):
                 known.add(address)
                 if address.endswith(".gz"):
                     packed.append(Entry(address, what))
@@ -144,7 +139,7 @@ class Folder(html.Events):
         yield from (each for each in packed if each.address.removesuffix(".gz") not in known)
 
     def _addresses(self) -> Iterator[str]:
-        for href, _, is_iis_folder in self._links:
+        for href, is_iis_folder in self._links:
             address = absolute(href.partition("#")[0], self.page.url, self._base) or ""
             yield address if address.endswith("/") or not is_iis_folder else f"{address}/"
 
@@ -170,39 +165,28 @@ def entries(page: HtmlResponse, root: str) -> Iterator[Entry]:
     return folder.entries(root)
 
 
-def _what(address: str, text: str, root: str, here: SplitResult) -> Literal["record", "folder", "page", "left"] | None:
-    """Return what a link leads to; ``None`` for what is neither records nor a listing.
+def _what(address: str, root: str, here: SplitResult) -> Literal["record", "folder", "page", "left"] | None:
+    """Return what a link leads to; ``None`` for what is neither records nor a listing, or may be a menu's.
 
     Args:
-        text: what it shows.
         here: the listing's address.
     """
     link = urlsplit(address)
-    names = {name.lower() for name, _ in parse_qsl(link.query.replace(";", "&"), keep_blank_values=True)}
-    is_folder, is_here, is_pager = link.path.endswith("/"), link.path == here.path, bool(names) and names <= _PAGER
     if not address.startswith(root) or ".." in unquote(address[len(root) :]).split("/"):
-        is_listed = is_folder and not link.query and _is_named(link.path, text) and not root.startswith(address)
-        is_left = is_listed or _RECORD.search(link.path) or (is_pager and link.netloc == here.netloc)
-        return "left" if is_left else None
+        return "left" if _RECORD.search(link.path) else None
     if _RECORD.search(link.path):
         return "record"
+    is_folder, is_here = link.path.endswith("/"), link.path == here.path
     if not link.query:
         return "folder" if is_folder else None
+    query = parse_qsl(link.query.replace(";", "&"), keep_blank_values=True)
+    names = {name.lower() for name, _ in query}
     if names <= _SORT and (is_folder or is_here):
         return None
-    if is_pager and (is_here or not (is_folder or _OTHER.search(link.path))):
-        return "page"
-    return None if _OTHER.search(link.path) and not (is_here or _RECORD.search(link.query)) else "left"
-
-
-def _is_named(path: str, text: str) -> bool:
-    """Return whether a link shows the name of its folder, as those of listings do, cut or not, and those of menus not.
-
-    >>> _is_named("/data/a%20b/", "a b/"), _is_named("/data/abcdef/", "abc..>"), _is_named("/data/", "The data")
-    (True, True, False)
-    """
-    name, shown = unquote(path.rstrip("/")).rpartition("/")[2], text.rstrip("/")
-    return bool(name) and (shown == name or (shown.endswith("..>") and name.startswith(shown[:-3])))
+    is_other = _OTHER.search(link.path) or _OTHER.search(link.query) or link.path.rpartition("/")[2].isupper()
+    if names and names <= _PAGER and (is_here or not is_folder):
+        return "page" if is_here or not (is_other or any(not value.isdecimal() for _, value in query)) else None
+    return None if is_other and not (is_folder or is_here or _RECORD.search(link.query)) else "left"
 
 
 def is_listing(body: bytes) -> bool:
