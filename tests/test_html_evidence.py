@@ -726,12 +726,46 @@ def test_a_pager_that_leads_no_further(walked, pager):
     assert told(walked(two_pages(links(3, more=pager)), "{ next = true }")) == ({"pager"}, [])
 
 
+UPWARDS = [
+    ("/list?start=0", "/list?start=2", '<a href="/list?start=40">Last</a>'),
+    ("/list", "/list?from=3", '<a href="/list?from=41">Last</a>'),
+    ("/list/1", "/list/2", '<a href="/list/12">Last</a>'),
+    ("/list?page=0&year=2023", "/list?page=1&year=2023", '<a href="/list?page=9&year=2023">Last</a>'),
+]
+OTHERWISE = [
+    ("/list", "/list?before=40", '<a href="/list?before=99">Previous</a>'),
+    ("/list", "/list?max=40", '<p class=pager><a href="/list?max=99">First</a></p>'),
+    ("/list?items_per_page=2", "/list?items_per_page=2&page=2", '<a href="/list?items_per_page=25&page=2">25</a>'),
+    ("/list?itemsPerPage=2", "/list?itemsPerPage=2&page=2", '<p>Show <a href="/list?itemsPerPage=9&page=2">9</a></p>'),
+    ("/list?year=2023", "/list?year=2023&page=2", '<a href="/list?year=2024&page=2">2024</a>'),
+    ("/list?group=2", "/list?group=2&page=2", '<p class=pager><a href="/list?group=7&page=2">Trees</a></p>'),
+    ("/y/2023", "/y/2023/2", '<a href="/y/2024/2">2024</a>'),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "pager"), UPWARDS + OTHERWISE)
+def test_only_what_turned_the_pages_upwards_leads_further(walked, first, second, pager):
+    pages = {first: links(1, 2, following=second), second: links(3, more=pager)}
+    done = walked(pages, "{ next = true }", start=(first,))
+    is_ahead = (first, second, pager) in UPWARDS
+    assert told(done) == ((set(), ["unproven"]) if is_ahead else ({"pager"}, []))
+
+
+def test_a_cursor_that_counts_down_leads_no_further(walked):
+    pages = {
+        "/list": links(1, 2, following="/list?before=40"),
+        "/list?before=40": links(3, 4, following="/list?before=20"),
+    }
+    pages["/list?before=20"] = links(5, more='<a href="/list?before=40">Previous</a>')
+    assert told(walked(pages, "{ next = true }")) == ({"pager"}, [])
+
+
 def test_a_long_text_is_searched_for_the_last_page_in_little_time():
     rules = loads(f"start = '{URL}'\n[links]\ncss = 'a'\n[paging]\nnext = true\n[fields]\ntitle = 'h1'\n")
     shown = "<p>" + "a" * 200_000 + "</p><p class=pager>" + "b" * 200_000 + " 1" * 50_000 + "</p>" + "<i>2 " * 150
     page = Page(shown, URL)
     begun = process_time()
-    assert unread.left(page, rules, 2, is_counted=False) == ""
+    assert unread.left(page, rules, 2, start=URL, came=2, is_counted=False) == ""
     assert process_time() - begun < 2
 
 
