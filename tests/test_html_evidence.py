@@ -813,8 +813,24 @@ def test_a_page_that_has_nothing_of_those_before_it_is_no_end(walked):
         "/list?page=3": "<p>Wracamy za chwilę.</p>",
     }
     assert told(walked(pages, '{ query = "page" }')) == (set(), ["no_datasets"])
+    pages["/list?page=3"] = "<script>check()</script>"
+    assert told(walked(pages, '{ query = "page" }')) == (set(), ["no_datasets"]), "a check of the browser"
     pages |= {"/list?page=3": menu + "<p>Brak wyników.</p>", "/list?page=4": menu}
     assert told(walked(pages, '{ query = "page" }')) == ({"short_page"}, [])
+
+
+NOTHING = ["<p>No results</p>", "<p>Es wurden keine weiteren Datensätze gefunden.</p>", "<p>没有找到数据</p>", ""]
+
+
+@pytest.mark.parametrize("nothing", NOTHING)
+def test_a_bare_page_that_says_that_there_is_nothing_is_an_end(walked, nothing):
+    menu = '<a href="/home">home</a><a href="/about">about</a>'
+    pages = {"/list": menu + links(1, 2), "/list?page=2": menu + links(3, 4)}
+    pages |= dict.fromkeys(("/list?page=3", "/list?page=4"), nothing)
+    done = walked(pages, '{ query = "page" }')
+    assert told(done) == ({"short_page"}, [])
+    asked = [path(request) for request in done.asked if "/d/" not in request.url]
+    assert asked == ["/list", "/list?page=2", "/list?page=3", "/list?page=4"]
 
 
 def test_a_foreign_page_that_is_gone_when_it_is_asked_for_again(walked):

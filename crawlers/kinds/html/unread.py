@@ -328,7 +328,9 @@ def strange(page: Page, number: int, common: Collection[int]) -> str:
         number: the page's.
         common: what all pages before it have of `frame`.
     """
-    is_strange = number > 2 and len(common) >= _FEW and not set(common).intersection(frame(page))
+    is_bare = number > 2 and len(common) >= _FEW and not set(common).intersection(frame(page))
+    shown = text(page.root) if is_bare else ""
+    is_strange = is_bare and not (words.says_nothing(shown) if shown else not page.find("//script"))
     return (
         f"page {number} has none of the links that all pages before it have: run it again later" if is_strange else ""
     )
