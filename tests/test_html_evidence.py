@@ -743,12 +743,46 @@ def test_a_pager_that_leads_no_further(walked, pager):
     assert told(walked(two_pages(links(3, more=pager)), "{ next = true }")) == ({"pager"}, [])
 
 
+UPWARDS = [
+    ("/list?start=0", "/list?start=2", '<a href="/list?start=40">Last</a>'),
+    ("/list", "/list?from=3", '<a href="/list?from=41">Last</a>'),
+    ("/list/1", "/list/2", '<a href="/list/12">Last</a>'),
+    ("/list?page=0&year=2023", "/list?page=1&year=2023", '<a href="/list?page=9&year=2023">Last</a>'),
+]
+OTHERWISE = [
+    ("/list", "/list?before=40", '<a href="/list?before=99">Previous</a>'),
+    ("/list", "/list?max=40", '<p class=pager><a href="/list?max=99">First</a></p>'),
+    ("/list?items_per_page=2", "/list?items_per_page=2&page=2", '<a href="/list?items_per_page=25&page=2">25</a>'),
+    ("/list?itemsPerPage=2", "/list?itemsPerPage=2&page=2", '<p>Show <a href="/list?itemsPerPage=9&page=2">9</a></p>'),
+    ("/list?year=2023", "/list?year=2023&page=2", '<a href="/list?year=2024&page=2">2024</a>'),
+    ("/list?group=2", "/list?group=2&page=2", '<p class=pager><a href="/list?group=7&page=2">Trees</a></p>'),
+    ("/y/2023", "/y/2023/2", '<a href="/y/2024/2">2024</a>'),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "pager"), UPWARDS + OTHERWISE)
+def test_only_what_turned_the_pages_upwards_leads_further(walked, first, second, pager):
+    pages = {first: links(1, 2, following=second), second: links(3, more=pager)}
+    done = walked(pages, "{ next = true }", start=(first,))
+    is_ahead = (first, second, pager) in UPWARDS
+    assert told(done) == ((set(), ["unproven"]) if is_ahead else ({"pager"}, []))
+
+
+def test_a_cursor_that_counts_down_leads_no_further(walked):
+    pages = {
+        "/list": links(1, 2, following="/list?before=40"),
+        "/list?before=40": links(3, 4, following="/list?before=20"),
+    }
+    pages["/list?before=20"] = links(5, more='<a href="/list?before=40">Previous</a>')
+    assert told(walked(pages, "{ next = true }")) == ({"pager"}, [])
+
+
 def test_a_long_text_is_searched_for_the_last_page_in_little_time():
     rules = loads(f"start = '{URL}'\n[links]\ncss = 'a'\n[paging]\nnext = true\n[fields]\ntitle = 'h1'\n")
     shown = "<p>" + "a" * 200_000 + "</p><p class=pager>" + "b" * 200_000 + " 1" * 50_000 + "</p>" + "<i>2 " * 150
     page = Page(shown, URL)
     begun = process_time()
-    assert unread.left(page, rules, 2, is_counted=False) == ""
+    assert unread.left(page, rules, 2, start=URL, came=2, is_counted=False) == ""
     assert process_time() - begun < 2
 
 
@@ -796,8 +830,24 @@ def test_a_page_that_has_nothing_of_those_before_it_is_no_end(walked):
         "/list?page=3": "<p>Wracamy za chwilę.</p>",
     }
     assert told(walked(pages, '{ query = "page" }')) == (set(), ["no_datasets"])
+    pages["/list?page=3"] = "<script>check()</script>"
+    assert told(walked(pages, '{ query = "page" }')) == (set(), ["no_datasets"]), "a check of the browser"
     pages |= {"/list?page=3": menu + "<p>Brak wyników.</p>", "/list?page=4": menu}
     assert told(walked(pages, '{ query = "page" }')) == ({"short_page"}, [])
+
+
+NOTHING = ["<p>No results</p>", "<p>Es wurden keine weiteren Datensätze gefunden.</p>", "<p>没有找到数据</p>", ""]
+
+
+@pytest.mark.parametrize("nothing", NOTHING)
+def test_a_bare_page_that_says_that_there_is_nothing_is_an_end(walked, nothing):
+    menu = '<a href="/home">home</a><a href="/about">about</a>'
+    pages = {"/list": menu + links(1, 2), "/list?page=2": menu + links(3, 4)}
+    pages |= dict.fromkeys(("/list?page=3", "/list?page=4"), nothing)
+    done = walked(pages, '{ query = "page" }')
+    assert told(done) == ({"short_page"}, [])
+    asked = [path(request) for request in done.asked if "/d/" not in request.url]
+    assert asked == ["/list", "/list?page=2", "/list?page=3", "/list?page=4"]
 
 
 def test_a_foreign_page_that_is_gone_when_it_is_asked_for_again(walked):

@@ -439,7 +439,10 @@ class _Reading:
             return f"its pager offers page {offered}, and {read} {'was' if read == 1 else 'were'} read"
         if self.paging.in_browser and turn.made(self.response) and not turn.has_ended(self.response, self.paging.kind):
             return "a further turn changes nothing, though nothing says that this is the last page"
-        return "" if self.is_all else self.here.left or unread.left(self.shown, self.site, read, is_counted=offered > 1)
+        if self.is_all or self.here.left:
+            return "" if self.is_all else self.here.left
+        start, came = self.ask.start, self.walk.came
+        return unread.left(self.shown, self.site, read, start=start, came=came, is_counted=offered > 1)
 
     def _is_steady(self) -> bool:
         """Return whether the second look saw the pages in an order, or the first one's."""

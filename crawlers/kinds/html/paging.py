@@ -43,7 +43,7 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 _PAGES = re.compile(r"page|pg|p|seite|pagina", re.IGNORECASE)
-_SIZES = re.compile(r"per[_-]?page|(?:page)?[_-]?(?:size|limit|rows)|.{0,10}csrf.{0,10}", re.IGNORECASE)
+_SIZES = re.compile(r".{0,20}per[_-]?page|(?:page)?[_-]?(?:size|limit|rows)|.{0,10}csrf.{0,10}", re.IGNORECASE)
 SIZE = re.compile(rf"(?:[?&]|^)(?:{_SIZES.pattern})=$", re.IGNORECASE)
 _STEPS = re.compile(r"/(?:page|p|seite|pagina|offset|before|after|cursor|older|start)[/-]?[^/]{0,200}/?", re.IGNORECASE)
 _CLASS = re.compile(r"(?:^|[\s_-])(?:older|next|load-?more|show-?more|view-?more|more-link)(?:$|[\s_-])", re.IGNORECASE)

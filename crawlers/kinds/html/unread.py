@@ -59,18 +59,22 @@ _LONGEST = 200  # characters of an attribute, or of a pager's text
 _FEW = 2  # links that all pages have
 
 
-def left(page: Page, rules: Rules, read: int, *, is_counted: bool) -> str:
+def left(page: Page, rules: Rules, read: int, *, start: str, came: int, is_counted: bool) -> str:
     """Return what the last page has that leads on, and that nobody followed, as a clause; "" for nothing.
 
     Args:
         read: the number of the last page that was read.
+        start: the address of the first one.
+        came: how many datasets the pages before the last one listed.
         is_counted: whether a pager has shown how many pages there are.
     """
     way = rules.paging
     were = f"{read} {'was' if read == 1 else 'were'} read"
     if (last := _last_page(page, read)) > read:
         return f"says that this is page {read} of {last}, and {were}"
-    if (way.is_promised or way.is_counted) and (said := _ahead(page)):
+    if (way.is_promised or way.is_counted) and (
+        said := _ahead(page, start, {read, read - 1, came, came + 1, way.first + way.step * (read - 1)})
+    ):
         return f'its pager leads further, to "{said}", and {were}'
     has_worked = way.is_promised and read > 1
     is_looked_at = way.is_promised or way.kind == "scroll"
@@ -128,15 +132,26 @@ def _numbered(page: Page) -> Iterator[tuple[str, bool]]:
                 yield shown, paging.is_in(around, paging.PAGER)
 
 
-def _ahead(page: Page) -> str:
-    """Return what a link of a pager says that leads further than this page, by a number in its address; "" for none."""
-    here = dict(paging.shapes(page.url))
-    for link in paging.anchors(page, page.root):
+def _ahead(page: Page, start: str, places: Collection[int]) -> str:
+    """Return what a link of a pager says that leads further than this page, by a number in its address; "" for none.
+
+    The number counts pages or datasets up: it is that of this page, and grew since the first one. Others are those of
+    a cursor, a year or the length of a page.
+
+    Args:
+        start: the address of the first page.
+        places: the numbers that may stand for this page.
+    """
+    begun = {shape[0]: value for shape, value in paging.shapes(start)}
+    here = {
+        shape: value
+        for shape, value in paging.shapes(page.url)
+        if value in places and value > begun.get(shape[0], -1) and not paging.SIZE.search(shape[0])
+    }
+    for link in paging.anchors(page, page.root) if here else ():
         if paging.leads_back(link) or paging.number_of(link) is not None or paging.is_in(link.element, paging.PAGER):
             there = dict(paging.shapes(link.address))
-            if any(
-                there[shape] > here[shape] for shape in here.keys() & there.keys() if not paging.SIZE.search(shape[0])
-            ):
+            if any(there[shape] > here[shape] for shape in here.keys() & there.keys()):
                 return link.text or link.address
     return ""
 
@@ -313,7 +328,9 @@ def strange(page: Page, number: int, common: Collection[int]) -> str:
         number: the page's.
         common: what all pages before it have of `frame`.
     """
-    is_strange = number > 2 and len(common) >= _FEW and not set(common).intersection(frame(page))
+    is_bare = number > 2 and len(common) >= _FEW and not set(common).intersection(frame(page))
+    shown = text(page.root) if is_bare else ""
+    is_strange = is_bare and not (words.says_nothing(shown) if shown else not page.find("//script"))
     return (
         f"page {number} has none of the links that all pages before it have: run it again later" if is_strange else ""
     )

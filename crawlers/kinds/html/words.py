@@ -16,6 +16,7 @@ SINGLE_LEFT = frozenset(("‹", "<", "←", "◀", "◄", "◂", "❮", "⟨", "
 DOUBLE = frozenset(("»", ">>", "≫", "››", "⏩", "❯❯"))
 ELLIPSIS = frozenset(("...", "…", ". . .", "[...]", "[…]", "⋯", "··"))
 _LONGEST = 60
+_PAGE = 500  # characters of a page that says one thing
 ALIKE = 90.0
 
 
@@ -108,6 +109,21 @@ def says_chosen(text: str) -> bool:
     """
     found = f" {plain(text)}" if len(text) <= _LONGEST else ""
     return any(f" {word}" in found for word in _chosen())
+
+
+@cache
+def _nothing() -> tuple[str, ...]:
+    return tuple(map(plain, _listed("nothing")))
+
+
+def says_nothing(text: str) -> bool:
+    """Return whether a short page says that there is nothing to list, in any language.
+
+    >>> says_nothing("Sorry, no results were found."), says_nothing("Keine Treffer"), says_nothing("Back soon")
+    (True, True, False)
+    """
+    found = f" {plain(text)}" if len(text) <= _PAGE else ""
+    return any(f" {words}" in found for words in _nothing())
 
 
 @lru_cache(maxsize=4096)
