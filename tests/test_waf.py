@@ -628,6 +628,21 @@ def test_a_listing_that_breaks_off_is_asked_for_again(tmp_path):
     assert (done.evidence, done.judged, done.kinds()) == ({}, ("incomplete", None, 4), {"truncated": 1})
 
 
+@pytest.mark.parametrize(
+    ("name", "cut", "whole"),
+    [
+        ("a.xml", iso("a")[:-40], iso("a")),
+        ("a.xml.gz", gzip.compress(iso("a").encode())[:-9], gzip.compress(iso("a").encode())),
+    ],
+)
+def test_a_record_that_is_cut_is_asked_for_once_more(tmp_path, name, cut, whole):
+    place, listed = f"/meta/{name}", {"/meta/": listing(name)}
+    done, _ = walked(listed | {place: [cut, whole]}, tmp_path)
+    assert (done.judged, done.ids(), done.errors) == (("complete", 1, 1), ["a"], [])
+    done, asked = walked(listed | {place: cut}, tmp_path)
+    assert (done.judged, len(done.errors), asked[1:]) == (("incomplete", 1, 0), 1, [place, place])
+
+
 @pytest.mark.parametrize(("place", "number"), [("/meta/sub/", 4), ("/meta/b.xml", 6)])
 def test_what_does_not_come_is_told_once(tmp_path, place, number):
     """A folder may have had anything, and a record is one."""

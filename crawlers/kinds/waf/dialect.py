@@ -13,6 +13,7 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.waf.folder import Folder, is_listing, root_of
 from crawlers.kinds.waf.records import StatementError, opened
 from crawlers.listing.dialect import Traits
+from crawlers.listing.ladder import Again
 from crawlers.listing.spider import in_turns
 from crawlers.listing.tree import File, Tree
 from crawlers.listing.walk import ListingPage, Offer, Walk
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
     from crawlers.kinds.waf.folder import Entry
     from crawlers.kinds.waf.records import Found
     from crawlers.listing.crawl import Crawl
-    from crawlers.listing.faults import Fault
+    from crawlers.listing.faults import Fault, Rung
+
+_CUT = ("truncated", "not_json", "invalid_record")
+"""The errors of a file that may have come in part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,7 @@ class Folders(Tree[Place]):
     """
 
     asks = Place
+    ladder: ClassVar[tuple[Rung, ...]] = (Again(when=_CUT),)
     traits = Traits(way="single", is_one_list=False, tree="folders", deepest=10)
     subject = "the folder"
     branches = "folders"
@@ -99,11 +104,17 @@ class Folders(Tree[Place]):
     # Records
 
     async def _record(self, response: Response, walk: Walk[Place], page: ListingPage[Place]) -> None:
+        """
+        Raises:
+            AnswerError: the file is cut, for the first time.
+        """
         settings = self.crawl.crawler.settings
         most = {"most": settings.getint("DOWNLOAD_MAXSIZE"), "most_json": settings.getint("JSON_MAXSIZE")}
         try:
             found, page.close = await opened(response, source=self.crawl.source, **most)
         except AnswerError as error:
+            if error.kind in _CUT and not walk.tried:  # it may have come in part: it is asked for once more
+                raise
             self._lose(error, page, response)
         else:
             page.entries = self.entries(self._datasets(found, page, response), page, walk, response)
