@@ -130,6 +130,10 @@ class Stored:
     bytes: int
 
 
+_PUBLISHED = ("rdf", "data_json", "schema_org")
+_OF_PLACES = {"rdf": "is of its places' addresses", "data_json": "is of its places"}
+
+
 def _without_documents(resources: list[Resource]) -> list[dict[str, Any]]:
     """Feeds carry the normalised fields only; the documents are on disk."""
     names = [one.name for one in fields(Resource) if one.name != "document"]
@@ -165,12 +169,7 @@ class Dataset:
         "text",
         "The slug in the portal's own addresses.",
         ckan="name",
-        without={
-            "rdf": "has no slugs",
-            "data_json": "has no slugs",
-            "schema_org": "has no slugs",
-            "html": "a page has its address",
-        },
+        without=dict.fromkeys(_PUBLISHED, "has no slugs") | {"html": "a page has its address"},
     )
     title: str | None = spec(
         "text",
@@ -349,21 +348,21 @@ class Dataset:
         "ISO 3166-1 alpha-3 of all its places, else in the source's words.",
         schema_org="spatialCoverage",
         ckan="country",
-        without={"rdf": "is of its places' addresses", "data_json": "is of its places"},
+        without=_OF_PLACES,
     )
     state: str | None = spec(
         "text",
         "A state, province or region of the country.",
         schema_org="spatialCoverage",
         ckan="province region extras state",
-        without={"rdf": "is of its places' addresses", "data_json": "is of its places"},
+        without=_OF_PLACES,
     )
     city: str | None = spec(
         "text",
         "A city.",
         schema_org="spatialCoverage",
         ckan="city",
-        without={"rdf": "is of its places' addresses", "data_json": "is of its places"},
+        without=_OF_PLACES,
     )
     spatial_resolution: float | None = spec(
         "metres",
@@ -483,24 +482,14 @@ class Dataset:
         "moment",
         "When the data, not its description, last changed.",
         ckan="last_modified",
-        without={
-            "rdf": "has one date",
-            "data_json": "has one date",
-            "schema_org": "has one date",
-            "html": "only HDX has it",
-        },
+        without=dict.fromkeys(_PUBLISHED, "has one date") | {"html": "only HDX has it"},
     )
     metadata_modified: str | None = spec(
         "stamp",
         "The source's own stamp, letter for letter: a re-run takes the same stamp for the same record.",
         ckan="metadata_modified",
-        without={
-            "rdf": "has none of the record",
-            "data_json": "has none of the record",
-            "schema_org": "has none of the record",
-            "html": "is the header Last-Modified",
-            "index": "is in its line of the manifest",
-        },
+        without=dict.fromkeys(_PUBLISHED, "has none of the record")
+        | {"html": "is the header Last-Modified", "index": "is in its line of the manifest"},
     )
     aliases: list[str] = field(default_factory=list)
     """Other ids of the same dataset: the origin's at a portal that harvests, an earlier form, a version's."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlers.fields import specs
+from crawlers.items import Dataset
 from crawlers.rdf.graphs import reached
-from crawlers.rdf.namespaces import DCAT, DCT, FOAF, TYPE
+from crawlers.rdf.namespaces import DCAT, DCT, FOAF, TYPE, iris
 from crawlers.rdf.terms import is_blank
 from crawlers.store.export.conformity import Conformity
 from crawlers.store.export.iris import host, iri, minted
@@ -16,38 +18,21 @@ from crawlers.store.export.profile import profile as rules_of
 from crawlers.store.export.reach import prune, roots
 
 if TYPE_CHECKING:
-    from crawlers.items import Dataset
     from crawlers.rdf.terms import Graph
     from crawlers.store.export.iris import Taken
     from crawlers.store.export.nodes import Nodes
     from crawlers.store.export.profile import Profile
 
-_FIELDS = {
-    "title": DCT + "title",
-    "description": DCT + "description",
-    "publisher": DCT + "publisher",
-    "contacts": DCAT + "contactPoint",
-    "keywords": DCAT + "keyword",
-    "themes": DCAT + "theme",
-    "languages": DCT + "language",
-    "license": DCT + "license",
-    "issued": DCT + "issued",
-    "modified": DCT + "modified",
-    "landing_page": DCAT + "landingPage",
-    "frequency": DCT + "accrualPeriodicity",
-    "spatial": DCT + "spatial",
-    "temporal": DCT + "temporal",
-    "resources": DCAT + "distribution",
-    "access_rights": DCT + "accessRights",
-    "rights": DCT + "rights",
-    "identifier": DCT + "identifier",
-    "version": DCAT + "version",
-    "conforms_to": DCT + "conformsTo",
-    "provenance": DCT + "provenance",
-}
-"""The property of each field that an operator can set."""
+_FROM_ITEMS = (
+    *("title", "description", "publisher", "contacts", "keywords", "themes", "languages", "license", "issued"),
+    *("modified", "landing_page", "frequency", "spatial", "temporal"),
+)
+"""Fields that an item may add to a source's own triples, besides its files."""
 _FROM_FILES = ("access_rights", "rights", "identifier", "version", "conforms_to", "provenance")
 """Fields that an item may have from other vocabularies or from the files: not added to a source's own triples."""
+_FIELDS = {name: iris(specs(Dataset)[name].rdf)[0] for name in (*_FROM_ITEMS, *_FROM_FILES)}
+_FIELDS["resources"] = DCAT + "distribution"
+"""The property of each field that an operator can set."""
 _CHOSEN = {DCAT + "spatialResolutionInMeters"}
 """Where several are given, the item has the one that counts."""
 _ADDED = frozenset(_FIELDS[name] for name in _FIELDS if name not in _FROM_FILES)

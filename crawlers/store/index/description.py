@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crawlers.fields import specs
 from crawlers.items import Dataset
 from crawlers.store.index import columns
-from crawlers.store.index.columns import LONG, MOST, as_json, long, name, short
+from crawlers.store.index.columns import MOST, as_json, long, name, short
 from crawlers.store.index.full_text import spaced
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _details(item: Dataset) -> str | None:
         return None
     words = [word for found, value in zip(_WORDS, values, strict=True) if value for word in found(value)]
     words += (word for service in services for word in (service.title, service.endpoint_url))
-    return long(" ".join(dict.fromkeys(filter(None, words)))[:LONG])
+    return long(" ".join(dict.fromkeys(filter(None, words))))
 
 
 def _of_relations(relations: list[Relation]) -> Iterator[str | None]:

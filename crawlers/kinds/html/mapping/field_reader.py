@@ -9,10 +9,16 @@ from crawlers import values
 from crawlers.items import Agent, Flaw, Period
 from crawlers.kinds.html.mapping import confidence, dates, periods
 from crawlers.kinds.html.schema_org.item import AROUND_NAMES, name_beside
+from crawlers.values.codes import code
+from crawlers.values.frequencies import frequency
+from crawlers.values.languages import languages
 from crawlers.values.licenses import stated
 from crawlers.values.markup import markdown
 from crawlers.values.periods import envelope
+from crawlers.values.places import place
 from crawlers.values.record import Record
+from crawlers.values.relations import relations
+from crawlers.values.resolutions import duration, metres
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,3 +190,21 @@ def _readable(text: str) -> str:
     if "@" in text:
         return text
     return _DOT.sub(".", _AT.sub("@", text[: 2 * _LONGEST_NAME])) + text[2 * _LONGEST_NAME :]
+
+
+BY_KIND: dict[str, Callable[[Entries, str], Any]] = {
+    "text": Entries.text,
+    "markdown": Entries.markdown,
+    "moment": Entries.moment,
+    "period": Entries.period,
+    "license": lambda fields, _: license(fields),
+    "code": lambda fields, name: fields.read(code, name),
+    "frequency": lambda fields, name: fields.read(frequency, name),
+    "metres": lambda fields, name: fields.read(metres, name),
+    "duration": lambda fields, name: fields.read(duration, name),
+    "languages": lambda fields, name: languages(fields.texts(name)),
+    "places": lambda fields, name: [found for text in fields.texts(name) if (found := place(text))],
+    "relations": lambda fields, name: relations(fields.texts(name)),
+    "agent": lambda fields, name: fields.agent(name, f"{name}_email"),
+}
+"""How a field of each kind is read; all others are texts."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from crawlers.fields import specs
 from crawlers.items import Resource
 from crawlers.kinds.dcat.data_json.distribution import identify
-from crawlers.kinds.html.mapping.field_reader import Entries
-from crawlers.kinds.html.mapping.field_reader import license as license_of
+from crawlers.kinds.html.mapping.field_reader import BY_KIND, Entries
+from crawlers.kinds.html.rules.rules import RESOURCE_FIELDS
 from crawlers.kinds.html.schema_org.item import size
-from crawlers.values.codes import code
 from crawlers.values.formats import file_type
 
 if TYPE_CHECKING:
@@ -33,21 +33,14 @@ def resources(document: Document, fields: Entries, dataset_id: str) -> list[Reso
 def _resource(fields: Entries, dataset_id: str) -> Resource:
     url = fields.url("url")
     format_, media_type = file_type(fields.text("format"), fields.text("media_type"), url)
-    return Resource(
-        id="",
-        availability=fields.read(code, "availability"),
-        status=fields.read(code, "status"),
-        documentation=fields.texts("documentation"),
-        dataset_id=dataset_id,
-        title=fields.text("title"),
-        description=fields.markdown("description"),
-        url=url,
-        access_url=url,
-        format=format_,
-        media_type=media_type,
-        size=fields.read(size, "size") or None,
-        issued=fields.moment("issued"),
-        modified=fields.moment("modified"),
-        license=license_of(fields),
-        document=fields.fields,
-    )
+    found = {name: reader(fields, name) for name, reader in _READERS.items()}
+    found |= {"url": url, "access_url": url, "format": format_, "media_type": media_type}
+    found["size"] = fields.read(size, "size") or None
+    return Resource(id="", dataset_id=dataset_id, document=fields.fields, **found)
+
+
+_READERS = {
+    name: BY_KIND.get(spec.kind, Entries.texts)
+    for name, spec in specs(Resource).items()
+    if name in RESOURCE_FIELDS and name not in {"url", "format", "media_type", "size"}  # which are read together
+}

@@ -9,16 +9,9 @@ from crawlers import values
 from crawlers.fields import specs
 from crawlers.items import Dataset
 from crawlers.kinds.dcat.mapping.themes import named_themes
-from crawlers.kinds.html.mapping.field_reader import Entries
-from crawlers.kinds.html.mapping.field_reader import license as license_of
+from crawlers.kinds.html.mapping.field_reader import BY_KIND, Entries
 from crawlers.kinds.html.mapping.files import resources
 from crawlers.kinds.html.mapping.structured import structured
-from crawlers.values.codes import code
-from crawlers.values.frequencies import frequency
-from crawlers.values.languages import languages
-from crawlers.values.places import place
-from crawlers.values.relations import relations
-from crawlers.values.resolutions import duration, metres
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,37 +53,17 @@ def _by_rules(document: Document, fields: Entries, source: str, id_: str) -> Dat
     return item
 
 
-def _agent(fields: Entries, name: str) -> Agent | None:
-    return fields.agent(name, f"{name}_email")
-
-
 def _contacts(fields: Entries, _: str) -> list[Agent]:
-    return [agent for name in ("creator", "maintainer", "contact") if (agent := _agent(fields, name))]
+    return [agent for name in ("creator", "maintainer", "contact") if (agent := fields.agent(name, f"{name}_email"))]
 
 
-_BY_KIND: dict[str, Callable[[Entries, str], Any]] = {
-    "text": Entries.text,
-    "markdown": Entries.markdown,
-    "moment": Entries.moment,
-    "period": Entries.period,
-    "license": lambda fields, _: license_of(fields),
-    "code": lambda fields, name: fields.read(code, name),
-    "frequency": lambda fields, name: fields.read(frequency, name),
-    "metres": lambda fields, name: fields.read(metres, name),
-    "duration": lambda fields, name: fields.read(duration, name),
-    "languages": lambda fields, name: languages(fields.texts(name)),
-    "places": lambda fields, name: [found for text in fields.texts(name) if (found := place(text))],
-    "relations": lambda fields, name: relations(fields.texts(name)),
-    "agent": _agent,
-    "agents": _contacts,
-}
-"""How a field of each kind is read; all others are texts."""
 _OWN: dict[str, Callable[[Entries, str], Any]] = {
+    "contacts": _contacts,
     "keywords": lambda fields, name: values.keywords(fields.texts(name)),
     "themes": lambda fields, name: named_themes(fields.texts(name)),
 }
 _READERS = {
-    name: _OWN.get(name) or _BY_KIND.get(spec.kind, Entries.texts)
+    name: _OWN.get(name) or BY_KIND.get(spec.kind, Entries.texts)
     for name, spec in specs(Dataset).items()
     if "html" not in spec.without and name not in {"creator", "maintainer"}  # which are among the contacts
 }
