@@ -615,6 +615,39 @@ def test_feeds_have_the_profiles(profile, tmp_path):
     assert (row["id"], row["stars"], row["topics"], row["state"]) == ("a/b", "181", "ckan,dcat", "found")
 
 
+KILLED = """
+import os, signal, sys
+from scrapy.cmdline import execute
+from crawlers.ecosystem.extensions.github import GitHub
+
+asked, ask = [], GitHub.ask_for_record
+
+def ask_for_some_only(github, name):
+    if len(asked) == 2:  # those are in the ledger
+        github.spider.records.job.commit()
+        os.kill(os.getpid(), signal.SIGKILL)
+    asked.append(name)
+    return ask(github, name)
+
+GitHub.ask_for_record = ask_for_some_only
+execute(["scrapy", *sys.argv[1:]])
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("-a", "max_datasets=4")])
+def test_a_kill_between_the_first_requests_leaves_no_repository_out(profile, output, tmp_path, more):
+    packages, repositories = made(5)
+    with GitHub(repositories) as github, Catalogue(packages) as catalogue:
+        settings = {"GITHUB_API": github.url, "JOBDIR": str(tmp_path / "job"), "HTTPCACHE_DIR": str(tmp_path / "cache")}
+        words = ["crawl", "ckan_extensions", *options(output, settings, catalogue=catalogue.url, source="extensions")]
+        os.environ["GITHUB_TOKEN"] = ""
+        killed = forked.run([sys.executable, "-c", KILLED, *words, *more], cwd=ROOT, stderr=None, check=False)
+        done = profile(catalogue, github, token="", more=("-s", f"JOBDIR={tmp_path / 'job'}", *more))
+    assert killed.returncode == -signal.SIGKILL
+    assert (done.code, done.report["verdict"], done.errors) == (0, "partial" if more else "complete", [])
+    assert len(documents(done)) == (4 if more else 5)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_kills_lose_nothing_and_write_nothing_twice(profile, output, tmp_path, seed):

@@ -122,8 +122,9 @@ class ExtensionsSpider(PackageSpider):
             self.repositories.note(record)
         yield from ()
 
-    def profile_all(self) -> Output:
+    def profile_all(self, walk: Walk[Ask]) -> Output:
         """Yield the profiles of packages without a repository at GitHub, and the first requests for the others."""
+        self.seen("repositories", list_name="begun", listed_by=walk.name)  # the rest is asked for after a kill in here
         self.run_state.walks.begin("repositories")
         yield from self.repositories.elsewhere()
         yield from self.github.ask(self.repositories.at_github())
@@ -153,16 +154,16 @@ class Extensions(PackagesOfType):
         page.entries = iter(page.entries)  # each is noted before the next page is asked for, or the repositories are
         return page
 
-    def whole(self, walk: Walk[Ask]) -> Iterator[Any]:  # noqa: ARG002
+    def whole(self, walk: Walk[Ask]) -> Iterator[Any]:
         if not self.crawl.limits.is_set:
             self.crawl.run_state.is_whole_listing = True
-        return self.spider.profile_all()
+        return self.spider.profile_all(walk)
 
-    def short(self, walk: Walk[Ask]) -> Iterator[Any]:  # noqa: ARG002
-        return self.spider.profile_all()
+    def short(self, walk: Walk[Ask]) -> Iterator[Any]:
+        return self.spider.profile_all(walk)
 
-    def stopped(self, walk: Walk[Ask]) -> Iterator[Any]:  # noqa: ARG002
-        return self.spider.profile_all() if self.crawl.run_state.is_limited else iter(())
+    def stopped(self, walk: Walk[Ask]) -> Iterator[Any]:
+        return self.spider.profile_all(walk) if self.crawl.run_state.is_limited else iter(())
 
 
 def _api(address: str) -> str:
