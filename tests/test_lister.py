@@ -1386,10 +1386,7 @@ def test_what_explains_a_difference_comes_before_a_further_look(tmp_path):
             return iter([self.spider.lister.onward(walk, ids)])
 
         def whole(self, walk):
-            async def found():
-                yield Dataset(id="later", title="x", source="x", document={})
-
-            yield found()
+            yield Dataset(id="later", title="x", source="x", document={})
 
     explaining = {name: vars(Explaining)[name] for name in ("is_doubtful", "explained", "whole")}
     done = listed(tmp_path, Server(ids=names(10), says=12), **explaining)

@@ -394,7 +394,7 @@ def asked(spiders, tmp_path):
         spider.opened_index = lambda: index(moments, last="2026-11-10", folder=tmp_path)
         for name in sorted(set(known) - set(gone)):
             spider.expect("dataset", name, listed_by=None)
-        spider.asked, waiting = [], list(Asking(spider, spider.withdrawals).find())
+        spider.asked, waiting = [], list(filter(None, Asking(spider, spider.withdrawals).find()))
         while waiting:
             request = waiting.pop(0)
             spider.asked.append(request)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawlers.exceptions import AnswerError
 from crawlers.listing.faults import LASTING, Fault
-from crawlers.listing.spider import flat
+from crawlers.listing.spider import callback, flat
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:
@@ -219,11 +219,12 @@ class Batches(ABC):
         yield from self.take(response, given, behind)
         yield from self.ask_batch(behind)
 
-    def batch_failed(self, failure: Failure) -> AsyncIterator[Any]:
+    @callback
+    def batch_failed(self, failure: Failure) -> Iterator[Any]:
         request, response = failures.request(failure), getattr(failure.value, "response", None)
         has_waited = response is not None and "Retry-After" in response.headers
         fault = replace(self.fault(failures.from_failure(failure), response), has_waited=has_waited)
-        return flat(self._not_taken(fault, request, Batch.restored(request.cb_kwargs["batch"])))
+        return self._not_taken(fault, request, Batch.restored(request.cb_kwargs["batch"]))
 
     def _not_taken(self, fault: Fault, request: Request | None, batch: Batch) -> Iterator[Any]:
         """Ask in another way, or leave each of the ids to be asked for by itself."""

@@ -12,7 +12,7 @@ from scrapy import Request
 from scrapy.spidermiddlewares.httperror import HttpError
 
 from crawlers.exceptions import AnswerError
-from crawlers.listing.spider import flat
+from crawlers.listing.spider import callback
 from crawlers.listing.withdrawals import LIST
 from crawlers.politeness import failures
 from crawlers.resume.notes import Notes
@@ -20,7 +20,7 @@ from crawlers.resume.records import planned_among
 from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
@@ -170,10 +170,8 @@ class Confirmation(ABC):
         callbacks = {"callback": self.parse_control, "errback": self.control_failed}
         yield _first(request, **callbacks, cb_kwargs={"asked": asked, "is_end": is_end})
 
-    def parse_control(self, response: Response, asked: dict[str, Any], is_end: bool) -> AsyncIterator[Any]:
-        return flat(self._checked(response, asked, is_end=is_end))
-
-    def _checked(self, response: Response, asked: dict[str, Any], *, is_end: bool) -> Iterator[Any]:
+    @callback
+    def parse_control(self, response: Response, asked: dict[str, Any], is_end: bool) -> Iterator[Any]:
         control, *others = asked["controls"]
         try:
             reason = self.fate(response, control, asked["about"]).reason
@@ -186,9 +184,10 @@ class Confirmation(ABC):
             asked = {**asked, "controls": others or [control]}
             yield from self._settle(asked) if is_end else self._ask(asked)
 
-    def control_failed(self, failure: Failure) -> AsyncIterator[Any]:
+    @callback
+    def control_failed(self, failure: Failure) -> Iterator[Any]:
         request, status = failures.request(failure), failures.status(failure)
-        return flat(self._not_given(self.error(failure), request, status, **request.cb_kwargs))
+        return self._not_given(self.error(failure), request, status, **request.cb_kwargs)
 
     def _not_given(
         self, error: AnswerError, request: Request | None, status: int | None, asked: dict[str, Any], is_end: bool
@@ -209,10 +208,8 @@ class Confirmation(ABC):
                 error = AnswerError("refused", f"{self.by} has no address for it")
                 yield from self._leave_open(error, None, None, asked, dataset_id)
 
-    def parse(self, response: Response, asked: dict[str, Any], dataset_id: str) -> AsyncIterator[Any]:
-        return flat(self._answered(response, asked, dataset_id))
-
-    def _answered(self, response: Response, asked: dict[str, Any], dataset_id: str) -> Iterator[Any]:
+    @callback
+    def parse(self, response: Response, asked: dict[str, Any], dataset_id: str) -> Iterator[Any]:
         try:
             fate = self.fate(response, dataset_id, asked["about"])
         except AnswerError as error:
@@ -221,10 +218,8 @@ class Confirmation(ABC):
         yield from self._note(dataset_id, fate, response.url, asked)
         yield from fate.output
 
-    def failed(self, failure: Failure) -> AsyncIterator[Any]:
-        return flat(self._not_answered(failure))
-
-    def _not_answered(self, failure: Failure) -> Iterator[Any]:
+    @callback
+    def failed(self, failure: Failure) -> Iterator[Any]:
         request, keywords = failures.request(failure), failures.request(failure).cb_kwargs
         fate = None
         if isinstance(failure.value, HttpError):
@@ -285,8 +280,7 @@ class GoneRecords(Confirmation):
         withdrawals, records = self.withdrawals, self.crawl.records
         if withdrawals.is_partial():
             return
-        for _ in withdrawals.compare(withdrawals.held(), partial(planned_among, records, self.crawl.listed_kind)):
-            pass
+        yield from withdrawals.compare(withdrawals.held(), partial(planned_among, records, self.crawl.listed_kind))
         controls = [listed for listed in withdrawals.controls if self.question(listed, {})]
         if not withdrawals.gone or not controls:
             self._let_listings_decide("nothing that it lists has an address of its own there")

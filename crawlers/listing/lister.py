@@ -24,7 +24,7 @@ from crawlers.listing.confirmation import Confirmation, GoneRecords
 from crawlers.listing.crawl import remembering
 from crawlers.listing.evidence import Ended, Taken, after, decide, judge
 from crawlers.listing.faults import check_whole
-from crawlers.listing.spider import flat
+from crawlers.listing.spider import callback, flat
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
 from crawlers.politeness import failures
 from crawlers.resume.records import expect_all, forget_open, listed_by, see_all
@@ -223,7 +223,8 @@ class Lister(Generic[A]):
         yield from self.behind(here, page, sum_, response.request)
         yield from waiting
 
-    async def failed(self, failure: Failure) -> AsyncIterator[Any]:
+    @callback
+    def failed(self, failure: Failure) -> Iterator[Any]:
         """Look for another way to what did not come."""
         request = failures.request(failure)
         here = restored(request.cb_kwargs["walk"], self.dialect.asks)
@@ -232,8 +233,7 @@ class Lister(Generic[A]):
         response = getattr(failure.value, "response", None)
         has_waited = response is not None and "Retry-After" in response.headers
         fault = replace(self.dialect.fault(failures.from_failure(failure), response, here), has_waited=has_waited)
-        async for output in flat(self.missed(here, fault, request)):
-            yield output
+        yield from self.missed(here, fault, request)
 
     def _items(self, response: Response, taken: list[Allowed], here: Walk[A]) -> Iterator[Any]:
         if not here.has_records:

@@ -10,18 +10,19 @@ from scrapy.spidermiddlewares.httperror import HttpError
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.dialect import Ask
+from crawlers.listing.spider import callback
 from crawlers.listing.walk import Walk, restored
 from crawlers.politeness import failures
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
     from scrapy import Request
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
     from crawlers.kinds.ckan.api import API
-    from crawlers.kinds.ckan.dialect import Found
+    from crawlers.kinds.ckan.dialect import Output
     from crawlers.listing.crawl import Crawl
 
 _REFUSED = (
@@ -40,7 +41,7 @@ class Access:
         then: yields what waited for the answer, behind a list.
     """
 
-    def __init__(self, crawl: Crawl, portal_api: API, then: Callable[[Walk[Ask]], AsyncIterator[Found]]) -> None:
+    def __init__(self, crawl: Crawl, portal_api: API, then: Callable[[Walk[Ask]], Output]) -> None:
         self.crawl = crawl
         self.api = portal_api
         self.then = then
@@ -73,14 +74,16 @@ class Access:
             priority=1,
         )
 
-    def parse(self, response: Response, walk: dict[str, Any]) -> AsyncIterator[Found]:
+    @callback
+    def parse(self, response: Response, walk: dict[str, Any]) -> Output:
         return self.settle(response, walk)
 
-    def failed(self, failure: Failure) -> AsyncIterator[Found]:
+    @callback
+    def failed(self, failure: Failure) -> Output:
         response = failure.value.response if isinstance(failure.value, HttpError) else None
         return self.settle(response, failures.request(failure).cb_kwargs["walk"])
 
-    def settle(self, response: Response | None, walk: dict[str, Any]) -> AsyncIterator[Found]:
+    def settle(self, response: Response | None, walk: dict[str, Any]) -> Output:
         """Note the answer, and continue with what waited for it."""
         answer = _meaning(response)
         self.crawl.run_state.access = answer

@@ -8,7 +8,7 @@ loses records (ckan/ckanapi#44); by offset, only removals can.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from crawlers.listing.faults import Rung
 
     Found = Dataset | Export | Profile | Request
-    Output = Iterator[Found | AsyncIterator[Found]]
+    Output = Iterator[Found | None]
     Take = Callable[[Response, Any, int, int, int], Output]
     """Yields what a record leads to: see `PackageSpider.parse_record`."""
 

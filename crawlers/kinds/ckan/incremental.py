@@ -184,7 +184,7 @@ class Changes(ById):
             state.walks.end(walk.name, "whole", evidence=less(absent), total=walk.expected, listed=walk.listed)
         state.count_listed(about["listed"] + given)
         if not self.crawl.limits.is_set:
-            yield self.gone.find(walk)
+            yield from self.gone.find(walk)
 
 
 def is_cheaper_whole(changed: int, walk: Walk[Ask]) -> bool:

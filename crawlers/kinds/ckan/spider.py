@@ -19,19 +19,18 @@ from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
 from crawlers.listing.lister import Lister
 from crawlers.listing.since import since
-from crawlers.listing.spider import flat
 from crawlers.listing.walk import Walk
 from crawlers.safety.tokens import token
 from crawlers.store.index.complete_runs import FILTERS
 from crawlers.values.moment import now
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import Iterator
 
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from crawlers.kinds.ckan.dialect import Found, Output
+    from crawlers.kinds.ckan.dialect import Output
 
 
 class CKANSpider(PackageSpider):
@@ -137,43 +136,36 @@ class CKANSpider(PackageSpider):
         for export in wanted:
             yield self.exports.request(export, variant)
 
-    async def list_complete(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
+    def list_complete(self, walk: Walk[Ask]) -> Output:
         """Yield what there is to do when a list was whole: list the ids, ask about the token, then `follow`."""
         if walk.ask.since and not self.limits.is_set:
-            ids = self.dialect.walk(Ask(variant=walk.ask.variant, fields="id"))
-            for request in self.lister.begin(ids):
-                yield request
+            yield from self.lister.begin(self.dialect.walk(Ask(variant=walk.ask.variant, fields="id")))
             return
         if not (walk.is_of_ids or walk.ask.since or self.limits.is_set):
             self.run_state.is_whole_listing = True
         if question := self.access.question(walk):
             yield question
-            return
-        async for found in self.follow(walk):
-            yield found
+        else:
+            yield from self.follow(walk)
 
-    def go_on(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
+    def go_on(self, walk: Walk[Ask]) -> Output:
         """Yield what waited for the portal's word about the token."""
-        return flat(self.ghosts.explain(walk)) if walk.ask.instead_of else self.list_complete(walk)
+        return self.ghosts.explain(walk) if walk.ask.instead_of else self.list_complete(walk)
 
     def changes_given(self, about: dict[str, Any], given: int, absent: int) -> Iterator[Any]:
         """Yield what follows when the portal has been asked for all that has changed."""
         return self.changes.end(about, given, absent)
 
-    async def follow(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
+    def follow(self, walk: Walk[Ask]) -> Output:
         """Yield the requests for what has changed, which look for what is gone at their end, or for that."""
         changed, is_of_stamps = self.records.count("changed") if walk.is_of_ids else 0, walk.ask.fields == "stamps"
         if is_of_stamps and is_cheaper_whole(changed, walk):
             reason = f"{changed} of {walk.listed} datasets have changed"
-            for request in self.lister.begin(self.dialect.everything(walk.ask.variant, reason)):
-                yield request
-            return
-        if changed or is_of_stamps:
-            async for found in flat(self.changes.begin(changed, walk)):
-                yield found
+            yield from self.lister.begin(self.dialect.everything(walk.ask.variant, reason))
+        elif changed or is_of_stamps:
+            yield from self.changes.begin(changed, walk)
         elif not self.limits.is_set:
-            async for found in self.gone.find(walk):
-                yield found
+            yield from self.gone.find(walk)
 
 
 class Datasets(Incremental):
@@ -193,7 +185,7 @@ class Datasets(Incremental):
         return self.spider.ghosts.unexplained(walk) if walk.ask.instead_of else iter(())
 
     def whole(self, walk: Walk[Ask]) -> Iterator[Any]:
-        yield self.spider.list_complete(walk)
+        return self.spider.list_complete(walk)
 
 
 def _about(record: Any) -> dict[str, str | None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -19,7 +18,7 @@ from crawlers.listing.withdrawals import CONTROLS, LIST
 from crawlers.resume.records import listed_among
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import Callable, Iterator
 
     from scrapy import Request
     from scrapy.http import Response
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.ckan.access import Access
     from crawlers.kinds.ckan.api import API, ApiVariant
-    from crawlers.kinds.ckan.dialect import Found, Take
+    from crawlers.kinds.ckan.dialect import Output, Take
     from crawlers.listing.crawl import Crawl
     from crawlers.listing.lister import Lister
     from crawlers.listing.withdrawals import Withdrawals
@@ -101,17 +100,15 @@ class Gone(Absences):
     batch_list = LIST
     list_name = "unlisted"
 
-    async def find(self, walk: Walk[Ask]) -> AsyncIterator[Found]:
+    def find(self, walk: Walk[Ask]) -> Output:
         """Compare the list with the index, a part at a time, and yield the requests about what it lacks."""
         withdrawals = self.withdrawals
-        for _ in withdrawals.compare(self.known(), partial(listed_among, self.crawl.records, _LISTS)):
-            await asyncio.sleep(0)
+        yield from withdrawals.compare(self.known(), partial(listed_among, self.crawl.records, _LISTS))
         records = self.crawl.records
         given = [listed for listed in withdrawals.controls if not records.is_listed(listed, _NOT_GIVEN)]
         controls = given or self.some_listed(walk.name)
         if not self.access.is_refused and withdrawals.is_to_ask(has_control=bool(controls)):
-            for found in self.begin({"variant": walk.ask.variant, "controls": controls}):
-                yield found
+            yield from self.begin({"variant": walk.ask.variant, "controls": controls})
 
     def known(self) -> Iterator[str]:
         """Yield the source's datasets that are CKAN's and this filter's: other crawls may write into the folder."""

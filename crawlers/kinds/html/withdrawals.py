@@ -44,8 +44,7 @@ class GonePages(Confirmation):
         """Yield the questions about what this whole listing lacks, and does not list by another id."""
         withdrawals, records = self.withdrawals, self.crawl.records
         ids = (held.dataset_id for held in self._known())
-        for _ in withdrawals.compare(ids, partial(planned_among, records, "dataset")):
-            pass
+        yield from withdrawals.compare(ids, partial(planned_among, records, "dataset"))
         for dataset_id in withdrawals.ids():
             url = self._address(dataset_id)
             if self._is_another(url, dataset_id):
