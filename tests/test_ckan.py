@@ -246,8 +246,7 @@ class Some(ById):
 
     def __init__(self, ids):
         records = SimpleNamespace(behind=lambda last, _, count: [one for one in ids if one > last][:count])
-        crawl = SimpleNamespace(records=records)
-        super().__init__(crawl, api.API("https://example.org", Query()), None)
+        super().__init__(SimpleNamespace(records=records, api=api.API("https://example.org", Query())))
 
     def leave(self, ids):
         raise AssertionError(ids)

@@ -33,6 +33,8 @@ PORTAL = "https://data.example.org"
 class Crawl:
     """What a dialect needs of a crawl."""
 
+    api: api.API
+
     def __init__(self, rows: int = 1000, **limits: int) -> None:
         self.args, self.limits = {"rows": rows}, Limits(**limits)
         self.errors: list[Any] = []
@@ -48,7 +50,9 @@ class Crawl:
 
 
 def packages(query: Query | None = None, crawl: Crawl | None = None) -> Packages:
-    return Packages(crawl or Crawl(), api.API(PORTAL, query or Query()), lambda *_: iter(()))  # type: ignore[arg-type]
+    crawl = crawl or Crawl()
+    crawl.api = api.API(PORTAL, query or Query())
+    return Packages(crawl)  # type: ignore[arg-type]
 
 
 def asked(walk: Walk[Ask], query: Query | None = None) -> dict[str, Any]:

@@ -141,7 +141,7 @@ class Extensions(PackagesOfType):
     """The packages of extensions; behind the last one come the repositories, even if the listing was not whole."""
 
     def __init__(self, spider: ExtensionsSpider) -> None:
-        super().__init__(spider, spider.api, spider.parse_record, "extension", identity)
+        super().__init__(spider, "extension", identity)
         self.spider = spider
 
     def request(self, walk: Walk[Ask]) -> Request:

@@ -103,7 +103,7 @@ class SitesSpider(PackageSpider):
             )
         self.catalogue = self.portal = self.args["catalogue"]
         self.api = API(self.catalogue or "", Query())
-        self.dialect = Sites(self, self.api, self.parse_record, "site", listed.name_of)
+        self.dialect = Sites(self, "site", listed.name_of)
         self.lister = Lister(self, self.dialect, self.withdrawals)
         self.search, self.answers, self.profiles = APISearch(self), Answers(self), Profiles(self, STATES)
         self.listed: list[listed.Listed] = []

@@ -11,13 +11,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from urllib.parse import parse_qs, urlsplit
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.ckan import api
 from crawlers.kinds.ckan.api import identity
 from crawlers.kinds.ckan.query import behind
+from crawlers.listing.crawl import Crawl
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.evidence import fits
 from crawlers.listing.faults import Fault
@@ -33,13 +34,11 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset, Export, Profile
     from crawlers.kinds.ckan.api import API
     from crawlers.kinds.ckan.query import Query
-    from crawlers.listing.crawl import Crawl
     from crawlers.listing.faults import Rung
+    from crawlers.listing.withdrawals import Withdrawals
 
     Found = Dataset | Export | Profile | Request
     Output = Iterator[Found | None]
-    Take = Callable[[Response, Any, int, int, int], Output]
-    """Yields what a record leads to: see `PackageSpider.parse_record`."""
 
 MOST_ALONE = 10
 """Records in a row that are passed over by their ids, before the list goes on in another way."""
@@ -117,6 +116,29 @@ class NoIdsError(AnswerError):
     def __init__(self, *, is_whole: bool) -> None:
         super().__init__("refused", _WHOLE if is_whole else _NO_STAMPS)
         self.is_whole = is_whole
+
+
+class PackageCrawl(Crawl, Protocol):
+    """A crawl of packages; a `PackageSpider` is one.
+
+    Attributes:
+        api: how the portal is asked.
+        withdrawals: what looks for those that a whole listing lacks.
+    """
+
+    api: API
+
+    @property
+    def withdrawals(self) -> Withdrawals: ...
+
+    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
+        """Yield what a record leads to.
+
+        Args:
+            allowed: how many of its resources the user's limit leaves.
+            variant: the index in `API.variants` of the one that the portal answers to.
+            position: its place among those taken from its page.
+        """
 
 
 # Why a page did not come
@@ -214,11 +236,7 @@ def _is_of_page(fault: Refusal) -> bool:
 
 
 class Packages(Dialect[Ask]):
-    """The packages that package_search lists.
-
-    Args:
-        take: yields what a record leads to.
-    """
+    """The packages that package_search lists."""
 
     asks = Ask
     traits = Traits(way="place", windows=(), ends_by="short_page")
@@ -233,15 +251,13 @@ class Packages(Dialect[Ask]):
         Instead("otherwise"),
     )
 
-    def __init__(self, crawl: Crawl, portal_api: API, take: Take) -> None:
+    def __init__(self, crawl: PackageCrawl) -> None:
         self.crawl = crawl
-        self.api = portal_api
-        self.take = take
         self.first_fault: Refusal | None = None
 
     def query(self, ask: Ask) -> Query:  # noqa: ARG002 -- for subclasses
         """Return the filters that a page is asked by."""
-        return self.api.query
+        return self.crawl.api.query
 
     def walk(self, ask: Ask) -> Walk[Ask]:
         """Return the walk of a list before its first page."""
@@ -262,7 +278,7 @@ class Packages(Dialect[Ask]):
     def request(self, walk: Walk[Ask]) -> Request:
         ask = walk.ask
         parameters = ask.parameters(self.query(ask), self.rows(walk))
-        request = self.api.variants[ask.variant].request("package_search", parameters)
+        request = self.crawl.api.variants[ask.variant].request("package_search", parameters)
         if ask.since:  # what is new can't come from a cache
             request.headers["Cache-Control"] = "no-cache"
         return request
@@ -324,7 +340,7 @@ class Packages(Dialect[Ask]):
             error = AnswerError("refused", f"the portal can't give this dataset's record: {walk.ask.alone}")
             self.crawl.failed("list", error, response.request, dataset_id=entry.id, missing="dataset")
         else:
-            yield from self.take(response, entry.record, allowed, walk.ask.variant, position)
+            yield from self.crawl.parse_record(response, entry.record, allowed, walk.ask.variant, position)
 
     # When a page does not come
 
@@ -346,7 +362,7 @@ class Packages(Dialect[Ask]):
     def other_variant(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:
         """Return the walk by the next variant of the API, before a page came."""
         following = walk.ask.variant + 1
-        if walk.pages or not fault.is_elsewhere or following == len(self.api.variants):
+        if walk.pages or not fault.is_elsewhere or following == len(self.crawl.api.variants):
             return None
         return replace(walk, ask=replace(walk.ask, variant=following))
 

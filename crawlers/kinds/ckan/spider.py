@@ -82,14 +82,11 @@ class CKANSpider(PackageSpider):
         self.api = api.API(str(self.portal), Query(**{name: self.args[name] for name in FILTERS}))
         self.dialect = Datasets(self)
         self.lister = Lister(self, self.dialect, self.withdrawals)
-        self.access = Access(self, self.api, self.go_on)
-        asking = (self, self.api, self.parse_record)
-        confirming: dict[str, Any] = {"withdrawals": self.withdrawals, "access": self.access}
-        self.gone = Gone(*asking, **confirming)
-        self.ghosts = Ghosts(*asking, **confirming, lister=self.lister, then=self.changes_given)
-        listing: dict[str, Any] = {"dialect": self.dialect, "lister": self.lister}
-        self.changes = Changes(*asking, **listing, ghosts=self.ghosts, gone=self.gone)
-        self.exports = Exports(self, self.api, self.export)
+        self.access = Access(self, self.go_on)
+        self.gone = Gone(self, self.access)
+        self.ghosts = Ghosts(self, self.access, self.lister)
+        self.changes = Changes(self, self.dialect, self.ghosts, self.gone)
+        self.exports = Exports(self, self.export)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, **given: str) -> Self:
@@ -108,13 +105,7 @@ class CKANSpider(PackageSpider):
             raise ArgumentError(f"spider {cls.name}: its portal, {cls.portal!r}, is not {error}.") from None
 
     def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
-        """Yield a record's item, and the requests for its exports.
-
-        Args:
-            allowed: how many of its resources the user's limit leaves.
-            variant: the index in `variants` of the one that the portal answers to.
-            position: its place among those taken from its page.
-        """
+        """Yield a record's item, and the requests for its exports."""
         if identity(record) is None:
             about = _about(record)
             name = str(about["dataset_name"])[:100]
@@ -152,10 +143,6 @@ class CKANSpider(PackageSpider):
         """Yield what waited for the portal's word about the token."""
         return self.ghosts.explain(walk) if walk.ask.instead_of else self.list_complete(walk)
 
-    def changes_given(self, about: dict[str, Any], given: int, absent: int) -> Iterator[Any]:
-        """Yield what follows when the portal has been asked for all that has changed."""
-        return self.changes.end(about, given, absent)
-
     def follow(self, walk: Walk[Ask]) -> Output:
         """Yield the requests for what has changed, which look for what is gone at their end, or for that."""
         changed, is_of_stamps = self.records.count("changed") if walk.is_of_ids else 0, walk.ask.fields == "stamps"
@@ -172,7 +159,7 @@ class Datasets(Incremental):
     """A portal's datasets: all, what changed, or the ids that show what did; and what explains a difference."""
 
     def __init__(self, spider: CKANSpider) -> None:
-        super().__init__(spider, spider.api, spider.parse_record, spider.level)
+        super().__init__(spider, spider.level)
         self.spider = spider
 
     def explained(self, walk: Walk[Ask]) -> Iterator[Any] | None:

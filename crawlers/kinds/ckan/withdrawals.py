@@ -25,11 +25,9 @@ if TYPE_CHECKING:
     from twisted.python.failure import Failure
 
     from crawlers.kinds.ckan.access import Access
-    from crawlers.kinds.ckan.api import API, ApiVariant
-    from crawlers.kinds.ckan.dialect import Output, Take
-    from crawlers.listing.crawl import Crawl
+    from crawlers.kinds.ckan.api import ApiVariant
+    from crawlers.kinds.ckan.dialect import Output, PackageCrawl
     from crawlers.listing.lister import Lister
-    from crawlers.listing.withdrawals import Withdrawals
     from crawlers.signals import Reason
 
 _SOURCES = ("package_search", "package_show")
@@ -46,21 +44,14 @@ class Absences(ById, Confirmation):
     now and then.
     """
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        portal_api: API,
-        take: Take,
-        *,
-        withdrawals: Withdrawals,
-        access: Access,
-    ) -> None:
-        ById.__init__(self, crawl, portal_api, take)
-        Confirmation.__init__(self, crawl, withdrawals)
+    crawl: PackageCrawl
+
+    def __init__(self, crawl: PackageCrawl, access: Access) -> None:
+        Confirmation.__init__(self, crawl, crawl.withdrawals)
         self.access = access
 
     def question(self, dataset_id: str, about: dict[str, Any]) -> Request:
-        way: ApiVariant = self.api.variants[about["variant"]]
+        way: ApiVariant = self.crawl.api.variants[about["variant"]]
         return way.request("package_show", {"id": dataset_id})
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
@@ -74,7 +65,7 @@ class Absences(ById, Confirmation):
     def reason(self, response: Response) -> Reason | None:
         """Return why a dataset is gone; private ones only look gone to a token that may have expired."""
         reason = api.absence(response)
-        is_doubtful = self.api.has_token and not self.access.is_accepted
+        is_doubtful = self.crawl.api.has_token and not self.access.is_accepted
         return None if reason == "no longer public" and is_doubtful else reason
 
     def error(self, failure: Failure) -> AnswerError:
@@ -113,20 +104,20 @@ class Gone(Absences):
     def known(self) -> Iterator[str]:
         """Yield the source's datasets that are CKAN's and this filter's: other crawls may write into the folder."""
         index = self.crawl.opened_index()
-        if self.api.query.filtered:
+        if self.crawl.api.query.filtered:
             yield from index.runs.last_seen_by(self.crawl.name, self.crawl.given, _SOURCES)
         else:
             yield from (held.dataset_id for held in index.documents.held() if held.metadata_source in _SOURCES)
 
     def begin(self, about: dict[str, Any]) -> Iterator[Any]:
-        if self.api.query.filtered or self.withdrawals.gone > FEW:
+        if self.crawl.api.query.filtered or self.withdrawals.gone > FEW:
             yield from self.ask_batch(Batch(about=about, least=FEW))
         else:
             self.leave(list(self.withdrawals.ids()))
             yield from self.confirm(about["controls"], about)
 
     def take(self, response: Response, records: dict[str, Any], batch: Batch) -> Iterator[Any]:
-        if not self.api.query.filtered:
+        if not self.crawl.api.query.filtered:
             yield from super().take(response, records, batch)
             return
         for dataset_id, record in records.items():
@@ -138,14 +129,16 @@ class Gone(Absences):
 
     def may_have_left(self, record: dict[str, Any]) -> bool:
         """Return whether a record may be outside the filter although the one on disk was inside."""
-        return self.api.query.moves or self.crawl.opened_index().documents.is_edited(record["id"], record, _SOURCES[0])
+        return self.crawl.api.query.moves or self.crawl.opened_index().documents.is_edited(
+            record["id"], record, _SOURCES[0]
+        )
 
     def batches_done(self, batch: Batch) -> Iterator[Any]:
         return self.confirm(batch.about["controls"], batch.about)
 
     def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         found = super().fate(response, dataset_id, about)
-        if found.reason or not self.api.query.filtered:
+        if found.reason or not self.crawl.api.query.filtered:
             return found
         is_outside = self.notes.get(_OUTSIDE, dataset_id) is not None
         return Fate(_LEFT if is_outside and self.may_have_left(api.result(response)) else None)
@@ -169,26 +162,19 @@ class Ghosts(Absences):
 
     Args:
         lister: what reads the list of records, which is judged behind them.
+
+    Attributes:
         then: yields what follows those that have changed: what `end` takes, without the request.
     """
 
     batch_list = "lacking"
     list_name = _NOT_GIVEN
 
-    def __init__(
-        self,
-        crawl: Crawl,
-        portal_api: API,
-        take: Take,
-        *,
-        withdrawals: Withdrawals,
-        access: Access,
-        lister: Lister[Ask],
-        then: Callable[[dict[str, Any], int, int], Iterator[Any]],
-    ) -> None:
-        super().__init__(crawl, portal_api, take, withdrawals=withdrawals, access=access)
+    then: Callable[[dict[str, Any], int, int], Iterator[Any]]
+
+    def __init__(self, crawl: PackageCrawl, access: Access, lister: Lister[Ask]) -> None:
+        super().__init__(crawl, access)
         self.lister = lister
-        self.then = then
 
     def list_ids(self, short: Walk[Ask]) -> Iterator[Any]:
         """Request a list of all ids, by offset: what a list of records lacks of them may be found by its id."""
