@@ -157,7 +157,7 @@ class Batches(ABC):
             fault: why it was not answered in any form; ``None`` if its answer lacks these.
         """
 
-    def batches_done(self, batch: Batch) -> Iterator[Any]:  # noqa: ARG002
+    def batches_done(self, batch: Batch) -> Iterator[Any]:
         """Yield what follows the last batch."""
         return iter(())
 
@@ -173,7 +173,7 @@ class Batches(ABC):
         """Return the way in which ids are asked for first, see `Batch`."""
         return {}
 
-    def fits(self, batch: Batch) -> bool:  # noqa: ARG002
+    def fits(self, batch: Batch) -> bool:
         """Return whether one request can ask for a batch; if not, it is made shorter."""
         return True
 
@@ -239,7 +239,7 @@ class Batches(ABC):
         yield from self.give_up([*batch.ids], batch, fault, request)
         yield from self.ask_batch(batch.left())
 
-    def closed(self, batch: Batch, fault: Fault, request: Request | None) -> Iterator[Any]:  # noqa: ARG002
+    def closed(self, batch: Batch, fault: Fault, request: Request | None) -> Iterator[Any]:
         """Yield what follows where the host answers no further question."""
         if self.batch_list in self.crawl.run_state.walks.open:
             self.crawl.run_state.walks.end(self.batch_list, "short")

@@ -90,13 +90,7 @@ class Confirmation(ABC):
         """Yield what follows when all are marked or left; the notes have what the portal said of each."""
 
     def unchecked(
-        self,
-        error: AnswerError,
-        request: Request | None,
-        status: int | None,
-        about: dict[str, Any],  # noqa: ARG002 -- for subclasses
-        *,
-        is_end: bool,
+        self, error: AnswerError, request: Request | None, status: int | None, about: dict[str, Any], *, is_end: bool
     ) -> Iterator[Any]:
         """Yield what follows when the portal does not give what it lists; by default it is reported, and that is all.
 
@@ -322,7 +316,7 @@ class GoneRecords(Confirmation):
         ]
         self.withdrawals.remember(self._GIVEN, given)
 
-    def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:  # noqa: ARG002
+    def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:
         known = self.crawl.opened_index().documents.get(self.crawl.listed_kind, dataset_id, None)
         url = known.metadata_url if known else None
         is_own = url is not None and host(url) == host(self.crawl.place)
@@ -332,7 +326,7 @@ class GoneRecords(Confirmation):
         self.crawl.logger.info("%s does not say whether %s is gone: %s", self.by, dataset_id, error)
         self._leave_to_listings(dataset_id)
 
-    def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
+    def settled(self, about: dict[str, Any]) -> Iterator[Any]:
         self._remember(is_believed=True)
         self.crawl.run_state.is_whole_listing = self.withdrawals.by_listings(self._OPEN)
         yield from ()

@@ -75,7 +75,7 @@ class LedgerScheduler(BaseScheduler):
         is_shared = getattr(self.spider, "crosses_hosts", False)
         return 2 * max(1, settings.getint("CONCURRENT_REQUESTS_PER_DOMAIN")) if is_shared else sys.maxsize
 
-    def close(self, reason: str) -> None:  # noqa: ARG002
+    def close(self, reason: str) -> None:
         with contextlib.suppress(OSError):  # which has been reported
             self._settle()
             self.job.commit()

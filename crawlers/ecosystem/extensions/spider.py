@@ -112,7 +112,7 @@ class ExtensionsSpider(PackageSpider):
         states = self.repositories.profiles.counts()
         return {"repositories": states} | ({"stopped": self.stopped} if self.stopped else {})
 
-    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Any:  # noqa: ARG002
+    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Any:
         """Note which repository a package names."""
         if identity(record) is None:
             message = f"record {position + 1} of the page has no id: it is not kept"

@@ -159,7 +159,7 @@ class SitesSpider(PackageSpider):
         else:
             self.run_state.walks.end("sites", "stopped")
 
-    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:  # noqa: ARG002
+    def parse_record(self, response: Response, record: Any, allowed: int, variant: int, position: int) -> Output:
         """Yield the first request to the portal of a package."""
         self.is_online = True
         if listed.name_of(record) is None:

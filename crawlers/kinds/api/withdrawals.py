@@ -41,7 +41,7 @@ class GoneAPI(GoneRecords):
         request.headers.update(self.query.headers())
         return request if host(request.url) in self.query.hosts else None
 
-    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:  # noqa: ARG002
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         """Return why a record is gone: it is not found, or is one that the declaration skips."""
         if response.status in _GONE:
             return Fate("not found")

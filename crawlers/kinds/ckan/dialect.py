@@ -218,7 +218,7 @@ class ByOffset:
     most: int = 1
     name: str = "offset"
 
-    def instead(self, walk: Walk[Ask], fault: Any, dialect: Any) -> Walk[Ask] | None:  # noqa: ARG002
+    def instead(self, walk: Walk[Ask], fault: Any, dialect: Any) -> Walk[Ask] | None:
         if not walk.ask.is_by_id or not self.when(fault):
             return None
         return replace(walk, ask=replace(walk.ask, start=walk.came, alone=""))
@@ -255,7 +255,7 @@ class Packages(Dialect[Ask]):
         self.crawl = crawl
         self.first_fault: Refusal | None = None
 
-    def query(self, ask: Ask) -> Query:  # noqa: ARG002 -- for subclasses
+    def query(self, ask: Ask) -> Query:
         """Return the filters that a page is asked by."""
         return self.crawl.api.query
 
@@ -375,7 +375,7 @@ class Packages(Dialect[Ask]):
         most = self.walk(ask).most  # this record broke its pages, and not their size
         return replace(walk, ask=replace(ask, alone=str(fault.error)), skipped=1, most=most)
 
-    def otherwise(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:  # noqa: ARG002 -- for subclasses
+    def otherwise(self, walk: Walk[Ask], fault: Refusal) -> Walk[Ask] | None:
         """Return the list that stands in for one of stamps that the portal refuses."""
         return None
 

@@ -45,7 +45,7 @@ class ById(Batches):
         variant: int = batch.about["variant"]
         return self.crawl.api.variants[variant | batch.is_post]
 
-    def found(self, response: Response, batch: Batch) -> dict[str, Any]:  # noqa: ARG002
+    def found(self, response: Response, batch: Batch) -> dict[str, Any]:
         records, _ = api.packages(response)
         return {str(api.identity(record)): record for record in records if api.is_there(record)}
 
@@ -56,7 +56,7 @@ class ById(Batches):
     def leave(self, ids: list[str]) -> None:
         """Note what is to be asked for by itself."""
 
-    def give_up(self, ids: list[str], batch: Batch, fault: Fault | None, request: Request | None) -> Iterator[Any]:  # noqa: ARG002
+    def give_up(self, ids: list[str], batch: Batch, fault: Fault | None, request: Request | None) -> Iterator[Any]:
         self.leave(ids)
         return iter(())
 

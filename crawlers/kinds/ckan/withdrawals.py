@@ -143,7 +143,7 @@ class Gone(Absences):
         is_outside = self.notes.get(_OUTSIDE, dataset_id) is not None
         return Fate(_LEFT if is_outside and self.may_have_left(api.result(response)) else None)
 
-    def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
+    def settled(self, about: dict[str, Any]) -> Iterator[Any]:
         for dataset_id, _ in self.notes.below(_OUTSIDE):
             if self.notes.get(self.topic, dataset_id)["answer"] == THERE:
                 self.crawl.seen(dataset_id, list_name=_UNEDITED, listed_by=None)
@@ -261,13 +261,7 @@ class Ghosts(Absences):
         yield from self.end(None, about, about["count"] + answers.count(THERE), absent)
 
     def unchecked(
-        self,
-        error: AnswerError,
-        request: Request | None,
-        status: int | None,
-        about: dict[str, Any],
-        *,
-        is_end: bool,  # noqa: ARG002
+        self, error: AnswerError, request: Request | None, status: int | None, about: dict[str, Any], *, is_end: bool
     ) -> Iterator[Any]:
         """Report each that was not given: what the portal says of it does not count."""
         for dataset_id in self.crawl.records.listed(self.list_name):

@@ -468,7 +468,7 @@ class GetRecords(Dialect[Ask]):
         middle = written(begin + (end - begin) / 2)
         return (part[0], middle), (middle, part[1])
 
-    def ranged(self, walk: Walk[Ask], part: Part) -> Ask:  # noqa: ARG002
+    def ranged(self, walk: Walk[Ask], part: Part) -> Ask:
         return walk.ask.at(1)
 
     def laps(self, walk: Walk[Ask]) -> Sequence[Ask]:

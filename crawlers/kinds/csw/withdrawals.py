@@ -21,7 +21,7 @@ class GoneCSW(GoneRecords):
 
     by = "the server"
 
-    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:  # noqa: ARG002
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         """Return that a record is gone if the answer is empty, as in CSW 2.0.2, or names that, as in CSW 3.0."""
         top = root(response)
         if error := exception(top):

@@ -171,7 +171,7 @@ class DCATDialect(Dialect[Ask]):
                 self._follow(response, walk, page, records, listing)
         listing.is_limited = records.is_limited or (records.is_enough() and listing.next is not None)
 
-    def items(self, response: Response, entry: Entry, allowed: int, walk: Walk[Ask], position: int) -> Iterator[Any]:  # noqa: ARG002  # as the lister calls it
+    def items(self, response: Response, entry: Entry, allowed: int, walk: Walk[Ask], position: int) -> Iterator[Any]:
         yield from entry.reading()
 
     # What follows a page
@@ -277,7 +277,7 @@ class DCATDialect(Dialect[Ask]):
         is_missing = ask.is_guessed and fault.status in _GONE and not (ask.is_behind_gap or ask.look)
         return replace(walk, ask=replace(ask, url=beyond, is_behind_gap=True)) if is_missing and beyond else None
 
-    def another_node(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:  # noqa: ARG002
+    def another_node(self, walk: Walk[Ask], fault: Fault) -> Walk[Ask] | None:
         """Return the next TREE node: what is wrong with one page is nothing to the others."""
         ask = None if walk.ask.name else self.next_node(walk.ask, f"{walk.key} failed")
         return None if ask is None else replace(walk, ask=ask, gaps=walk.gaps + 1)
@@ -327,7 +327,7 @@ class DCATDialect(Dialect[Ask]):
 
     # When the lists have ended
 
-    def stopped(self, walk: Walk[Ask]) -> Iterator[Any]:  # noqa: ARG002
+    def stopped(self, walk: Walk[Ask]) -> Iterator[Any]:
         self.crawl.run_state.is_limited = True
         return iter(())
 

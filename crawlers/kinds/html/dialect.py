@@ -110,18 +110,18 @@ class LinkedDatasets(Dialect[A]):
         for message in messages:
             self.crawl.failed("list", AnswerError("offsite", message), request)
 
-    def short(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
+    def short(self, walk: Walk[A]) -> Iterator[Any]:
         self.crawl.run_state.is_cut_short = True
         return iter(())
 
-    def ended(self, walk: Walk[A]) -> Iterator[Any] | None:  # noqa: ARG002
+    def ended(self, walk: Walk[A]) -> Iterator[Any] | None:
         if self.crawl.records.expected or self.crawl.run_state.is_cut_short:
             return None
         message = "the listing has no link to a dataset: look at [links] in the rules, or ask for a browser"
         self.crawl.failed("list", AnswerError("no_datasets", message))
         return iter(())
 
-    def whole(self, walk: Walk[A]) -> Iterator[Any]:  # noqa: ARG002
+    def whole(self, walk: Walk[A]) -> Iterator[Any]:
         if self.crawl.run_state.is_cut_short:
             return iter(())
         self.crawl.run_state.expected = self.crawl.records.expected
@@ -223,12 +223,7 @@ class Listings(LinkedDatasets[Ask]):
         return _Reading(self, page, response, walk, [link for link in links if first[link.id] is link]).page()
 
     def items(
-        self,
-        response: Response,  # noqa: ARG002
-        entry: Entry,
-        allowed: int,  # noqa: ARG002
-        walk: Walk[Ask],
-        position: int,  # noqa: ARG002
+        self, response: Response, entry: Entry, allowed: int, walk: Walk[Ask], position: int
     ) -> Iterator[Request]:
         for request in self.pages.requests(entry.reading):
             if walk.ask.session:  # the cookies of the search that listed it

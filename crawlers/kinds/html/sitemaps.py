@@ -108,12 +108,7 @@ class Sitemaps(LinkedDatasets[Address]):
         page.offers = self._below(sitemaps, walk)
 
     def items(
-        self,
-        response: Response,  # noqa: ARG002
-        entry: Entry,
-        allowed: int,  # noqa: ARG002
-        walk: Walk[Address],  # noqa: ARG002
-        position: int,  # noqa: ARG002
+        self, response: Response, entry: Entry, allowed: int, walk: Walk[Address], position: int
     ) -> Iterator[Request]:
         return self.pages.requests(*entry.reading)
 

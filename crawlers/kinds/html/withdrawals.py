@@ -63,10 +63,10 @@ class GonePages(Confirmation):
         known = self.crawl.opened_index().documents.get("dataset", dataset_id, None)
         return str(known.metadata_url if known else None)
 
-    def question(self, dataset_id: str, about: dict[str, Any]) -> Request:  # noqa: ARG002
+    def question(self, dataset_id: str, about: dict[str, Any]) -> Request:
         return self.pages.request(self._address(dataset_id), dataset_id, None, None)
 
-    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:  # noqa: ARG002
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         """Return that a dataset is gone unless its page still describes it: then it exists, listed or not.
 
         A page that no longer describes it may be a night's maintenance.
@@ -84,7 +84,7 @@ class GonePages(Confirmation):
         is_empty = not link and not found.get("flaws") and bool(missing(found, self.site))
         return Fate("not found" if is_empty else None, is_doubtful=is_empty)
 
-    def settled(self, about: dict[str, Any]) -> Iterator[Any]:  # noqa: ARG002
+    def settled(self, about: dict[str, Any]) -> Iterator[Any]:
         self.crawl.run_state.is_whole_listing = True
         yield from ()
 

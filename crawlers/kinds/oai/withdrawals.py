@@ -32,7 +32,7 @@ class GoneOAI(GoneRecords):
         if known is not None and known.status != "withdrawn":
             self.withdrawals.mark(identifier, self.endpoint.record(identifier, prefix), "deleted")
 
-    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:  # noqa: ARG002
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
         """Return why a record is gone: it is unknown, deleted, or in other sets only."""
         try:
             found = answers.page(response).records

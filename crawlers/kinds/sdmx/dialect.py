@@ -65,10 +65,10 @@ class Dataflows(Dialect[Ask]):
     def first(self) -> Walk[Ask]:
         return Walk(ask=Ask())
 
-    def request(self, walk: Walk[Ask]) -> Request:  # noqa: ARG002
+    def request(self, walk: Walk[Ask]) -> Request:
         return Request(list_address(self.url), headers={"Accept": _ACCEPT}, meta={"spool": True})
 
-    def read(self, response: Response, walk: Walk[Ask]) -> Awaitable[ListingPage[Ask]]:  # noqa: ARG002
+    def read(self, response: Response, walk: Walk[Ask]) -> Awaitable[ListingPage[Ask]]:
         return in_turns(self._page(response))
 
     def _page(self, response: Response) -> Generator[None, None, ListingPage[Ask]]:
