@@ -1134,7 +1134,7 @@ def test_the_root_of_a_server_of_collections_names_them(tmp_path, names, says):
     [error] = done.errors
     assert error.error.endswith(says.format(f"{site.url}/ogc"))
     assert (error.stage, error.http_status) == ("list", 404)
-    assert set(done.spider.run_state.lists.values()) == {"ended"}
+    assert set(done.spider.run_state.walks.lists.values()) == {"ended"}
 
 
 def test_a_next_page_at_another_host_is_refused(output):

@@ -20,7 +20,7 @@ from crawlers.listing.crawl import Limits
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.evidence import RULES, Ended, Taken, after, check_end, decide, is_end, is_met, judge
 from crawlers.listing.faults import Fault
-from crawlers.listing.ladder import Again, Halve, Instead, Onward, Other, Renew, Skip, Smaller
+from crawlers.listing.ladder import Again, Instead, Onward, Other, Renew, Skip, Smaller
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.lister import Intake
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
@@ -1025,12 +1025,22 @@ BUSY = Fault(AnswerError("not_json", "busy"), 200)
 NO = Fault(AnswerError("http", "HTTP 400"), 400)
 
 
-class Ranged(Numbers):
-    def parts(self, walk):
-        return [("a", "m"), ("m", "z")]
+@dataclass
+class Halve:
+    """Half of the range that does not come, or the list in ranges."""
 
-    def halves(self, part):
-        return (part[0], "f"), ("f", part[1])
+    most: int = 500
+    name: str = "halve"
+
+    def instead(self, walk, fault, dialect):
+        return ladder.split(walk, dialect)
+
+
+class Ranged(Numbers):
+    def split(self, walk):
+        begin, end = walk.parts[0] if walk.parts else ("a", "z")
+        middle = "f" if walk.parts else "m"
+        return (begin, middle), (middle, end)
 
     def ranged(self, walk, part):
         return Ask(since=part[0], until=part[1])
@@ -1099,7 +1109,6 @@ class Ranged(Numbers):
             },
         ),
         (Halve(), {}, CUT, {"parts": (("a", "m"), ("m", "z")), "ask": Ask(since="a", until="m"), "splits": 1}),
-        (Halve(when=("http",)), {}, CUT, None),
         (Halve(), {"splits": 500}, CUT, None),
         (
             Halve(),
@@ -1205,14 +1214,14 @@ def halves(part):
 
 def test_a_list_longer_than_the_servers_window_is_read_in_parts(tmp_path):
     server = Server(ids=names(70), says=-1, cap=10)
-    parts = {"parts": lambda self, walk: [("n00000", "n00100")], "halves": lambda self, part: halves(part)}
+    parts = {"split": lambda self, walk: halves(walk.parts[0]) or () if walk.parts else [("n00000", "n00100")]}
     traits = Traits(way="place", windows={70, 50})
     done = listed(tmp_path, server, traits=traits, ladder=(Halve(),), **parts)
     assert (len(done.items), done.evidence, done.errors) == (70, {"datasets": "total"}, [])
 
 
 def test_a_list_too_long_for_its_way_on_is_read_in_parts_unless_it_is_one_page(tmp_path):
-    halved = {"parts": lambda self, walk: halves(("", "n00070")), "halves": lambda self, part: halves(part)}
+    halved = {"split": lambda self, walk: halves(walk.parts[0] if walk.parts else ("", "n00070")) or ()}
     changes = {**stated(longest=30), **halved, "ranged": lambda self, walk, part: Ask(since=part[0], until=part[1])}
     server = Server(ids=names(70), says=-1, way="stated")
     done = listed(tmp_path, server, **changes)
@@ -1224,7 +1233,7 @@ def test_a_list_too_long_for_its_way_on_is_read_in_parts_unless_it_is_one_page(t
 
 
 def test_ranges_without_a_total_of_their_own_have_to_give_what_the_list_said(tmp_path):
-    halved = {"parts": lambda self, walk: halves(("", "n00040"))}
+    halved = {"split": lambda self, walk: () if walk.parts else halves(("", "n00040"))}
     changes = {**stated(longest=30), **halved, "ranged": lambda self, walk, part: Ask(since=part[0], until=part[1])}
 
     def read(self, response, walk):
@@ -1238,7 +1247,7 @@ def test_ranges_without_a_total_of_their_own_have_to_give_what_the_list_said(tmp
 
 def test_a_part_that_does_not_come_is_reported_and_the_next_ones_are_listed(tmp_path):
     server = Server(ids=names(40), says=-1, faults=dict.fromkeys((2, 3), '{"ids": ["'))
-    parts = {"parts": lambda self, walk: halves(("", "n00040"))}
+    parts = {"split": lambda self, walk: () if walk.parts else halves(("", "n00040"))}
     done = listed(tmp_path, server, traits=Traits(way="place", windows={40}), ladder=(Again(), Onward()), **parts)
     assert (done.ids(), done.evidence, done.kinds()) == (names(10) + names(20, 20), {}, {"truncated": 1})
 
@@ -1526,7 +1535,7 @@ def test_thousands_of_lists_are_noted_in_place(tmp_path):
 
 
 def ranges(**changes):
-    halves = {"halves": lambda self, part: (part, part), "ranged": lambda self, walk, part: Ask(since=part[0])}
+    halves = {"split": lambda self, walk: walk.parts[:1] * 2, "ranged": lambda self, walk, part: Ask(since=part[0])}
     return type("Ranges", (Numbers,), halves | {"traits": Traits(way="place")} | changes)(None)
 
 
@@ -1642,7 +1651,7 @@ TREE = {"a": File("1", names="bc"), "b": File("2", names="cda"), "c": File("3"),
 def test_the_files_of_a_tree_are_read_once_and_told_as_one(tmp_path, twice):
     done = tree(tmp_path, {}, twice=twice)
     assert (done.ids(), done.evidence, done.errors) == (list("123"), {"files": "file"}, [])
-    assert (done.judged, done.spider.run_state.lists) == (("complete", 3, 3), {"files": "ended"})
+    assert (done.judged, done.spider.run_state.walks.lists) == (("complete", 3, 3), {"files": "ended"})
     assert len(done.asked) == 4
     assert done.spider.run_state.is_whole_listing
 
@@ -1676,7 +1685,7 @@ def test_what_is_seen_of_a_tree(tmp_path, changes, evidence, judged, told):
     done = tree(tmp_path, changes)
     assert (done.evidence, done.judged) == (evidence, judged)
     assert all(says in error.error for says, error in zip(told, done.errors, strict=True)), done.errors
-    assert all("end" in state for state in done.spider.run_state.lists.values())
+    assert all("end" in state for state in done.spider.run_state.walks.lists.values())
 
 
 def test_what_is_lost_with_a_file_is_no_part_of_the_list(tmp_path):
@@ -1686,7 +1695,11 @@ def test_what_is_lost_with_a_file_is_no_part_of_the_list(tmp_path):
 
 def test_a_limit_ends_a_tree(tmp_path):
     done = tree(tmp_path, {}, {"max_datasets": "1"})
-    assert (done.ids(), done.judged, done.spider.run_state.lists) == (["1"], ("partial", None, 1), {"files": "ended"})
+    assert (done.ids(), done.judged, done.spider.run_state.walks.lists) == (
+        ["1"],
+        ("partial", None, 1),
+        {"files": "ended"},
+    )
 
 
 def test_a_tree_goes_on_if_a_file_does(tmp_path):
@@ -1708,7 +1721,7 @@ def test_a_tree_goes_on_if_a_file_does(tmp_path):
 
 def test_the_answer_of_a_session_that_was_replaced_is_dropped(tmp_path):
     done = several(tmp_path, {"a": [["1"]], "b": [["2"]]}, is_current=lambda self, walk: walk.name != "b")
-    assert (done.ids(), done.spider.run_state.lists) == (["1"], {"a": "ended", "b": "begun"})
+    assert (done.ids(), done.spider.run_state.walks.lists) == (["1"], {"a": "ended", "b": "begun"})
 
 
 def test_a_page_that_a_browser_never_turned_is_judged_with_the_single_ones(tmp_path):

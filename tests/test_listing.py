@@ -574,7 +574,7 @@ def test_pages_are_followed_to_their_end(numbered):
     assert (second.url, items) == (f"{URL}?start=2", [("1", 2, 0), ("2", 2, 1)])
     assert answer(spider, second, numbers=[2, 3]) == ([], [("3", 2, 0)]), "each record is taken once"
     state = spider.run_state
-    assert (state.listed, state.expected, state.evidence, spider.errors) == (3, 3, {"datasets": "pager"}, [])
+    assert (state.listed, state.expected, state.walks.evidence, spider.errors) == (3, 3, {"datasets": "pager"}, [])
 
 
 @pytest.mark.parametrize(
@@ -592,7 +592,7 @@ def test_a_pager_that_never_ends_is_believed_where_the_total_is_met(numbered, to
     (request,), _ = answer(spider, request, numbers=[3, 4], more=True, total=total)
     assert answer(spider, request, numbers=[3, 4], more=True, total=total) == ([], [])
     assert [kind for _, kind, _ in spider.errors] == kinds
-    assert spider.run_state.evidence == evidence
+    assert spider.run_state.walks.evidence == evidence
 
 
 @pytest.mark.parametrize(
@@ -602,7 +602,7 @@ def test_a_total_that_is_a_window_means_at_least(numbered, numbers, kind):
     spider, first = numbered(Traits(windows={3}))
     answer(spider, first, numbers=numbers, total=3)
     assert [found for _, found, _ in spider.errors] == ([kind] if kind else [])
-    assert spider.run_state.evidence == ({} if kind else {"datasets": "file"})
+    assert spider.run_state.walks.evidence == ({} if kind else {"datasets": "file"})
 
 
 def test_the_same_page_after_a_kill_gives_the_same(numbered):
@@ -624,8 +624,11 @@ def test_the_same_page_after_a_kill_gives_the_same(numbered):
 def test_the_end_is_judged(numbered, found, evidence, error):
     spider, first = numbered()
     answer(spider, first, **found)
-    assert (spider.run_state.evidence, [kind for _, kind, _ in spider.errors]) == (evidence, [error] if error else [])
-    assert spider.run_state.lists == {"datasets": "ended"}
+    assert (spider.run_state.walks.evidence, [kind for _, kind, _ in spider.errors]) == (
+        evidence,
+        [error] if error else [],
+    )
+    assert spider.run_state.walks.lists == {"datasets": "ended"}
 
 
 def test_pages_that_repeat_are_a_loop(numbered):
@@ -634,7 +637,7 @@ def test_pages_that_repeat_are_a_loop(numbered):
         (request,), _ = answer(spider, request, numbers=[1], more=True)
     assert answer(spider, request, numbers=[1], more=True) == ([], [])
     assert spider.errors == [("list", "paging", "the catalogue gives the same pages again after 1 datasets")]
-    assert not spider.run_state.evidence
+    assert not spider.run_state.walks.evidence
 
 
 @pytest.mark.parametrize(
@@ -649,7 +652,7 @@ def test_pages_that_repeat_are_a_loop(numbered):
 def test_a_limit_ends_the_list(numbered, given, items, is_limited):
     spider, first = numbered(**given)
     assert answer(spider, first, numbers=[1, 2], total=2, more=True) == ([], items)
-    assert (spider.run_state.is_limited, spider.run_state.lists) == (is_limited, {"datasets": "ended"})
+    assert (spider.run_state.is_limited, spider.run_state.walks.lists) == (is_limited, {"datasets": "ended"})
 
 
 def test_a_single_resource_that_a_limit_leaves_is_worth_a_page(numbered):
@@ -665,7 +668,7 @@ def test_a_page_that_does_not_come_ends_the_list(numbered):
     failure = SimpleNamespace(value=TimeoutError("slow"), request=first)
     asyncio.run(gathered(spider.lister.failed(failure)))
     assert [error[0] for error in spider.errors] == ["list"]
-    assert spider.run_state.lists == {"datasets": "ended"}
+    assert spider.run_state.walks.lists == {"datasets": "ended"}
 
 
 def test_an_answer_from_a_cache_is_noted(numbered):

@@ -61,14 +61,14 @@ class Walked:
 
     @property
     def evidence(self) -> dict[str, str]:
-        return self.spider.run_state.evidence
+        return self.spider.run_state.walks.evidence
 
     @property
     def judged(self) -> tuple[str, int | None, int]:
         """The verdict that a crawl's report would give, how many datasets are expected, and how many were listed."""
         state = self.spider.run_state
-        is_whole = self.kinds().keys() <= set(signals.FINDINGS) and set(state.lists.values()) == {"ended"}
-        verdict = "partial" if state.is_limited else "complete" if state.evidence else "incomplete"
+        is_whole = self.kinds().keys() <= set(signals.FINDINGS) and set(state.walks.lists.values()) == {"ended"}
+        verdict = "partial" if state.is_limited else "complete" if state.walks.evidence else "incomplete"
         return verdict if is_whole else "incomplete", state.expected, state.listed
 
     def note(self, failed: signals.Failed) -> None:

@@ -151,17 +151,9 @@ class Dialect(ABC, Generic[A]):
         """
         return None
 
-    def parts(self, walk: Walk[A]) -> Sequence[Part]:
-        """Return the ranges in which a list may be read that is longer than what the server gives."""
-        return ()
-
-    def halves(self, part: Part) -> tuple[Part, Part] | None:
-        """Return both halves of a range; ``None`` if it can't be split."""
-        return None
-
     def split(self, walk: Walk[A]) -> Sequence[Part]:
         """Return the ranges that the present one, or the whole list, is split into; none if that can't be done."""
-        return (self.halves(walk.parts[0]) or ()) if walk.parts else self.parts(walk)
+        return ()
 
     def ranged(self, walk: Walk[A], part: Part) -> A | None:
         """Return what the first page of a range is asked by."""

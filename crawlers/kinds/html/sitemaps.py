@@ -152,7 +152,7 @@ class Sitemaps(LinkedDatasets[Address]):
         """Yield the next of the sitemaps that wait."""
         for depth in range(1, _DEEPEST + 1):
             for address in self.crawl.records.listed(_WAITING.format(depth)):
-                if address not in self.crawl.run_state.lists:
+                if address not in self.crawl.run_state.walks.lists:
                     return iter((self._walk(address, depth),))
         return super().ended(walk)
 
