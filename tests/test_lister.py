@@ -1521,7 +1521,7 @@ def test_thousands_of_lists_are_noted_in_place(tmp_path):
     lists, shown = walks.lists, walks.evidence
     assert (walks.begin("one"), walks.begin("two"), walks.begin("one")) == (True, True, False)
     walks.end("one", "whole", evidence="file", listed=1)
-    assert (lists, walks.open, shown) == ({"one": "ended", "two": "begun"}, {"two"}, {"one": "file"})
+    assert (lists, shown) == ({"one": "ended", "two": "begun"}, {"one": "file"})
     assert crawler.stats.get_value("catalogue/lists") is lists
     walks.job.commit()
     again = Walks(crawler)
@@ -1861,8 +1861,8 @@ def test_a_list_that_goes_on_after_a_kill_is_open_again(tmp_path):
     walks.end("one", "whole", evidence="file", listed=1)
     walks.go_on("one")
     walks.go_on("two")
-    assert (walks.open, walks.evidence, walks.lists) == ({"one"}, {}, {"one": "begun"})
-    assert Walks(crawler).open == {"one"}
+    assert (walks.evidence, walks.lists) == ({}, {"one": "begun"})
+    assert Walks(crawler).lists == {"one": "begun"}
     walks.end("one", "short")
     assert walks.is_short
     walks.job.db.close()

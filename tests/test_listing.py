@@ -118,7 +118,7 @@ def test_the_state_outlives_the_process(spiders, tmp_path):
     Job.from_crawler(first.crawler).db.close()
     again = spiders(tmp_path)
     assert vars(again.run_state) == vars(state)
-    assert (again.run_state.listed, again.run_state.walks.open) == (5, {"datasets"})
+    assert (again.run_state.listed, again.run_state.walks.lists) == (5, {"datasets": "begun"})
     assert again.crawler.stats.get_value("catalogue/token") == "accepted"
 
 

@@ -241,7 +241,7 @@ class Batches(ABC):
 
     def closed(self, batch: Batch, fault: Fault, request: Request | None) -> Iterator[Any]:
         """Yield what follows where the host answers no further question."""
-        if self.batch_list in self.crawl.run_state.walks.open:
+        if self.crawl.run_state.walks.lists.get(self.batch_list) == "begun":
             self.crawl.run_state.walks.end(self.batch_list, "short")
         self.crawl.failed("list", fault.error, request, http_status=fault.status)
         return iter(())

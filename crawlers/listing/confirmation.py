@@ -106,7 +106,9 @@ class Confirmation(ABC):
 
     def left_open(self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None) -> None:
         """Note a dataset that the portal neither gives nor says is gone; by default it is reported."""
-        self.withdrawals.not_confirmed(dataset_id, error, request, status, by=self.by)
+        message = f"the dataset is no longer listed, and {self.by} does not say that it is gone: {error}"
+        found = AnswerError(error.kind, message)
+        self.crawl.failed("fetch", found, request, http_status=status, dataset_id=dataset_id)
 
     def mark(self, dataset_id: str, fate: dict[str, Any]) -> None:
         """Mark a dataset that the portal says is gone."""

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from scrapy import Request
-
     from crawlers.listing.crawl import Crawl
 
     Among = Callable[[Sequence[str]], Collection[str]]
@@ -423,17 +421,3 @@ class Withdrawals:
             return False
         self.mark(dataset_id, self.crawl.place, "renamed", name)
         return True
-
-    # What is not confirmed
-
-    def not_confirmed(
-        self, dataset_id: str, error: AnswerError, request: Request | None, status: int | None, *, by: str
-    ) -> None:
-        """Report a dataset that is no longer listed and may still be there.
-
-        Args:
-            by: who does not confirm that it is gone: the portal, its page.
-        """
-        message = f"the dataset is no longer listed, and {by} does not say that it is gone: {error}"
-        found = AnswerError(error.kind, message)
-        self.crawl.failed("fetch", found, request, http_status=status, dataset_id=dataset_id)

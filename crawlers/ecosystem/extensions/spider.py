@@ -131,7 +131,7 @@ class ExtensionsSpider(PackageSpider):
 
     def conclude(self) -> None:
         """Mark what the catalogue does not list any more, when no request is left."""
-        if "repositories" in self.run_state.walks.open:
+        if self.run_state.walks.lists.get("repositories") == "begun":
             self.run_state.walks.end("repositories", "stopped")
             if self.run_state.is_whole_listing:
                 self.withdrawals.mark_missing()

@@ -104,14 +104,14 @@ class APIDialect(Dialect[Ask]):
     def first(self) -> Walk[Ask]:
         rows = self.query.rows if self.query.has_sizes else None
         is_count = self.declared.count is not None and not self.since()
-        ask = Ask(begun=written(datetime.now(UTC) - OVERLAP), is_count=is_count)
+        ask = Ask(begun=written(datetime.now(UTC) - OVERLAP))
         return Walk(ask=ask, rows=rows, most=rows, purpose="count" if is_count else "page")
 
     def request(self, walk: Walk[Ask]) -> Request:
         ask, headers = walk.ask, self.query.headers()
         if ask.refused:
             return Request(f"{self.query.portal}/collections?f=json", headers=headers)
-        if ask.is_count and self.declared.count:
+        if walk.purpose == "count" and self.declared.count:
             return Request(self.query.address(self.declared.count.url), headers=headers)
         request = self.query.request(walk, self.since(), meta={"spool": True} if self.paging.kind == "none" else {})
         if self._may_be_behind_end(walk):
@@ -138,9 +138,9 @@ class APIDialect(Dialect[Ask]):
         if ask.refused:
             raise self._choice(document)
         headers = answers.headers(response)
-        if ask.is_count:
+        if walk.purpose == "count":
             total = answers.total(document, self.declared.count.total if self.declared.count else None, headers)
-            return ListingPage(total=total, next=replace(ask, is_count=False, counted=total))
+            return ListingPage(total=total, next=replace(ask, counted=total))
         records = answers.records(document, self.declared)
         if records is None:
             message = f"the answer has no list where its records should be ({self.declared.records.text})"
@@ -426,8 +426,8 @@ class APIDialect(Dialect[Ask]):
     def renewed(self, walk: Walk[Ask]) -> Ask | None:
         """Return the beginning of the listing, where its tokens or links may have expired."""
         ask = walk.ask
-        if ask.is_count:
-            return replace(ask, is_count=False)
+        if not walk.pages:
+            return ask
         is_shrunk = walk.rows is not None and walk.rows != walk.most
         may_expire = self.paging.kind in ("next", "token") and ask.at is not None and not is_shrunk
         return ask.of(ask.section) if may_expire else None

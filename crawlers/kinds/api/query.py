@@ -48,7 +48,6 @@ class Ask:
             ``recent`` (those that changed since the listing began).
         begun: when the listing began.
         counted: how many records there are, if that was asked before; pages have no total then.
-        is_count: whether only that number is asked for.
         refused: why the first page was refused: the collections of the server are asked for.
         xsrf: the token that the portal wants to get back with each POST.
         received: how many records of this section have come.
@@ -77,7 +76,6 @@ class Ask:
     section: Literal["all", "window", "rest", "recent"] = "all"
     begun: str = ""
     counted: int | None = None
-    is_count: bool = False
     refused: str = ""
     xsrf: str = ""
     received: int = 0

@@ -18,7 +18,7 @@ from crawlers.kinds.ckan.packages import ROWS, PackageSpider
 from crawlers.kinds.ckan.query import Query
 from crawlers.kinds.ckan.withdrawals import Ghosts, Gone
 from crawlers.listing.lister import Lister
-from crawlers.listing.since import since
+from crawlers.listing.since import SINCE
 from crawlers.listing.walk import Walk
 from crawlers.safety.tokens import token
 from crawlers.store.index.complete_runs import FILTERS
@@ -62,7 +62,7 @@ class CKANSpider(PackageSpider):
         "group": Argument(help="Only this group's, by its name in addresses; a country at HDX.", parse=arguments.text),
         "tag": Argument(help="Only datasets with this tag.", parse=arguments.text),
         "rows": ROWS,
-        "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
+        "since": SINCE,
         "level": Argument(
             help="Besides the listing: nothing (snapshot), an export per dataset, per resource, or both.",
             parse=arguments.choice(*exports.LEVELS),

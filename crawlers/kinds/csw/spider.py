@@ -10,7 +10,7 @@ from crawlers.kinds.csw import schemas
 from crawlers.kinds.csw.dialect import GetRecords
 from crawlers.kinds.csw.withdrawals import GoneCSW
 from crawlers.listing.listed import ListedSpider
-from crawlers.listing.since import since
+from crawlers.listing.since import SINCE
 
 
 class CSWSpider(ListedSpider):
@@ -23,10 +23,8 @@ class CSWSpider(ListedSpider):
             help="The form of the records: " + ", ".join(schemas.NAMES) + "; by default the richest one.",
             parse=schemas.name,
         ),
-        "language": Argument(
-            help="The language of titles and descriptions where there are several: fr, de.", parse=arguments.language
-        ),
-        "since": Argument(help="Only what changed since then: last (the last complete crawl), or a date.", parse=since),
+        "language": arguments.LANGUAGE,
+        "since": SINCE,
     }
 
     def __init__(self, **given: str) -> None:

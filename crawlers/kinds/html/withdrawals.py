@@ -88,9 +88,6 @@ class GonePages(Confirmation):
         self.crawl.run_state.is_whole_listing = True
         yield from ()
 
-    def _is_listed(self, dataset_id: str) -> bool:
-        return self.crawl.records.is_planned("dataset", dataset_id)
-
     def _known(self) -> Iterator[Held]:
         """Yield the datasets on disk that are this catalogue's: another may be in the same folder."""
         for held in self.crawl.opened_index().documents.held():
@@ -101,4 +98,4 @@ class GonePages(Confirmation):
     def _is_another(self, url: str, known_id: str) -> bool:
         """Return whether an address is that of a dataset that is listed, by another id."""
         current = identify(canonical(url, self.site.links.drop), self.site)
-        return current != known_id and self._is_listed(current)
+        return current != known_id and self.crawl.records.is_planned("dataset", current)
