@@ -139,7 +139,7 @@ class Numbers(Dialect[Ask]):
         return [Ask()]
 
 
-def listed(tmp_path, server, limits=None, *, twice=0, **changes):
+def listed(tmp_path, server, limits=None, *, twice=0, is_late=False, **changes):
     """Walks the fake kind, with other class attributes, through a server."""
     dialect = type("Changed", (Numbers,), changes)
 
@@ -151,7 +151,7 @@ def listed(tmp_path, server, limits=None, *, twice=0, **changes):
         def make_dialect(self):
             return dialect(self)
 
-    return walk(Spider, server, tmp_path, twice=twice, **(limits or {}))
+    return walk(Spider, server, tmp_path, twice=twice, is_late=is_late, **(limits or {}))
 
 
 def names(count, begin=0):
@@ -1505,6 +1505,14 @@ def test_a_kill_between_any_two_answers_loses_nothing(tmp_path):
     for twice in range(1, 6):
         done = listed(tmp_path, Server(ids=ids, says=35, faults=faults), ladder=LADDER, twice=twice)
         assert (done.ids(), done.evidence, done.errors) == (ids, {"datasets": "total"}, [])
+
+
+@pytest.mark.parametrize("twice", range(1, 6))
+def test_an_answer_that_is_read_again_behind_the_end_does_not_open_the_list(tmp_path, twice):
+    faults = {2: '{"ids": ["n00010", "n00011", "n00012'}
+    done = listed(tmp_path, Server(ids=names(35), says=35, faults=faults), ladder=LADDER, twice=twice, is_late=True)
+    assert (done.ids(), done.errors, done.judged) == (names(35), [], ("complete", 35, 35))
+    assert done.evidence == {"datasets": "total"}
 
 
 def test_thousands_of_lists_are_noted_in_place(tmp_path):
