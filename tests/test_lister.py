@@ -1333,8 +1333,9 @@ def test_a_part_that_was_reported_is_told_once_and_only_a_total_shows_more(tmp_p
     assert done.kinds() == {"invalid_rdf": len(done.asked)} | ({"count_mismatch": 1} if says == 8 else {})
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("twice", range(4))
-def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_path, twice):
+def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_path, twice, is_late):
     """Another list, whose datasets count for the user's limit with those of the first; and a dataset; after a kill."""
 
     def ended(self, walk):
@@ -1344,7 +1345,7 @@ def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_pa
             yield Dataset(id="last", title="last", source="x", document={})
 
     changes = stated() | {"ended": ended, "ladder": (), "called": lambda self, walk: f"the list {walk.name}"}
-    done = listed(tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), twice=twice, **changes)
+    done = listed(tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), twice=twice, is_late=is_late, **changes)
     assert (len(done.items), set(done.kinds()), done.evidence) == (13, {"http"}, {"another": "file"})
     done = listed(
         tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), {"max_datasets": "8"}, **changes
@@ -1586,10 +1587,10 @@ class Several(Numbers):
         return {}
 
 
-def several(tmp_path, lists, limits=None, twice=0, **changes):
+def several(tmp_path, lists, limits=None, twice=0, is_late=False, **changes):
     answers = lambda request: TextResponse(request.url, body=b"{}")  # noqa: E731
     members = {name: value for name, value in vars(Several).items() if not name.startswith("_")}
-    return listed(tmp_path, answers, limits, twice=twice, **members | {"lists": lists} | changes)
+    return listed(tmp_path, answers, limits, twice=twice, is_late=is_late, **members | {"lists": lists} | changes)
 
 
 def test_a_list_that_only_leads_to_others_shows_nothing_and_needs_not(tmp_path):
@@ -1597,12 +1598,13 @@ def test_a_list_that_only_leads_to_others_shows_nothing_and_needs_not(tmp_path):
     assert (done.ids(), done.evidence, done.errors) == (list("1234"), {"b": "pager", "c": "pager"}, [])
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("twice", range(4))
-def test_what_another_list_has_too_counts_for_a_list_and_once_for_the_catalogue(tmp_path, twice):
+def test_what_another_list_has_too_counts_for_a_list_and_once_for_the_catalogue(tmp_path, twice, is_late):
     def more(self, walk):
         return {"total": len({each for page in self.lists[walk.name] for each in page})}
 
-    done = several(tmp_path, {"a": [["1", "2"], ["3"]], "b": [["2", "3", "4"]]}, twice=twice, more=more)
+    done = several(tmp_path, {"a": [["1", "2"], ["3"]], "b": [["2", "3", "4"]]}, twice=twice, is_late=is_late, more=more)
     assert (set(done.ids()), done.evidence, done.errors) == (set("1234"), {"a": "total", "b": "total"}, [])
     assert done.spider.run_state.listed == 4
 
