@@ -419,7 +419,9 @@ def test_a_kill_between_any_two_answers_loses_nothing(tmp_path: Any, oddity: str
         twice += 1
         site, folder = OddPortal(oddity), tmp_path / str(twice)
         folder.mkdir()
-        done = walk(CKAN, answers_of_odd(site), folder, {"CONFIRM_MAX": 1000}, twice=twice, is_late=is_late, portal=PORTAL)
+        done = walk(
+            CKAN, answers_of_odd(site), folder, {"CONFIRM_MAX": 1000}, twice=twice, is_late=is_late, portal=PORTAL
+        )
         assert (done.judged, done.ids()) == (("complete", 40, 40), site.ids()), twice
         requests = len(done.asked)
     assert requests > 4

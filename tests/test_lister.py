@@ -1345,7 +1345,9 @@ def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_pa
             yield Dataset(id="last", title="last", source="x", document={})
 
     changes = stated() | {"ended": ended, "ladder": (), "called": lambda self, walk: f"the list {walk.name}"}
-    done = listed(tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), twice=twice, is_late=is_late, **changes)
+    done = listed(
+        tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), twice=twice, is_late=is_late, **changes
+    )
     assert (len(done.items), set(done.kinds()), done.evidence) == (13, {"http"}, {"another": "file"})
     done = listed(
         tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), {"max_datasets": "8"}, **changes
@@ -1604,7 +1606,9 @@ def test_what_another_list_has_too_counts_for_a_list_and_once_for_the_catalogue(
     def more(self, walk):
         return {"total": len({each for page in self.lists[walk.name] for each in page})}
 
-    done = several(tmp_path, {"a": [["1", "2"], ["3"]], "b": [["2", "3", "4"]]}, twice=twice, is_late=is_late, more=more)
+    done = several(
+        tmp_path, {"a": [["1", "2"], ["3"]], "b": [["2", "3", "4"]]}, twice=twice, is_late=is_late, more=more
+    )
     assert (set(done.ids()), done.evidence, done.errors) == (set("1234"), {"a": "total", "b": "total"}, [])
     assert done.spider.run_state.listed == 4
 

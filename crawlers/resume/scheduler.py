@@ -166,7 +166,7 @@ class LedgerScheduler(BaseScheduler):
 
 def place_of(request: Request, crawler: Crawler) -> bytes:
     """Return what two requests have in common of which one is dropped: also the place in a list, if it has one."""
-    plain: bytes = crawler.request_fingerprinter.fingerprint(request)  # type: ignore[union-attr]
+    plain: bytes = crawler.request_fingerprinter.fingerprint(request)
     return plain + str(request.meta.get("walk", "")).encode()
 
 
