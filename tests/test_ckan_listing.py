@@ -414,15 +414,18 @@ def test_what_is_missed_by_offset_because_the_catalogue_moved_is_found_by_a_seco
     assert done.ids()[-1] == "id029"
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("oddity", ["dropsome", "empty_second", "uneven", "ignores_case"])
-def test_a_kill_between_any_two_answers_loses_nothing(tmp_path: Any, oddity: str) -> None:
+def test_a_kill_between_any_two_answers_loses_nothing(tmp_path: Any, oddity: str, is_late: bool) -> None:
     """Pages by id and by offset, the number, all ids, questions about many and about one: each answer is read twice."""
     requests, twice = 1, 0
     while twice < requests:
         twice += 1
         site, folder = OddPortal(oddity), tmp_path / str(twice)
         folder.mkdir()
-        done = walk(CKAN, answers_of_odd(site), folder, {"CONFIRM_MAX": 1000}, twice=twice, portal=PORTAL)
+        done = walk(
+            CKAN, answers_of_odd(site), folder, {"CONFIRM_MAX": 1000}, twice=twice, is_late=is_late, portal=PORTAL
+        )
         assert (done.judged, done.ids()) == (("complete", 40, 40), site.ids()), twice
         requests = len(done.asked)
     assert requests > 4

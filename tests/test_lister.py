@@ -139,7 +139,7 @@ class Numbers(Dialect[Ask]):
         return [Ask()]
 
 
-def listed(tmp_path, server, limits=None, *, twice=0, **changes):
+def listed(tmp_path, server, limits=None, *, twice=0, is_late=False, **changes):
     """Walks the fake kind, with other class attributes, through a server."""
     dialect = type("Changed", (Numbers,), changes)
 
@@ -151,7 +151,7 @@ def listed(tmp_path, server, limits=None, *, twice=0, **changes):
         def make_dialect(self):
             return dialect(self)
 
-    return walk(Spider, server, tmp_path, twice=twice, **(limits or {}))
+    return walk(Spider, server, tmp_path, twice=twice, is_late=is_late, **(limits or {}))
 
 
 def names(count, begin=0):
@@ -1342,8 +1342,9 @@ def test_a_part_that_was_reported_is_told_once_and_only_a_total_shows_more(tmp_p
     assert done.kinds() == {"invalid_rdf": len(done.asked)} | ({"count_mismatch": 1} if says == 8 else {})
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("twice", range(4))
-def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_path, twice):
+def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_path, twice, is_late):
     """Another list, whose datasets count for the user's limit with those of the first; and a dataset; after a kill."""
 
     def ended(self, walk):
@@ -1353,7 +1354,9 @@ def test_what_waits_for_all_lists_comes_when_they_have_ended_whole_or_not(tmp_pa
             yield Dataset(id="last", title="last", source="x", document={})
 
     changes = stated() | {"ended": ended, "ladder": (), "called": lambda self, walk: f"the list {walk.name}"}
-    done = listed(tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), twice=twice, **changes)
+    done = listed(
+        tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), twice=twice, is_late=is_late, **changes
+    )
     assert (len(done.items), set(done.kinds()), done.evidence) == (13, {"http"}, {"another": "file"})
     done = listed(
         tmp_path, Server(ids=names(12), cap=6, way="stated", faults={2: 500}), {"max_datasets": "8"}, **changes
@@ -1513,6 +1516,14 @@ def test_a_kill_between_any_two_answers_loses_nothing(tmp_path):
         assert (done.ids(), done.evidence, done.errors) == (ids, {"datasets": "total"}, [])
 
 
+@pytest.mark.parametrize("twice", range(1, 6))
+def test_an_answer_that_is_read_again_behind_the_end_does_not_open_the_list(tmp_path, twice):
+    faults = {2: '{"ids": ["n00010", "n00011", "n00012'}
+    done = listed(tmp_path, Server(ids=names(35), says=35, faults=faults), ladder=LADDER, twice=twice, is_late=True)
+    assert (done.ids(), done.errors, done.judged) == (names(35), [], ("complete", 35, 35))
+    assert done.evidence == {"datasets": "total"}
+
+
 def test_thousands_of_lists_are_noted_in_place(tmp_path):
     """A copy of them all for each would take minutes."""
     crawler = get_crawler(None, {"JOBDIR": str(tmp_path)})
@@ -1584,10 +1595,10 @@ class Several(Numbers):
         return {}
 
 
-def several(tmp_path, lists, limits=None, twice=0, **changes):
+def several(tmp_path, lists, limits=None, twice=0, is_late=False, **changes):
     answers = lambda request: TextResponse(request.url, body=b"{}")  # noqa: E731
     members = {name: value for name, value in vars(Several).items() if not name.startswith("_")}
-    return listed(tmp_path, answers, limits, twice=twice, **members | {"lists": lists} | changes)
+    return listed(tmp_path, answers, limits, twice=twice, is_late=is_late, **members | {"lists": lists} | changes)
 
 
 def test_a_list_that_only_leads_to_others_shows_nothing_and_needs_not(tmp_path):
@@ -1595,12 +1606,15 @@ def test_a_list_that_only_leads_to_others_shows_nothing_and_needs_not(tmp_path):
     assert (done.ids(), done.evidence, done.errors) == (list("1234"), {"b": "pager", "c": "pager"}, [])
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("twice", range(4))
-def test_what_another_list_has_too_counts_for_a_list_and_once_for_the_catalogue(tmp_path, twice):
+def test_what_another_list_has_too_counts_for_a_list_and_once_for_the_catalogue(tmp_path, twice, is_late):
     def more(self, walk):
         return {"total": len({each for page in self.lists[walk.name] for each in page})}
 
-    done = several(tmp_path, {"a": [["1", "2"], ["3"]], "b": [["2", "3", "4"]]}, twice=twice, more=more)
+    done = several(
+        tmp_path, {"a": [["1", "2"], ["3"]], "b": [["2", "3", "4"]]}, twice=twice, is_late=is_late, more=more
+    )
     assert (set(done.ids()), done.evidence, done.errors) == (set("1234"), {"a": "total", "b": "total"}, [])
     assert done.spider.run_state.listed == 4
 

@@ -28,6 +28,7 @@ from crawlers.listing.spider import callback, flat
 from crawlers.listing.walk import A, Entry, ListingPage, Walk, restored
 from crawlers.politeness import failures
 from crawlers.resume.records import expect_all, forget_open, listed_by, see_all
+from crawlers.resume.scheduler import is_made
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -174,9 +175,15 @@ class Lister(Generic[A]):
         return request.replace(callback=self.answered, errback=self.failed, cb_kwargs={"walk": walk.plain()}, meta=meta)
 
     def onward(self, here: Walk[A], there: Walk[A], **options: bool) -> Request:
-        """Return the request for what follows; the step tells it apart from all before it."""
-        self.walks.go_on(there.name, self.dialect.traits.tree)
-        return self.request(replace(there, step=here.step + 1), **options)
+        """Return the request for what follows; the step tells it apart from all before it.
+
+        The list goes on, unless what follows has been asked for: an answer that is read again after a kill may come
+        behind the list's end.
+        """
+        request = self.request(replace(there, step=here.step + 1), **options)
+        if not (self.crawl.records.job.resumed and is_made(request, self.crawl.crawler)):
+            self.walks.go_on(there.name, self.dialect.traits.tree)
+        return request
 
     # Answers
 
