@@ -18,7 +18,7 @@ from crawlers.arguments import Argument
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.html.generic import HTML
 from crawlers.listing import confirmation, since, withdrawals
-from crawlers.listing.confirmation import Fate, GoneRecords
+from crawlers.listing.confirmation import Confirmation, Fate, GoneRecords
 from crawlers.listing.crawl import Limits
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.lister import Lister
@@ -152,7 +152,9 @@ def night(spiders, tmp_path):
         spider.records.job.state |= {"run": f"{day.replace('-', '')}T060000Z", "started": f"{day}T06:00:00.000Z"}
         moments = {name: (seen or {}).get(name, f"{day}T06:00:00.000Z") for name in known}
         spider.opened_index = lambda: index(moments, last, tmp_path)
-        spider.withdrawals.mark_missed_twice(known, lambda ids: [name for name in ids if name not in gone])
+        for name in sorted(set(known) - set(gone)):
+            spider.expect("dataset", name, listed_by=None)
+        spider.withdrawals.mark_missed_twice(known)
         if is_killed:
             return spider
         kinds = dict.fromkeys([kind for _, kind, _ in spider.errors], 1) | dict.fromkeys(errors or (), 1)
@@ -279,7 +281,9 @@ def test_a_day_counts_that_another_process_ends(spiders, tmp_path):
     first, again = (spiders(tmp_path / "job") for _ in range(2))
     first.records.job.state |= {"started": "2026-11-02T06:00:00.000Z"}
     first.opened_index = again.opened_index = lambda: index(known, last="2026-11-01", folder=tmp_path)
-    first.withdrawals.mark_missed_twice(known, lambda ids: [name for name in ids if name not in names(10)])
+    for name in sorted(known.keys() - set(names(10))):
+        first.expect("dataset", name, listed_by=None)
+    first.withdrawals.mark_missed_twice(known)
     Job.from_crawler(first.crawler).commit()
     Job.from_crawler(first.crawler).db.close()
     report = {"started": "2026-11-02T06:00:00.000Z", "errors": {"shrink": 1}, "finish_reason": "finished"}
@@ -364,7 +368,8 @@ def test_a_memory_with_other_values_only_knows_less(night, asked, tmp_path, valu
 
 def test_what_is_not_confirmed_is_reported(spiders):
     spider = spiders()
-    spider.withdrawals.not_confirmed("a", AnswerError("timeout", "it took too long"), None, None, by="its page")
+    left_open = Confirmation.left_open
+    left_open(SimpleNamespace(crawl=spider, by="its page"), "a", AnswerError("timeout", "it took too long"), None, None)
     message = "the dataset is no longer listed, and its page does not say that it is gone: it took too long"
     assert spider.errors == [("fetch", "timeout", message)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from scrapy import Request
@@ -16,7 +16,6 @@ from crawlers.listing.spider import callback
 from crawlers.listing.withdrawals import LIST
 from crawlers.politeness import failures
 from crawlers.resume.notes import Notes
-from crawlers.resume.records import planned_among
 from crawlers.values.addresses import host
 
 if TYPE_CHECKING:
@@ -273,10 +272,10 @@ class GoneRecords(Confirmation):
 
     def find(self) -> Iterator[Any]:
         """Yield the questions about what this whole listing lacks, or mark it without any."""
-        withdrawals, records = self.withdrawals, self.crawl.records
+        withdrawals = self.withdrawals
         if withdrawals.is_partial():
             return
-        yield from withdrawals.compare(withdrawals.held(), partial(planned_among, records, self.crawl.listed_kind))
+        yield from withdrawals.compare(withdrawals.held())
         controls = [listed for listed in withdrawals.controls if self.question(listed, {})]
         if not withdrawals.gone or not controls:
             self._let_listings_decide("nothing that it lists has an address of its own there")

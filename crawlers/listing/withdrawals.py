@@ -93,12 +93,14 @@ class Withdrawals:
 
     # What the listing lacks
 
-    def compare(self, known: Iterable[str], listed: Among) -> Iterator[None]:
+    def compare(self, known: Iterable[str], listed: Among | None = None) -> Iterator[None]:
         """Note what the listing lacks; yield after each part, so that the caller may let other work go on.
 
         Args:
             known: the ids of the source's datasets on disk.
+            listed: returns those that it has; by default those whose document is expected.
         """
+        listed = listed or partial(planned_among, self.crawl.records, self.crawl.listed_kind)
         self.known, self.gone, self.renamed, self.controls = 0, 0, 0, []
         ids = iter(known)
         while part := list(islice(ids, _PART)):
@@ -197,9 +199,9 @@ class Withdrawals:
         follows = self.decide(gone, can_ask=False) if gone else "believed"
         return "wait" if gone and is_strict and follows == "believed" else follows
 
-    def mark_missed_twice(self, known: Iterable[str], listed: Among, url: str = "") -> None:
+    def mark_missed_twice(self, known: Iterable[str], url: str = "") -> None:
         """Mark what whole listings lack, this one and those before it; the rest is left to the next one."""
-        for _ in self.compare(known, listed):
+        for _ in self.compare(known):
             pass
         if self.by_listings(url=url):
             self.crawl.run_state.is_whole_listing = True
@@ -207,7 +209,7 @@ class Withdrawals:
     def mark_missing(self) -> None:
         """Mark what whole listings lack, unless this one leaves datasets out or failed at some."""
         if not self.is_partial():
-            self.mark_missed_twice(self.held(), partial(planned_among, self.crawl.records, self.crawl.listed_kind))
+            self.mark_missed_twice(self.held())
 
     def held(self) -> Iterator[str]:
         """Yield the ids of the source's datasets on disk; of a part of it (``-a set=``), what that part listed last."""

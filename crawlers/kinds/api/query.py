@@ -293,25 +293,30 @@ class Query:
         more = self.paging.more
         if more is not None and not more.find(answer.page):
             return None
-        at = getattr(self, f"_{self.paging.kind.replace('-', '_')}")(answer, walk)
+        at = self._behind(answer, walk)
         if at is None:
             return None
         rows = self.size(walk) if self.paging.kind == "page" else None
         last = answer.records[-1].mark if len(answer.records) > 1 else ""
         return replace(walk.ask, at=at, rows=rows, last=last)
 
-    def _none(self, *_: Any) -> None:
+    def _behind(self, answer: Answer, walk: Walk[Ask]) -> Any:
+        """Return where the page behind an answer begins, see `place`; ``None`` if there is none."""
+        count = len(answer.records)
+        match self.paging.kind:
+            case "offset":  # if the page has more than the record that was asked for again
+                return self.place(walk) + count if count > self.overlap(walk) else None
+            case "page":
+                return self._numbered(walk)[1] + 1 if count else None
+            case "next":
+                return self._next(answer)
+            case "token" if count or self.paging.more:
+                return answers.text(answer.page, self.paging.token, answer.headers)
+            case "last-id" | "search-after" if count:
+                return self._last(answer.records)
         return None
 
-    def _offset(self, answer: Answer, walk: Walk[Ask]) -> int | None:
-        """Return the offset behind the page, if that has more than the record that was asked for again."""
-        count = len(answer.records)
-        return self.place(walk) + count if count > self.overlap(walk) else None
-
-    def _page(self, answer: Answer, walk: Walk[Ask]) -> int | None:
-        return self._numbered(walk)[1] + 1 if answer.records else None
-
-    def _next(self, answer: Answer, _: Walk[Ask]) -> str | None:
+    def _next(self, answer: Answer) -> str | None:
         link = answers.text(answer.page, self.listing.next, answer.headers)
         if link is None:
             return None
@@ -321,21 +326,13 @@ class Query:
         self.check_host(found, answer.url)
         return found
 
-    def _token(self, answer: Answer, _: Walk[Ask]) -> str | None:
-        is_read = answer.records or self.paging.more
-        return answers.text(answer.page, self.paging.token, answer.headers) if is_read else None
-
-    def _last_id(self, answer: Answer, _: Walk[Ask]) -> Any:
-        if not answer.records:
-            return None
+    def _last(self, records: list[Reading]) -> Any:
+        """Return the last id, or sort values, that a record has."""
         wanted = self.paging.last
-        records = (each.record for each in reversed(answer.records))
-        found = next((last for each in records if wanted and (last := wanted.find(each))), None)
+        found = next((last for each in reversed(records) if wanted and (last := wanted.find(each.record))), None)
         if found is None:
             raise AnswerError("paging", f"no record of the page has {wanted.text if wanted else ''!r}")
         return tuple(found) if isinstance(found, list) else found
-
-    _search_after = _last_id
 
 
 def moments(since: str) -> dict[str, Any]:

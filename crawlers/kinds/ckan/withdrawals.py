@@ -71,6 +71,14 @@ class Absences(ById, Confirmation):
     def error(self, failure: Failure) -> AnswerError:
         return of_failure(failure).error
 
+    def ask(self, about: dict[str, Any], *, is_many: bool) -> Iterator[Any]:
+        """Yield the questions about the list: about many of its datasets at once, or about each."""
+        batch = Batch(about=about, least=FEW)
+        if is_many:
+            return self.ask_batch(batch)
+        self.leave(list(self.crawl.records.listed(self.batch_list)))
+        return self.batches_done(batch)
+
     def leave(self, ids: list[str]) -> None:
         for dataset_id in ids:
             self.crawl.seen(dataset_id, list_name=self.list_name, listed_by=None)
@@ -99,7 +107,8 @@ class Gone(Absences):
         given = [listed for listed in withdrawals.controls if not records.is_listed(listed, _NOT_GIVEN)]
         controls = given or self.some_listed(walk.name)
         if not self.access.is_refused and withdrawals.is_to_ask(has_control=bool(controls)):
-            yield from self.begin({"variant": walk.ask.variant, "controls": controls})
+            is_many = self.crawl.api.query.filtered or withdrawals.gone > FEW
+            yield from self.ask({"variant": walk.ask.variant, "controls": controls}, is_many=is_many)
 
     def known(self) -> Iterator[str]:
         """Yield the source's datasets that are CKAN's and this filter's: other crawls may write into the folder."""
@@ -108,13 +117,6 @@ class Gone(Absences):
             yield from index.runs.last_seen_by(self.crawl.name, self.crawl.given, _SOURCES)
         else:
             yield from (held.dataset_id for held in index.documents.held() if held.metadata_source in _SOURCES)
-
-    def begin(self, about: dict[str, Any]) -> Iterator[Any]:
-        if self.crawl.api.query.filtered or self.withdrawals.gone > FEW:
-            yield from self.ask_batch(Batch(about=about, least=FEW))
-        else:
-            self.leave(list(self.withdrawals.ids()))
-            yield from self.confirm(about["controls"], about)
 
     def take(self, response: Response, records: dict[str, Any], batch: Batch) -> Iterator[Any]:
         if not self.crawl.api.query.filtered:
@@ -197,11 +199,8 @@ class Ghosts(Absences):
             yield from self.lister.lap(short, by_offset(short.ask))
         elif count and (question := self.access.question(walk)):
             yield question
-        elif count > FEW:
-            yield from self.ask_batch(Batch(about=about, least=FEW))
         elif count:
-            self.leave(list(records.listed(self.batch_list)))
-            yield from self.check({**about, "count": 0})
+            yield from self.ask(about, is_many=count > FEW)
         else:
             yield from self.lister.judged(short, ListingPage(), None)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from crawlers.kinds.html.links import dataset_id as identify
 from crawlers.kinds.html.mapping import missing
 from crawlers.listing.confirmation import Confirmation, Fate
 from crawlers.listing.withdrawals import CONTROLS
-from crawlers.resume.records import planned_among, received
+from crawlers.resume.records import received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,8 +42,7 @@ class GonePages(Confirmation):
     def requests(self) -> Iterator[Any]:
         """Yield the questions about what this whole listing lacks, and does not list by another id."""
         withdrawals, records = self.withdrawals, self.crawl.records
-        ids = (held.dataset_id for held in self._known())
-        yield from withdrawals.compare(ids, partial(planned_among, records, "dataset"))
+        yield from withdrawals.compare(held.dataset_id for held in self._known())
         for dataset_id in withdrawals.ids():
             url = self._address(dataset_id)
             if self._is_another(url, dataset_id):
