@@ -31,8 +31,6 @@ from crawlers.resume.records import expect_all, forget_open, listed_by, see_all
 from crawlers.resume.scheduler import is_made
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from scrapy.http import Response
     from twisted.python.failure import Failure
 
@@ -195,8 +193,9 @@ class Lister(Generic[A]):
         if "cached" in response.flags:
             self.crawl.run_state.has_stale_answer = True
         try:
-            page = self._read(response, here)
-            page = await page if inspect.isawaitable(page) else page
+            check_whole(response)
+            found = self.dialect.read(response, here)
+            page = await found if inspect.isawaitable(found) else found
         except AnswerError as error:
             async for output in flat(self.missed(here, self.dialect.fault(error, response, here), response.request)):
                 yield output
@@ -207,10 +206,6 @@ class Lister(Generic[A]):
         finally:
             if page.close:
                 page.close()
-
-    def _read(self, response: Response, here: Walk[A]) -> ListingPage[A] | Awaitable[ListingPage[A]]:
-        check_whole(response)
-        return self.dialect.read(response, here)
 
     def _listed(self, response: Response, here: Walk[A], page: ListingPage[A]) -> Iterator[Any]:
         """Take a page's records; a graph is taken in steps, and what follows it is requested behind them."""

@@ -13,7 +13,7 @@ from crawlers.kinds.api import answers
 from crawlers.kinds.api.expressions import Template
 from crawlers.kinds.api.mapping import Reading
 from crawlers.politeness import failures
-from crawlers.safety import inside, strict_json
+from crawlers.safety import strict_json
 from crawlers.values.addresses import absolute
 
 if TYPE_CHECKING:
@@ -77,10 +77,7 @@ class Followed:
         is_same = known and item.metadata_modified and known.metadata_modified == item.metadata_modified
         if not known or not is_same or known.status == "withdrawn" or not documents.is_intact(known):
             return None
-        try:
-            document = strict_json.loads(inside.read(documents.folder, known.file))
-        except (OSError, ValueError):
-            return None
+        document = strict_json.of_file(documents.folder, known.file)
         names = [one.into for one in self.wanted if self.address(one, item.document, self.query.portal)]
         is_complete = isinstance(document, dict) and all(name in document for name in names)
         return {name: document[name] for name in names} if is_complete else None

@@ -16,7 +16,7 @@ from scrapy.http import HtmlResponse, Response
 
 from crawlers.exceptions import AnswerError
 from crawlers.kinds.dcat import paging
-from crawlers.kinds.dcat.answer import NoRDFError, alternate, check_known, open_body, read
+from crawlers.kinds.dcat.answer import NoRDFError, alternate, check_known, loaded, open_body, read
 from crawlers.kinds.dcat.frontier import Ask, Frontier, Mentions, same_host
 from crawlers.kinds.dcat.named import MAX_UNREAD, NamedDatasets
 from crawlers.kinds.dcat.page import RDFPage
@@ -25,7 +25,6 @@ from crawlers.listing.crawl import remembering
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.faults import Fault
 from crawlers.listing.ladder import Again, Instead
-from crawlers.listing.spider import in_turns
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk
 from crawlers.rdf import formats
 from crawlers.values.addresses import absolute
@@ -118,11 +117,7 @@ class DCATDialect(Dialect[Ask]):
         if page is None:
             return ListingPage(next=replace(ask, url=self._linked(response, walk), hops=ask.hops + 1), is_new=True)
         with remembering(self.crawl):
-            try:
-                await in_turns(page.load())
-            except BaseException:
-                page.close()
-                raise
+            await loaded(page)
         listing: ListingPage[Ask] = ListingPage(close=page.close)
         listing.total = ask.total if ask.look == "modified" else page.paging.total(response.url)
         listing.entries = self._entries(response, walk, page, listing)
