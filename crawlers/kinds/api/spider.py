@@ -19,16 +19,17 @@ from crawlers.kinds.api.file import lasting
 from crawlers.kinds.api.follow import Followed
 from crawlers.kinds.api.query import Query
 from crawlers.kinds.api.static_tree import StaticTree
-from crawlers.kinds.api.withdrawals import GoneAPI
 from crawlers.listing import json_answer
+from crawlers.listing.confirmation import Fate, GoneRecords
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import LAST, beginning, since
 from crawlers.listing.spider import CatalogueSpider
 from crawlers.politeness import failures
+from crawlers.values.addresses import host
 from crawlers.values.moment import now
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
     from scrapy.http import Response
     from twisted.python.failure import Failure
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from crawlers.items import Dataset
     from crawlers.kinds.api.declaration import Declaration
     from crawlers.kinds.api.mapping import Reading
+    from crawlers.listing.crawl import Crawl
+    from crawlers.listing.withdrawals import Withdrawals
+
+_GONE = (404, 410)
 
 
 class APISpider(ListedSpider):
@@ -177,3 +182,47 @@ class APISpider(ListedSpider):
         if allowed is not None:
             item.resources = item.resources[:allowed]
         return item
+
+
+class GoneAPI(GoneRecords):
+    """Asks for the records by their ``metadata_url``, where the declaration's has their id."""
+
+    by = "the API"
+
+    def __init__(
+        self, crawl: Crawl, withdrawals: Withdrawals, query: Query, document: Callable[[Response], Any]
+    ) -> None:
+        super().__init__(crawl, withdrawals)
+        self.query, self.document = query, document
+
+    def question(self, dataset_id: str, about: dict[str, Any]) -> Request | None:
+        request = super().question(dataset_id, about)
+        declared = self.query.declaration
+        if request is None or {"id", *declared.names}.isdisjoint(declared.metadata_url.names):
+            return None
+        request.headers.update(self.query.headers())
+        return request if host(request.url) in self.query.hosts else None
+
+    def fate(self, response: Response, dataset_id: str, about: dict[str, Any]) -> Fate:
+        """Return why a record is gone: it is not found, or is one that the declaration skips."""
+        if response.status in _GONE:
+            return Fate("not found")
+        document, declared = self.document(response), self.query.declaration
+        if answers.text(document, declared.id) == dataset_id:
+            is_skipped = bool(declared.skip and declared.skip.find(document))
+            return Fate("no longer public" if is_skipped else None)
+        if not _has(document, dataset_id):
+            raise AnswerError("refused", "the answer is not the record")
+        return Fate()
+
+
+def _has(document: Any, text: str) -> bool:
+    """Return whether a JSON value has a text, or a number that is written so, anywhere."""
+    waiting = [document]
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, dict | list):
+            waiting += found.values() if isinstance(found, dict) else found
+        elif not isinstance(found, bool) and str(found) == text:
+            return True
+    return False

@@ -12,8 +12,7 @@ from crawlers import arguments
 from crawlers.arguments import Argument
 from crawlers.kinds.oai.dialect import OAI
 from crawlers.kinds.oai.endpoint import Endpoint
-from crawlers.kinds.oai.metadata import Metadata
-from crawlers.kinds.oai.withdrawals import GoneOAI
+from crawlers.kinds.oai.metadata import GoneOAI, Metadata
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.since import SINCE
 
