@@ -20,7 +20,7 @@ from crawlers.listing.crawl import Limits
 from crawlers.listing.dialect import Dialect, Traits
 from crawlers.listing.evidence import RULES, Ended, Taken, after, check_end, decide, is_end, is_met, judge
 from crawlers.listing.faults import Fault
-from crawlers.listing.ladder import Again, Instead, Onward, Other, Renew, Skip, Smaller
+from crawlers.listing.ladder import Again, Halve, Instead, Onward, Other, Renew, Skip, Smaller
 from crawlers.listing.listed import ListedSpider
 from crawlers.listing.lister import Intake
 from crawlers.listing.walk import Entry, ListingPage, Offer, Walk, restored
@@ -1025,17 +1025,6 @@ BUSY = Fault(AnswerError("not_json", "busy"), 200)
 NO = Fault(AnswerError("http", "HTTP 400"), 400)
 
 
-@dataclass
-class Halve:
-    """Half of the range that does not come, or the list in ranges."""
-
-    most: int = 500
-    name: str = "halve"
-
-    def instead(self, walk, fault, dialect):
-        return ladder.split(walk, dialect)
-
-
 class Ranged(Numbers):
     def split(self, walk):
         begin, end = walk.parts[0] if walk.parts else ("a", "z")
@@ -1109,6 +1098,7 @@ class Ranged(Numbers):
             },
         ),
         (Halve(), {}, CUT, {"parts": (("a", "m"), ("m", "z")), "ask": Ask(since="a", until="m"), "splits": 1}),
+        (Halve(when=("http",)), {}, CUT, None),
         (Halve(), {"splits": 500}, CUT, None),
         (
             Halve(),

@@ -131,6 +131,18 @@ class Renew:
 
 
 @dataclass(frozen=True, slots=True)
+class Halve:
+    """Half of the range that does not come, or the list in ranges."""
+
+    most: int = 500
+    name: str = "halve"
+    when: Any = ()
+
+    def instead(self, walk: Walk[Any], fault: Fault, dialect: Dialect[Any]) -> Walk[Any] | None:
+        return split(walk, dialect) if matches(self.when, fault) else None
+
+
+@dataclass(frozen=True, slots=True)
 class Onward:
     """The ranges behind one that does not come, which is reported: the list is not whole."""
 

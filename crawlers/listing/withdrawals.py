@@ -199,9 +199,9 @@ class Withdrawals:
         follows = self.decide(gone, can_ask=False) if gone else "believed"
         return "wait" if gone and is_strict and follows == "believed" else follows
 
-    def mark_missed_twice(self, known: Iterable[str], url: str = "") -> None:
+    def mark_missed_twice(self, known: Iterable[str], listed: Among | None = None, url: str = "") -> None:
         """Mark what whole listings lack, this one and those before it; the rest is left to the next one."""
-        for _ in self.compare(known):
+        for _ in self.compare(known, listed):
             pass
         if self.by_listings(url=url):
             self.crawl.run_state.is_whole_listing = True

@@ -84,12 +84,8 @@ def _is_same(path: Path | Traversable, name: str) -> bool:
 
 def shipped() -> dict[str, Traversable]:
     """Return the project's own declarations by name."""
-    found = resources.files("crawlers.kinds.api").iterdir()
-    return {each.name.removesuffix(".toml"): each for each in sorted(found, key=attrgetter("name")) if _is_toml(each)}
-
-
-def _is_toml(file: Traversable) -> bool:
-    return file.name.endswith(".toml")
+    found = (each for each in resources.files("crawlers.kinds.api").iterdir() if each.name.endswith(".toml"))
+    return {each.name.removesuffix(".toml"): each for each in sorted(found, key=attrgetter("name"))}
 
 
 def _path(name: str) -> Path | Traversable:

@@ -228,10 +228,6 @@ def _is_refused(fault: Refusal) -> bool:
     return fault.error.kind == "refused" or (fault.is_final and (fault.status or 0) >= 400)
 
 
-def _is_of_page(fault: Refusal) -> bool:
-    return not fault.is_final
-
-
 # The listing
 
 
@@ -247,7 +243,7 @@ class Packages(Dialect[Ask]):
         Again(),
         Smaller((100, 10, 1)),
         Instead("id_alone"),
-        ByOffset(when=_is_of_page),
+        ByOffset(when=lambda fault: not fault.is_final),
         Instead("otherwise"),
     )
 
