@@ -6,7 +6,7 @@ import json
 import sys
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 from urllib.parse import urlencode
 
 from scrapy import Request
@@ -15,12 +15,16 @@ from crawlers.exceptions import AnswerError
 from crawlers.kinds.api import answers
 from crawlers.kinds.api.declaration import PLACES, Variable
 from crawlers.kinds.api.mapping import portal_names
+from crawlers.listing.crawl import Crawl
 from crawlers.values.addresses import absolute, host
 from crawlers.values.moment import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from scrapy.http import Response
+
+    from crawlers.items import Dataset
     from crawlers.kinds.api.declaration import Declaration, Values
     from crawlers.kinds.api.expressions import Template
     from crawlers.kinds.api.mapping import Reading
@@ -333,6 +337,42 @@ class Query:
         if found is None:
             raise AnswerError("paging", f"no record of the page has {wanted.text if wanted else ''!r}")
         return tuple(found) if isinstance(found, list) else found
+
+
+class APICrawl(Crawl, Protocol):
+    """A crawl of an API; an `APISpider` is one.
+
+    Attributes:
+        query: what is asked for.
+    """
+
+    query: Query
+
+    @property
+    def changed_since(self) -> str:
+        """The moment after which changes are requested; empty if everything is listed."""
+
+    def document(self, response: Response) -> Any:
+        """Return the JSON of an answer.
+
+        Raises:
+            AnswerError: it is none, or says that something is wrong.
+        """
+
+    def parse_record(self, response: Response, record: Reading, allowed: int | None) -> Iterator[Any]:
+        """Yield the item of a record, or the request for what it lacks.
+
+        Args:
+            allowed: how many of its resources the user's limit leaves; ``None`` for all.
+        """
+
+    def item(self, record: Reading, allowed: int | None, portal: str | None = None) -> Dataset:
+        """Return the item of a record.
+
+        Args:
+            allowed: how many of its resources are kept; ``None`` for all.
+            portal: the address that ``{portal}`` stands for in this record, if that is another.
+        """
 
 
 def moments(since: str) -> dict[str, Any]:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from crawlers.kinds.html.links import Link
     from crawlers.kinds.html.mapping import Page
-    from crawlers.kinds.html.pages import DatasetPages
-    from crawlers.kinds.html.rules import Rules
     from crawlers.kinds.html.search_form import Search
     from crawlers.listing.crawl import Crawl
 
@@ -51,14 +49,13 @@ class LinkedDatasets(Dialect[A]):
     """Lists of links to datasets' pages.
 
     Args:
-        pages: requests those.
-        gone: the questions about what whole listings lack.
+        gone: the questions about what whole listings lack; it has what requests those pages, too.
     """
 
     subject = "the listing"
 
-    def __init__(self, crawl: Crawl, site: Rules, pages: DatasetPages, gone: GonePages) -> None:
-        self.crawl, self.site, self.pages, self.gone = crawl, site, pages, gone
+    def __init__(self, crawl: Crawl, gone: GonePages) -> None:
+        self.crawl, self.gone, self.pages, self.site = crawl, gone, gone.pages, gone.site
 
     def report(self, kind: str, message: str, request: Request | None) -> None:
         """Report what was not read of a list that goes on."""
@@ -107,10 +104,9 @@ class Listings(LinkedDatasets[Ask]):
         Instead("past", most=1000),
     )
 
-    def __init__(
-        self, crawl: Crawl, site: Rules, pages: DatasetPages, gone: GonePages, search: Search | None = None
-    ) -> None:
-        super().__init__(crawl, site, pages, gone)
+    def __init__(self, crawl: Crawl, gone: GonePages, search: Search | None = None) -> None:
+        super().__init__(crawl, gone)
+        site = self.site
         self.paging, self.search = site.paging, search
         is_counted, in_browser = site.paging.is_counted, site.paging.in_browser
         self.traits = Traits(
