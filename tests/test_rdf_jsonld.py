@@ -425,12 +425,6 @@ def test_what_needs_no_joining_or_can_not_be_joined_stays_the_very_same(body):
     assert jsonld.local(body) == body
 
 
-def test_what_is_joined_is_not_joined_again():
-    """As in a process of its own, which gets what this one has made."""
-    once = jsonld.local(json.dumps({"@context": {**TERMS, "A": A, "B": B}, "@type": ["A", "B"]}).encode())
-    assert jsonld.local(once) == once
-
-
 def test_joined_contexts_that_would_fill_the_memory_are_refused():
     scoped = {f"T{number}": {"@context": {f"t{number}": "x:t"}} for number in range(400)}
     sets = [{"@type": list(scoped)[start:]} for start in range(300)]

@@ -195,7 +195,7 @@ def _may_join(body: bytes) -> bool:
     """Return whether some list names two terms that have a context, as far as the text shows: no document is built."""
     before = (part[-_NEAR:].rpartition(b"{")[0].rsplit(b'"', 2) for part in body.split(b'"@context"')[:-1])
     terms = {quoted[1] for quoted in before if len(quoted) == _QUOTED}
-    if len(terms) <= 1 or any(term.startswith(_LAST.encode()) for term in terms) or b'"@propagate"' in body:
+    if len(terms) <= 1 or b'"@propagate"' in body:
         return False
     return any(len(terms.intersection(names.split(b'"'))) > 1 for names in set(_LIST.findall(body)))
 
