@@ -340,7 +340,7 @@ class Dataset:
         label="Places",
         rdf="dct:spatial dcat:spatial schema:spatialCoverage",
         data_json="spatial geographicBoundingBox",
-        schema_org="spatialCoverage",
+        schema_org="spatialCoverage spatial",
         ckan="spatial spatial_text spatial_uri spatial_coverage geographic_coverage",
     )
     country: str | None = spec(
