@@ -26,8 +26,8 @@ SHAPES = """
 
 @pytest.fixture
 def town(tmp_path: Path) -> Path:
-    put_ckan(tmp_path / "output", "town", {"id": "a", "name": "a", "title": "A", "license_id": "cc-by"})
-    put_ckan(tmp_path / "output", "town", {"id": "b", "name": "b", "title": "B"})
+    put_ckan(tmp_path / "output", "town", {"id": "a", "name": "a", "title": "A", "notes": "All", "license_id": "cc-by"})
+    put_ckan(tmp_path / "output", "town", {"id": "b", "name": "b", "title": "B", "notes": "Both"})
     return tmp_path
 
 
