@@ -68,7 +68,7 @@ def _asks_for_class(rules: Profile) -> bool:
 def _name(dataset: Dataset, taken: Taken) -> str:
     """Return a dataset's IRI; one without is a blank node, unless another one has its identifier or IRI."""
     identifier = (dataset.identifier or dataset.id).encode(errors="replace").decode()
-    wanted, is_first = iri(dataset.uri), taken.is_new(f"identifier {identifier}")
+    wanted, is_first = iri(dataset.uri), taken.take(f"identifier {identifier}")
     if not wanted and is_first:
         return "_:dataset"
     return taken.first(wanted, minted(dataset.source, dataset.id))

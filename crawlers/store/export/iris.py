@@ -80,6 +80,10 @@ class Taken:
         self._take(otherwise, owner)
         return otherwise
 
+    def take(self, name: str) -> bool:
+        """Return whether a name was free; it is in use then."""
+        return self._take(name, None)
+
     def _take(self, name: str, owner: str | None) -> bool:
         return self._is_new("INSERT OR IGNORE INTO taken VALUES (?, ?)", name, owner)
 
