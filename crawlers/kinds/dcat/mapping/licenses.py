@@ -61,7 +61,7 @@ def _read(node: Description) -> License | None:
 
 def _described(node: Description, address: str | None) -> License | None:
     title, text = node.text(*_TITLES), node.text(*_TEXTS)
-    found = license_of(None, address, title) or (text and license_of(None, None, text))
+    found = license_of(node.text(DCT + "identifier"), address, title) or (text and license_of(None, None, text))
     if found:
         found.title, found.text = title, text
     return found or None
