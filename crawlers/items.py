@@ -132,9 +132,10 @@ class License:
     id: str | None = spec(
         "text",
         "The SPDX identifier where there is one, else the source's own.",
+        rdf="dct:identifier",
         data_json="identifier notation",
         ckan="license_id license",
-        without={"rdf": "has it in the licence's address or title", "schema_org": "has it in its address or name"},
+        without={"schema_org": "has it in its address or name"},
     )
     uri: str | None = spec(
         "address",

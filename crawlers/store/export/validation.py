@@ -47,7 +47,7 @@ class _Names(Taken):
         super().__init__()
         self.db.execute("CREATE TABLE classes (iri TEXT PRIMARY KEY, classes TEXT) WITHOUT ROWID")
 
-    def is_new(self, name: str) -> bool:  # noqa: ARG002
+    def is_new(self, name: str) -> bool:
         return True
 
     def keep(self, name: str, classes: Iterable[Term]) -> None:
