@@ -358,7 +358,6 @@ VALUES_OF: dict[str, Any] = {
     "algorithm": "md5",
     "value": MD5,
     **{name: hashlib.new(name).hexdigest() for name in ("sha256", "sha512", "sha1")},
-    "geom": {"type": "Point", "coordinates": [1, 2]},
     "geo": {"@type": "GeoCoordinates", "latitude": 2, "longitude": 1},
 }
 
