@@ -29,7 +29,7 @@ from crawlers.store.export.literals import plain
 from crawlers.store.export.writers import WRITERS
 from crawlers.values.file_types import file_type
 from tests.conftest import ROOT, options, scrapy
-from tests.held import FORMATS, GOLDEN, SHARED, golden, put_graph, real
+from tests.held import FORMATS, GOLDEN, SHARED, golden, put, put_graph, put_rdf, real
 from tests.site import Answer, Site
 
 if TYPE_CHECKING:
@@ -391,6 +391,37 @@ def test_no_line_of_a_profile_drops_or_renames_a_property(value: str, tmp_path: 
             assert not left, (profile, owner)
 
 
+BOX = "1 2,3 2,3 4,1 4,1 2"
+WKT = f'"POLYGON(({BOX}))"^^geo:wktLiteral'
+POSITIONS = "[[[1,2],[3,2],[3,4],[1,4],[1,2]]]"
+JSON = f"""'{{"type": "Polygon", "coordinates": {POSITIONS}}}'^^geo:geoJSONLiteral"""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"[ a dct:Location ; locn:geometry {WKT}, {JSON} ]",
+        f"[ locn:geometry [ geo:asWKT {WKT} ] ]",
+        f"[ locn:geometry [ geo:asWKT {WKT} ; geo:asGeoJSON {JSON} ] ]",
+        f"[ dcat:bbox {WKT} ; dcat:centroid 'POINT(2 3)'^^geo:wktLiteral ]",
+        WKT,
+        '"Graz"',
+        "<http://sws.geonames.org/2778067/>",
+    ],
+)
+def test_a_place_comes_back_in_the_notations_that_it_came_in(value: str, tmp_path: Path) -> None:
+    prefixes = "".join(f"@prefix {name}: <{iri_}> .\n" for name, iri_ in PREFIXES.items())
+    given = f'{prefixes} <urn:x:1> a dcat:Dataset ; dct:title "T" ; dct:spatial {value} .'
+    put_graph(tmp_path, "rdf", pyoxigraph.parse(given, format=FORMATS[".ttl"]))
+    (item,) = held(tmp_path)
+    (back,) = again([item])
+    assert back.spatial == item.spatial
+    body = written("ttl", [item]).decode()
+    assert [mark in body for mark in ("POLYGON", '\\"Polygon\\"')] == [
+        mark in value for mark in ("POLYGON", '"Polygon"')
+    ]
+
+
 # Shapes
 
 
@@ -544,12 +575,20 @@ def test_a_reader_of_its_own_finds_what_the_items_have(tmp_path: Path) -> None:
     assert min(seen[name] for name in expected(item)) >= 5, seen
 
 
+TRIPLETS = b"""@prefix dcat: <http://www.w3.org/ns/dcat#> . @prefix dct: <http://purl.org/dc/terms/> .
+<urn:x:a> a dcat:Dataset ; dct:identifier "three" ; dct:title "a" .
+<urn:x:b> a dcat:Dataset ; dct:identifier "three" ; dct:title "b" .
+<urn:x:c> a dcat:Dataset ; dct:identifier "three" ; dct:title "c" .
+"""
 TWICE = "https://data.example.org/terms"
 """A dataset in one golden, a statement of rights in another."""
 
 
 def test_a_whole_export_and_a_whole_crawl_lose_nothing(tmp_path: Path) -> None:
     golden(tmp_path / "first")
+    put_rdf(tmp_path / "first", "triplets", TRIPLETS)
+    for source in ("east", "west"):
+        put(tmp_path / "first", source, "same", {"identifier": "same", "title": source}, by="data_json")
     file, feed = tmp_path / "all.ttl", tmp_path / "items.jsonl"
     ran = scrapy("export", "--format", "ttl", "-o", str(file), "-s", f"OUTPUT_DIR={tmp_path / 'first'}")
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -227,3 +227,17 @@ def test_a_description_of_twenty_thousand_values_takes_seconds(rivers: Dataset) 
     found, subject = described(rivers)
     assert process_time() - begun < 15
     assert len(found[subject][DCT + "publisher"]) == 20_000
+
+
+def test_what_leads_to_itself_in_a_million_ways_takes_seconds(rivers: Dataset) -> None:
+    """Each of 60 layers leads to both nodes of the next one; the bound is processor time."""
+    said: Graph = {RIVERS: {TYPE: [DCAT + "Dataset"], DCT + "title": [Literal("t")], DCT + "source": ["_:0a", "_:0b"]}}
+    for layer in range(60):
+        for side in "ab":
+            named = {name: [Literal("t")] for name in (DCT + "title", DCT + "description")}
+            said[f"_:{layer}{side}"] = named | {DCT + "source": [f"_:{layer + 1}a", f"_:{layer + 1}b"]}
+    rivers.document = document(said, RIVERS)
+    begun = process_time()
+    found, _ = described(rivers)
+    assert process_time() - begun < 15
+    assert sum(DCT + "source" in node for node in found.values()) == 121

@@ -10,11 +10,11 @@ from crawlers.rdf.namespaces import DCAT, DCT, FOAF, ORG, SKOS, TYPE, VCARD
 from crawlers.rdf.terms import Literal, Term, is_blank
 from crawlers.store.export import terms, vocabularies
 from crawlers.store.export.iris import minted
+from crawlers.values.places import any_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
-    from crawlers.rdf.terms import Graph
     from crawlers.store.export.nodes import Nodes
     from crawlers.store.export.profile import Profile, Rule
 
@@ -39,10 +39,10 @@ class Conformity:
     Args:
         about: the description, which is changed.
         profile: the rules.
-        own: what of it the source said itself.
+        own: the classes that the source gave to the nodes that it described itself.
     """
 
-    def __init__(self, about: Nodes, profile: Profile, own: Graph) -> None:
+    def __init__(self, about: Nodes, profile: Profile, own: Mapping[str, Collection[Term]]) -> None:
         self.about = about
         self.nodes = about.graph
         self.profile = profile
@@ -64,7 +64,7 @@ class Conformity:
 
     def _keeps(self, subject: str, kind: str) -> bool:
         """Return whether a node keeps a class that no property asks for: a source's word, or a harmless one."""
-        if kind in _RESOURCES or kind in self.own.get(subject, {}).get(TYPE, ()):
+        if kind in _RESOURCES or kind in self.own.get(subject, ()):
             return True
         is_more = not _RESOURCES.isdisjoint(map(str, self.nodes[subject][TYPE]))  # a dataset, and its own landing page
         return not is_more and (is_blank(subject) or self._is_possible(subject, kind))
@@ -94,19 +94,29 @@ class Conformity:
         known = None if is_blank(subject) else authority(subject)[0]
         return [*terms.names(self.nodes, subject)] or ([Literal(known, "en")] if known else [])
 
-    def _is_possible(self, subject: str, kind: str, passed: frozenset[tuple[str, str]] = frozenset()) -> bool:
-        """Return whether a node has what the profile asks of a class, so that the class adds no violation."""
+    def _is_possible(self, subject: str, kind: str, known: dict[tuple[str, str], bool] | None = None) -> bool:
+        """Return whether a node has what the profile asks of a class, so that the class adds no violation.
+
+        Args:
+            known: what is known of others; of those that are asked about, that they have.
+        """
+        known = {} if known is None else known
+        if (subject, kind) not in known:
+            known[subject, kind] = True
+            known[subject, kind] = self._has_all(subject, kind, known)
+        return known[subject, kind]
+
+    def _has_all(self, subject: str, kind: str, known: dict[tuple[str, str], bool]) -> bool:
         node = self.nodes.get(subject, {})
-        passed |= {(subject, kind)}
         for rule in self.profile.get(kind, ()):
             given = node.get(rule.property) or (self._names(subject, rule) if rule.is_needed else [])
             if (rule.is_needed and not given) or (rule.most is not None and len(given) > rule.most):
                 return False
-            if not all(self._fits(term, rule, passed) for term in given):
+            if not all(self._fits(term, rule, known) for term in given):
                 return False
         return True
 
-    def _fits(self, term: Term, rule: Rule, passed: frozenset[tuple[str, str]]) -> bool:
+    def _fits(self, term: Term, rule: Rule, known: dict[tuple[str, str], bool]) -> bool:
         if rule.value in _LITERALS:
             return terms.literal_as(rule.value, self.nodes, term) is not None
         if rule.value == "mailbox":
@@ -116,9 +126,9 @@ class Conformity:
             return found is not None if rule.value == "node" or rule.is_iri else bool(term.value)
         if rule.is_iri and is_blank(term):
             return False
-        if rule.value == "node" or (term, rule.value) in passed or rule.value in self.nodes.get(term, {}).get(TYPE, ()):
+        if rule.value == "node" or rule.value in self.nodes.get(term, {}).get(TYPE, ()):
             return True
-        return self._is_possible(term, rule.value, passed)
+        return self._is_possible(term, rule.value, known)
 
     def _apply(self, subject: str, rule: Rule) -> None:
         node = self.nodes[subject]
@@ -170,7 +180,8 @@ class Conformity:
         text = term.value.strip()
         found = terms.address(text, is_only=rule.property in _ADDRESSES)
         is_more = "://" in text and (rule.value in _AGENTS or found is None)  # words and an address
-        if not text or is_more or (rule.value in _AGENTS and "@" in text):
+        is_shape = rule.value == DCT + "Location" and not ((place := any_place(text)) and place.name)
+        if not text or is_more or is_shape or (rule.value in _AGENTS and "@" in text):
             return None
         known = terms.authority_iri(rule.value, text) or found
         if known or rule.is_iri or rule.value == "node" or rule.value in _RESOURCES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from crawlers.fields import specs
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from crawlers.store.export.profile import Profile
 
 _FROM_FILES = ("license", "rights", "access_rights")
-"""Fields that an item may have from its files."""
+"""Fields that an item may have from its files, or from words about rights."""
 _FIELDS = {name: iris(spec.rdf)[0] for name, spec in specs(Dataset).items() if spec.rdf} | {
     "resources": DCAT + "distribution"
 }
@@ -45,12 +44,13 @@ def description(dataset: Dataset, taken: Taken, profile: str = "dcat-ap") -> tup
     single = frozenset(rule.property for rule in rules[DCAT + "Dataset"] if rule.most == 1)
     about = item_triples(dataset, subject, single)
     own = own_triples(dataset, subject, taken)
+    classes = {name: frozenset(node.get(TYPE, ())) for name, node in own.items()}
     if DCAT + "distribution" not in own.get(subject, {}):
         files(about, subject, dataset, taken)
     if subject in own:
-        _merge(about, deepcopy(own), subject, dataset)
+        _merge(about, own, subject, dataset)
     kept = roots(about.graph)
-    Conformity(about, rules, own).reach(subject, DCAT + "Dataset")
+    Conformity(about, rules, classes).reach(subject, DCAT + "Dataset")
     is_series = DCAT + "DatasetSeries" in about.graph[subject].get(TYPE, ())
     if not is_series or is_blank(subject) or _asks_for_class(rules):
         about.say(subject, TYPE, DCAT + "Dataset")
@@ -79,7 +79,8 @@ def _merge(about: Nodes, own: Graph, subject: str, dataset: Dataset) -> None:
     said, node = about.graph, own[subject]
     replaced = {_FIELDS[name] for name in dataset.set_by_operator if name in _FIELDS}
     left = _OWN - ({DCT + "identifier"} if dataset.uri and subject != iri(dataset.uri) else set())
-    left |= {_FIELDS[name] for name in _FROM_FILES}
+    if DCT + "rights" in node or any(file.license or file.rights for file in dataset.resources):
+        left |= {_FIELDS[name] for name in _FROM_FILES}
     added = {name: each for name, each in said[subject].items() if name in replaced or name not in {*node, *left}}
     node |= added
     about.graph = own
