@@ -10,7 +10,7 @@ from crawlers.rdf.namespaces import DCAT, DCT, FOAF, ORG, SKOS, TYPE, VCARD
 from crawlers.rdf.terms import Literal, Term, is_blank
 from crawlers.store.export import terms, vocabularies
 from crawlers.store.export.iris import minted
-from crawlers.values.places import any_place
+from crawlers.values.places import place
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -180,7 +180,7 @@ class Conformity:
         text = term.value.strip()
         found = terms.address(text, is_only=rule.property in _ADDRESSES)
         is_more = "://" in text and (rule.value in _AGENTS or found is None)  # words and an address
-        is_shape = rule.value == DCT + "Location" and not ((place := any_place(text)) and place.name)
+        is_shape = rule.value == DCT + "Location" and not ((found := place(text)) and found.name)
         if not text or is_more or is_shape or (rule.value in _AGENTS and "@" in text):
             return None
         known = terms.authority_iri(rule.value, text) or found
